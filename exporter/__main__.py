@@ -1,0 +1,5 @@
+"""Entry point of ``python -m exporter``."""
+
+from exporter.cli.main import run
+
+run()

@@ -1,0 +1,179 @@
+"""Every error the program raises on purpose, and the exit code each one owns.
+
+The tree::
+
+    BlogExporterError                 1   unexpected
+    ├── UsageError                    2   options or settings that cannot be right
+    ├── Incomplete                    3   saved, but something could not be read
+    ├── MassDisappearance             4   refused: too many records gone at once
+    ├── ArchiveError
+    │   ├── NoArchive                10   no archive at that place
+    │   ├── ArchiveLocked            11   another backup is writing it
+    │   ├── ArchiveDamaged           13   a hash, a chain or a fold does not hold
+    │   └── NewerFormat              14   written by a newer version of the program
+    ├── ServiceError                 20   the service failed
+    │   ├── NotAuthorised            12   401 or 403
+    │   ├── ApiError                 20   an answer that is not a success
+    │   └── TransportError           20   no usable answer arrived
+    │       ├── ConnectFailed             refused, reset, DNS, TLS
+    │       ├── RequestTimeout            connect, read or total time is over
+    │       ├── BadBody                   truncated, empty, unparsable, HTML
+    │       ├── BodyTooLarge              more bytes than the cap
+    │       ├── RetryableStatus           408, 425, 429, 5xx
+    │       └── RedirectRefused           a redirect off the service's origin
+    ├── NoSpace                      28   the disk is full
+    └── Interrupted                 130   SIGINT
+        └── Terminated              143   SIGTERM
+
+A class that names no code inherits its parent's. A message is one line: what happened, to what, and what to do next.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_BODY_SHOWN = 500
+
+
+class BlogExporterError(Exception):
+    """Base of all errors raised on purpose; ``exit_code`` is what the process ends with."""
+
+    exit_code: ClassVar[int] = 1
+
+
+class UsageError(BlogExporterError):
+    """An option, argument, variable or settings file that cannot be right."""
+
+    exit_code = 2
+
+
+class Incomplete(BlogExporterError):
+    """The run saved what it could, but something could not be read; the message counts it."""
+
+    exit_code = 3
+
+
+class MassDisappearance(BlogExporterError):
+    """More records vanished at once than a healthy blog loses; nothing was written."""
+
+    exit_code = 4
+
+
+class ArchiveError(BlogExporterError):
+    """Base of what can be wrong with an archive."""
+
+
+class NoArchive(ArchiveError):
+    """The folder is not an archive, or holds no version yet."""
+
+    exit_code = 10
+
+
+class ArchiveLocked(ArchiveError):
+    """Another process is writing this archive."""
+
+    exit_code = 11
+
+
+class ArchiveDamaged(ArchiveError):
+    """Bytes of the archive are not what was written."""
+
+    exit_code = 13
+
+
+class NewerFormat(ArchiveError):
+    """The archive's format is newer than this program reads."""
+
+    exit_code = 14
+
+
+class ServiceError(BlogExporterError):
+    """The blog service failed to give a usable answer."""
+
+    exit_code = 20
+
+
+class NotAuthorised(ServiceError):
+    """The service answered 401 or 403."""
+
+    exit_code = 12
+
+
+class ApiError(ServiceError):
+    """An answer that arrived whole and says something other than success.
+
+    Attributes:
+        operation: the operation's path, such as ``entry/get``.
+        params: the query parameters sent, without credentials.
+        status: the HTTP status.
+        message: the envelope's ``message``, or a sentence saying what is wrong with the answer.
+        body: the first 500 characters of the body.
+    """
+
+    def __init__(self, operation: str, params: Mapping[str, str], status: int, message: str, body: str = "") -> None:
+        self.operation = operation
+        self.params = dict(params)
+        self.status = status
+        self.message = message
+        self.body = body[:_BODY_SHOWN]
+        asked = "&".join(f"{name}={value}" for name, value in self.params.items())
+        super().__init__(f"{operation}?{asked} answered {status}: {message or 'no message'}")
+
+
+class TransportError(ServiceError):
+    """No usable answer arrived; trying again may help."""
+
+
+class ConnectFailed(TransportError):
+    """The connection was refused, reset, or the host name does not resolve."""
+
+
+class RequestTimeout(TransportError):
+    """The connect, read or total time allowed for a request is over."""
+
+
+class BadBody(TransportError):
+    """A body that is truncated, empty, not JSON, or HTML in place of JSON."""
+
+
+class BodyTooLarge(TransportError):
+    """A body larger than the cap once decompressed."""
+
+
+class RetryableStatus(TransportError):
+    """408, 425, 429 or 5xx.
+
+    Attributes:
+        status: the HTTP status.
+        retry_after: seconds the service asks to wait, when it says so.
+    """
+
+    def __init__(self, message: str, status: int, retry_after: float | None = None) -> None:
+        self.status = status
+        self.retry_after = retry_after
+        super().__init__(message)
+
+
+class RedirectRefused(TransportError):
+    """A redirect to another origin, or too many redirects."""
+
+
+class NoSpace(BlogExporterError):
+    """The disk is full, or a quota or file-size limit is reached."""
+
+    exit_code = 28
+
+
+class Interrupted(BlogExporterError):
+    """The run was stopped by SIGINT; its checkpoint is kept."""
+
+    exit_code = 130
+
+
+class Terminated(Interrupted):
+    """The run was stopped by SIGTERM; its checkpoint is kept."""
+
+    exit_code = 143

@@ -1,0 +1,55 @@
+"""The kinds of record an archive keeps, and how each is keyed."""
+
+from __future__ import annotations
+
+import re
+from enum import StrEnum
+from typing import Any
+
+from exporter.jsontext import IntegerText
+
+_DECIMAL = re.compile(r"[0-9]{1,4000}")
+
+
+class Kind(StrEnum):
+    """A kind of record; the value is the stem of its file names in the archive."""
+
+    ENTRIES = "entries"
+    ENTRY_LIST = "entry_list"
+    COMMENTS = "comments"
+    FILES = "files"
+    USER = "user"
+    ASSETS = "assets"
+
+
+KEY_FIELD: dict[Kind, str] = {
+    Kind.ENTRIES: "entry_id",
+    Kind.ENTRY_LIST: "entry_id",
+    Kind.COMMENTS: "cm_id",
+    Kind.FILES: "file_id",
+    Kind.USER: "id",
+    Kind.ASSETS: "url",
+}
+
+
+def key_of(value: Any) -> str | None:
+    """Return a record's id as text, also where the service sent a number; ``None`` when it can be no id."""
+    if isinstance(value, IntegerText):
+        return str(value)
+    if isinstance(value, str):
+        return value or None
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    return None
+
+
+def record_key(kind: Kind, data: Any) -> str | None:
+    """Return the id of a raw record of ``kind``, or ``None`` when it has none."""
+    return key_of(data.get(KEY_FIELD[kind])) if isinstance(data, dict) else None
+
+
+def sort_key(record_id: str) -> tuple[int, int, str]:
+    """Order ids by their number, those that are no number last, as text."""
+    if _DECIMAL.fullmatch(record_id):
+        return (0, int(record_id), record_id)
+    return (1, 0, record_id)
