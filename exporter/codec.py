@@ -123,3 +123,11 @@ def dumps(value: Any, *, pretty: bool = False) -> bytes:
         return orjson.dumps(value, option=orjson.OPT_INDENT_2 if pretty else None)
     except TypeError:
         return canonical(value)
+
+
+def text(value: str) -> bytes:
+    """Write one string as JSON; lone surrogates stay escapes."""
+    try:
+        return orjson.dumps(value)
+    except TypeError:
+        return canonical(value)

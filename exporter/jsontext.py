@@ -19,6 +19,7 @@ _STRING = json.JSONDecoder(strict=False)
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?")
 _SPACE = re.compile(r"[ \t\n\r]*")
 _INSIGNIFICANT = re.compile(r'("(?:[^"\\]++|\\.)*+")|[ \t\n\r]+', re.DOTALL)
+_CONTROL = re.compile(r"[\x00-\x1f]")
 _LITERALS = {"true": True, "false": False, "null": None}
 _SPECIAL = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf")}
 _WORD = re.compile(r"-?[A-Za-z]+")
@@ -52,8 +53,9 @@ class SourceDict(dict[str, Any]):
         self._end = end
 
     def text(self) -> str:
-        """Return the object as it was sent, without the insignificant white space."""
-        return _INSIGNIFICANT.sub(r"\1", self._document[self._start : self._end])
+        """Return the object as it was sent, without insignificant white space, raw control characters as escapes."""
+        compact = _INSIGNIFICANT.sub(r"\1", self._document[self._start : self._end])
+        return _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", compact)
 
 
 def parse(text: str) -> Any:

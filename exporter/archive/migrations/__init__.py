@@ -1,0 +1,1 @@
+"""Steps from an older format of the archive to the current one."""

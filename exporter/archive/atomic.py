@@ -1,0 +1,169 @@
+"""Files and folders that appear whole or not at all, and survive a power cut once they have appeared.
+
+A file: written beside its name, fsynced, renamed, and the folder fsynced. A folder: filled under ``.work/``, every
+file fsynced, then one rename. Modes are 0600 and 0700, because archives hold private entries.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import hashlib
+import os
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO, cast
+
+from exporter.errors import BlogExporterError, NoSpace, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+FOLDER_MODE = 0o700
+FILE_MODE = 0o600
+_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+_REFUSED = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EEXIST, errno.EISDIR, errno.ENAMETOOLONG}
+
+
+def translate(error: OSError, path: Path | str) -> BlogExporterError:
+    """Turn an error of the operating system into one of ours, naming the path."""
+    reason = os.strerror(error.errno) if error.errno else str(error)
+    place = error.filename or path
+    if error.errno in _FULL:
+        return NoSpace(f"No space left while writing {place} ({reason}); free some and run again, nothing is lost.")
+    if error.errno in _REFUSED:
+        return UsageError(f"Cannot write {place}: {reason}; choose a folder you may write, or change its permissions.")
+    return BlogExporterError(f"Cannot write {place}: {reason}.")
+
+
+@contextlib.contextmanager
+def translated(path: Path) -> Iterator[None]:
+    """Translate what the operating system raises inside the block."""
+    try:
+        yield
+    except OSError as error:
+        raise translate(error, path) from error
+
+
+def make_folder(path: Path) -> None:
+    """Create a folder and its parents with mode 0700; existing ones are left alone."""
+    path.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
+
+
+def sync_folder(path: Path) -> None:
+    """Make the names in a folder durable, where the system can do that."""
+    if os.name == "nt":
+        return
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def open_private(path: Path, mode: str = "wb") -> BinaryIO:
+    """Open a file for writing or appending with mode 0600."""
+    flags = os.O_WRONLY | os.O_CREAT | (os.O_APPEND if "a" in mode else os.O_TRUNC) | getattr(os, "O_BINARY", 0)
+    handle = os.open(path, flags, FILE_MODE)
+    return cast("BinaryIO", os.fdopen(handle, mode, buffering=1 << 20))
+
+
+class HashingFile:
+    """A new file that knows the size and SHA-256 of what was written to it."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = open_private(path)
+        self._hash = hashlib.sha256()
+        self.size = 0
+
+    def write(self, data: bytes) -> None:
+        """Append bytes."""
+        self._file.write(data)
+        self._hash.update(data)
+        self.size += len(data)
+
+    def close(self, *, sync: bool = True) -> str:
+        """Finish the file, durably unless told otherwise, and return its SHA-256 in hexadecimal."""
+        self._file.flush()
+        if sync:
+            os.fsync(self._file.fileno())
+        self._file.close()
+        return self._hash.hexdigest()
+
+    def discard(self) -> None:
+        """Close after a failure, whatever state the file is in."""
+        with contextlib.suppress(OSError):
+            self._file.close()
+
+
+@contextlib.contextmanager
+def hashing(path: Path) -> Iterator[HashingFile]:
+    """Open a :class:`HashingFile` that is closed, whatever happens, when the block ends."""
+    made = HashingFile(path)
+    try:
+        yield made
+    finally:
+        made.discard()
+
+
+def write_file(path: Path, data: bytes) -> None:
+    """Write a small file atomically: afterwards it holds either the old bytes or these."""
+    temporary = path.with_name(f".{path.name}.tmp")
+    with open_private(temporary) as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    temporary.replace(path)
+    sync_folder(path.parent)
+
+
+def append_line(path: Path, line: bytes) -> None:
+    """Append one line durably; a torn last line left by a dead run is cut off first."""
+    cut_torn_tail(path)
+    with open_private(path, "ab") as file:
+        file.write(line)
+        file.flush()
+        os.fsync(file.fileno())
+    sync_folder(path.parent)
+
+
+def cut_torn_tail(path: Path) -> None:
+    """Remove what follows the last line feed of a file, if anything does."""
+    try:
+        size = path.stat().st_size
+    except FileNotFoundError:
+        return
+    with path.open("rb+") as file:
+        end = size
+        while end > 0:
+            start = max(0, end - 65536)
+            file.seek(start)
+            found = file.read(end - start).rfind(b"\n")
+            if found >= 0:
+                end = start + found + 1
+                break
+            end = start
+        if end != size:
+            file.truncate(end)
+
+
+def move_folder(source: Path, target: Path) -> None:
+    """Give a finished folder its name in one rename; the target must not exist."""
+    sync_folder(source)
+    source.rename(target)
+    sync_folder(target.parent)
+
+
+def remove_folder(path: Path) -> None:
+    """Remove a folder and all in it; one that is not there is fine."""
+    with contextlib.suppress(FileNotFoundError):
+        shutil.rmtree(path)
+
+
+def swap_folder(new: Path, target: Path, aside: Path) -> None:
+    """Put ``new`` in the place of ``target``; what stood there is moved to ``aside`` and removed."""
+    remove_folder(aside)
+    with contextlib.suppress(FileNotFoundError):
+        target.rename(aside)
+    move_folder(new, target)
+    remove_folder(aside)

@@ -1,0 +1,75 @@
+"""What a verification can find, each with its own code and the way to mend it. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Code(StrEnum):
+    """The kinds of finding; the value is what ``verify --json`` prints."""
+
+    INFO_DAMAGED = "archive-json-damaged"
+    MANIFEST_MISSING = "manifest-missing"
+    MANIFEST_DAMAGED = "manifest-damaged"
+    SUMS_DAMAGED = "sums-damaged"
+    SEGMENT_MISSING = "segment-missing"
+    SEGMENT_DAMAGED = "segment-damaged"
+    LINE_DAMAGED = "line-damaged"
+    CHAIN_BROKEN = "chain-broken"
+    FOLD_WRONG = "fold-wrong"
+    COUNTS_WRONG = "counts-wrong"
+    STRANGE_FILE = "strange-file"
+    ASSET_MISSING = "asset-missing"
+    ASSET_DAMAGED = "asset-damaged"
+    RUNS_DAMAGED = "runs-damaged"
+    LATEST_DAMAGED = "latest-damaged"
+    LATEST_STALE = "latest-stale"
+    VIEW_DAMAGED = "view-damaged"
+
+
+_FROM_A_COPY = "restore this file from another copy of the archive"
+_REBUILD = "run rebuild"
+_BACKUP = "run backup"
+
+MEND: dict[Code, str] = {
+    Code.INFO_DAMAGED: _FROM_A_COPY,
+    Code.MANIFEST_MISSING: _FROM_A_COPY,
+    Code.MANIFEST_DAMAGED: _FROM_A_COPY,
+    Code.SUMS_DAMAGED: _FROM_A_COPY,
+    Code.SEGMENT_MISSING: _FROM_A_COPY,
+    Code.SEGMENT_DAMAGED: _FROM_A_COPY,
+    Code.LINE_DAMAGED: _FROM_A_COPY,
+    Code.CHAIN_BROKEN: "restore the missing or replaced version from another copy of the archive",
+    Code.FOLD_WRONG: "restore the versions before it from another copy of the archive",
+    Code.COUNTS_WRONG: "restore the versions before it from another copy of the archive",
+    Code.STRANGE_FILE: "move this file out of the version's folder",
+    Code.ASSET_MISSING: _BACKUP,
+    Code.ASSET_DAMAGED: _BACKUP,
+    Code.RUNS_DAMAGED: "nothing of the blog is lost; the next backup goes on after this line",
+    Code.LATEST_DAMAGED: _REBUILD,
+    Code.LATEST_STALE: _REBUILD,
+    Code.VIEW_DAMAGED: _REBUILD,
+}
+
+NOTES = frozenset({Code.LATEST_STALE})
+"""Findings that are worth a word but are no damage: what they name is derived and simply not there yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that is wrong: what, where (relative to the archive), and in a few words how."""
+
+    code: Code
+    path: str
+    detail: str
+
+    @property
+    def damage(self) -> bool:
+        """Whether the archive is not intact because of it."""
+        return self.code not in NOTES
+
+    @property
+    def mend(self) -> str:
+        """What to do about it."""
+        return MEND[self.code]

@@ -1,0 +1,126 @@
+"""The lines of an archive's files, format 1: one JSON object a line, its members in a fixed order. Pure.
+
+In a version: ``{"op":"put","id":…,"sha256":…[,"raw_sha256":…],"data":…}`` or ``{"op":"remove","id":…,"evidence":…}``.
+In ``latest/``: ``{"id":…,"version":…,"sha256":…[,"raw_sha256":…],"data":…}``.
+``data`` comes last, so that a line can be taken apart without reading the record.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import Any
+
+from exporter import codec
+from exporter.codec import Frozen
+
+_DATA = b',"data":'
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line taken apart.
+
+    Attributes:
+        record_id: the record's id.
+        removed: whether this is a tombstone.
+        digest: SHA-256 of the canonical bytes; empty for a tombstone.
+        raw_digest: SHA-256 of ``data`` as it stands, where that is not canonical.
+        data: the bytes of the record's JSON object; empty for a tombstone.
+        version: the version that holds the record, in ``latest/`` only.
+        evidence: why the removal was believed, for a tombstone.
+    """
+
+    record_id: str
+    removed: bool
+    digest: bytes
+    raw_digest: bytes | None
+    data: bytes
+    version: int | None = None
+    evidence: dict[str, Any] | None = None
+
+    @property
+    def frozen(self) -> Frozen:
+        """The record as the codec froze it."""
+        return Frozen(self.data, self.digest, self.raw_digest)
+
+    @property
+    def identity(self) -> bytes:
+        """What two states of a record are compared by."""
+        return self.raw_digest or self.digest
+
+    def fault(self) -> str | None:
+        """Say what is wrong between ``data`` and its hashes, or ``None``."""
+        if self.removed:
+            return None
+        found = hashlib.sha256(self.data).digest()
+        if found == self.digest and self.raw_digest is None:
+            return None
+        try:
+            again = codec.freeze(codec.loads(self.data))
+        except codec.NotJson:
+            return "its data is not JSON"
+        if again.digest != self.digest:
+            return "its data does not match its sha256"
+        if again.raw_digest != self.raw_digest or (self.raw_digest is not None and found != self.raw_digest):
+            return "its data does not match its raw_sha256"
+        return None
+
+
+def put_line(record_id: str, frozen: Frozen) -> bytes:
+    """Write a version's line for a new or changed record, with its line feed."""
+    return b'{"op":"put","id":' + codec.text(record_id) + b"," + _body(frozen)
+
+
+def latest_line(record_id: str, version: int, frozen: Frozen) -> bytes:
+    """Write a line of ``latest/``, with its line feed."""
+    return b'{"id":%b,"version":%d,' % (codec.text(record_id), version) + _body(frozen)
+
+
+def _body(frozen: Frozen) -> bytes:
+    digest = frozen.digest.hex().encode("ascii")
+    if frozen.raw_digest is None:
+        return b'"sha256":"' + digest + b'"' + _DATA + frozen.data + b"}\n"
+    raw = frozen.raw_digest.hex().encode("ascii")
+    return b'"sha256":"' + digest + b'","raw_sha256":"' + raw + b'"' + _DATA + frozen.data + b"}\n"
+
+
+def remove_line(record_id: str, evidence: dict[str, Any]) -> bytes:
+    """Write a tombstone, with its line feed."""
+    return b'{"op":"remove","id":%b,"evidence":%b}\n' % (codec.text(record_id), codec.dumps(evidence))
+
+
+def split(line: bytes) -> Line:
+    """Take a line apart.
+
+    Raises:
+        ValueError: it is not a line of an archive.
+    """
+    at = line.find(_DATA)
+    try:
+        if at < 0:
+            head = codec.loads(line)
+            if head["op"] != "remove":
+                raise ValueError("a line without data is no tombstone")
+            return Line(_identifier(head), True, b"", None, b"", None, dict(head["evidence"]))
+        head = codec.loads(line[:at] + b"}")
+        end = len(line) - 1 if line.endswith(b"\n") else len(line)
+        if line[end - 1 : end] != b"}" or head.get("op", "put") != "put":
+            raise ValueError("the line does not end as it should")
+        raw = head.get("raw_sha256")
+        return Line(
+            _identifier(head),
+            False,
+            bytes.fromhex(head["sha256"]),
+            None if raw is None else bytes.fromhex(raw),
+            line[at + len(_DATA) : end - 1],
+            head.get("version"),
+        )
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ValueError(f"a member is missing or wrong: {error}") from error
+
+
+def _identifier(head: dict[str, Any]) -> str:
+    if not isinstance(head["id"], str):
+        raise TypeError("id is not text")
+    return head["id"]

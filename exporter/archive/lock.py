@@ -1,0 +1,106 @@
+"""One writer for an archive: a lock of the operating system, so that a dead holder never blocks.
+
+Readers take no lock: what they read is written once and appears by a rename.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+import time
+from typing import TYPE_CHECKING, Any, Self
+
+from exporter import codec
+from exporter.archive.atomic import FILE_MODE, make_folder, translated
+from exporter.clock import timestamp
+from exporter.errors import ArchiveLocked
+
+if TYPE_CHECKING:
+    from datetime import datetime
+    from pathlib import Path
+    from types import TracebackType
+
+if sys.platform == "win32":
+    import msvcrt
+
+    _BEYOND_CONTENT = 1 << 30
+
+    def _acquire(handle: int) -> None:
+        os.lseek(handle, _BEYOND_CONTENT, os.SEEK_SET)
+        msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
+        os.lseek(handle, 0, os.SEEK_SET)
+else:
+    import fcntl
+
+    def _acquire(handle: int) -> None:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+_POLL_SECONDS = 0.2
+
+
+class ArchiveLock:
+    """The right to write an archive, held from ``acquire`` to ``release``."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._handle: int | None = None
+
+    def acquire(self, now: datetime, wait: float = 0.0) -> None:
+        """Take the lock, waiting up to ``wait`` seconds.
+
+        Raises:
+            ArchiveLocked: another process holds it; the message says which, and since when.
+        """
+        with translated(self._path):
+            make_folder(self._path.parent)
+            handle = os.open(self._path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), FILE_MODE)
+        deadline = time.monotonic() + wait
+        while True:
+            try:
+                _acquire(handle)
+                break
+            except OSError:
+                if time.monotonic() >= deadline:
+                    holder = self.holder()
+                    os.close(handle)
+                    raise ArchiveLocked(
+                        f"{self._path.parent.parent} is being written by {_who(holder)}; "
+                        "wait for it to end, or use --wait-lock."
+                    ) from None
+                time.sleep(min(_POLL_SECONDS, max(0.0, deadline - time.monotonic())))
+        self._handle = handle
+        note = {"pid": os.getpid(), "host": socket.gethostname(), "since": timestamp(now)}
+        with translated(self._path):
+            os.truncate(handle, 0)
+            os.write(handle, codec.dumps(note) + b"\n")
+
+    def release(self) -> None:
+        """Give the lock back; the file stays, so that no two processes ever lock different files."""
+        if self._handle is not None:
+            os.truncate(self._handle, 0)
+            os.close(self._handle)
+            self._handle = None
+
+    def holder(self) -> dict[str, Any]:
+        """Read who says to hold the lock; empty when nobody does or it cannot be read."""
+        try:
+            value = codec.loads(self._path.read_bytes())
+        except (OSError, codec.NotJson):
+            return {}
+        return dict(value) if isinstance(value, dict) else {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.release()
+
+
+def _who(holder: dict[str, Any]) -> str:
+    if not holder:
+        return "another process"
+    return f"process {holder.get('pid')} on {holder.get('host')} since {holder.get('since')}"

@@ -1,0 +1,237 @@
+"""The state of an archive at one version: for every record, which line of which file holds it.
+
+Built by folding lines; holds hashes and places, never the records themselves, so that a blog of any size fits.
+"""
+
+from __future__ import annotations
+
+import os
+from array import array
+from collections import OrderedDict
+from collections.abc import Iterator
+from io import BufferedReader
+from pathlib import Path
+from typing import Any
+
+from exporter import codec
+from exporter.archive.lines import Line, split
+from exporter.errors import ArchiveDamaged
+from exporter.model.kinds import Kind, sort_key
+
+_DIGEST = 32
+_OPEN_FILES = 64
+_LARGEST_KEY = 2**62
+
+
+class Segments:
+    """The files that hold lines, opened when first read, at most 64 at a time.
+
+    A pinned file stays open: ``latest/`` may be swapped for a newer one while it is being read.
+    """
+
+    def __init__(self) -> None:
+        self._paths: list[Path] = []
+        self._numbers: dict[Path, int] = {}
+        self._open: OrderedDict[int, int] = OrderedDict()
+        self._pinned: dict[int, int] = {}
+
+    def add(self, path: Path, *, pin: bool = False) -> int:
+        """Return the number of a file, a new one or the one it has."""
+        number = self._numbers.setdefault(path, len(self._paths))
+        if number == len(self._paths):
+            self._paths.append(path)
+        if pin and number not in self._pinned:
+            self._pinned[number] = _open(path)
+        return number
+
+    def stream(self, number: int) -> BufferedReader:
+        """Open a file from its beginning; the caller closes it."""
+        pinned = self._pinned.get(number)
+        if pinned is None:
+            return self._paths[number].open("rb")
+        file = os.fdopen(os.dup(pinned), "rb")
+        file.seek(0)
+        return file
+
+    def read(self, number: int, offset: int, length: int) -> bytes:
+        """Read ``length`` bytes at ``offset`` of a file."""
+        handle = self._pinned.get(number)
+        if handle is None:
+            handle = self._open.pop(number, None)
+            if handle is None:
+                handle = _open(self._paths[number])
+                if len(self._open) >= _OPEN_FILES:
+                    os.close(self._open.popitem(last=False)[1])
+            self._open[number] = handle
+        if hasattr(os, "pread"):
+            return os.pread(handle, length, offset)
+        os.lseek(handle, offset, os.SEEK_SET)
+        return os.read(handle, length)
+
+    def close(self) -> None:
+        """Close everything; a file that was not pinned opens again when read."""
+        for handle in (*self._open.values(), *self._pinned.values()):
+            os.close(handle)
+        self._open.clear()
+        self._pinned.clear()
+
+
+def _open(path: Path) -> int:
+    return os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+
+
+class KindState:
+    """The records of one kind: id to row, and for each row its identity and place, in flat arrays."""
+
+    def __init__(self) -> None:
+        self._rows: dict[int | str, int] = {}
+        self._identities = bytearray()
+        self._versions = array("I")
+        self._segments = array("I")
+        self._offsets = array("Q")
+        self._lengths = array("I")
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __contains__(self, record_id: str) -> bool:
+        return _key(record_id) in self._rows
+
+    def row(self, record_id: str) -> int | None:
+        """Return the row of a record."""
+        return self._rows.get(_key(record_id))
+
+    def rows(self) -> int:
+        """Return how many rows were ever made; a row's number is below it."""
+        return len(self._versions)
+
+    def put(self, record_id: str, identity: bytes, version: int, place: tuple[int, int, int]) -> int:
+        """Set a record: its identity, the version it comes from, and ``(segment, offset, length)``; returns its row."""
+        key = _key(record_id)
+        row = self._rows.get(key)
+        segment, offset, length = place
+        if row is None:
+            row = self._rows[key] = len(self._versions)
+            self._identities += identity
+            self._versions.append(version)
+            self._segments.append(segment)
+            self._offsets.append(offset)
+            self._lengths.append(length)
+            return row
+        self._identities[row * _DIGEST : (row + 1) * _DIGEST] = identity
+        self._versions[row] = version
+        self._segments[row] = segment
+        self._offsets[row] = offset
+        self._lengths[row] = length
+        return row
+
+    def remove(self, record_id: str) -> None:
+        """Forget a record; one that is not there is fine."""
+        self._rows.pop(_key(record_id), None)
+
+    def identity(self, row: int) -> bytes:
+        """Return what the record's states are compared by, 32 bytes."""
+        return bytes(self._identities[row * _DIGEST : (row + 1) * _DIGEST])
+
+    def version(self, row: int) -> int:
+        """Return the version whose line the record is."""
+        return self._versions[row]
+
+    def place(self, row: int) -> tuple[int, int, int]:
+        """Return ``(segment, offset, length)`` of the record's line."""
+        return self._segments[row], self._offsets[row], self._lengths[row]
+
+    def ids(self) -> Iterator[str]:
+        """Yield the ids, by number, those that are no number last."""
+        numbers = sorted(key for key in self._rows if isinstance(key, int))
+        others = sorted((key for key in self._rows if isinstance(key, str)), key=sort_key)
+        large = [key for key in others if sort_key(key)[0] == 0]
+        if large:
+            yield from sorted([*map(str, numbers), *others], key=sort_key)
+            return
+        yield from map(str, numbers)
+        yield from others
+
+
+def _key(record_id: str) -> int | str:
+    """Return a compact key: plain decimal ids as integers, which take a third of the memory."""
+    if record_id.isdecimal() and record_id.isascii() and len(record_id) < 19:
+        number = int(record_id)
+        if number < _LARGEST_KEY and (record_id[0] != "0" or record_id == "0"):
+            return number
+    return record_id
+
+
+class State:
+    """All records as of ``version``; also what views and exports read (the ``RecordSource`` of the exporters)."""
+
+    def __init__(self, blog_id: str, version: int = 0) -> None:
+        self.blog_id = blog_id
+        self.version = version
+        self.segments = Segments()
+        self.kinds: dict[Kind, KindState] = {kind: KindState() for kind in Kind}
+
+    def fold(self, path: Path, kind: Kind, version: int, *, pin: bool = False) -> Iterator[Line]:
+        """Apply the lines of one file, a version's or one of ``latest/`` (to be pinned), and yield each.
+
+        Raises:
+            ArchiveDamaged: a line cannot be read; the message names the file and the line.
+        """
+        state = self.kinds[kind]
+        offset = 0
+        try:
+            segment = self.segments.add(path, pin=pin)
+            with self.segments.stream(segment) as file:
+                for number, text in enumerate(file, 1):
+                    try:
+                        line = split(text)
+                    except ValueError as error:
+                        raise ArchiveDamaged(f"{path} line {number} is damaged: {error}; run verify.") from error
+                    if line.removed:
+                        state.remove(line.record_id)
+                    else:
+                        place = (segment, offset, len(text))
+                        state.put(line.record_id, line.identity, line.version or version, place)
+                    offset += len(text)
+                    yield line
+        except FileNotFoundError as error:
+            raise ArchiveDamaged(f"{path} is missing; run verify.") from error
+
+    def ids(self, kind: Kind) -> list[str]:
+        """Return the ids of a kind in order."""
+        return list(self.kinds[kind].ids())
+
+    def identity(self, kind: Kind, record_id: str) -> bytes | None:
+        """Return what the record's states are compared by, or ``None`` when it is not there."""
+        row = self.kinds[kind].row(record_id)
+        return None if row is None else self.kinds[kind].identity(row)
+
+    def line(self, kind: Kind, record_id: str) -> Line | None:
+        """Read a record's line, with the version it comes from; ``None`` when it is not there."""
+        state = self.kinds[kind]
+        row = state.row(record_id)
+        if row is None:
+            return None
+        line = split(self.segments.read(*state.place(row)))
+        return Line(line.record_id, False, line.digest, line.raw_digest, line.data, state.version(row))
+
+    def load(self, kind: Kind, record_id: str) -> dict[str, Any] | None:
+        """Read a record's raw object; ``None`` when it is not there."""
+        line = self.line(kind, record_id)
+        return None if line is None else dict(codec.loads(line.data))
+
+    def lines(self, kind: Kind) -> Iterator[Line]:
+        """Read the lines of a kind in the order of ids, one at a time."""
+        for record_id in self.kinds[kind].ids():
+            line = self.line(kind, record_id)
+            if line is not None:
+                yield line
+
+    def scan(self, kind: Kind) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Read the raw objects of a kind in the order of ids, one at a time."""
+        for line in self.lines(kind):
+            yield line.record_id, dict(codec.loads(line.data))
+
+    def close(self) -> None:
+        """Close the files; reading opens them again."""
+        self.segments.close()

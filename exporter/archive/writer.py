@@ -1,0 +1,142 @@
+"""Writing an archive: its skeleton, one version for each run that found a change, one line for each run.
+
+The order of a commit, so that what is there is valid at every instant: the version is filled and fsynced under
+``.work/``, renamed into ``versions/``, then the run's line is appended, then ``latest/`` is swapped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from importlib import resources
+from typing import TYPE_CHECKING, Any
+
+from exporter import codec
+from exporter.archive import atomic
+from exporter.archive.latest import file_sha256
+from exporter.archive.layout import MANIFEST, SUMS, Layout, segment_name
+from exporter.archive.manifest import ArchiveInfo, KindCounts, Manifest, RecordProblem, SegmentInfo, sums
+from exporter.errors import NoArchive, UsageError
+from exporter.model.kinds import Kind
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_LEFTOVERS = ("new-version", "latest.new", "latest.old", "views.new.jsonl")
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """What a run wants to commit; ``lines`` are finished lines in the order they shall stand."""
+
+    parent: int | None
+    base_url: str
+    started_at: str
+    finished_at: str
+    counts: Mapping[Kind, KindCounts]
+    completeness: dict[str, Any]
+    problems: list[RecordProblem]
+    lines: Mapping[Kind, Iterable[bytes]] = field(default_factory=dict)
+
+
+def require_place(root: Path, blog_id: str) -> None:
+    """Check that ``root`` is a place for this blog's archive: absent, empty, or its archive already.
+
+    Raises:
+        UsageError: another blog's archive is there.
+        NoArchive: other things are there.
+        NewerFormat: a newer program's archive is there.
+    """
+    layout = Layout(root)
+    with atomic.translated(root):
+        if layout.info.is_file():
+            info = ArchiveInfo.decode(layout.info.read_bytes(), str(root))
+            if info.blog_id != blog_id:
+                raise UsageError(
+                    f"{root} is the archive of {info.blog_id}, not of {blog_id}: choose another --archive."
+                )
+            return
+        if root.exists() and any(path != layout.work for path in root.iterdir()):
+            raise NoArchive(f"{root} is not empty and holds no archive: name an empty or new folder as --archive.")
+
+
+def create(layout: Layout, info: ArchiveInfo) -> None:
+    """Make the skeleton of a new archive; ``archive.json`` comes last, since it makes the folder an archive."""
+    with atomic.translated(layout.root):
+        atomic.make_folder(layout.root)
+        atomic.make_folder(layout.versions)
+        atomic.make_folder(layout.assets)
+        documents = resources.files("exporter.archive")
+        atomic.write_file(layout.readme, documents.joinpath("README.txt").read_bytes())
+        atomic.write_file(layout.format_document, documents.joinpath("FORMAT.md").read_bytes())
+        if not layout.runs.exists():
+            atomic.write_file(layout.runs, b"")
+        atomic.write_file(layout.info, info.encode())
+
+
+def clean_leftovers(layout: Layout) -> None:
+    """Remove what a run that died had not finished; nothing of it is part of the archive."""
+    with atomic.translated(layout.work):
+        for name in _LEFTOVERS:
+            path = layout.work / name
+            if path.is_dir():
+                atomic.remove_folder(path)
+            else:
+                path.unlink(missing_ok=True)
+        for path in layout.root.glob(".*.tmp"):
+            path.unlink()
+
+
+def commit(layout: Layout, draft: Draft) -> Manifest:
+    """Write the next version and give it its name; returns its manifest.
+
+    Raises:
+        NoSpace: the disk is full; the archive is as before.
+    """
+    number = 1 if draft.parent is None else draft.parent + 1
+    folder = layout.work / "new-version"
+    with atomic.translated(layout.versions):
+        atomic.remove_folder(folder)
+        atomic.make_folder(folder)
+        files = {segment_name(kind): _write_segment(folder, kind, draft.lines.get(kind, ())) for kind in Kind}
+        manifest = Manifest(
+            version=number,
+            parent=_parent(layout, draft.parent),
+            blog_id=ArchiveInfo.decode(layout.info.read_bytes(), str(layout.root)).blog_id,
+            base_url=draft.base_url,
+            started_at=draft.started_at,
+            finished_at=draft.finished_at,
+            counts={str(kind): counts for kind, counts in draft.counts.items()},
+            completeness=draft.completeness,
+            problems=draft.problems,
+            files=files,
+        )
+        with atomic.hashing(folder / MANIFEST) as file:
+            file.write(manifest.encode())
+            manifest_digest = file.close()
+        with atomic.hashing(folder / SUMS) as file:
+            file.write(sums(manifest_digest, file_sha256(layout.info), files))
+            file.close()
+        atomic.move_folder(folder, layout.version(number))
+    return manifest
+
+
+def _parent(layout: Layout, parent: int | None) -> dict[str, Any] | None:
+    if parent is None:
+        return None
+    return {"version": parent, "sha256": file_sha256(layout.manifest(parent))}
+
+
+def _write_segment(folder: Path, kind: Kind, lines: Iterable[bytes]) -> SegmentInfo:
+    count = 0
+    with atomic.hashing(folder / segment_name(kind)) as file:
+        for line in lines:
+            file.write(line)
+            count += 1
+        return SegmentInfo(lines=count, bytes=file.size, sha256=file.close())
+
+
+def append_run(layout: Layout, run: dict[str, Any]) -> None:
+    """Add a run's line to ``runs.jsonl``."""
+    with atomic.translated(layout.runs):
+        atomic.append_line(layout.runs, codec.dumps(run) + b"\n")

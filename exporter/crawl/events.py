@@ -1,0 +1,106 @@
+"""What a run says while it works. Progress bars, logs and JSON are consumers of these; the run knows none of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from exporter.archive.manifest import KindCounts
+    from exporter.model.kinds import Kind
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """The run begins; ``version`` is the newest version there is, ``None`` for a first run."""
+
+    blog_id: str
+    version: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Resumed:
+    """A checkpoint of an earlier run is gone on with; ``records`` were in it."""
+
+    started_at: str
+    records: int
+
+
+@dataclass(frozen=True, slots=True)
+class SetAside:
+    """A checkpoint could not be used and was set aside."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class PageRead:
+    """A page of a list was read; ``pages`` is how many there are, as far as known."""
+
+    kind: Kind
+    sweep: int
+    page: int
+    pages: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class EntriesPlanned:
+    """So many entries are about to be read."""
+
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class EntryRead:
+    """An entry was read."""
+
+    entry_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class RecordFailed:
+    """A record, or a whole list (``record_id`` is ``None``), could not be read."""
+
+    kind: Kind
+    record_id: str | None
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class SweepDone:
+    """All lists were swept once more; ``agreed`` compares with the sweep before."""
+
+    sweep: int
+    agreed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """What a dry run found: counts by kind, as the lists tell them."""
+
+    counts: Mapping[Kind, KindCounts]
+
+
+@dataclass(frozen=True, slots=True)
+class Committed:
+    """The run is saved; ``version`` is the new version, ``None`` when nothing had changed."""
+
+    version: int | None
+    counts: Mapping[Kind, KindCounts]
+    completeness: Mapping[str, Any]
+
+
+Event = (
+    Started
+    | Resumed
+    | SetAside
+    | PageRead
+    | EntriesPlanned
+    | EntryRead
+    | RecordFailed
+    | SweepDone
+    | Planned
+    | Committed
+)
