@@ -1,0 +1,36 @@
+"""What a transport is, and what it brings back. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """An answer read to its end.
+
+    Attributes:
+        status: the HTTP status.
+        headers: by lower-case name; of a repeated header the last.
+        body: the decompressed bytes.
+    """
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+class Transport(Protocol):
+    """What sends a GET and brings back the whole answer, whatever its status."""
+
+    async def get(self, path: str, params: Mapping[str, str], headers: Mapping[str, str]) -> Response:
+        """Read ``path`` under the base URL.
+
+        Raises:
+            TransportError: no whole answer arrived.
+        """
+
+    async def close(self) -> None:
+        """Let go of the connections."""

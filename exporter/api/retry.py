@@ -1,0 +1,264 @@
+"""Sending a request until it is answered, or until it is known that it will not be. The only import of tenacity.
+
+The first attempt is bare; tenacity comes in after a failure. Connection errors, timeouts, 408, 425, 429, 5xx and
+bodies that are truncated, empty, unparsable or HTML are tried again; 401, 403, answers that arrived whole and say
+something other than success, bodies over the cap and redirects off the origin are not.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, retry_if_not_exception_type
+from tenacity.asyncio.retry import async_retry_base, retry_all
+
+from exporter.api.auth import Redactor
+from exporter.api.liveness import Liveness
+from exporter.api.response import Response, Transport
+from exporter.api.retry_after import seconds_to_wait
+from exporter.api.throttle import Throttle
+from exporter.api.transport import Unreachable
+from exporter.clock import Clock
+from exporter.errors import (
+    BodyTooLarge,
+    RedirectRefused,
+    RequestTimeout,
+    RetryableStatus,
+    ServiceError,
+    TransportError,
+)
+
+Answer = TypeVar("Answer")
+
+_TOO_MANY = 429
+_RETRIES_INTO_THE_VOID = 3
+
+
+@dataclass(frozen=True, slots=True)
+class RetryPolicy:
+    """How long to insist; seconds throughout.
+
+    The wait after the n-th failure lies between half and all of ``base * 2**(n-1)``, which stops growing at
+    ``ceiling``. While the whole service is silent a request goes on after its ``retries`` until ``give_up_after``
+    seconds without a good answer to anybody. A ``Retry-After`` is obeyed up to ``longest_wait``; a longer one ends the
+    run, so that the service is never asked earlier than it wishes.
+    """
+
+    retries: int = 8
+    base: float = 0.25
+    ceiling: float = 10.0
+    give_up_after: float = 1800.0
+    max_retry_after: float = 3600.0
+
+    @property
+    def longest_wait(self) -> float:
+        """The longest ``Retry-After`` obeyed: never shorter than the time the run would wait anyway."""
+        return max(self.max_retry_after, self.give_up_after)
+
+    def backoff(self, failures: int, chance: float) -> float:
+        """Return the seconds to wait after that many failures; ``chance`` in 0 … 1 places it between half and all."""
+        full = min(self.ceiling, self.base * 2.0 ** min(failures - 1, 60))
+        return full * (0.5 + 0.5 * chance)
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One operation to be asked for: its name for messages, its path, its query and its own headers."""
+
+    operation: str
+    path: str
+    params: Mapping[str, str]
+    headers: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class RetryEvent:
+    """A request is about to wait and be sent again: after ``attempt`` failures, for ``reason``, in ``wait`` seconds."""
+
+    operation: str
+    attempt: int
+    reason: str
+    wait: float
+
+
+@dataclass(slots=True)
+class Statistics:
+    """What was sent and received so far; ``waited`` sums the seconds of all waits between attempts."""
+
+    requests: int = 0
+    retries: int = 0
+    bytes: int = 0
+    waited: float = 0.0
+
+
+class Retrying:
+    """Sends requests through a throttle and a transport, and again where that may help."""
+
+    def __init__(
+        self,
+        transport: Transport,
+        throttle: Throttle,
+        policy: RetryPolicy,
+        clock: Clock,
+        *,
+        redactor: Redactor | None = None,
+        on_retry: Callable[[RetryEvent], None] | None = None,
+        chance: Callable[[], float] = random.random,
+    ) -> None:
+        self._transport = transport
+        self._throttle = throttle
+        self._policy = policy
+        self._clock = clock
+        self._redactor = redactor or Redactor([])
+        self._on_retry = on_retry
+        self._chance = chance
+        self.liveness = Liveness(clock)
+        self.statistics = Statistics()
+
+    async def call(self, request: Request, read: Callable[[Response], Answer]) -> Answer:
+        """Send ``request`` until ``read`` makes something of the answer.
+
+        Raises:
+            NotAuthorised, ApiError: as ``read`` raised them, at once.
+            TransportError: the last failure, when retries are used up and the service answers others, or never did.
+            ServiceError: nobody got a good answer for ``give_up_after`` seconds, or the service wishes a longer pause
+                than ``longest_wait``.
+        """
+        try:
+            return await self.attempt(request, read)
+        except TransportError as error:
+            first = error
+        return await _Insistence(self, request, first).until_answered(read)
+
+    async def attempt(self, request: Request, read: Callable[[Response], Answer]) -> Answer:
+        """Send ``request`` once.
+
+        Raises:
+            ServiceError: any of its kinds.
+        """
+        self.statistics.requests += 1
+        try:
+            async with self._throttle.permit() as permit:
+                response = await self._transport.get(request.path, request.params, request.headers)
+                permit.status = response.status
+            self.statistics.bytes += len(response.body)
+            try:
+                answer = read(response)
+            except RetryableStatus as error:
+                error.retry_after = seconds_to_wait(
+                    response.headers.get("retry-after"), self._clock.now(), response.headers.get("date")
+                )
+                raise
+        except ServiceError as error:
+            raise self._redactor.clean(error) from None
+        self.liveness.good()
+        return answer
+
+    def budget(self, error: BaseException | None) -> int:
+        """Return how often to try again after ``error``.
+
+        Few times when nothing was ever heard from this host: then its name is probably mistyped.
+        """
+        silent = isinstance(error, Unreachable | RequestTimeout) and not self.liveness.good_answers
+        return min(self._policy.retries, _RETRIES_INTO_THE_VOID) if silent else self._policy.retries
+
+    def wait_after(self, failures: int, error: BaseException | None) -> float:
+        """Return the seconds to wait after ``error``, and make everybody wait where the service wishes it.
+
+        Raises:
+            ServiceError: the service wishes a longer wait than is obeyed.
+        """
+        wait = self._policy.backoff(failures, self._chance())
+        if isinstance(error, RetryableStatus):
+            wished = error.retry_after
+            if wished is not None and wished > self._policy.longest_wait:
+                raise ServiceError(
+                    f"the service asks to wait {wished:.0f} s, longer than the {self._policy.longest_wait:.0f} s this "
+                    "run would: run it again later, what was read so far is kept"
+                )
+            wait = max(wait, wished or 0.0)
+            if wished or error.status == _TOO_MANY:
+                self._throttle.pause_until(self._clock.monotonic() + wait)
+        return wait
+
+    def give_up(self) -> ServiceError | None:
+        """Return the error that ends the run, once nobody has heard from the service for too long."""
+        silence = self.liveness.silent_for()
+        if silence < self._policy.give_up_after:
+            return None
+        return ServiceError(
+            f"the service has given no good answer for {silence:.0f} s: run the same command again later, "
+            "what was read so far is kept"
+        )
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait between two attempts."""
+        await self._clock.sleep(seconds)
+
+    def note(self, event: RetryEvent) -> None:
+        """Count a retry and tell whoever listens."""
+        self.statistics.retries += 1
+        self.statistics.waited += event.wait
+        if self._on_retry is not None:
+            self._on_retry(event)
+
+
+class _Insistence(async_retry_base):
+    """What one request does after its first failure; as a predicate: whether another attempt is worth it."""
+
+    def __init__(self, retrying: Retrying, request: Request, first: TransportError) -> None:
+        self._retrying = retrying
+        self._request = request
+        self._first: TransportError | None = first
+        self._good_before = retrying.liveness.good_answers
+
+    async def until_answered(self, read: Callable[[Response], Answer]) -> Answer:
+        async def attempt() -> Answer:
+            if self._first is not None:
+                # The bare attempt's failure enters as the first one, so that every rule sees all failures alike.
+                first, self._first = self._first, None
+                raise first
+            return await self._retrying.attempt(self._request, read)
+
+        insistent = AsyncRetrying(
+            retry=retry_all(
+                retry_if_exception_type(TransportError),
+                retry_if_not_exception_type((BodyTooLarge, RedirectRefused)),
+                self,
+            ),
+            wait=self._wait,
+            sleep=self._retrying.sleep,
+            before_sleep=self._announce,
+            reraise=True,
+        )
+        answer: Answer = await insistent(attempt)
+        return answer
+
+    async def __call__(self, retry_state: RetryCallState) -> bool:  # type: ignore[override]
+        if retry_state.attempt_number <= self._retrying.budget(_error_of(retry_state)):
+            return True
+        liveness = self._retrying.liveness
+        if not liveness.good_answers or await liveness.lives(self._good_before):
+            return False
+        end = self._retrying.give_up()
+        if end is not None:
+            raise end
+        return True
+
+    def _wait(self, state: RetryCallState) -> float:
+        return self._retrying.wait_after(state.attempt_number, _error_of(state))
+
+    def _announce(self, state: RetryCallState) -> None:
+        # Only what is heard after the newest failure tells that the service outlived it.
+        self._good_before = self._retrying.liveness.good_answers
+        self._retrying.note(
+            RetryEvent(self._request.operation, state.attempt_number, str(_error_of(state)), state.upcoming_sleep)
+        )
+
+
+def _error_of(state: RetryCallState) -> BaseException | None:
+    outcome: Any = state.outcome
+    return None if outcome is None else outcome.exception()

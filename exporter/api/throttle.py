@@ -1,0 +1,165 @@
+"""How many requests may be under way, how fast they may start, and when all of them must wait."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from types import TracebackType
+from typing import Self
+
+from exporter.clock import Clock
+from exporter.errors import UsageError
+
+CONGESTION = frozenset({429, 503})
+"""Statuses that mean the service has too much to do."""
+
+_SMOOTHING = 0.125  # the weight of the newest latency in the moving average
+_LATENCY_FACTOR = 4.0
+_LATENCY_SLACK = 0.5  # seconds; below this a multiple of the baseline is noise
+
+
+class Throttle:
+    """Permits for requests to one service.
+
+    The limit on requests at a time lies between 1 and ``max_concurrency``. It is halved when the service answers 429 or
+    503, or when the moving average of latency exceeds four times the best seen and is more than half a second over it,
+    but once only for all requests that were under way together; each success adds a share of one.
+
+    ``rate`` is in requests per second, evenly spaced, retries included; ``None`` for no such limit. ``max_pause``, in
+    seconds, is the longest pause obeyed.
+
+    Raises:
+        UsageError: a limit that lets nothing through.
+    """
+
+    def __init__(
+        self, max_concurrency: int, rate: float | None, clock: Clock, *, max_pause: float = float("inf")
+    ) -> None:
+        if max_concurrency < 1:
+            raise UsageError(f"the concurrency must be at least 1, not {max_concurrency}")
+        if rate is not None and not 0 < rate < float("inf"):
+            raise UsageError(f"the rate must be a number of requests per second above 0, not {rate:g}")
+        self._max = float(max_concurrency)
+        self._limit = self._max
+        self._interval = 1.0 / rate if rate else 0.0
+        self._clock = clock
+        self._max_pause = max_pause
+        self._active = 0
+        self._waiting: deque[asyncio.Future[None]] = deque()
+        self._resume_at = float("-inf")
+        self._next_start = float("-inf")
+        self._started = 0
+        self._last_cut = 0
+        self._baseline = float("inf")
+        self._latency: float | None = None
+
+    @property
+    def limit(self) -> int:
+        """How many requests may be under way now."""
+        return int(self._limit)
+
+    def permit(self) -> Permit:
+        """Return the permission for one request, to be used in ``async with``; entering waits for its turn."""
+        return Permit(self)
+
+    def pause_until(self, moment: float) -> None:
+        """Let no request start before ``moment`` on the clock's monotonic scale, at most ``max_pause`` from now."""
+        self._resume_at = max(self._resume_at, min(moment, self._clock.monotonic() + self._max_pause))
+
+    async def enter(self) -> tuple[int, float]:
+        """Wait for a turn; return the number of the request and when it started."""
+        if self._waiting or self._active >= int(self._limit):
+            await self._queue()
+        else:
+            self._active += 1
+        now = self._clock.monotonic()
+        if self._interval or now < self._resume_at:
+            try:
+                now = await self._turn(now)
+            except BaseException:
+                self._release()
+                raise
+        self._started += 1
+        return self._started, now
+
+    def leave(self, number: int, started: float, status: int | None) -> None:
+        """Take a permit back, and learn from the answer's status; ``None`` when there was no answer."""
+        if status in CONGESTION:
+            self._cut(number)
+        elif status is not None:
+            self._learn(number, self._clock.monotonic() - started)
+        self._release()
+
+    async def _queue(self) -> None:
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.append(turn)
+        try:
+            await turn
+        except asyncio.CancelledError:
+            if turn.cancelled():
+                self._waiting.remove(turn)
+            else:
+                self._release()
+            raise
+
+    async def _turn(self, now: float) -> float:
+        while True:
+            if now < self._resume_at:
+                await self._clock.sleep(self._resume_at - now)
+            elif self._interval:
+                start = max(now, self._next_start)
+                self._next_start = start + self._interval
+                if start > now:
+                    await self._clock.sleep(start - now)
+                now = self._clock.monotonic()
+                if now >= self._resume_at:
+                    return now
+            else:
+                return now
+            now = self._clock.monotonic()
+
+    def _release(self) -> None:
+        self._active -= 1
+        while self._waiting and self._active < int(self._limit):
+            turn = self._waiting.popleft()
+            self._active += 1
+            turn.set_result(None)
+
+    def _learn(self, number: int, latency: float) -> None:
+        self._baseline = min(self._baseline, latency)
+        before = self._latency
+        average = latency if before is None else before + _SMOOTHING * (latency - before)
+        self._latency = average
+        if average > _LATENCY_FACTOR * self._baseline and average > self._baseline + _LATENCY_SLACK:
+            if self._limit < 2.0:
+                # With one request at a time the wait is the service's own pace, not our doing.
+                self._baseline = average
+            else:
+                self._cut(number)
+        else:
+            self._limit = min(self._max, self._limit + 1.0 / self._limit)
+
+    def _cut(self, number: int) -> None:
+        if number > self._last_cut:
+            self._last_cut = self._started
+            self._limit = max(1.0, self._limit / 2)
+            self._latency = None
+
+
+class Permit:
+    """One request's permission; set ``status`` once the answer is there."""
+
+    __slots__ = ("_number", "_started", "_throttle", "status")
+
+    def __init__(self, throttle: Throttle) -> None:
+        self._throttle = throttle
+        self.status: int | None = None
+
+    async def __aenter__(self) -> Self:
+        self._number, self._started = await self._throttle.enter()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._throttle.leave(self._number, self._started, self.status)

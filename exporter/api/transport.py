@@ -1,0 +1,200 @@
+"""HTTP for the service's origin and no other. The only module of the package's client side that imports aiohttp.
+
+What aiohttp leaves to its callers is settled here: bodies are read under a cap, redirects never leave the origin, the
+encodings asked for are those that can be read, no cookies and no netrc, a lost connection is reported in place of a
+silent second request, and every exception is one of :mod:`exporter.errors`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+from urllib.parse import quote, urlencode
+
+import aiohttp
+from aiohttp import http_exceptions
+from yarl import URL
+
+from exporter import __version__
+from exporter.api.printable import printable
+from exporter.api.response import Response
+from exporter.errors import (
+    BadBody,
+    BlogExporterError,
+    BodyTooLarge,
+    ConnectFailed,
+    RedirectRefused,
+    RequestTimeout,
+    UsageError,
+)
+
+_MIB = 1024 * 1024
+_CHUNK = 256 * 1024
+_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+_MAX_REDIRECTS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class TransportOptions:
+    """Limits of a transport: seconds, bytes, connections.
+
+    ``read_timeout`` is the longest silence, ``total_timeout`` the longest request. ``max_body`` counts decompressed
+    bytes. ``pool_size`` 0 means as many connections as there are requests at a time, which the throttle bounds.
+    """
+
+    connect_timeout: float = 10.0
+    read_timeout: float = 30.0
+    total_timeout: float = 120.0
+    max_body: int = 64 * _MIB
+    user_agent: str = f"blog-exporter/{__version__} (+personal blog backup)"
+    pool_size: int = 0
+
+
+class Unreachable(ConnectFailed):
+    """No connection came about: the name does not resolve, nothing listens there, or TLS failed."""
+
+
+class HttpTransport:
+    """One aiohttp session for one base URL; make it inside a running event loop.
+
+    Raises:
+        UsageError: the base URL cannot be right.
+    """
+
+    def __init__(self, base_url: str, options: TransportOptions | None = None) -> None:
+        self._base = check_base_url(base_url)
+        self._place = printable(self._base.authority)
+        self._prefix = str(self._base).rstrip("/")
+        self._options = options or TransportOptions()
+        self._session = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit=self._options.pool_size, ttl_dns_cache=300),
+            cookie_jar=aiohttp.DummyCookieJar(),
+            headers={
+                "User-Agent": self._options.user_agent,
+                "Accept": "application/json",
+                "Accept-Encoding": "gzip, deflate",
+            },
+            timeout=aiohttp.ClientTimeout(
+                total=None, connect=self._options.connect_timeout, sock_read=self._options.read_timeout
+            ),
+            middlewares=(_send_once,),
+        )
+
+    async def get(self, path: str, params: Mapping[str, str], headers: Mapping[str, str]) -> Response:
+        """Read ``path`` (which starts with a slash) under the base URL, following redirects inside the origin only.
+
+        Raises:
+            ConnectFailed: refused, reset, DNS, TLS.
+            RequestTimeout: the connect, read or total time is over.
+            BadBody: cut short, or not in the encoding it claims.
+            BodyTooLarge: more than ``max_body`` bytes.
+            RedirectRefused: a redirect to another origin, or more than five.
+        """
+        query = urlencode(params, quote_via=quote, errors="surrogatepass")
+        url = URL(f"{self._prefix}{path}?{query}" if query else self._prefix + path, encoded=True)
+        try:
+            async with asyncio.timeout(self._options.total_timeout):
+                return await self._follow(url, headers)
+        except (aiohttp.ClientError, http_exceptions.HttpProcessingError, OSError) as error:
+            raise self._translate(error) from None
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._session.close()
+
+    async def _follow(self, url: URL, headers: Mapping[str, str]) -> Response:
+        for _ in range(_MAX_REDIRECTS + 1):
+            async with self._session.get(url, headers=headers, allow_redirects=False) as answer:
+                if answer.status not in _REDIRECTS or "Location" not in answer.headers:
+                    body = await self._read(answer)
+                    fields = {name.lower(): value for name, value in answer.headers.items()}
+                    return Response(answer.status, fields, body)
+                url = self._inside(url, answer.headers["Location"])
+        raise RedirectRefused(f"{self._place} redirects more than {_MAX_REDIRECTS} times in a row: check the base URL")
+
+    async def _read(self, answer: aiohttp.ClientResponse) -> bytes:
+        chunks: list[bytes] = []
+        size = 0
+        async for chunk in answer.content.iter_chunked(_CHUNK):
+            size += len(chunk)
+            if size > self._options.max_body:
+                raise BodyTooLarge(
+                    f"{self._place} sent more than {self._options.max_body} bytes for one request, which is refused"
+                )
+            chunks.append(chunk)
+        return chunks[0] if len(chunks) == 1 else b"".join(chunks)
+
+    def _inside(self, url: URL, location: str) -> URL:
+        try:
+            target = url.join(URL(location))
+            inside = target.origin() == self._base.origin() and target.user is None and target.password is None
+        except ValueError:
+            raise RedirectRefused(
+                f"{self._place} redirects to something that is no address: check the base URL"
+            ) from None
+        if not inside:
+            shown = printable(f"{target.scheme}://{target.host}", 100)
+            raise RedirectRefused(
+                f"{self._place} redirects to another origin, {shown}, which is not followed: "
+                "if that is the service's new home, make it the base URL"
+            )
+        return target
+
+    def _translate(self, error: Exception) -> BlogExporterError:
+        cause = error.__cause__ if isinstance(error, aiohttp.ClientConnectorError) else None
+        detail = printable(str(cause or error) or type(error).__name__)
+        if isinstance(error, TimeoutError):
+            return RequestTimeout(f"{self._place} took too long: {self._which_time(error)}")
+        if isinstance(error, aiohttp.ClientConnectorError):
+            return Unreachable(f"cannot connect to {self._place} ({detail}): check the base URL and the network")
+        if isinstance(error, aiohttp.InvalidURL | aiohttp.NonHttpUrlClientError):
+            return UsageError(f"{self._place}: not an address that can be read ({detail}): check the base URL")
+        if isinstance(
+            error, aiohttp.ClientPayloadError | aiohttp.ClientResponseError | http_exceptions.HttpProcessingError
+        ):
+            return BadBody(f"{self._place} sent an answer that cannot be read ({detail})")
+        return ConnectFailed(f"the connection to {self._place} broke ({detail})")
+
+    def _which_time(self, error: TimeoutError) -> str:
+        if isinstance(error, aiohttp.ConnectionTimeoutError):
+            return f"no connection within {self._options.connect_timeout:g} s"
+        if isinstance(error, aiohttp.ServerTimeoutError):
+            return f"silent for {self._options.read_timeout:g} s"
+        return f"not done within {self._options.total_timeout:g} s"
+
+
+async def _send_once(request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType) -> aiohttp.ClientResponse:
+    """Keep aiohttp from sending a GET again by itself when a kept connection turns out to be closed.
+
+    A request that counts against a rate limit must be counted, so the second try is left to the retry policy.
+    """
+    try:
+        return await handler(request)
+    except aiohttp.ClientConnectorError:
+        raise
+    except (aiohttp.ClientOSError, aiohttp.ServerDisconnectedError) as error:
+        raise ConnectFailed(f"the connection to {request.url.host} broke ({printable(str(error))})") from None
+
+
+def check_base_url(text: str) -> URL:
+    """Return the base URL parsed; its path, if any, stands before every operation's path.
+
+    Raises:
+        UsageError: it is not http or https, has no host, holds a user name, a query or a fragment, or is no URL. A
+            URL that may hold a password is not shown.
+    """
+    if "@" in text:
+        raise UsageError("the base URL must not hold a user name or password: give a token in BLOG_EXPORTER_TOKEN")
+    shown = printable(text, 200)
+    if not text.isprintable() or "\\" in text or " " in text:
+        raise UsageError(f"the base URL holds characters that no address has: {shown}")
+    try:
+        url = URL(text)
+    except ValueError as error:
+        raise UsageError(f"the base URL is no address: {shown} ({printable(str(error))})") from None
+    if url.scheme not in {"http", "https"} or not url.host:
+        raise UsageError(f"the base URL must look like https://HOST, not {shown}")
+    if url.raw_query_string or url.raw_fragment or text.endswith(("?", "#")):
+        raise UsageError(f"the base URL must end with its path, without ? or #: {shown}")
+    return url
