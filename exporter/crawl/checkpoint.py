@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Self
 
 from exporter import codec
@@ -152,13 +152,15 @@ class Checkpoint:
             return f"it is from {started_at}, older than --resume-max-age"
         return cls(folder, started_at)
 
-    def flush(self, *, sync: bool = False) -> None:
-        """Hand everything to the operating system, and to the disk when told so."""
+    def flush(self) -> None:
+        """Hand everything to the operating system."""
         for spool in self.spools.values():
             spool.flush()
-        if sync:
-            for spool in self.spools.values():
-                spool.sync()
+
+    def sync(self) -> None:
+        """Hand what was flushed to the disk."""
+        for spool in self.spools.values():
+            spool.sync()
 
     def close(self) -> None:
         """Close the files; the folder stays for the next run."""
@@ -170,11 +172,6 @@ class Checkpoint:
         self.close()
         with atomic.translated(self.folder):
             atomic.remove_folder(self.folder)
-
-    @property
-    def begun(self) -> datetime:
-        """When the run that began it started."""
-        return datetime.fromisoformat(self.started_at).astimezone(UTC)
 
 
 def set_aside(folder: Path) -> None:

@@ -1,0 +1,64 @@
+"""When each entry was last read and with which validators, kept in ``.work/freshness.jsonl`` between runs.
+
+Only ever saves work: without it every entry is read, unconditionally.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from exporter import codec
+from exporter.api.client import Validators
+from exporter.archive import atomic
+from exporter.clock import timestamp
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+
+@dataclass(slots=True)
+class Freshness:
+    """What is remembered: for each entry id the time it was last read, and its validators where it had some."""
+
+    last_read: dict[str, datetime] = field(default_factory=dict)
+    validators: dict[str, Validators] = field(default_factory=dict)
+
+    def note(self, entry_id: str, now: datetime, validators: Validators) -> None:
+        """Remember that an entry was read just now."""
+        self.last_read[entry_id] = now
+        if validators.headers:
+            self.validators[entry_id] = validators
+        else:
+            self.validators.pop(entry_id, None)
+
+    @classmethod
+    def load(cls, path: Path) -> Freshness:
+        """Read what an earlier run remembered; nothing when it is not there or damaged."""
+        found = cls()
+        try:
+            for line in path.read_bytes().splitlines():
+                entry_id, read, etag, last_modified = codec.loads(line)
+                found.last_read[entry_id] = datetime.fromisoformat(read)
+                if etag is not None or last_modified is not None:
+                    found.validators[entry_id] = Validators(etag, last_modified)
+        except (OSError, codec.NotJson, TypeError, ValueError):
+            return cls()
+        return found
+
+    def save(self, path: Path, keep: Iterable[str]) -> None:
+        """Write it for the entries in ``keep``."""
+        lines = bytearray()
+        for entry_id in keep:
+            read = self.last_read.get(entry_id)
+            if read is None:
+                continue
+            validators = self.validators.get(entry_id, _NONE)
+            lines += codec.dumps([entry_id, timestamp(read), validators.etag, validators.last_modified]) + b"\n"
+        with atomic.translated(path):
+            atomic.write_file(path, bytes(lines))
+
+
+_NONE = Validators()

@@ -1,0 +1,243 @@
+"""Reading the service: ``lists -> entries -> lists again`` until two sweeps agree, into ledgers and the checkpoint."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from exporter import codec
+from exporter.api.paging import ChainWalk, FileWalk, Walk
+from exporter.archive.lines import split
+from exporter.crawl.checkpoint import Checkpoint, note_of
+from exporter.crawl.events import EntriesPlanned, EntryRead, Event, RecordFailed, SweepDone
+from exporter.crawl.ledger import UNSEEN, Ledger
+from exporter.crawl.plan import Age, Listed, Refresh, entries_to_read
+from exporter.crawl.sweep import UNREADABLE, Sweep, SweepResult
+from exporter.crawl.tasks import together
+from exporter.errors import ApiError, NotAuthorised, ServiceError, TransportError
+from exporter.model.assumptions import DEFAULT, Assumptions
+from exporter.model.kinds import Kind, key_of, record_key
+
+if TYPE_CHECKING:
+    from exporter.api.client import BlogApi
+    from exporter.archive.state import State
+    from exporter.clock import Clock
+    from exporter.crawl.freshness import Freshness
+
+LISTS = (Kind.ENTRY_LIST, Kind.COMMENTS, Kind.FILES)
+MOST_SWEEPS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingSettings:
+    """How the service is read; ``window`` bounds what is asked for ahead of what was taken in."""
+
+    window: int = 8
+    refresh: Refresh = Refresh.ALL
+    max_age: timedelta = timedelta(days=7)
+    assume: Assumptions = DEFAULT
+
+
+class Harvest:
+    """What one run reads. Afterwards the ledgers hold the records, and the attributes what could not be read.
+
+    Attributes:
+        ledgers: for each kind, the archive's records and what this run saw of them.
+        sweeps: the results of every sweep, oldest first.
+        unread: entry ids to the error that kept them from being read.
+        user_failure: the error that kept the user from being read.
+        restored: how many records a checkpoint brought along.
+    """
+
+    def __init__(
+        self,
+        api: BlogApi,
+        checkpoint: Checkpoint,
+        state: State,
+        settings: ReadingSettings,
+        freshness: Freshness,
+        clock: Clock,
+        emit: Callable[[Event], None],
+    ) -> None:
+        self._api = api
+        self._checkpoint = checkpoint
+        self._settings = settings
+        self._freshness = freshness
+        self._clock = clock
+        self._emit = emit
+        self._notes: dict[tuple[Kind, int], list[dict[str, Any]]] = {}
+        self.ledgers = {kind: Ledger(state.kinds[kind], checkpoint.spools[kind]) for kind in Kind}
+        self.sweeps: list[dict[Kind, SweepResult]] = []
+        self.unread: dict[str, ServiceError] = {}
+        self.user_failure: ServiceError | None = None
+        self.restored = 0
+
+    def restore(self) -> None:
+        """Take in what a dead run left in the checkpoint."""
+        for kind, spool in self._checkpoint.spools.items():
+            ledger = self.ledgers[kind]
+            for offset, line in spool.lines():
+                note = note_of(line)
+                if note is None:
+                    record = split(line)
+                    ledger.restore(record.record_id, record.identity, offset, len(line), UNSEEN)
+                    self.restored += 1
+                elif "read" in note:
+                    ledger.mark(note["read"], note["sweep"])
+                else:
+                    self._notes.setdefault((kind, note["sweep"]), []).append(note)
+
+    async def run(self, first: Iterable[str] = ()) -> None:
+        """Read everything; ``first`` are entries that an earlier run could not read.
+
+        Raises:
+            ServiceError: no list could be read, or the service as a whole failed.
+        """
+        await self._user()
+        for number in range(1, MOST_SWEEPS + 1):
+            results = await self.sweep(number)
+            await self._entries(number, first if number == 1 else ())
+            settled = number > 1 and all(result.agreed or not result.complete for result in results.values())
+            self._emit(SweepDone(number, settled))
+            if settled:
+                return
+
+    async def sweep(self, number: int) -> dict[Kind, SweepResult]:
+        """Sweep the three lists once.
+
+        Raises:
+            ServiceError: no list could be read at all, or the service as a whole failed.
+        """
+        before = self.sweeps[-1] if self.sweeps else {}
+        found = await together(self._list(kind, number, before.get(kind)) for kind in LISTS)
+        results = dict(zip(LISTS, found, strict=True))
+        self.sweeps.append(results)
+        failures = [result.failure for result in results.values() if result.failure is not None]
+        if len(failures) == len(LISTS):
+            raise failures[0]
+        for kind, result in results.items():
+            for problem in result.problems:
+                self._emit(RecordFailed(kind, None, problem))
+        return results
+
+    async def _list(self, kind: Kind, number: int, before: SweepResult | None) -> SweepResult:
+        assume = self._settings.assume
+        walk: Walk
+        fetch: Callable[[int], Any]
+        if kind is Kind.ENTRY_LIST:
+            walk, fetch = ChainWalk("entry list", "entry_list_page_param", assume.max_pages), self._api.list_entries
+            tally = "comment_count"
+        elif kind is Kind.COMMENTS:
+            setting, size = "comment_list_page_param", assume.comment_page_size
+            walk, fetch = ChainWalk("comment list", setting, assume.max_pages, size), self._api.list_comments
+            tally = None
+        else:
+            setting, size = "file_list_page_param", assume.file_page_size
+            walk, fetch = FileWalk("file list", setting, assume.max_pages, size), self._api.list_files
+            tally = "file_size"
+        spool = self._checkpoint.spools[kind]
+        sweep = Sweep(kind, number, walk, fetch, self.ledgers[kind], spool, self._emit, tally)
+        sweep.replay(self._notes.pop((kind, number), []))
+        return await sweep.run(self._settings.window, 0 if before is None else before.listed)
+
+    async def _user(self) -> None:
+        ledger = self.ledgers[Kind.USER]
+        try:
+            data = await self._api.get_user()
+        except UNREADABLE as error:
+            self.user_failure = error
+            return
+        user_id = record_key(Kind.USER, data)
+        if user_id is None:
+            self.user_failure = ApiError("user", {}, 200, "the answer has no usable id")
+            return
+        ledger.observe(user_id, codec.freeze(data), 1)
+
+    async def _entries(self, number: int, first: Iterable[str]) -> None:
+        """Read what the sweep makes necessary: at first what the policy says, later what changed meanwhile."""
+        entries = self.ledgers[Kind.ENTRIES]
+        if number == 1:
+            wanted = entries_to_read(self._listed(), self._settings.refresh, self._age(), self._still_listed(first))
+        else:
+            failed = [key for key, error in self.unread.items() if isinstance(error, TransportError)]
+            wanted = iter(dict.fromkeys([*self.sweeps[-1][Kind.ENTRY_LIST].differing, *failed]))
+        ids = [entry_id for entry_id in wanted if entries.seen(entry_id) < number]
+        if ids:
+            self._emit(EntriesPlanned(len(ids)))
+            await self._read_all(ids, number)
+
+    def _listed(self) -> Iterator[Listed]:
+        items = self.ledgers[Kind.ENTRY_LIST]
+        changed = set(self.sweeps[0][Kind.ENTRY_LIST].differing)
+        ids = list(items.seen_in(1))
+        for entry_id in reversed(ids):
+            archived = entry_id in self.ledgers[Kind.ENTRIES].base
+            yield Listed(entry_id, archived, entry_id in changed)
+
+    def _still_listed(self, ids: Iterable[str]) -> Iterator[str]:
+        items = self.ledgers[Kind.ENTRY_LIST]
+        return (entry_id for entry_id in ids if items.seen(entry_id) != UNSEEN)
+
+    def _age(self) -> Age | None:
+        if self._settings.refresh is not Refresh.AUTO:
+            return None
+        return Age(self._clock.now(), self._settings.max_age, self._freshness.last_read)
+
+    async def _read_all(self, ids: Iterable[str], sweep: int) -> None:
+        """Read entries, as many at a time as the window allows, without a task for each."""
+        queue = iter(ids)
+
+        async def worker() -> None:
+            for entry_id in queue:
+                await self.read_entry(entry_id, sweep)
+
+        await together(worker() for _ in range(self._settings.window))
+
+    async def read_entry(self, entry_id: str, sweep: int) -> None:
+        """Read one entry into the ledger; a failure is recorded in ``unread``."""
+        error = await self.fetch_entry(entry_id, sweep)
+        if error is None:
+            self.unread.pop(entry_id, None)
+            self._emit(EntryRead(entry_id))
+        else:
+            self.fail(entry_id, error)
+
+    def fail(self, entry_id: str, error: ServiceError) -> None:
+        """Record that an entry could not be read."""
+        self.unread[entry_id] = error
+        self._emit(RecordFailed(Kind.ENTRIES, entry_id, str(error)))
+
+    async def fetch_entry(self, entry_id: str, sweep: int) -> ServiceError | None:
+        """Read one entry into the ledger, or return what keeps it from being read.
+
+        Raises:
+            NotAuthorised: the service does not let us read anything any more.
+            ServiceError: the service as a whole failed.
+        """
+        ledger = self.ledgers[Kind.ENTRIES]
+        validators = self._freshness.validators.get(entry_id) if entry_id in ledger.base else None
+        try:
+            answer = await self._api.get_entry(entry_id, validators)
+            if answer.data is not None:
+                self._check_id(entry_id, answer.data)
+                ledger.observe(entry_id, codec.freeze(answer.data), sweep)
+        except UNREADABLE as error:
+            if isinstance(error, NotAuthorised):
+                await self._api.list_entries(1)
+            return error
+        ledger.mark(entry_id, sweep)
+        self._checkpoint.spools[Kind.ENTRIES].journal({"read": entry_id, "sweep": sweep})
+        self._freshness.note(entry_id, self._clock.now(), answer.validators)
+        return None
+
+    def _check_id(self, asked: str, data: dict[str, Any]) -> None:
+        answered = data.get("entry_id")
+        if answered is not None and key_of(answered) != asked:
+            raise ApiError("entry/get", {"entry_id": asked}, 200, f"the answer is entry {str(answered)[:40]!r}")
+
+    def close(self) -> None:
+        """Close the files read back from."""
+        for ledger in self.ledgers.values():
+            ledger.close()

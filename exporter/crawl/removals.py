@@ -1,0 +1,79 @@
+"""What is gone: claimed only on evidence, and refused when too much vanishes at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from exporter.crawl.tasks import together
+from exporter.errors import ApiError, MassDisappearance
+from exporter.model.kinds import Kind
+
+if TYPE_CHECKING:
+    from exporter.crawl.harvest import Harvest
+
+MOST_GONE_SHARE = 0.30
+MOST_GONE_ALWAYS = 5
+
+
+@dataclass(slots=True)
+class Removals:
+    """For each kind the ids believed to be gone, with the evidence a tombstone carries."""
+
+    evidence: dict[Kind, dict[str, dict[str, Any]]] = field(default_factory=dict)
+
+    def of(self, kind: Kind) -> dict[str, dict[str, Any]]:
+        """Return the evidence of a kind by id."""
+        return self.evidence.get(kind, {})
+
+
+def absent(harvest: Harvest, kind: Kind) -> list[str]:
+    """Return the archived ids that neither of the last two sweeps saw; none unless both saw the whole list."""
+    if len(harvest.sweeps) < 2 or not all(results[kind].complete for results in harvest.sweeps[-2:]):
+        return []
+    return list(harvest.ledgers[kind].absent_since(len(harvest.sweeps) - 1))
+
+
+def refuse_mass_disappearance(harvest: Harvest) -> None:
+    """Refuse to believe that a large part of a blog is gone.
+
+    Raises:
+        MassDisappearance: over 30 % of a kind, and more than 5, are absent.
+    """
+    for kind in (Kind.ENTRY_LIST, Kind.COMMENTS, Kind.FILES):
+        gone = len(absent(harvest, kind))
+        total = len(harvest.ledgers[kind].base)
+        if gone > MOST_GONE_ALWAYS and gone > MOST_GONE_SHARE * total:
+            raise MassDisappearance(
+                f"{gone} of {total} {kind.value.replace('_', ' ')} records are gone from the service at once; "
+                "nothing was written. If that is right, run again with --accept-removals."
+            )
+
+
+async def find_removals(harvest: Harvest, window: int) -> Removals:
+    """Collect what is gone; an entry counts only once ``entry/get`` refuses it too."""
+    last = len(harvest.sweeps)
+    sweeps = {"absent_in_sweeps": [last - 1, last]}
+    removals = Removals()
+    for kind in (Kind.ENTRY_LIST, Kind.COMMENTS, Kind.FILES):
+        removals.evidence[kind] = {record_id: dict(sweeps) for record_id in absent(harvest, kind)}
+    removals.evidence[Kind.ENTRIES] = {}
+    if not all(results[Kind.ENTRY_LIST].complete for results in harvest.sweeps[-2:]) or last < 2:
+        return removals
+    items = harvest.ledgers[Kind.ENTRY_LIST]
+    queue = iter([key for key in harvest.ledgers[Kind.ENTRIES].base.ids() if items.seen(key) < last - 1])
+
+    async def worker() -> None:
+        for entry_id in queue:
+            error = await harvest.fetch_entry(entry_id, last)
+            if isinstance(error, ApiError):
+                said = {"status": error.status, "message": error.message}
+                removals.evidence[Kind.ENTRIES][entry_id] = {**sweeps, "entry_get": said}
+            elif error is not None:
+                harvest.fail(entry_id, error)
+            listed = removals.evidence[Kind.ENTRY_LIST].get(entry_id)
+            if listed is not None:
+                listed["entry_get"] = "answers" if error is None else str(error)
+
+    await together(worker() for _ in range(window))
+    return removals
