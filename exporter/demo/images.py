@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import struct
 import zlib
+from bisect import bisect_right
 from collections.abc import Sequence
 
 _SIGNATURES = {b"\x89PNG\r\n\x1a\n": "image/png", b"GIF89a": "image/gif", b"\xff\xd8\xff": "image/jpeg"}
@@ -139,10 +140,10 @@ def _add_match(bits: _Bits, length: int, distance: int) -> None:
     if length == _LONGEST:
         bits.add(*_CODES[285])
     else:
-        index = max(index for index, base in enumerate(_LENGTHS) if base <= length)
+        index = bisect_right(_LENGTHS, length) - 1
         bits.add(*_CODES[257 + index])
         bits.add(length - _LENGTHS[index], _LENGTH_EXTRA[index])
-    index = max(index for index, base in enumerate(_DISTANCES) if base <= distance)
+    index = bisect_right(_DISTANCES, distance) - 1
     bits.add(_reversed_bits(index, 5), 5)
     bits.add(distance - _DISTANCES[index], _DISTANCE_EXTRA[index])
 
