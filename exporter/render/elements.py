@@ -1,0 +1,59 @@
+"""What each HTML element becomes in Markdown: the names, in one place."""
+
+from __future__ import annotations
+
+import re
+
+from exporter.render.htmltree import Element, tag_set
+
+STRONG_TAGS = frozenset({"b", "strong"})
+EM_TAGS = frozenset({"em", "i"})
+DEL_TAGS = frozenset({"del", "s", "strike"})
+
+PLAIN_INLINE = tag_set("acronym basefont blink font label map nobr noscript span")
+"""Their text is kept and the tag dropped."""
+
+RUBY = tag_set("rb rp rt rtc ruby")
+"""Inline HTML whose every element is kept apart, since order and number carry the meaning."""
+
+DROPPED = tag_set(
+    "area base bgsound col colgroup frame frameset head input link meta noembed noframes param script source style "
+    "template title track wbr"
+)
+"""Nothing below these is text a reader saw."""
+
+PLAIN_BLOCKS = tag_set(
+    "address article aside body caption dd div dt fieldset figcaption figure footer form header hgroup html legend "
+    "main nav optgroup option p search section summary tbody td tfoot th thead tr"
+)
+"""Their content becomes paragraphs of its own and the tag is dropped."""
+
+LISTS = frozenset({"dir", "menu", "ol", "ul"})
+HEADINGS = {f"h{level}": level for level in range(1, 7)}
+CODE_BLOCKS = frozenset({"listing", "plaintext", "pre", "textarea", "xmp"})
+
+HTML_BLOCKS = tag_set(
+    "audio applet button canvas details dialog dl embed iframe marquee math meter object progress select svg video"
+)
+"""Markdown has nothing for these: they stay HTML with all that is in them, made safe."""
+
+BLOCKS = (
+    PLAIN_BLOCKS | LISTS | HEADINGS.keys() | CODE_BLOCKS | HTML_BLOCKS | {"blockquote", "center", "hr", "li", "table"}
+)
+"""Everything that does not stand in a line of text."""
+
+TAG_NAME = re.compile(r"[a-z][a-z0-9-]*")
+"""Names CommonMark takes for a tag; other names would show as text."""
+
+_BOLD = re.compile(r"font-weight\s*:\s*(?:bold|[6-9]00)", re.IGNORECASE)
+_STRUCK = re.compile(r"text-decoration[a-z-]*\s*:[^;]*line-through", re.IGNORECASE)
+
+
+def styled_as(element: Element) -> str | None:
+    """Return the tag whose look an inline ``style`` asks for: ``strong``, ``del``, or ``None``."""
+    style = element.attributes.get("style")
+    if not style:
+        return None
+    if _BOLD.search(style):
+        return "strong"
+    return "del" if _STRUCK.search(style) else None

@@ -1,0 +1,41 @@
+"""A body's HTML to Markdown (CommonMark with GFM tables and strikethrough) that says the same.
+
+Text, bold, links, pictures and table cells are kept; what Markdown lacks stays HTML, made safe. No input raises.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from exporter.render.blocks import join
+from exporter.render.escape import code_fence
+from exporter.render.htmltree import Element, TooTangled, parse
+from exporter.render.markdown_blocks import BlockWriter
+from exporter.render.text import visible
+
+
+class Markdown(NamedTuple):
+    """A Markdown text without a line end at its end, and how many characters in it had to become U+FFFD."""
+
+    text: str
+    replaced: int
+
+
+def to_markdown(html: str) -> Markdown:
+    """Convert a body.
+
+    A body without any tag keeps its line ends, since the meanings of ``text_format`` are not known (API 2.8). One too
+    tangled to parse is shown as its source, in a code block.
+    """
+    source, replaced = visible(html)
+    try:
+        body = parse(source)
+    except TooTangled:
+        return Markdown(code_fence(source.replace("\r", ""), "html"), replaced)
+    writer = BlockWriter()
+    if any(isinstance(child, Element) for child in body.children):
+        writer.write(body)
+    else:
+        writer.write_lines("".join(child for child in body.children if isinstance(child, str)))
+    text, more = visible(join(writer.blocks))
+    return Markdown(text, replaced + more)

@@ -1,0 +1,202 @@
+"""Runs to a line (or several) of Markdown that reads back as the same text under the same marks.
+
+Emphasis is written with ``**``, ``*`` and ``~~`` where CommonMark's flanking rules make these open and close whatever
+the edition, and with the HTML tags elsewhere: in Japanese, bold often ends in punctuation right before a letter, and
+there asterisks would stay asterisks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from exporter.render.escape import CharKind, char_kind, code_span, escape_line_start, escape_text
+from exporter.render.runs import Mark, Marks, Piece, Run
+
+_DELIMITERS: Final = {"strong": "**", "em": "*", "del": "~~"}
+_HARD_BREAK: Final = "\\\n"
+
+
+@dataclass(slots=True, eq=False)
+class _Span:
+    """One place where a mark is opened and closed; ``delimiter`` is decided before writing."""
+
+    mark: Mark
+    delimiter: bool = False
+
+    def opening(self) -> str:
+        if self.mark.kind == "link":
+            return "["
+        return _DELIMITERS[self.mark.kind] if self.delimiter else f"<{self.mark.tag}>"
+
+    def closing(self) -> str:
+        if self.mark.kind == "link":
+            return f"]({self.mark.target})"
+        return _DELIMITERS[self.mark.kind] if self.delimiter else f"</{self.mark.tag}>"
+
+
+@dataclass(slots=True, eq=False)
+class _Token:
+    """A step of the line: a span's opening or closing, or a run; ``first`` and ``last`` are its outer characters."""
+
+    piece: Piece | None
+    value: str
+    first: str
+    last: str
+    span: _Span | None = None
+    opens: bool = False
+    in_link: bool = False
+
+
+def render_inline(runs: list[Run], *, one_line: bool = False) -> str:
+    """Return the Markdown of one paragraph's runs.
+
+    Args:
+        runs: what :class:`~exporter.render.runs.Runs` collected.
+        one_line: for headings and table cells: breaks become ``<br>`` and line ends spaces.
+    """
+    if one_line:
+        runs = [(piece, " " if piece is Piece.SPACE else value, marks) for piece, value, marks in runs]
+    tokens = _tokens(_with_space_marks(runs))
+    _choose_delimiters(tokens)
+    text, line_starts = _write(tokens, "<br>" if one_line else _HARD_BREAK)
+    for start in [] if one_line else reversed(line_starts):
+        text = escape_line_start(text, start)
+    return text
+
+
+def _with_space_marks(runs: list[Run]) -> list[Run]:
+    """Put each space under the marks its neighbours share, so that no mark begins or ends with a space."""
+    found: list[Run] = []
+    for number, (piece, value, marks) in enumerate(runs):
+        if piece in {Piece.SPACE, Piece.BREAK} and found and number + 1 < len(runs):
+            before, after = found[-1][2], runs[number + 1][2]
+            found.append((piece, value, before[: _shared(before, after)]))
+        else:
+            found.append((piece, value, marks))
+    return found
+
+
+def _shared(one: Marks, other: Marks) -> int:
+    count = 0
+    for left, right in zip(one, other, strict=False):
+        if left is not right:
+            break
+        count += 1
+    return count
+
+
+def _tokens(runs: list[Run]) -> list[_Token]:
+    tokens: list[_Token] = []
+    under: list[_Span] = []
+    links = 0
+    for piece, value, marks in runs:
+        keep = _shared(tuple(span.mark for span in under), marks) if under else 0
+        while len(under) > keep:
+            span = under.pop()
+            links -= span.mark.kind == "link"
+            tokens.append(_edge(span, opens=False))
+        for mark in marks[keep:]:
+            under.append(_Span(mark))
+            links += mark.kind == "link"
+            tokens.append(_edge(under[-1], opens=True))
+        _append_run(tokens, piece, value, in_link=links > 0)
+    tokens.extend(_edge(span, opens=False) for span in reversed(under))
+    return tokens
+
+
+def _edge(span: _Span, *, opens: bool) -> _Token:
+    if span.mark.kind == "link":
+        first, last = ("[", "[") if opens else ("]", ")")
+    elif span.mark.kind == "tag":
+        first, last = "<", ">"
+    else:
+        first = last = "*"
+    return _Token(None, "", first, last, span, opens)
+
+
+def _append_run(tokens: list[_Token], piece: Piece, value: str, *, in_link: bool) -> None:
+    """Add a run; texts and the spaces between them become one token, so that escaping sees whole lines."""
+    if piece is Piece.SPACE:
+        piece = Piece.TEXT
+    if piece is Piece.TEXT and tokens and tokens[-1].piece is Piece.TEXT:
+        tokens[-1].value += value
+        tokens[-1].last = value[-1]
+    elif piece is Piece.BREAK:
+        tokens.append(_Token(piece, "", "", ""))
+    elif piece is Piece.CODE:
+        tokens.append(_Token(piece, value, "`", "`", in_link=in_link))
+    else:
+        tokens.append(_Token(piece, value, value[0], value[-1], in_link=in_link))
+
+
+def _choose_delimiters(tokens: list[_Token]) -> None:
+    """Decide for each span whether asterisks and tildes work at both its ends, outer spans first.
+
+    Two delimiters never touch: their runs would merge into one with another meaning.
+    """
+    open_at: dict[int, int] = {}
+    pairs: list[tuple[int, int]] = []
+    for at, token in enumerate(tokens):
+        if token.span is None or token.span.mark.kind not in _DELIMITERS:
+            continue
+        if token.opens:
+            open_at[id(token.span)] = at
+        else:
+            pairs.append((open_at[id(token.span)], at))
+    for start, end in sorted(pairs):
+        if all(
+            _works(tokens, at, outer, inner)
+            for at, outer, inner in ((start, start - 1, start + 1), (end, end + 1, end - 1))
+        ):
+            span = tokens[start].span
+            if span is not None:
+                span.delimiter = True
+
+
+def _works(tokens: list[_Token], at: int, outer: int, inner: int) -> bool:
+    """Tell whether a delimiter at ``at`` faces the right way, given the tokens outside and inside of it."""
+    for neighbour in (outer, inner):
+        span = tokens[neighbour].span if 0 <= neighbour < len(tokens) else None
+        if span is not None and span.delimiter:
+            return False
+    outside = "" if not 0 <= outer < len(tokens) else tokens[outer].last if outer < at else tokens[outer].first
+    inside = tokens[inner].first if inner > at else tokens[inner].last
+    inside_kind, outside_kind = char_kind(inside), char_kind(outside)
+    if inside_kind is CharKind.SPACE:
+        return False
+    return inside_kind is CharKind.WORD or outside_kind in {CharKind.SPACE, CharKind.PUNCTUATION}
+
+
+def _write(tokens: list[_Token], line_break: str) -> tuple[str, list[int]]:
+    """Return the line, and where in it literal text begins a line."""
+    parts: list[str] = []
+    line_starts: list[int] = []
+    length = 0
+    last = ""
+    for at, token in enumerate(tokens):
+        after = tokens[at + 1].first if at + 1 < len(tokens) else ""
+        if token.span is not None:
+            text = token.span.opening() if token.opens else token.span.closing()
+        elif token.piece is Piece.TEXT:
+            text = escape_text(token.value, last, after, in_brackets=token.in_link)
+            if not last or last == "\n":
+                line_starts.append(length)
+            line_starts.extend(length + place + 1 for place, char in enumerate(text) if char == "\n")
+        elif token.piece is Piece.BREAK:
+            text = line_break
+        elif token.piece is Piece.CODE:
+            text = _code(token, last)
+        else:
+            text = token.value
+        parts.append(text)
+        length += len(text)
+        last = "" if token.piece is Piece.BREAK else text[-1]
+    return "".join(parts), line_starts
+
+
+def _code(token: _Token, before: str) -> str:
+    """A code span right behind another's backticks, or holding only spaces, would not be one: the tag is."""
+    if before != "`" and token.value.strip():
+        return code_span(token.value)
+    return f"<code>{escape_text(token.value, '>', '<', in_brackets=token.in_link)}</code>"

@@ -1,0 +1,143 @@
+"""A paragraph's content as flat runs: pieces of text, each with the marks it stands under.
+
+Flat runs make crossing, nested and touching tags harmless: the writer opens and closes marks where neighbours differ.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import Enum
+
+SPACES = " \t\n\r\f"
+"""What HTML calls white space; an ideographic or no-break space is text."""
+
+_SPACES = re.compile(f"[{SPACES}]+")
+
+
+class Piece(Enum):
+    """The kinds of run: text, a space or line end between texts, a line break, a code span, finished Markdown."""
+
+    TEXT = 1
+    SPACE = 2
+    BREAK = 3
+    CODE = 4
+    RAW = 5
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Mark:
+    """Something a run stands under, the same object for all runs under the same tag.
+
+    Attributes:
+        kind: ``strong``, ``em``, ``del``, ``link``; other tags are ``tag``.
+        tag: the HTML tag that says the same.
+        target: for a link, what stands in its parentheses.
+    """
+
+    kind: str
+    tag: str
+    target: str = ""
+
+
+STRONG = Mark("strong", "strong")
+EM = Mark("em", "em")
+DEL = Mark("del", "del")
+
+Marks = tuple[Mark, ...]
+Run = tuple[Piece, str, Marks]
+
+
+class Runs:
+    """Collects the runs of one block, collapsing white space as browsers do."""
+
+    __slots__ = ("_spaced", "runs")
+
+    def __init__(self) -> None:
+        self.runs: list[Run] = []
+        self._spaced = True
+
+    def text(self, text: str, marks: Marks) -> None:
+        """Add a text node. White space with a line end in it stays a line end."""
+        position = 0
+        for found in _SPACES.finditer(text):
+            if found.start() > position:
+                self.runs.append((Piece.TEXT, text[position : found.start()], marks))
+                self._spaced = False
+            self._space("\n" if "\n" in found[0] else " ")
+            position = found.end()
+        if position < len(text):
+            self.runs.append((Piece.TEXT, text[position:], marks))
+            self._spaced = False
+
+    def lines(self, text: str, marks: Marks) -> None:
+        """Add plain text whose line ends are breaks."""
+        for number, line in enumerate(text.replace("\r\n", "\n").replace("\r", "\n").split("\n")):
+            if number:
+                self.line_break()
+            self.text(line, marks)
+
+    def line_break(self) -> None:
+        """Add a ``<br>``."""
+        self._trim()
+        self.runs.append((Piece.BREAK, "", ()))
+        self._spaced = True
+
+    def add(self, piece: Piece, value: str, marks: Marks) -> None:
+        """Add a code span (its text) or finished Markdown."""
+        self.runs.append((piece, value, marks))
+        self._spaced = False
+
+    def take(self) -> list[Run]:
+        """Return the runs so far and start anew."""
+        self._trim()
+        taken, self.runs, self._spaced = self.runs, [], True
+        return taken
+
+    def _space(self, value: str) -> None:
+        if not self._spaced:
+            self.runs.append((Piece.SPACE, value, ()))
+            self._spaced = True
+
+    def _trim(self) -> None:
+        if self.runs and self.runs[-1][0] is Piece.SPACE:
+            self.runs.pop()
+
+
+def collapse(text: str) -> str:
+    """Return text with what HTML calls white space collapsed to single spaces, and none at its ends."""
+    return _SPACES.sub(" ", text).strip(" ")
+
+
+def trimmed(runs: list[Run]) -> list[Run]:
+    """Return runs without the breaks at their ends."""
+    start, end = 0, len(runs)
+    while start < end and runs[start][0] is Piece.BREAK:
+        start += 1
+    while end > start and runs[end - 1][0] is Piece.BREAK:
+        end -= 1
+    return runs[start:end]
+
+
+def paragraphs(runs: list[Run]) -> list[list[Run] | int]:
+    """Split runs where two or more breaks stand in a row, which readers saw as blank lines.
+
+    Returns paragraphs, and between them the number of breaks (at least one) that a paragraph's end does not say. The
+    one break at the very end of a block is not visible, so it is dropped.
+    """
+    found: list[list[Run] | int] = []
+    current: list[Run] = []
+    breaks = 0
+    for run in runs:
+        if run[0] is Piece.BREAK:
+            breaks += 1
+            continue
+        if breaks == 1 and current:
+            current.append((Piece.BREAK, "", ()))
+        elif breaks:
+            found += [current, breaks - 2] if current else [breaks]
+            current = []
+        breaks = 0
+        current.append(run)
+    found += [current, breaks - 1]
+    return [part for part in found if part and part != -1]
