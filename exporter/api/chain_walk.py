@@ -20,7 +20,7 @@ class ChainWalk(Pages):
 
     def accept(self, facts: PageFacts) -> None:
         """Take in the next page in order."""
-        if self.finished or facts.page < self._next:
+        if not self._expects(facts.page):
             return
         self._note_end(facts)
         repeated = self._repeats(facts)
@@ -41,7 +41,7 @@ class ChainWalk(Pages):
 
     def accept_failure(self, page: int, reason: str, *, missing: bool) -> None:
         """Take in that the next page in order could not be read."""
-        if self.finished or page < self._next:
+        if not self._expects(page):
             return
         end = self._end
         if missing and (self._chain_ended or (end is not None and page > end)):

@@ -16,7 +16,7 @@ class FileWalk(Pages):
 
     def accept(self, facts: PageFacts) -> None:
         """Take in the next page in order."""
-        if self.finished or facts.page < self._next:
+        if not self._expects(facts.page):
             return
         self._note_size(facts)
         self._distinct += facts.new
@@ -34,7 +34,7 @@ class FileWalk(Pages):
 
     def accept_failure(self, page: int, reason: str, *, missing: bool) -> None:
         """Take in that the next page in order could not be read."""
-        if self.finished or page < self._next:
+        if not self._expects(page):
             return
         expected = self._end or 0
         if missing and page > max(1, expected):

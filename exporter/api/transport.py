@@ -138,7 +138,8 @@ class HttpTransport:
 
     def _inside(self, url: URL, location: str) -> URL:
         try:
-            target = url.join(URL(location))
+            ready = location.isascii() and location.isprintable() and " " not in location
+            target = url.join(URL(location, encoded=ready))
             inside = target.origin() == self._base.origin() and target.user is None and target.password is None
         except ValueError:
             raise RedirectRefused(
@@ -226,6 +227,7 @@ def check_base_url(text: str) -> URL:
         raise UsageError(f"the base URL holds characters that no address has: {shown}")
     try:
         url = URL(text)
+        (url.raw_host or "").encode("idna")  # what the name lookup does, where its complaint would be no OSError
     except ValueError as error:
         raise UsageError(f"the base URL is no address: {shown} ({printable(str(error))})") from None
     if url.scheme not in {"http", "https"} or not url.host:

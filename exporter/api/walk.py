@@ -90,6 +90,13 @@ class Pages:
         self._asked = max(self._asked, last)
         return list(range(first, last + 1))
 
+    def _expects(self, page: int) -> bool:
+        if self.finished or page < self._next:
+            return False
+        if page > self._next:
+            self._problem(self._next, "was left out; run again")
+        return True
+
     def _repeats(self, facts: PageFacts) -> bool:
         repeated = facts.page > 1 and facts.digest == self._digest
         self._digest = facts.digest
