@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from exporter import codec
 from exporter.archive import latest
@@ -192,14 +194,14 @@ def _latest(reader: ArchiveReader, state: State) -> Iterator[Finding]:
             yield Finding(Code.VIEW_DAMAGED, f"latest/{entry.view}/{entry.path}", "it is not what was written")
 
 
-def recorded_completeness(reader: ArchiveReader) -> tuple[bool, dict[str, object]]:
-    """Return whether the newest run that read the service got everything, and what it recorded."""
+def recorded(reader: ArchiveReader) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Return ``completeness`` and ``problems`` as the newest run that read the service recorded them."""
     for run in reversed(reader.runs()):
         completeness = run.get("completeness")
         if isinstance(completeness, dict):
-            return bool(completeness.get("complete")), completeness
+            return completeness, list(run.get("problems", []))
     newest = reader.newest()
     if newest is None:
-        return False, {}
-    completeness = reader.manifest(newest).completeness
-    return bool(completeness.get("complete")), completeness
+        return {}, []
+    manifest = reader.manifest(newest)
+    return manifest.completeness, [asdict(problem) for problem in manifest.problems]

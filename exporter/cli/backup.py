@@ -1,0 +1,213 @@
+"""``backup``: read the whole blog, save what changed, bring ``latest/`` up to date, and say what happened."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import time
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import click
+
+from exporter.api.auth import Credentials
+from exporter.api.client import open_api
+from exporter.api.retry import RetryPolicy
+from exporter.api.transport import TransportOptions
+from exporter.archive import writer
+from exporter.archive.atomic import remove_folder
+from exporter.archive.layout import Layout
+from exporter.archive.lock import ArchiveLock
+from exporter.archive.reader import ArchiveReader
+from exporter.cli.options import config_option, setting_options, talking
+from exporter.cli.output import Output
+from exporter.cli.progress import progress_for
+from exporter.cli.settings import Settings, resolve
+from exporter.cli.summary import summary_lines
+from exporter.cli.views import chosen_views, refresh_latest
+from exporter.clock import Clock, SystemClock
+from exporter.crawl.harvest import ReadingSettings
+from exporter.crawl.plan import Refresh
+from exporter.crawl.runner import BackupRun, Outcome, RunSettings
+from exporter.errors import Interrupted, Terminated, UsageError
+from exporter.model.assumptions import Assumptions
+
+_EPILOG = """\b
+Examples:
+  blog-exporter backup NAME.blog.example.jp --base-url https://api.example.jp
+  blog-exporter backup NAME.blog.shinobi.jp --archive ~/blog -q      (for cron)
+The access token is read from BLOG_EXPORTER_TOKEN or --token-file, never from the command line.
+"""
+
+
+@click.command("backup", epilog=_EPILOG)
+@click.argument("blog_id", metavar="BLOG_ID")
+@click.option("--archive", type=click.Path(path_type=Path), metavar="DIR", help="The archive. [default: ./BLOG_ID]")
+@setting_options(
+    "base_url", "profile", "refresh", "max_age", "concurrency", "rate", "retries", "connect_timeout", "read_timeout",
+    "total_timeout", "give_up_after", "resume_max_age", "wait_lock", "token_file", "entry_list_page_param", "timezone",
+)  # fmt: skip
+@click.option("--accept-removals", is_flag=True, help="Believe it when a large part of the blog is gone.")
+@click.option("--dry-run", is_flag=True, help="Only read the lists and say what a backup would find.")
+@click.option("--no-markdown", is_flag=True, help="Keep no Markdown in latest/.")
+@config_option
+@talking
+def command(
+    *,
+    out: Output,
+    blog_id: str,
+    archive: Path | None,
+    config: Path | None,
+    accept_removals: bool,
+    dry_run: bool,
+    no_markdown: bool,
+    **options: Any,
+) -> int:
+    """Back up the blog BLOG_ID: everything it holds, and every state it had.
+
+    An interrupted backup goes on where it was when the same command is run again.
+    """
+    settings = resolve(options, config=config, blog_id=blog_id, warn=out.warn)
+    root = archive if archive is not None else _default_archive(blog_id)
+    outcome = back_up(
+        root,
+        blog_id,
+        settings,
+        out,
+        accept_removals=accept_removals,
+        dry_run=dry_run,
+        markdown=not no_markdown,
+    )
+    return outcome.exit_code
+
+
+def back_up(
+    root: Path,
+    blog_id: str,
+    settings: Settings,
+    out: Output,
+    *,
+    accept_removals: bool = False,
+    dry_run: bool = False,
+    markdown: bool = True,
+    clock: Clock | None = None,
+) -> Outcome:
+    """Run one backup of a blog into the archive at ``root``, and say what it did.
+
+    Raises:
+        BlogExporterError: whatever kept it from being saved.
+    """
+    base_url = settings["base_url"]
+    if base_url is None:
+        raise UsageError(f"Where is {blog_id}? Name its service with --base-url or --profile.")
+    writer.require_place(root, blog_id)
+    assume = assumptions_of(settings)
+    reading = ReadingSettings(settings["concurrency"], Refresh(settings["refresh"]), settings["max_age"], assume)
+    run_settings = RunSettings(blog_id, base_url, reading, accept_removals, dry_run, settings["resume_max_age"])
+    timing = clock or SystemClock()
+    begun = time.monotonic()
+    with _writing(root, settings["wait_lock"], timing, dry_run=dry_run):
+        outcome = asyncio.run(_run(root, settings, run_settings, out, timing))
+        if not dry_run:
+            refresh_latest(ArchiveReader(root), chosen_views(assume, markdown=markdown))
+    for line in summary_lines(root, outcome, timedelta(seconds=time.monotonic() - begun), dry_run=dry_run):
+        out.say(line)
+    out.document({"blog_id": blog_id, "archive": str(root.absolute()), "dry_run": dry_run, **outcome.line()})
+    return outcome
+
+
+def assumptions_of(settings: Settings) -> Assumptions:
+    """Return the assumptions with what the settings override."""
+    return Assumptions(**{name: settings[name] for name in Assumptions.__slots__})
+
+
+def _default_archive(blog_id: str) -> Path:
+    if not blog_id or blog_id.startswith(".") or any(mark in blog_id for mark in "/\\:\0"):
+        raise UsageError(f"{blog_id!r} is no blog ID such as NAME.blog.example.jp.")
+    return Path(blog_id)
+
+
+@contextlib.contextmanager
+def _writing(root: Path, wait: float, clock: Clock, *, dry_run: bool) -> Iterator[None]:
+    """Hold the archive's lock, and leave nothing behind where no archive came about."""
+    if dry_run:
+        yield
+        return
+    layout = Layout(root)
+    made = not root.exists()
+    with ArchiveLock(layout.lock) as lock:
+        lock.acquire(clock.now(), wait)
+        writer.clean_leftovers(layout)
+        try:
+            yield
+        finally:
+            if not layout.info.exists():
+                remove_folder(layout.work)
+                with contextlib.suppress(OSError):
+                    if made:
+                        root.rmdir()
+
+
+async def _run(root: Path, settings: Settings, run_settings: RunSettings, out: Output, clock: Clock) -> Outcome:
+    progress = progress_for(out)
+    credentials = Credentials(settings.token, settings["auth_header"], settings["auth_scheme"])
+    options = TransportOptions(
+        connect_timeout=settings["connect_timeout"],
+        read_timeout=settings["read_timeout"],
+        total_timeout=settings["total_timeout"],
+        max_body=settings["max_body"],
+    )
+    policy = RetryPolicy(retries=settings["retries"], give_up_after=settings["give_up_after"])
+    try:
+        async with open_api(
+            run_settings.base_url,
+            run_settings.blog_id,
+            credentials=credentials,
+            options=options,
+            policy=policy,
+            max_concurrency=settings["concurrency"],
+            rate=settings["rate"],
+            assume=run_settings.reading.assume,
+            on_retry=progress.retrying,
+        ) as api:
+            run = BackupRun(root, api, run_settings, clock)
+            with _signals(run):
+                async for event in run.events():
+                    progress.handle(event)
+            return run.outcome
+    finally:
+        progress.close()
+
+
+@contextlib.contextmanager
+def _signals(run: BackupRun) -> Iterator[None]:
+    """Let the first signal end the run with its checkpoint saved, and a second one end it at once."""
+    loop = asyncio.get_running_loop()
+    seen: list[Interrupted] = []
+
+    def stop(error: Interrupted) -> None:
+        if seen:
+            os._exit(error.exit_code)
+        seen.append(error)
+        run.stop(error)
+
+    kept = "what was read is kept, the same command goes on from there"
+    wanted = {
+        signal.SIGINT: Interrupted(f"Interrupted; {kept}."),
+        signal.SIGTERM: Terminated(f"Terminated; {kept}."),
+    }
+    installed = []
+    for number, error in wanted.items():
+        # Windows has no signal handlers in its event loop; there Python's KeyboardInterrupt ends the run.
+        with contextlib.suppress(NotImplementedError):
+            loop.add_signal_handler(number, stop, error)
+            installed.append(number)
+    try:
+        yield
+    finally:
+        for number in installed:
+            loop.remove_signal_handler(number)

@@ -1,0 +1,108 @@
+"""The program: which commands there are, and how every failure becomes one line and an exit code."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import sys
+import traceback
+from typing import Any, NoReturn
+
+import click
+
+from exporter import __version__
+from exporter.archive.atomic import translate
+from exporter.cli.output import PROGRAM, report
+from exporter.errors import BlogExporterError, Interrupted, UsageError
+
+COMMANDS = {
+    "backup": "Back up a blog into an archive.",
+    "status": "Tell how an archive stands: newest version, last run, completeness.",
+    "log": "List the versions of an archive.",
+    "show": "Show a record as it is, or as it was.",
+    "verify": "Check that an archive is intact, and whether it is complete.",
+    "rebuild": "Make latest/ and its views again from the versions.",
+    "demo": "Try it all on a made-up blog.",
+}
+"""Every command with its line of help; its module, of the same name, is imported only when it is used."""
+
+_EPILOG = """\b
+Examples:
+  blog-exporter backup NAME.blog.example.jp --base-url https://api.example.jp
+  blog-exporter status NAME.blog.example.jp
+  blog-exporter show NAME.blog.example.jp entry 42
+  blog-exporter demo
+"""
+
+
+class _LazyGroup(click.Group):
+    """A group whose commands are imported one by one, since most need only a part of the program."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module = importlib.import_module(f"exporter.cli.{cmd_name}")
+        command: click.Command = module.command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.group(cls=_LazyGroup, epilog=_EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, "-V", "--version", prog_name=PROGRAM)
+def cli() -> None:
+    """Back up a whole blog into a versioned archive from which nothing is ever lost."""
+
+
+def run() -> NoReturn:
+    """Run the program with the process's arguments and end the process."""
+    sys.exit(main(sys.argv[1:]))
+
+
+def main(arguments: list[str]) -> int:
+    """Run the program and return its exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal that cannot show Japanese must not end a backup.
+        with contextlib.suppress(AttributeError):
+            stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    try:
+        result: Any = cli.main(arguments, prog_name=PROGRAM, standalone_mode=False)
+    except BaseException as error:  # noqa: BLE001 - the one place where every failure becomes a line and a code
+        return _failed(error, arguments)
+    return result if isinstance(result, int) else 0
+
+
+def _failed(error: BaseException, arguments: list[str]) -> int:
+    if isinstance(error, click.exceptions.Exit):
+        return error.exit_code
+    if isinstance(error, SystemExit):
+        return error.code if isinstance(error.code, int) else 1
+    if isinstance(error, BrokenPipeError):
+        # Whoever read the output has seen enough; Python would complain once more when it flushes at exit.
+        sys.stdout = open("/dev/null", "w", encoding="utf-8") if sys.platform != "win32" else sys.stdout  # noqa: SIM115, PTH123
+        return 0
+    known = _known(error)
+    if known.exit_code == 1 and any(argument.startswith("-vv") for argument in arguments):
+        traceback.print_exception(error)
+    report(known, as_json="--json" in arguments)
+    return known.exit_code
+
+
+def _known(error: BaseException) -> BlogExporterError:
+    """Turn whatever was raised into one of our errors."""
+    if isinstance(error, BlogExporterError):
+        return error
+    if isinstance(error, click.UsageError):
+        place = f" (see {error.ctx.command_path} --help)" if error.ctx is not None else ""
+        return UsageError(" ".join(error.format_message().split()) + place)
+    if isinstance(error, click.Abort | KeyboardInterrupt):
+        return Interrupted("Interrupted.")
+    if isinstance(error, OSError):
+        return translate(error, "a file")
+    reason = f"{type(error).__name__}: {error}".rstrip(": ")
+    return BlogExporterError(f"Unexpected: {reason}; please report this, with what -vv prints.")

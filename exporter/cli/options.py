@@ -1,0 +1,54 @@
+"""Options that many commands share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from pathlib import Path
+from typing import Any
+
+import click
+
+from exporter.cli.output import Output
+from exporter.cli.settings import SETTINGS
+
+Command = Callable[..., Any]
+archive_argument = click.argument("archive", metavar="DIR", type=click.Path(path_type=Path))
+
+
+def talking(command: Command) -> Command:
+    """Add ``--json``, ``-q`` and ``-v``, and hand the command an :class:`Output` as ``out``."""
+
+    @click.option("--json", "as_json", is_flag=True, help="One JSON object on standard output, for programs.")
+    @click.option("-q", "--quiet", is_flag=True, help="Only warnings and errors.")
+    @click.option("-v", "--verbose", count=True, help="Say more; twice, even more.")
+    @wraps(command)
+    def wrapped(*args: Any, as_json: bool, quiet: bool, verbose: int, **options: Any) -> Any:
+        out = Output(as_json=as_json, verbosity=-1 if quiet else min(verbose, 2))
+        return command(*args, out=out, **options)
+
+    return wrapped
+
+
+def setting_options(*names: str) -> Callable[[Command], Command]:
+    """Add an option for each setting; its text is read by the settings, so that all sources are checked alike."""
+
+    def decorate(command: Command) -> Command:
+        for name in reversed(names):
+            setting = SETTINGS[name]
+            default = "" if setting.default is None else f" [default: {_shown(setting.default)}]"
+            command = click.option(
+                f"--{name.replace('_', '-')}", name, metavar="VALUE", help=f"{setting.help.capitalize()}.{default}"
+            )(command)
+        return command
+
+    return decorate
+
+
+config_option = click.option(
+    "--config", type=click.Path(path_type=Path), metavar="FILE", help="Settings file to use in place of your own."
+)
+
+
+def _shown(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,37 @@
+"""``rebuild``: ``latest/`` and its views again, from the versions alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from exporter.archive.lock import ArchiveLock
+from exporter.archive.reader import ArchiveReader
+from exporter.cli.backup import assumptions_of
+from exporter.cli.options import archive_argument, config_option, setting_options, talking
+from exporter.cli.output import Output, counted
+from exporter.cli.settings import resolve
+from exporter.cli.views import chosen_views, refresh_latest
+from exporter.clock import SystemClock
+
+
+@click.command("rebuild")
+@archive_argument
+@click.option("--no-markdown", is_flag=True, help="Keep no Markdown in latest/.")
+@setting_options("timezone", "wait_lock")
+@config_option
+@talking
+def command(*, out: Output, archive: Path, config: Path | None, no_markdown: bool, **options: Any) -> int:
+    """Make latest/ of the archive in DIR again, offline; nothing in versions/ is touched."""
+    reader = ArchiveReader(archive)
+    number = reader.resolve()
+    settings = resolve(options, config=config, blog_id=reader.info.blog_id, warn=out.warn)
+    views = chosen_views(assumptions_of(settings), markdown=not no_markdown)
+    with ArchiveLock(reader.layout.lock) as lock:
+        lock.acquire(SystemClock().now(), settings["wait_lock"])
+        made = refresh_latest(reader, views, force=True) or 0
+    out.document({"archive": str(archive.absolute()), "version": number, "files_made": made})
+    out.say(f"latest/ shows version {number} again; {counted(made, 'file')} of its views were made.")
+    return 0

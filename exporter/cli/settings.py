@@ -1,0 +1,249 @@
+"""Settings, in this order: option, ``BLOG_EXPORTER_*`` variable, settings file, profile, default.
+
+Every setting is declared once, in ``SETTINGS``. A name that is none of them, and a value that cannot be right, is a
+:class:`~exporter.errors.UsageError` that names it, where it stands, and the nearest right one.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+import platformdirs
+
+from exporter.cli import values
+from exporter.errors import UsageError
+from exporter.model import assumptions
+
+PREFIX = "BLOG_EXPORTER_"
+FILE_NAME = "blog-exporter.toml"
+_ELSEWHERE = {"TOKEN", "CONFIG"}
+"""Variables that are no settings: the token comes from the environment or a file only, CONFIG names the file."""
+
+
+def _text(value: str) -> str:
+    if not value.strip():
+        raise ValueError("some text is expected")
+    return value
+
+
+def _whole(smallest: int, largest: int) -> Callable[[str], int]:
+    def read(value: str) -> int:
+        try:
+            number = int(value)
+        except ValueError:
+            number = smallest - 1
+        if not smallest <= number <= largest:
+            raise ValueError(f"a whole number from {smallest} to {largest} is expected")
+        return number
+
+    return read
+
+
+def _rate(value: str) -> float:
+    try:
+        number = float(value)
+    except ValueError:
+        number = 0.0
+    if not 0.001 <= number <= 10_000:
+        raise ValueError("requests per second, from 0.001 to 10000, are expected")
+    return number
+
+
+def _one_of(*names: str) -> Callable[[str], str]:
+    def read(value: str) -> str:
+        if value not in names:
+            raise ValueError(f"one of {', '.join(names)} is expected{_nearest(value, names)}")
+        return value
+
+    return read
+
+
+def _seconds(value: str) -> float:
+    return values.duration(value).total_seconds()
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One setting: how its text is read, its default, and a line of help."""
+
+    read: Callable[[str], Any]
+    default: Any
+    help: str
+
+
+SETTINGS: dict[str, Setting] = {
+    "base_url": Setting(_text, None, "address of the service's API"),
+    "profile": Setting(_text, None, "known service, or one of the settings file's [profile.NAME] tables"),
+    "concurrency": Setting(_whole(1, 256), 8, "most requests at a time"),
+    "rate": Setting(_rate, None, "most requests per second"),
+    "retries": Setting(_whole(0, 100), 8, "how often a failed request is sent again"),
+    "refresh": Setting(_one_of("all", "changed", "auto"), "all", "which entries are read again"),
+    "max_age": Setting(values.duration, values.duration("7d"), "age at which refresh auto reads an entry again"),
+    "connect_timeout": Setting(_seconds, 10.0, "longest wait for a connection"),
+    "read_timeout": Setting(_seconds, 30.0, "longest silence in an answer"),
+    "total_timeout": Setting(_seconds, 120.0, "longest request"),
+    "max_body": Setting(values.size, 64 * 1024 * 1024, "largest answer, decompressed"),
+    "give_up_after": Setting(_seconds, 1800.0, "end the run after so long without one good answer"),
+    "resume_max_age": Setting(values.duration, values.duration("24h"), "oldest interrupted run that is gone on with"),
+    "wait_lock": Setting(_seconds, 0.0, "how long to wait for another backup of the same archive"),
+    "token_file": Setting(Path, None, "file that holds the access token"),
+    "auth_header": Setting(_text, assumptions.AUTH_HEADER, "header that carries the token"),
+    "auth_scheme": Setting(str, assumptions.AUTH_SCHEME, "word before the token"),
+    "success_result": Setting(_text, assumptions.SUCCESS_RESULT, "the envelope's result that means success"),
+    "entry_list_page_param": Setting(_text, assumptions.ENTRY_LIST_PAGE_PARAM, "page parameter of the entries"),
+    "comment_list_page_param": Setting(_text, assumptions.COMMENT_LIST_PAGE_PARAM, "page parameter of the comments"),
+    "file_list_page_param": Setting(_text, assumptions.FILE_LIST_PAGE_PARAM, "page parameter of the files"),
+    "comment_page_size": Setting(_whole(1, 10_000), assumptions.COMMENT_PAGE_SIZE, "comments on a full page"),
+    "file_page_size": Setting(_whole(1, 10_000), assumptions.FILE_PAGE_SIZE, "files on a full page"),
+    "max_pages": Setting(_whole(1, 10_000_000), assumptions.MAX_PAGES, "most pages of a list that are believed"),
+    "timezone": Setting(values.zone, assumptions.TIMEZONE, "time zone of the blog's dates"),
+}  # fmt: skip
+
+PROFILES: dict[str, dict[str, str]] = {
+    "ninja": {"base_url": "https://api.shinobi.jp", "timezone": "Asia/Tokyo"},
+}
+PROFILE_OF_DOMAIN = {".blog.shinobi.jp": "ninja"}
+
+
+class Settings:
+    """Resolved settings; ``settings["retries"]`` has the type its declaration gives it."""
+
+    def __init__(self, resolved: Mapping[str, Any], config: Path | None, token: str | None) -> None:
+        self._resolved = dict(resolved)
+        self.config = config
+        self.token = token
+
+    def __getitem__(self, name: str) -> Any:
+        return self._resolved[name]
+
+
+def resolve(
+    options: Mapping[str, Any],
+    *,
+    config: Path | None = None,
+    blog_id: str = "",
+    environ: Mapping[str, str] | None = None,
+    warn: Callable[[str], None] = lambda _: None,
+) -> Settings:
+    """Join all sources.
+
+    Args:
+        options: what the command line gave; ``None`` where it gave nothing.
+        config: the settings file asked for; the user's own is read when there is none.
+        blog_id: picks a profile where nothing else does.
+        environ: the environment, for tests.
+        warn: is told a sentence about what is unwise.
+
+    Raises:
+        UsageError: a name or value that cannot be right, or a file that cannot be read.
+    """
+    environment = os.environ if environ is None else environ
+    path = _config_path(config, environment)
+    document = _document(path) if path is not None else {}
+    profiles = {**PROFILES, **document.pop("profile_tables")} if document else dict(PROFILES)
+    token = _token(environment, document, path, warn)
+    sources: list[tuple[str, Mapping[str, Any]]] = [
+        ("option --", {name: value for name, value in options.items() if value is not None}),
+        (f"variable {PREFIX}", _variables(environment)),
+        (f"{path}: ", document),
+    ]
+    profile = next((source["profile"] for _, source in sources if "profile" in source), _profile_of(blog_id))
+    if profile is not None:
+        if profile not in profiles:
+            raise UsageError(f"There is no profile {profile!r}{_nearest(str(profile), profiles)}.")
+        sources.append((f"profile {profile}: ", profiles[profile]))
+    resolved: dict[str, Any] = {name: setting.default for name, setting in SETTINGS.items()}
+    for origin, source in reversed(sources):
+        for name, value in source.items():
+            resolved[name] = _read(origin, name, value)
+    if token is None and resolved["token_file"] is not None:
+        token = _token_from_file(resolved["token_file"], warn)
+    return Settings(resolved, path, token)
+
+
+def _read(origin: str, name: str, value: Any) -> Any:
+    shown = name.upper() if origin.startswith("variable") else name
+    shown = shown.replace("_", "-") if origin.startswith("option") else shown
+    setting = SETTINGS.get(name)
+    if setting is None:
+        raise UsageError(f"{origin}{shown} is no setting{_nearest(name, SETTINGS)}.")
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise UsageError(f"{origin}{shown} must be text or a number.")
+    try:
+        return setting.read(str(value))
+    except ValueError as error:
+        raise UsageError(f"{origin}{shown} is {str(value)!r}: {error}.") from error
+
+
+def _nearest(name: str, among: Mapping[str, Any] | tuple[str, ...]) -> str:
+    found = get_close_matches(name, list(among), 1)
+    return f"; did you mean {found[0]}?" if found else ""
+
+
+def _profile_of(blog_id: str) -> str | None:
+    return next((profile for domain, profile in PROFILE_OF_DOMAIN.items() if blog_id.endswith(domain)), None)
+
+
+def _variables(environment: Mapping[str, str]) -> dict[str, str]:
+    return {
+        name.removeprefix(PREFIX).lower(): value
+        for name, value in environment.items()
+        if name.startswith(PREFIX) and name.removeprefix(PREFIX) not in _ELSEWHERE
+    }
+
+
+def _config_path(config: Path | None, environment: Mapping[str, str]) -> Path | None:
+    named = config or (Path(environment[PREFIX + "CONFIG"]) if environment.get(PREFIX + "CONFIG") else None)
+    if named is not None:
+        return named
+    own = Path(platformdirs.user_config_dir("blog-exporter", appauthor=False)) / FILE_NAME
+    return own if own.is_file() else None
+
+
+def _document(path: Path) -> dict[str, Any]:
+    """Read a settings file; its ``[profile.NAME]`` tables come back as ``profile_tables``."""
+    try:
+        document = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UsageError(f"The settings file {path} cannot be read: {os.strerror(error.errno or 0)}.") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"The settings file {path} is not right: {error}.") from error
+    tables: dict[str, Any] = {}
+    if isinstance(document.get("profile"), dict):
+        tables = document.pop("profile")
+        for name, table in tables.items():
+            if not isinstance(table, dict):
+                raise UsageError(f"{path}: profile.{name} must be a table.")
+    return {**document, "profile_tables": tables}
+
+
+def _token(
+    environment: Mapping[str, str], document: dict[str, Any], path: Path | None, warn: Callable[[str], None]
+) -> str | None:
+    in_file = document.pop("token", None)
+    if in_file is not None and path is not None:
+        _warn_if_readable(path, warn)
+    found = environment.get(PREFIX + "TOKEN") or in_file
+    if found is not None and not isinstance(found, str):
+        raise UsageError(f"{path}: token must be text.")
+    return found.strip() if found else None
+
+
+def _token_from_file(path: Path, warn: Callable[[str], None]) -> str:
+    try:
+        token = path.read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"The token file {path} cannot be read: check token_file.") from error
+    _warn_if_readable(path, warn)
+    return token
+
+
+def _warn_if_readable(path: Path, warn: Callable[[str], None]) -> None:
+    if os.name != "nt" and path.stat().st_mode & 0o077:
+        warn(f"{path} holds a token and others can read it: chmod 600 {path}")

@@ -1,0 +1,58 @@
+"""The words at the end of a backup: what is new, changed, gone and unread, whether it is complete, and where it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from exporter.api.printable import printable
+from exporter.cli.output import counted, size_text, time_text
+from exporter.crawl.runner import Outcome
+from exporter.model.kinds import Kind
+
+_NOUNS = {Kind.ENTRIES: "entry", Kind.COMMENTS: "comment", Kind.FILES: "file", Kind.ASSETS: "asset"}
+_PROBLEMS_SHOWN = 20
+
+
+def summary_lines(root: Path, outcome: Outcome, took: timedelta, *, dry_run: bool = False) -> Iterator[str]:
+    """Yield the lines of the summary."""
+    if dry_run:
+        yield "A dry run: the lists were read, nothing was written. A backup would find:"
+    elif outcome.version is not None:
+        yield f"Saved as version {outcome.version}."
+    else:
+        yield "Nothing had changed; no new version was needed."
+    shown = _NOUNS if not dry_run else {Kind.ENTRY_LIST: "entry", Kind.COMMENTS: "comment", Kind.FILES: "file"}
+    for kind, noun in shown.items():
+        counts = outcome.counts.get(str(kind))
+        if counts is not None and (counts.total or counts.gone):
+            parts = [
+                f"{getattr(counts, part):,} {part}" for part in ("new", "changed", "gone") if getattr(counts, part)
+            ]
+            yield f"  {counted(counts.total, noun):>16}   {', '.join(parts) or 'as before'}"
+    if outcome.completeness is not None:
+        yield from completeness_lines(outcome.completeness, [asdict(problem) for problem in outcome.problems])
+    speed = f"{counted(outcome.requests, 'request')}, {size_text(outcome.bytes)}, {time_text(took.total_seconds())}"
+    retried = f", {counted(outcome.retries, 'retry')}" if outcome.retries else ""
+    yield f"{speed}{retried}."
+    if not dry_run:
+        yield f"Archive: {printable(str(root.absolute()))}"
+        yield f"Read it: {printable(str(root / 'latest' / 'markdown' / 'index.md'))}"
+
+
+def completeness_lines(completeness: dict[str, Any], problems: list[dict[str, Any]]) -> Iterator[str]:
+    """Yield whether all was read, and what was not."""
+    if completeness.get("complete"):
+        yield f"Complete: everything the service lists was read ({counted(completeness['sweeps'], 'sweep')})."
+    else:
+        yield f"INCOMPLETE: {counted(len(problems), 'thing')} could not be read:"
+        for problem in problems[:_PROBLEMS_SHOWN]:
+            name = problem["kind"] if problem["id"] is None else f"{problem['kind']} {problem['id']}"
+            yield f"  - {printable(name, 60)}: {printable(problem['reason'])}"
+        if len(problems) > _PROBLEMS_SHOWN:
+            yield f"  … and {len(problems) - _PROBLEMS_SHOWN:,} more; all of them are in runs.jsonl."
+    if not completeness.get("sweeps_agreed", True):
+        yield "The blog kept changing while it was read; what stood throughout is saved."

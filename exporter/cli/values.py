@@ -1,0 +1,57 @@
+"""Values as people write them: durations, sizes, offsets from UTC. Pure."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta, timezone, tzinfo
+from zoneinfo import ZoneInfo
+
+_DURATION = re.compile(r"(?P<amount>[0-9]+(?:\.[0-9]+)?)\s*(?P<unit>[smhdw]?)")
+_SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
+_SIZE = re.compile(r"(?P<amount>[0-9]+(?:\.[0-9]+)?)\s*(?P<unit>[KMGT]?)I?B?", re.IGNORECASE)
+_BYTES = {"": 1, "K": 1000, "M": 1000**2, "G": 1000**3, "T": 1000**4}
+_OFFSET = re.compile(r"(?P<sign>[+-])(?P<hours>[0-9]{2}):?(?P<minutes>[0-9]{2})")
+_LONGEST = 100 * 365 * 86400
+
+
+def duration(text: str) -> timedelta:
+    """Read ``90``, ``90s``, ``30m``, ``24h``, ``7d`` or ``2w``; a bare number is seconds.
+
+    Raises:
+        ValueError: it is none of these.
+    """
+    found = _DURATION.fullmatch(text.strip())
+    if found is None:
+        raise ValueError("a duration such as 90s, 30m, 24h or 7d is expected")
+    seconds = float(found["amount"]) * _SECONDS[found["unit"]]
+    if seconds > _LONGEST:
+        raise ValueError("a duration of at most 100 years is expected")
+    return timedelta(seconds=seconds)
+
+
+def size(text: str) -> int:
+    """Read ``1000``, ``64MB`` or ``1.5G`` as bytes; units are decimal.
+
+    Raises:
+        ValueError: it is none of these.
+    """
+    found = _SIZE.fullmatch(text.strip())
+    if found is None:
+        raise ValueError("a size such as 500KB, 64MB or 2GB is expected")
+    return int(float(found["amount"]) * _BYTES[found["unit"].upper()])
+
+
+def zone(text: str) -> tzinfo:
+    """Read a name such as ``Asia/Tokyo``, ``UTC``, or an offset such as ``+09:00``.
+
+    Raises:
+        ValueError: it is none of these.
+    """
+    found = _OFFSET.fullmatch(text.strip())
+    if found is not None:
+        offset = timedelta(hours=int(found["hours"]), minutes=int(found["minutes"]))
+        return timezone(offset if found["sign"] == "+" else -offset)
+    try:
+        return ZoneInfo(text.strip())
+    except (KeyError, OSError, ValueError):
+        raise ValueError("a time zone such as Asia/Tokyo or an offset such as +09:00 is expected") from None

@@ -1,0 +1,62 @@
+"""``verify``: two questions, answered apart: is the archive intact, and is it complete."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from exporter.api.printable import printable
+from exporter.archive.reader import ArchiveReader
+from exporter.archive.verify import recorded, verify
+from exporter.cli.options import archive_argument, talking
+from exporter.cli.output import Output, counted
+from exporter.cli.summary import completeness_lines
+from exporter.errors import ArchiveDamaged, Incomplete
+
+
+@click.command("verify")
+@archive_argument
+@talking
+def command(*, out: Output, archive: Path) -> int:
+    """Check every hash, chain and fold of the archive in DIR, and tell whether everything was read.
+
+    Exits with 13 when something is damaged, with 3 when it is intact but incomplete.
+    """
+    reader = ArchiveReader(archive)
+    reader.resolve()
+    findings = []
+    for finding in verify(reader):
+        findings.append(finding)
+        out.answer(f"{finding.code}: {printable(finding.path)}: {printable(finding.detail)} ({finding.mend})")
+    damage = [finding for finding in findings if finding.damage]
+    completeness, problems = recorded(reader)
+    complete = bool(completeness.get("complete"))
+    out.document(
+        {
+            "archive": str(archive.absolute()),
+            "versions": len(reader.versions()),
+            "intact": not damage,
+            "complete": complete,
+            "completeness": completeness,
+            "problems": problems,
+            "findings": [
+                {
+                    "code": str(finding.code),
+                    "path": finding.path,
+                    "detail": finding.detail,
+                    "damage": finding.damage,
+                    "mend": finding.mend,
+                }
+                for finding in findings
+            ],
+        }
+    )
+    if damage:
+        raise ArchiveDamaged(f"{archive} is damaged: {counted(len(damage), 'finding')}; what to do stands with each.")
+    out.answer(f"Intact: {counted(len(reader.versions()), 'version')}, every hash, chain and fold holds.")
+    for line in completeness_lines(completeness, problems):
+        out.answer(line)
+    if not complete:
+        raise Incomplete(f"{archive} is intact, but not everything could be read; run backup again.")
+    return 0

@@ -1,0 +1,33 @@
+"""The views kept in ``latest/``, and bringing it up to date: the one place that joins archive and exporters."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from exporter.archive.latest import View, is_current, write_latest
+from exporter.exporters.markdown import MarkdownView
+from exporter.render.entry_page import RENDERER_VERSION
+
+if TYPE_CHECKING:
+    from exporter.archive.reader import ArchiveReader
+    from exporter.model.assumptions import Assumptions
+
+
+def refresh_latest(reader: ArchiveReader, views: list[View], *, force: bool = False) -> int | None:
+    """Bring ``latest/`` to the newest version; returns how many files were made, ``None`` when all was as it should be.
+
+    The caller holds the archive's lock. With ``force`` the versions are folded and everything is made again.
+    """
+    newest = reader.newest()
+    if newest is None or (not force and is_current(reader.layout, newest, views)):
+        return None
+    state = reader.fold(newest) if force else reader.state()
+    return write_latest(reader.layout, state, views)
+
+
+def chosen_views(assume: Assumptions, *, markdown: bool = True) -> list[View]:
+    """Return the views to keep."""
+    if not markdown:
+        return []
+    view = MarkdownView(assume)
+    return [View(view.name, f"{RENDERER_VERSION} {assume.timezone}", view.files)]
