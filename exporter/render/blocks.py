@@ -18,8 +18,12 @@ _CODE_INSIDE = PLAIN_INLINE | {"br", "code", "tt", "samp"}
 class Block:
     """A finished block.
 
-    ``kind`` is ``text``, ``heading``, ``code``, ``table``, ``rule``, ``html``, ``quote`` or ``list``. ``marker`` is a list's bullet or the mark behind its numbers. ``follows`` tells that it may stand directly under a
-    paragraph, and ``stray`` that it is an item without a list around it.
+    Attributes:
+        kind: ``text``, ``heading``, ``code``, ``table``, ``rule``, ``html``, ``quote`` or ``list``.
+        text: the Markdown, without a line end at its end.
+        marker: a list's bullet, or the mark behind its numbers.
+        follows: whether it may stand directly under a paragraph.
+        stray: whether it is an item without a list around it.
     """
 
     kind: str

@@ -42,6 +42,9 @@ BLOCKS = (
 )
 """Everything that does not stand in a line of text."""
 
+LINE_TAGS = BLOCKS | {"br"}
+"""Tags that say where lines end; where none is used, the text's own line ends do."""
+
 TAG_NAME = re.compile(r"[a-z][a-z0-9-]*")
 """Names CommonMark takes for a tag; other names would show as text."""
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from exporter.render.blocks import join
+from exporter.render.elements import LINE_TAGS
 from exporter.render.escape import code_fence
 from exporter.render.htmltree import Element, TooTangled, parse
 from exporter.render.markdown_blocks import BlockWriter
@@ -24,18 +25,16 @@ class Markdown(NamedTuple):
 def to_markdown(html: str) -> Markdown:
     """Convert a body.
 
-    A body without any tag keeps its line ends, since the meanings of ``text_format`` are not known (API 2.8). One too
-    tangled to parse is shown as its source, in a code block.
+    A body without any tag that ends lines keeps its line ends, since the meanings of ``text_format`` are not known
+    (API 2.8). One too tangled to parse is shown as its source, in a code block.
     """
     source, replaced = visible(html)
     try:
         body = parse(source)
     except TooTangled:
         return Markdown(code_fence(source.replace("\r", ""), "html"), replaced)
-    writer = BlockWriter()
-    if any(isinstance(child, Element) for child in body.children):
-        writer.write(body)
-    else:
-        writer.write_lines("".join(child for child in body.children if isinstance(child, str)))
+    marked = any(isinstance(node, Element) and node.tag in LINE_TAGS for node in body.walk())
+    writer = BlockWriter(keep_lines=not marked)
+    writer.write(body)
     text, more = visible(join(writer.blocks))
     return Markdown(text, replaced + more)

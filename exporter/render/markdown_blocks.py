@@ -41,11 +41,11 @@ class _Container:
 
 
 class BlockWriter:
-    """Writes one body; ``blocks`` are the finished ones."""
+    """Writes one body; ``keep_lines`` makes the line ends of its texts breaks."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, keep_lines: bool = False) -> None:
         self._open: list[_Container] = [_Container()]
-        self._runs = Runs()
+        self._runs = Runs(keep_lines=keep_lines)
         self._heading = 0
         self._centered = False
 
@@ -53,11 +53,6 @@ class BlockWriter:
     def blocks(self) -> list[Block]:
         """The finished blocks of the outermost container."""
         return self._open[0].blocks
-
-    def write_lines(self, text: str) -> None:
-        """Write a plain text, keeping its line ends."""
-        self._runs.lines(text, ())
-        self._flush()
 
     def write(self, body: Element) -> None:
         """Walk the tree, without recursion, and write everything in it."""

@@ -49,16 +49,27 @@ Run = tuple[Piece, str, Marks]
 
 
 class Runs:
-    """Collects the runs of one block, collapsing white space as browsers do."""
+    """Collects the runs of one block, collapsing white space as browsers do, or with line ends kept as breaks."""
 
-    __slots__ = ("_spaced", "runs")
+    __slots__ = ("_keep_lines", "_spaced", "runs")
 
-    def __init__(self) -> None:
+    def __init__(self, *, keep_lines: bool = False) -> None:
+        self._keep_lines = keep_lines
         self.runs: list[Run] = []
         self._spaced = True
 
     def text(self, text: str, marks: Marks) -> None:
         """Add a text node. White space with a line end in it stays a line end."""
+        if self._keep_lines and "\n" in text:
+            first, *lines = text.split("\n")
+            self._words(first, marks)
+            for line in lines:
+                self.line_break()
+                self._words(line, marks)
+        else:
+            self._words(text, marks)
+
+    def _words(self, text: str, marks: Marks) -> None:
         position = 0
         for found in _SPACES.finditer(text):
             if found.start() > position:
@@ -69,13 +80,6 @@ class Runs:
         if position < len(text):
             self.runs.append((Piece.TEXT, text[position:], marks))
             self._spaced = False
-
-    def lines(self, text: str, marks: Marks) -> None:
-        """Add plain text whose line ends are breaks."""
-        for number, line in enumerate(text.replace("\r\n", "\n").replace("\r", "\n").split("\n")):
-            if number:
-                self.line_break()
-            self.text(line, marks)
 
     def line_break(self) -> None:
         """Add a ``<br>``."""

@@ -1,0 +1,55 @@
+"""The interface between an archive and what is made of it: records in, files to write out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from exporter.model.kinds import Kind
+
+
+@dataclass(frozen=True, slots=True)
+class ViewFile:
+    """One file of a view.
+
+    Attributes:
+        path: relative to the view's folder, with forward slashes.
+        fingerprint: 32 bytes that change whenever the content would, so that an unchanged file need not be rendered.
+        render: makes the content.
+    """
+
+    path: str
+    fingerprint: bytes
+    render: Callable[[], bytes]
+
+
+class RecordSource(Protocol):
+    """One state of an archive, as views read it; records come from disk on demand."""
+
+    @property
+    def blog_id(self) -> str:
+        """The blog's id, its domain."""
+
+    def ids(self, kind: Kind) -> Sequence[str]:
+        """Return the ids of all records of a kind, by :func:`~exporter.model.kinds.sort_key`."""
+
+    def identity(self, kind: Kind, record_id: str) -> bytes | None:
+        """Return 32 bytes that change with the record; ``None`` when there is no such record."""
+
+    def load(self, kind: Kind, record_id: str) -> dict[str, Any] | None:
+        """Return a record's raw object; ``None`` when there is no such record."""
+
+    def scan(self, kind: Kind) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Yield the id and raw object of every record of a kind, in the order of :meth:`ids`."""
+
+
+class View(Protocol):
+    """Something people read, made from records only: the same records give the same files, byte for byte."""
+
+    @property
+    def name(self) -> str:
+        """The view's folder."""
+
+    def files(self, records: RecordSource) -> Iterable[ViewFile]:
+        """Yield every file of the view; files of the folder that are not among them are no longer part of it."""
