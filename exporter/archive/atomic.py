@@ -46,8 +46,10 @@ def translated(path: Path) -> Iterator[None]:
 
 
 def make_folder(path: Path) -> None:
-    """Create a folder and its parents with mode 0700; existing ones are left alone."""
-    path.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
+    """Create a folder and the missing ones above it, all with mode 0700; existing ones are left alone."""
+    if not path.is_dir():
+        make_folder(path.parent)
+        path.mkdir(mode=FOLDER_MODE, exist_ok=True)
 
 
 def sync_folder(path: Path) -> None:
@@ -161,7 +163,10 @@ def remove_folder(path: Path) -> None:
 
 
 def swap_folder(new: Path, target: Path, aside: Path) -> None:
-    """Put ``new`` in the place of ``target``; what stood there is moved to ``aside`` and removed."""
+    """Put ``new`` in the place of ``target``; what stood there is moved to ``aside`` and removed.
+
+    No system renames over a full folder, so for an instant there is none: only for what can be made again.
+    """
     remove_folder(aside)
     with contextlib.suppress(FileNotFoundError):
         target.rename(aside)

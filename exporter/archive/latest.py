@@ -75,16 +75,22 @@ def load_latest(layout: Layout, blog_id: str, version: int) -> State | None:
         return None
     state = State(blog_id, version)
     try:
-        for kind in Kind:
-            path = layout.latest_segment(kind)
-            with state.segments.stream(state.segments.add(path, pin=True)) as file:
-                if hashlib.file_digest(file, "sha256").hexdigest() != files.get(segment_name(kind)):
-                    return None
-            for _ in state.fold(path, kind, version, pin=True):
-                pass
+        if all(_load_segment(state, layout.latest_segment(kind), kind, files) for kind in Kind):
+            return state
     except (OSError, ArchiveDamaged):
-        return None
-    return state
+        pass
+    state.close()
+    return None
+
+
+def _load_segment(state: State, path: Path, kind: Kind, files: dict[str, Any]) -> bool:
+    """Fold one pinned file of ``latest/``, unless its hash is not the recorded one."""
+    with state.segments.stream(state.segments.add(path, pin=True)) as file:
+        if hashlib.file_digest(file, "sha256").hexdigest() != files.get(segment_name(kind)):
+            return False
+    for _ in state.fold(path, kind, state.version, pin=True):
+        pass
+    return True
 
 
 def is_current(layout: Layout, version: int, views: Sequence[View]) -> bool:
@@ -99,10 +105,11 @@ def is_current(layout: Layout, version: int, views: Sequence[View]) -> bool:
     )
 
 
-def write_latest(layout: Layout, state: State, views: Sequence[View]) -> int:
+def write_latest(layout: Layout, state: State, views: Sequence[View], *, reuse: bool = True) -> int:
     """Build ``latest/`` for a state and swap it in; returns how many files of views were made anew.
 
-    A view's file whose fingerprint is unchanged is linked from the folder that stands there now. The state must not be
+    With ``reuse``, a view's file whose fingerprint is unchanged is linked from the folder that stands there now, as
+    long as its view's edition is the same. The state must not be
     read afterwards: its places may be in the folder that was replaced.
     """
     new = layout.work / "latest.new"
@@ -110,7 +117,10 @@ def write_latest(layout: Layout, state: State, views: Sequence[View]) -> int:
         atomic.remove_folder(new)
         atomic.make_folder(new)
         files = {segment_name(kind): _write_segment(new / segment_name(kind), state, kind) for kind in Kind}
-        known = {(entry.view, entry.path): entry for entry in read_index(layout)}
+        same = {
+            view.name for view in views if reuse and read_record(layout).get("views", {}).get(view.name) == view.edition
+        }
+        known = {(entry.view, entry.path): entry for entry in read_index(layout) if entry.view in same}
         made = 0
         with atomic.hashing(layout.work / "views.new.jsonl") as index:
             for view in views:
@@ -125,7 +135,6 @@ def write_latest(layout: Layout, state: State, views: Sequence[View]) -> int:
                     index.write(entry.encode())
             index_sha256 = index.close()
         state.close()
-        layout.latest_record.unlink(missing_ok=True)
         (layout.work / "views.new.jsonl").replace(_index_path(layout))
         atomic.swap_folder(new, layout.latest, layout.work / "latest.old")
         record = {

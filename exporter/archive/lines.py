@@ -15,6 +15,8 @@ from exporter import codec
 from exporter.codec import Frozen
 
 _DATA = b',"data":'
+_REMOVE = b'{"op":"remove",'
+_LARGEST_VERSION = 2**32 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +64,10 @@ class Line:
             return "its data is not JSON"
         if again.digest != self.digest:
             return "its data does not match its sha256"
-        if again.raw_digest != self.raw_digest or (self.raw_digest is not None and found != self.raw_digest):
+        if again.raw_digest != self.raw_digest:
             return "its data does not match its raw_sha256"
+        if again.data != self.data:
+            return "its data does not stand in canonical form"
         return None
 
 
@@ -96,13 +100,13 @@ def split(line: bytes) -> Line:
     Raises:
         ValueError: it is not a line of an archive.
     """
-    at = line.find(_DATA)
     try:
-        if at < 0:
+        if line.startswith(_REMOVE):
             head = codec.loads(line)
-            if head["op"] != "remove":
-                raise ValueError("a line without data is no tombstone")
             return Line(_identifier(head), True, b"", None, b"", None, dict(head["evidence"]))
+        at = line.find(_DATA)
+        if at < 0:
+            raise ValueError("a line without data is no tombstone")
         head = codec.loads(line[:at] + b"}")
         end = len(line) - 1 if line.endswith(b"\n") else len(line)
         if line[end - 1 : end] != b"}" or head.get("op", "put") != "put":
@@ -111,10 +115,10 @@ def split(line: bytes) -> Line:
         return Line(
             _identifier(head),
             False,
-            bytes.fromhex(head["sha256"]),
-            None if raw is None else bytes.fromhex(raw),
+            _digest(head["sha256"]),
+            None if raw is None else _digest(raw),
             line[at + len(_DATA) : end - 1],
-            head.get("version"),
+            _version(head.get("version")),
         )
     except (KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"a member is missing or wrong: {error}") from error
@@ -124,3 +128,16 @@ def _identifier(head: dict[str, Any]) -> str:
     if not isinstance(head["id"], str):
         raise TypeError("id is not text")
     return head["id"]
+
+
+def _digest(text: str) -> bytes:
+    digest = bytes.fromhex(text)
+    if len(digest) != hashlib.sha256().digest_size:
+        raise ValueError("a hash is cut short")
+    return digest
+
+
+def _version(value: Any) -> int | None:
+    if value is not None and (type(value) is not int or not 0 < value <= _LARGEST_VERSION):
+        raise TypeError("version is no number of a version")
+    return value

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from dataclasses import asdict, dataclass, field, fields
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from exporter import __version__, codec
 from exporter.archive import layout
 from exporter.archive.layout import FORMAT_NAME, FORMAT_VERSION
 from exporter.errors import ArchiveDamaged, NewerFormat, NoArchive
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 TOOL = f"blog-exporter {__version__}"
+_Part = TypeVar("_Part", "KindCounts", "RecordProblem", "SegmentInfo")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,14 +57,18 @@ class ArchiveInfo:
             if not isinstance(value, dict) or value.get("format") != FORMAT_NAME:
                 raise NoArchive(f"{place} is not an archive of blog-exporter: archive.json says another format.")
             version = int(value["format_version"])
+            if version < layout.FORMAT_MINIMUM:
+                raise ValueError(f"there is no format {version}")
             if version > layout.FORMAT_MAXIMUM:
                 raise NewerFormat(
                     f"{place} has format {version}, this program reads up to {layout.FORMAT_MAXIMUM}: "
                     "install a newer blog-exporter."
                 )
             return cls(str(value["blog_id"]), str(value["created_at"]), FORMAT_NAME, version, str(value["tool"]))
-        except (codec.NotJson, KeyError, TypeError, ValueError) as error:
-            raise ArchiveDamaged(f"{place}/archive.json is damaged: {error}; run verify.") from error
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
+            raise ArchiveDamaged(
+                f"{place}/archive.json is damaged: {error}; restore it from another copy of the archive."
+            ) from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,15 +141,20 @@ class Manifest:
                 base_url=str(value["base_url"]),
                 started_at=str(value["started_at"]),
                 finished_at=str(value["finished_at"]),
-                counts={kind: KindCounts(**counts) for kind, counts in value["counts"].items()},
+                counts={kind: _part(KindCounts, counts) for kind, counts in value["counts"].items()},
                 completeness=dict(value["completeness"]),
-                problems=[RecordProblem(**problem) for problem in value["problems"]],
-                files={name: SegmentInfo(**info) for name, info in value["files"].items()},
+                problems=[_part(RecordProblem, problem) for problem in value["problems"]],
+                files={name: _part(SegmentInfo, info) for name, info in value["files"].items()},
                 format_version=int(value["format_version"]),
                 tool=str(value["tool"]),
             )
-        except (codec.NotJson, KeyError, TypeError, ValueError, AttributeError) as error:
+        except (KeyError, TypeError, ValueError, OverflowError, AttributeError) as error:
             raise ArchiveDamaged(f"{place} is damaged: {error}; run verify.") from error
+
+
+def _part(made: type[_Part], value: Mapping[str, Any]) -> _Part:
+    """Read one small object of a manifest; members that a later program added are passed over."""
+    return made(**{part.name: value[part.name] for part in fields(made)})
 
 
 def sums(manifest_sha256: str, info_sha256: str, files: dict[str, SegmentInfo]) -> bytes:
@@ -149,4 +162,4 @@ def sums(manifest_sha256: str, info_sha256: str, files: dict[str, SegmentInfo]) 
     rows = [(manifest_sha256, layout.MANIFEST)]
     rows += [(info.sha256, name) for name, info in files.items()]
     rows.append((info_sha256, "../../archive.json"))
-    return "".join(f"{digest}  {name}\n" for digest, name in rows).encode("ascii")
+    return "".join(f"{digest}  {name}\n" for digest, name in rows).encode("utf-8", "backslashreplace")

@@ -2,17 +2,62 @@
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import os
 from pathlib import Path
 from typing import Any
 
 from exporter import codec
 from exporter.archive.latest import load_latest
-from exporter.archive.layout import Layout, version_number
+from exporter.archive.layout import SUMS, Layout, version_number
 from exporter.archive.manifest import ArchiveInfo, Manifest
 from exporter.archive.state import State
 from exporter.errors import ArchiveDamaged, BlogExporterError, NoArchive, UsageError
 from exporter.model.kinds import Kind
+
+
+def read_info(layout: Layout) -> ArchiveInfo:
+    """Read ``archive.json``; where it is another than the one the versions were sealed with, say that it is damaged.
+
+    Raises:
+        NoArchive: there is no archive.
+        NewerFormat: it needs a newer program.
+        ArchiveDamaged: ``archive.json`` is not what was written.
+    """
+    try:
+        data = layout.info.read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        raise NoArchive(f"{layout.root} is no archive: there is no archive.json in it.") from None
+    except OSError as error:
+        raise BlogExporterError(f"Cannot read {layout.info}: {os.strerror(error.errno or 0)}.") from error
+    try:
+        return ArchiveInfo.decode(data, str(layout.root))
+    except (NoArchive, NewerFormat):
+        if _is_sealed_otherwise(layout, hashlib.sha256(data).hexdigest()):
+            raise ArchiveDamaged(
+                f"{layout.info} is damaged: its hash is not the one in the versions' SHA256SUMS; "
+                "restore it from another copy of the archive."
+            ) from None
+        raise
+
+
+def _is_sealed_otherwise(layout: Layout, digest: str) -> bool:
+    """Tell whether the sums of some version name ``archive.json`` with another hash."""
+    for number in version_numbers(layout):
+        with contextlib.suppress(OSError):
+            rows = (layout.version(number) / SUMS).read_bytes().splitlines()
+            return any(row.endswith(b"  ../../archive.json") and row[:64] != digest.encode() for row in rows)
+    return False
+
+
+def version_numbers(layout: Layout) -> list[int]:
+    """Return the numbers of the versions that are there, oldest first."""
+    try:
+        names = [path.name for path in layout.versions.iterdir()]
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    return sorted(number for name in names if (number := version_number(name)) is not None)
 
 
 class ArchiveReader:
@@ -26,21 +71,11 @@ class ArchiveReader:
 
     def __init__(self, root: Path) -> None:
         self.layout = Layout(root)
-        try:
-            data = self.layout.info.read_bytes()
-        except (FileNotFoundError, NotADirectoryError):
-            raise NoArchive(f"{root} is no archive: there is no archive.json in it.") from None
-        except OSError as error:
-            raise BlogExporterError(f"Cannot read {self.layout.info}: {os.strerror(error.errno or 0)}.") from error
-        self.info = ArchiveInfo.decode(data, str(root))
+        self.info = read_info(self.layout)
 
     def versions(self) -> list[int]:
         """Return the numbers of the versions, oldest first."""
-        try:
-            names = [path.name for path in self.layout.versions.iterdir()]
-        except FileNotFoundError:
-            return []
-        return sorted(number for name in names if (number := version_number(name)) is not None)
+        return version_numbers(self.layout)
 
     def newest(self) -> int | None:
         """Return the number of the newest version, or ``None`` when there is none yet."""
@@ -101,7 +136,7 @@ class ArchiveReader:
     def runs(self) -> list[dict[str, Any]]:
         """Return the lines of ``runs.jsonl``, oldest first; a torn last line is passed over."""
         try:
-            lines = self.layout.runs.read_bytes().split(b"\n")
+            lines = self.layout.runs.read_bytes().split(b"\n")[:-1]
         except FileNotFoundError:
             return []
         found = []

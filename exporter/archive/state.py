@@ -20,7 +20,6 @@ from exporter.model.kinds import Kind, sort_key
 
 _DIGEST = 32
 _OPEN_FILES = 64
-_LARGEST_KEY = 2**62
 
 
 class Segments:
@@ -156,9 +155,8 @@ class KindState:
 def _key(record_id: str) -> int | str:
     """Return a compact key: plain decimal ids as integers, which take a third of the memory."""
     if record_id.isdecimal() and record_id.isascii() and len(record_id) < 19:
-        number = int(record_id)
-        if number < _LARGEST_KEY and (record_id[0] != "0" or record_id == "0"):
-            return number
+        if record_id[0] != "0" or record_id == "0":
+            return int(record_id)
     return record_id
 
 
@@ -194,8 +192,9 @@ class State:
                         state.put(line.record_id, line.identity, line.version or version, place)
                     offset += len(text)
                     yield line
-        except FileNotFoundError as error:
-            raise ArchiveDamaged(f"{path} is missing; run verify.") from error
+        except OSError as error:
+            reason = os.strerror(error.errno) if error.errno else str(error)
+            raise ArchiveDamaged(f"{path} cannot be read ({reason}); run verify.") from error
 
     def ids(self, kind: Kind) -> list[str]:
         """Return the ids of a kind in order."""

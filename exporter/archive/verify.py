@@ -32,7 +32,7 @@ def verify(reader: ArchiveReader) -> Iterator[Finding]:
     for number in reader.versions():
         found = list(_version(reader, number, parent))
         yield from found
-        if found:
+        if any(finding.code is not Code.STRANGE_FILE for finding in found):
             foldable = False
         if foldable:
             yield from _fold(reader, number, state)
@@ -125,10 +125,14 @@ def _fold(reader: ArchiveReader, number: int, state: State) -> Iterator[Finding]
     name = f"versions/{version_name(number)}"
     for kind in Kind:
         before = state.kinds[kind]
+        ids: set[str] = set()
         with reader.layout.segment(number, kind).open("rb") as file:
             for text in file:
                 line = split(text)
                 row = before.row(line.record_id)
+                if line.record_id in ids:
+                    yield Finding(Code.FOLD_WRONG, f"{name}/{segment_name(kind)}", f"{line.record_id} stands twice")
+                ids.add(line.record_id)
                 if line.removed and row is None:
                     detail = f"{line.record_id} is removed but was not there"
                     yield Finding(Code.FOLD_WRONG, f"{name}/{segment_name(kind)}", detail)
@@ -153,18 +157,25 @@ def _strangers(reader: ArchiveReader) -> Iterator[Finding]:
 
 
 def _runs(reader: ArchiveReader) -> Iterator[Finding]:
+    """Check the lines of the runs, but for one cut short at the end, and that the newest version they made is there."""
     try:
-        lines = reader.layout.runs.read_bytes().splitlines()
+        lines = reader.layout.runs.read_bytes().split(b"\n")[:-1]
     except OSError:
         yield Finding(Code.RUNS_DAMAGED, "runs.jsonl", "it cannot be read")
         return
+    made = [reader.newest() or 0]
     for number, line in enumerate(lines, 1):
         try:
-            readable = isinstance(codec.loads(line), dict)
+            run = codec.loads(line)
         except codec.NotJson:
-            readable = False
-        if not readable:
+            run = None
+        if not isinstance(run, dict):
             yield Finding(Code.RUNS_DAMAGED, "runs.jsonl", f"line {number} is not a run")
+        elif type(run.get("version")) is int:
+            made.append(run["version"])
+    if max(made) > made[0]:
+        detail = "runs.jsonl says that a run made it, and it is not there"
+        yield Finding(Code.CHAIN_BROKEN, f"versions/{version_name(max(made))}", detail)
 
 
 def _latest(reader: ArchiveReader, state: State) -> Iterator[Finding]:

@@ -16,6 +16,7 @@ from exporter.archive import atomic
 from exporter.archive.latest import file_sha256
 from exporter.archive.layout import MANIFEST, SUMS, Layout, segment_name
 from exporter.archive.manifest import ArchiveInfo, KindCounts, Manifest, RecordProblem, SegmentInfo, sums
+from exporter.archive.reader import read_info
 from exporter.errors import NoArchive, UsageError
 from exporter.model.kinds import Kind
 
@@ -50,14 +51,30 @@ def require_place(root: Path, blog_id: str) -> None:
     layout = Layout(root)
     with atomic.translated(root):
         if layout.info.is_file():
-            info = ArchiveInfo.decode(layout.info.read_bytes(), str(root))
+            info = read_info(layout)
             if info.blog_id != blog_id:
                 raise UsageError(
                     f"{root} is the archive of {info.blog_id}, not of {blog_id}: choose another --archive."
                 )
             return
-        if root.exists() and any(path != layout.work for path in root.iterdir()):
+        if root.exists() and not all(_is_unfinished(layout, path) for path in root.iterdir()):
             raise NoArchive(f"{root} is not empty and holds no archive: name an empty or new folder as --archive.")
+
+
+def _is_unfinished(layout: Layout, path: Path) -> bool:
+    """Tell whether ``path`` is what :func:`create` leaves when it is killed, so that the next run may go on with it."""
+    if path in (layout.versions, layout.assets):
+        return path.is_dir() and not any(path.iterdir())
+    if path == layout.runs:
+        return path.stat().st_size == 0
+    if path in (layout.readme, layout.format_document):
+        return path.read_bytes() == _document(path.name)
+    names = (layout.readme.name, layout.format_document.name, layout.runs.name, layout.info.name)
+    return path == layout.work or path.name in {f".{name}.tmp" for name in names}
+
+
+def _document(name: str) -> bytes:
+    return resources.files("exporter.archive").joinpath(name).read_bytes()
 
 
 def create(layout: Layout, info: ArchiveInfo) -> None:
@@ -66,12 +83,12 @@ def create(layout: Layout, info: ArchiveInfo) -> None:
         atomic.make_folder(layout.root)
         atomic.make_folder(layout.versions)
         atomic.make_folder(layout.assets)
-        documents = resources.files("exporter.archive")
-        atomic.write_file(layout.readme, documents.joinpath("README.txt").read_bytes())
-        atomic.write_file(layout.format_document, documents.joinpath("FORMAT.md").read_bytes())
+        atomic.write_file(layout.readme, _document(layout.readme.name))
+        atomic.write_file(layout.format_document, _document(layout.format_document.name))
         if not layout.runs.exists():
             atomic.write_file(layout.runs, b"")
         atomic.write_file(layout.info, info.encode())
+        atomic.sync_folder(layout.root.absolute().parent)
 
 
 def clean_leftovers(layout: Layout) -> None:

@@ -95,8 +95,12 @@ def back_up(
     dry_run: bool = False,
     markdown: bool = True,
     clock: Clock | None = None,
+    recorded_url: str | None = None,
 ) -> Outcome:
     """Run one backup of a blog into the archive at ``root``, and say what it did.
+
+    ``clock`` and ``recorded_url`` (the service's address as the archive shall state it) are for samples, whose bytes
+    must depend on neither the hour nor a port.
 
     Raises:
         BlogExporterError: whatever kept it from being saved.
@@ -107,10 +111,12 @@ def back_up(
     writer.require_place(root, blog_id)
     assume = assumptions_of(settings)
     reading = ReadingSettings(settings["concurrency"], Refresh(settings["refresh"]), settings["max_age"], assume)
-    run_settings = RunSettings(blog_id, base_url, reading, accept_removals, dry_run, settings["resume_max_age"])
+    run_settings = RunSettings(
+        blog_id, recorded_url or base_url, reading, accept_removals, dry_run, settings["resume_max_age"]
+    )
     timing = clock or SystemClock()
     begun = time.monotonic()
-    with _writing(root, settings["wait_lock"], timing, dry_run=dry_run):
+    with _writing(root, settings["wait_lock"].total_seconds(), timing, dry_run=dry_run):
         outcome = asyncio.run(_run(root, settings, run_settings, out, timing))
         if not dry_run:
             refresh_latest(ArchiveReader(root), chosen_views(assume, markdown=markdown))
@@ -156,15 +162,15 @@ async def _run(root: Path, settings: Settings, run_settings: RunSettings, out: O
     progress = progress_for(out)
     credentials = Credentials(settings.token, settings["auth_header"], settings["auth_scheme"])
     options = TransportOptions(
-        connect_timeout=settings["connect_timeout"],
-        read_timeout=settings["read_timeout"],
-        total_timeout=settings["total_timeout"],
+        connect_timeout=settings["connect_timeout"].total_seconds(),
+        read_timeout=settings["read_timeout"].total_seconds(),
+        total_timeout=settings["total_timeout"].total_seconds(),
         max_body=settings["max_body"],
     )
-    policy = RetryPolicy(retries=settings["retries"], give_up_after=settings["give_up_after"])
+    policy = RetryPolicy(retries=settings["retries"], give_up_after=settings["give_up_after"].total_seconds())
     try:
         async with open_api(
-            run_settings.base_url,
+            settings["base_url"],
             run_settings.blog_id,
             credentials=credentials,
             options=options,

@@ -80,6 +80,9 @@ def main(arguments: list[str]) -> int:
 def _failed(error: BaseException, arguments: list[str]) -> int:
     if isinstance(error, click.exceptions.Exit):
         return error.exit_code
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
+        click.echo(error.format_message(), err=True)
+        return error.exit_code
     if isinstance(error, SystemExit):
         return error.code if isinstance(error.code, int) else 1
     if isinstance(error, BrokenPipeError):

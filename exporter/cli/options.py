@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import timedelta
 from functools import wraps
 from pathlib import Path
 from typing import Any
 
 import click
 
+from exporter.cli import values
 from exporter.cli.output import Output
 from exporter.cli.settings import SETTINGS
 
@@ -38,7 +40,10 @@ def setting_options(*names: str) -> Callable[[Command], Command]:
             setting = SETTINGS[name]
             default = "" if setting.default is None else f" [default: {_shown(setting.default)}]"
             command = click.option(
-                f"--{name.replace('_', '-')}", name, metavar="VALUE", help=f"{setting.help.capitalize()}.{default}"
+                f"--{name.replace('_', '-')}",
+                name,
+                metavar="VALUE",
+                help=f"{setting.help[0].upper()}{setting.help[1:]}.{default}",
             )(command)
         return command
 
@@ -51,4 +56,6 @@ config_option = click.option(
 
 
 def _shown(value: Any) -> str:
+    if isinstance(value, timedelta):
+        return values.duration_text(value)
     return f"{value:g}" if isinstance(value, float) else str(value)

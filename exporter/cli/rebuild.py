@@ -30,7 +30,7 @@ def command(*, out: Output, archive: Path, config: Path | None, no_markdown: boo
     settings = resolve(options, config=config, blog_id=reader.info.blog_id, warn=out.warn)
     views = chosen_views(assumptions_of(settings), markdown=not no_markdown)
     with ArchiveLock(reader.layout.lock) as lock:
-        lock.acquire(SystemClock().now(), settings["wait_lock"])
+        lock.acquire(SystemClock().now(), settings["wait_lock"].total_seconds())
         made = refresh_latest(reader, views, force=True) or 0
     out.document({"archive": str(archive.absolute()), "version": number, "files_made": made})
     out.say(f"latest/ shows version {number} again; {counted(made, 'file')} of its views were made.")

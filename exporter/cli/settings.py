@@ -10,6 +10,7 @@ import os
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -64,10 +65,6 @@ def _one_of(*names: str) -> Callable[[str], str]:
     return read
 
 
-def _seconds(value: str) -> float:
-    return values.duration(value).total_seconds()
-
-
 @dataclass(frozen=True, slots=True)
 class Setting:
     """One setting: how its text is read, its default, and a line of help."""
@@ -84,14 +81,14 @@ SETTINGS: dict[str, Setting] = {
     "rate": Setting(_rate, None, "most requests per second"),
     "retries": Setting(_whole(0, 100), 8, "how often a failed request is sent again"),
     "refresh": Setting(_one_of("all", "changed", "auto"), "all", "which entries are read again"),
-    "max_age": Setting(values.duration, values.duration("7d"), "age at which refresh auto reads an entry again"),
-    "connect_timeout": Setting(_seconds, 10.0, "longest wait for a connection"),
-    "read_timeout": Setting(_seconds, 30.0, "longest silence in an answer"),
-    "total_timeout": Setting(_seconds, 120.0, "longest request"),
+    "max_age": Setting(values.duration, timedelta(days=7), "age at which refresh auto reads an entry again"),
+    "connect_timeout": Setting(values.duration, timedelta(seconds=10), "longest wait for a connection"),
+    "read_timeout": Setting(values.duration, timedelta(seconds=30), "longest silence in an answer"),
+    "total_timeout": Setting(values.duration, timedelta(minutes=2), "longest request"),
     "max_body": Setting(values.size, 64 * 1024 * 1024, "largest answer, decompressed"),
-    "give_up_after": Setting(_seconds, 1800.0, "end the run after so long without one good answer"),
-    "resume_max_age": Setting(values.duration, values.duration("24h"), "oldest interrupted run that is gone on with"),
-    "wait_lock": Setting(_seconds, 0.0, "how long to wait for another backup of the same archive"),
+    "give_up_after": Setting(values.duration, timedelta(minutes=30), "end the run after so long without a good answer"),
+    "resume_max_age": Setting(values.duration, timedelta(hours=24), "oldest interrupted run that is gone on with"),
+    "wait_lock": Setting(values.duration, timedelta(0), "how long to wait for another backup of the same archive"),
     "token_file": Setting(Path, None, "file that holds the access token"),
     "auth_header": Setting(_text, assumptions.AUTH_HEADER, "header that carries the token"),
     "auth_scheme": Setting(str, assumptions.AUTH_SCHEME, "word before the token"),
@@ -183,7 +180,7 @@ def _read(origin: str, name: str, value: Any) -> Any:
 
 def _nearest(name: str, among: Mapping[str, Any] | tuple[str, ...]) -> str:
     found = get_close_matches(name, list(among), 1)
-    return f"; did you mean {found[0]}?" if found else ""
+    return f" (did you mean {found[0]}?)" if found else ""
 
 
 def _profile_of(blog_id: str) -> str | None:

@@ -54,7 +54,7 @@ def _tell(out: Output, name: str, line: Line) -> None:
     out.answer(f"{name} {printable(line.record_id)}, as of version {line.version}")
     for field, value in dict(codec.loads(line.data)).items():
         text = value if isinstance(value, str) else codec.dumps(value).decode("utf-8", "replace")
-        rows = [printable(row, len(row) + 1) for row in text.split("\n")]
+        rows = [printable(row, len(row) + 1) for row in text.replace("\r\n", "\n").split("\n")]
         out.answer(f"  {printable(field)}: {rows[0]}")
         for row in rows[1:]:
             out.answer(f"    {row}")

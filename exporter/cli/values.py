@@ -29,6 +29,13 @@ def duration(text: str) -> timedelta:
     return timedelta(seconds=seconds)
 
 
+def duration_text(value: timedelta) -> str:
+    """Write a duration in the form :func:`duration` reads, in its largest whole unit."""
+    seconds = int(value.total_seconds())
+    unit = next((unit for unit in "dhm" if seconds and seconds % _SECONDS[unit] == 0), "s")
+    return f"{seconds // _SECONDS[unit]}{unit}"
+
+
 def size(text: str) -> int:
     """Read ``1000``, ``64MB`` or ``1.5G`` as bytes; units are decimal.
 

@@ -22,7 +22,7 @@ def refresh_latest(reader: ArchiveReader, views: list[View], *, force: bool = Fa
     if newest is None or (not force and is_current(reader.layout, newest, views)):
         return None
     state = reader.fold(newest) if force else reader.state()
-    return write_latest(reader.layout, state, views)
+    return write_latest(reader.layout, state, views, reuse=not force)
 
 
 def chosen_views(assume: Assumptions, *, markdown: bool = True) -> list[View]:
