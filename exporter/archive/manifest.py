@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 TOOL = f"blog-exporter {__version__}"
+_FROM_A_COPY = "restore it from another copy of the archive"
 _Part = TypeVar("_Part", "KindCounts", "RecordProblem", "SegmentInfo")
 
 
@@ -58,7 +59,7 @@ class ArchiveInfo:
                 raise NoArchive(f"{place} is not an archive of blog-exporter: archive.json says another format.")
             version = int(value["format_version"])
             if version < layout.FORMAT_MINIMUM:
-                raise ValueError(f"there is no format {version}")
+                raise ArchiveDamaged(f"{place}/archive.json is damaged: there is no format {version}; {_FROM_A_COPY}.")
             if version > layout.FORMAT_MAXIMUM:
                 raise NewerFormat(
                     f"{place} has format {version}, this program reads up to {layout.FORMAT_MAXIMUM}: "
@@ -66,9 +67,7 @@ class ArchiveInfo:
                 )
             return cls(str(value["blog_id"]), str(value["created_at"]), FORMAT_NAME, version, str(value["tool"]))
         except (KeyError, TypeError, ValueError, OverflowError) as error:
-            raise ArchiveDamaged(
-                f"{place}/archive.json is damaged: {error}; restore it from another copy of the archive."
-            ) from error
+            raise ArchiveDamaged(f"{place}/archive.json is damaged: {error}; {_FROM_A_COPY}.") from error
 
 
 @dataclass(frozen=True, slots=True)

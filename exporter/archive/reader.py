@@ -13,7 +13,7 @@ from exporter.archive.latest import load_latest
 from exporter.archive.layout import SUMS, Layout, version_number
 from exporter.archive.manifest import ArchiveInfo, Manifest
 from exporter.archive.state import State
-from exporter.errors import ArchiveDamaged, BlogExporterError, NoArchive, UsageError
+from exporter.errors import ArchiveDamaged, BlogExporterError, NewerFormat, NoArchive, UsageError
 from exporter.model.kinds import Kind
 
 

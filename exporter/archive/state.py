@@ -154,10 +154,8 @@ class KindState:
 
 def _key(record_id: str) -> int | str:
     """Return a compact key: plain decimal ids as integers, which take a third of the memory."""
-    if record_id.isdecimal() and record_id.isascii() and len(record_id) < 19:
-        if record_id[0] != "0" or record_id == "0":
-            return int(record_id)
-    return record_id
+    plain = record_id.isdecimal() and record_id.isascii() and len(record_id) < 19
+    return int(record_id) if plain and (record_id[0] != "0" or record_id == "0") else record_id
 
 
 class State:

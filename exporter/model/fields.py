@@ -14,6 +14,8 @@ from exporter.model import assumptions
 _DATE_TIME = re.compile(r"([0-9]{4})[-/]([0-9]{1,2})[-/]([0-9]{1,2})(?:[ T]([0-9]{1,2}):([0-9]{2})(?::([0-9]{2}))?)?")
 _INTEGER = re.compile(r"[+-]?[0-9]{1,4000}")
 _SHOWN = 60
+_EARLIEST_YEAR = 1000
+"""API 2.2: a year has four digits; one of fewer has lost some, and its day cannot be told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,11 +112,21 @@ class FieldReader:
 
     def _date(self, name: str, parts: list[int]) -> datetime | None:
         try:
-            return datetime(*parts[:6], tzinfo=self._timezone)  # type: ignore[misc, arg-type]
+            if parts[0] >= _EARLIEST_YEAR:
+                return datetime(*parts[:6], tzinfo=self._timezone)  # type: ignore[misc, arg-type]
         except (ValueError, OverflowError):
-            self._problem(name, "-".join(str(part) for part in parts), "is an impossible date")
-            return None
+            pass
+        self._problem(name, "-".join(str(part) for part in parts), "is an impossible date")
+        return None
 
     def _problem(self, field: str, value: object, reason: str) -> None:
-        shown = value if isinstance(value, str) else repr(value)
-        self.problems.append(Problem(field, shown[:_SHOWN], reason))
+        self.problems.append(Problem(field, _shown(value)[:_SHOWN], reason))
+
+
+def _shown(value: object) -> str:
+    """Show a value in a few words; a container may be nested too deeply to be shown itself."""
+    if isinstance(value, dict):
+        return f"an object of {len(value)}"
+    if isinstance(value, list):
+        return f"a list of {len(value)}"
+    return str(value)
