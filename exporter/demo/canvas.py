@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import hypot, sqrt
+from math import dist, hypot, sqrt
 
 from exporter.demo import images
 
@@ -24,7 +24,8 @@ class Canvas:
     def __init__(self, width: int, height: int, ground: Colour) -> None:
         self.width = width
         self.height = height
-        self._colours: dict[Colour, int] = {ground: 0}
+        self._palette = [ground]
+        self._indexes: dict[Colour, int] = {ground: 0}
         self._pixels = bytearray(width * height)
 
     @property
@@ -34,11 +35,11 @@ class Canvas:
 
     def png(self) -> bytes:
         """Return the picture as a PNG file."""
-        return images.png(self.width, self.height, list(self._colours), bytes(self._pixels))
+        return images.png(self.width, self.height, self._palette, bytes(self._pixels))
 
     def gif(self, *later: Canvas) -> bytes:
         """Return the picture as a GIF file, with later frames drawn in the same order of colours."""
-        palette = max((list(frame._colours) for frame in (self, *later)), key=len)
+        palette = max((frame._palette for frame in (self, *later)), key=len)
         return images.gif(self.width, self.height, palette, [bytes(frame._pixels) for frame in (self, *later)])
 
     def rect(self, x: float, y: float, width: float, height: float, colour: Colour) -> None:
@@ -106,6 +107,12 @@ class Canvas:
             self._pixels[at + start : at + end] = bytes([self._index(colour)]) * (end - start)
 
     def _index(self, colour: Colour) -> int:
-        if colour not in self._colours and len(self._colours) == _MOST_COLOURS:
-            colour = min(self._colours, key=lambda known: sum((a - b) ** 2 for a, b in zip(known, colour, strict=True)))
-        return self._colours.setdefault(colour, len(self._colours))
+        index = self._indexes.get(colour)
+        if index is None:
+            if len(self._palette) < _MOST_COLOURS:
+                self._palette.append(colour)
+                index = len(self._palette) - 1
+            else:
+                index = min(range(_MOST_COLOURS), key=lambda known: dist(self._palette[known], colour))
+            self._indexes[colour] = index
+        return index

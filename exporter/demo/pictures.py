@@ -81,7 +81,7 @@ UPLOADS: tuple[Upload, ...] = (
     Upload("monaka24", "monaka24.png", "2024-04-09 19:30:00", lambda: cat(_BEIGE, (214, 166, 116), asleep=True), "八歳", "八年たってもかわいい"),
     Upload("pan100", "pan_100gou.png", "2024-06-02 10:00:10", lambda: bread((186, 118, 58), 100), "パン百号"),
     Upload("umi24", "umi24.png", "2024-09-22 18:11:47", lambda: sea("dusk", 24), "いつもの防波堤"),
-    Upload("yoru24", "omisoka.png", "2024-11-23 19:45:00", lambda: sea("night", 3), "月と船"),
+    Upload("tsuki", "tsuki.png", "2024-11-23 19:45:00", lambda: sea("night", 3), "月と船"),
 )  # fmt: skip
 
 LATER_UPLOAD = Upload(
