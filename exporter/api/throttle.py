@@ -96,10 +96,10 @@ class Throttle:
         try:
             await turn
         except asyncio.CancelledError:
-            if turn.cancelled():
-                self._waiting.remove(turn)
-            else:
+            if not turn.cancelled():
                 self._release()
+            elif turn in self._waiting:
+                self._waiting.remove(turn)
             raise
 
     async def _turn(self, now: float) -> float:
@@ -122,8 +122,9 @@ class Throttle:
         self._active -= 1
         while self._waiting and self._active < int(self._limit):
             turn = self._waiting.popleft()
-            self._active += 1
-            turn.set_result(None)
+            if not turn.done():
+                self._active += 1
+                turn.set_result(None)
 
     def _learn(self, number: int, latency: float) -> None:
         self._baseline = min(self._baseline, latency)

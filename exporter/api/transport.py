@@ -140,13 +140,13 @@ class HttpTransport:
         try:
             ready = location.isascii() and location.isprintable() and " " not in location
             target = url.join(URL(location, encoded=ready))
+            shown = printable(f"{target.scheme}://{target.host}", 100)
             inside = target.origin() == self._base.origin() and target.user is None and target.password is None
         except ValueError:
             raise RedirectRefused(
                 f"{self._place} redirects to something that is no address: check the base URL"
             ) from None
         if not inside:
-            shown = printable(f"{target.scheme}://{target.host}", 100)
             raise RedirectRefused(
                 f"{self._place} redirects to another origin, {shown}, which is not followed: "
                 "if that is the service's new home, make it the base URL"

@@ -148,9 +148,9 @@ async def test_an_encoding_nobody_asked_for_is_bad_or_left_to_the_reader() -> No
 
 
 async def test_a_gzip_bomb_is_stopped_at_the_cap_with_little_memory() -> None:
-    packer = zlib.compressobj(9, wbits=31)
+    packer = zlib.compressobj(wbits=31)
     mib = bytes(1024 * 1024)
-    bomb = b"".join(packer.compress(mib) for _ in range(300)) + packer.flush()
+    bomb = b"".join(packer.compress(mib) for _ in range(100)) + packer.flush()
     head = HEAD + b"Content-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(bomb)
     async with raw_service(says(head + bomb)) as url:
         tracemalloc.start()
