@@ -69,7 +69,7 @@ UPLOADS: tuple[Upload, ...] = (
     Upload("mado", "mado.png", "2020-05-02 18:18:18", lambda: sea("dusk", 20), "窓から"),
     Upload("monaka20", "monaka20.png", "2020-06-14 16:05:29", lambda: cat(_GREY), "在宅勤務の上司"),
     Upload("yoru", "yoru.png", "2020-12-24 23:40:00", lambda: town("night", 1), "聖夜の町"),
-    Upload("cake2", "chocolate.png", "2021-02-14 15:15:15", lambda: cake((236, 206, 180), 5), "ココアのケーキ"),
+    Upload("cake2", "chocolate.png", "2021-02-14 15:15:15", lambda: cake((158, 110, 84), 5), "ココアのケーキ"),
     Upload("sakura21", "sakura21.png", "2021-04-01 12:00:00", lambda: tree("spring", 21), "五年目の桜"),
     Upload("sakura21b", "sakura21 (1).png", "2021-04-01 12:00:00", lambda: tree("spring", 21), "五年目の桜", "二度押しました"),
     Upload("ocha", "hojicha.png", "2021-11-07 15:48:16", lambda: cup((150, 92, 50), 1), "ほうじ茶"),

@@ -224,6 +224,18 @@ def test_it_has_every_state_a_real_blog_has(blog: Blog, entries: list[dict[str, 
     assert one(entries, 65)["entry_text"].isascii()
 
 
+def test_the_longest_post_has_a_line_for_every_day_and_counts_right(entries: list[dict[str, Any]]) -> None:
+    post = one(entries, 71)
+    days = re.findall(r"(\d+)日（[月火水木金土日]）\S+　\d\d\.\d℃　(\S+?)。(.+?。)(?:<br>|</p>)", post["entry_text"])
+    assert len(days) == 365
+    remarks = [remark for _, _, remark in days]
+    assert not [day for day in range(1, 365) if remarks[day] in remarks[max(0, day - 11) : day]]
+    assert [sea for _, sea, _ in days].count("凪") == 91
+    assert post["entry_text"].count("もなか") == 35
+    assert "九十一日" in post["ps_text"]
+    assert "三十五回" in post["ps_text"]
+
+
 def test_comments_are_from_friends_and_strangers(blog: Blog) -> None:
     comments = raw(blog.comments)
     flagged = [comment for comment in comments if comment["delete_flg"] == "t"]
