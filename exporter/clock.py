@@ -40,3 +40,14 @@ class SystemClock:
 def timestamp(moment: datetime) -> str:
     """Write a time as the archive does: UTC, whole seconds, ``2026-01-31T12:34:56Z`` (RFC 3339)."""
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+class FixedClock(SystemClock):
+    """A clock whose time of day stands still, for samples that must not depend on the hour; it waits as usual."""
+
+    def __init__(self, moment: datetime) -> None:
+        self._moment = moment
+
+    def now(self) -> datetime:
+        """Return the one moment."""
+        return self._moment

@@ -1,0 +1,53 @@
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+SETUP := $(VENV)/.installed
+DEMO := $(VENV)/.runnable
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint format sample bench torture clean
+
+help: ## show what can be made
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
+
+# Debian splits venv off from Python; without it, virtualenv from pip does the same.
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV) || { $(PYTHON) -m pip install --user --quiet virtualenv && $(PYTHON) -m virtualenv --quiet $(VENV); }
+
+$(DEMO): pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+$(SETUP): pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[all,dev]'
+	@touch $(DEMO) $@
+
+demo: $(DEMO) ## back up a made-up blog on this machine, twice, verify it, and say what to look at
+	$(BIN)/blog-exporter demo demo-archive
+
+test: $(SETUP) ## run all tests, and fail under 95 % branch coverage
+	$(BIN)/python -m coverage erase
+	$(BIN)/python -m pytest -n auto --cov --cov-report=term -m "not slow"
+
+lint: $(SETUP) ## check format, style and types
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+format: $(SETUP) ## write the code in its form
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+sample: $(SETUP) ## make sample_output/ again
+	rm -rf sample_output
+	$(BIN)/blog-exporter demo sample_output --fixed-clock --quiet
+	rm -rf sample_output/.work
+
+bench: $(SETUP) ## measure speed and memory against bare loops, in the same run
+	$(BIN)/python -m benchmarks
+
+torture: $(SETUP) ## the long form of the fault-injection suite
+	$(BIN)/python -m pytest -m slow tests/torture -s
+
+clean: ## remove what was made here
+	rm -rf $(VENV) demo-archive .mypy_cache .ruff_cache .hypothesis .coverage .coverage.* dist

@@ -1,0 +1,62 @@
+"""The program run in this process, on the archive of the made-up blog."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from exporter import codec
+from exporter.cli.main import main
+
+
+@dataclass(frozen=True)
+class Result:
+    """What one run of the program gave."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        """Standard output, which must be one JSON object on one line."""
+        assert self.out.count("\n") == 1
+        return codec.loads(self.out.encode())
+
+
+Program = Callable[..., Result]
+
+
+@pytest.fixture
+def program(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Program:
+    """Run the program with no settings but the arguments given."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+
+    def run(*arguments: object) -> Result:
+        capfd.readouterr()
+        code = main([str(argument) for argument in arguments])
+        captured = capfd.readouterr()
+        return Result(code, captured.out, captured.err)
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The demo's archive, made once."""
+    root = tmp_path_factory.mktemp("demo") / "archive"
+    assert main(["demo", str(root), "--quiet", "--fixed-clock"]) == 0
+    return root
+
+
+@pytest.fixture
+def archive(made: Path, tmp_path: Path) -> Path:
+    """A copy of the demo's archive, to do with as one likes."""
+    copy = tmp_path / "archive"
+    shutil.copytree(made, copy)
+    return copy

@@ -1,0 +1,296 @@
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from exporter import __version__, codec
+from exporter.archive.reader import ArchiveReader
+from exporter.cli import main as main_module
+from exporter.cli.main import COMMANDS, main
+from exporter.model.kinds import Kind
+from tests.cli.conftest import Program
+
+
+def test_help_names_every_command_and_each_has_its_own(program: Program) -> None:
+    assert all(name in program("--help").out for name in COMMANDS)
+    for name, line in COMMANDS.items():
+        shown = program(name, "--help")
+        assert shown.code == 0
+        assert "--json" in shown.out
+        assert line
+
+
+def test_version(program: Program) -> None:
+    assert __version__ in program("--version").out
+
+
+def test_without_a_command_the_help_is_shown(program: Program) -> None:
+    shown = program()
+    assert shown.code == 2
+    assert "Commands:" in shown.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (["bakup"], 2, "No such command"),
+        (["backup"], 2, "Missing argument"),
+        (["status"], 2, "Missing argument"),
+        (["status", "nowhere"], 10, "no archive.json"),
+        (["log", "nowhere"], 10, "no archive"),
+        (["show", "nowhere", "entry", "1"], 10, "no archive"),
+        (["verify", "nowhere"], 10, "no archive"),
+        (["rebuild", "nowhere"], 10, "no archive"),
+        (["backup", "x.example"], 2, "--base-url or --profile"),
+        (["backup", "x.example", "--base-url", "ftp://x"], 2, "ftp"),
+        (["backup", "../x", "--base-url", "http://127.0.0.1:1"], 2, "no blog ID"),
+        (["backup", "x.example", "--rate", "x"], 2, "--rate"),
+        (["backup", "x.example", "--retries", "1", "--base-url", "http://127.0.0.1:1"], 20, "cannot connect"),
+    ],
+)
+def test_every_failure_is_one_line_and_its_code(
+    program: Program, arguments: list[str], code: int, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    failed = program(*arguments)
+    assert failed.code == code
+    assert said in failed.err
+    assert failed.err.count("\n") == 1
+    assert failed.err.startswith("blog-exporter: error: ")
+    assert "Traceback" not in failed.err
+    assert list(tmp_path.iterdir()) == []
+    as_json = program(*arguments, "--json")
+    assert as_json.code == code
+    assert as_json.json["error"]["exit_code"] == code
+
+
+def test_status(program: Program, archive: Path) -> None:
+    shown = program("status", archive)
+    assert shown.code == 0
+    assert "shiodamari.blog.example.jp: 2 versions" in shown.out
+    assert "Complete" in shown.out
+    found = program("status", archive, "--json").json
+    assert found["versions"] == 2
+    assert found["newest"]["version"] == 2
+    assert found["complete"] is True
+    assert found["stale"] is False
+    assert found["interrupted_run"] is False
+    assert found["records"]["entries"] == 60
+
+
+def test_status_tells_a_monitor_of_an_old_backup(program: Program, archive: Path) -> None:
+    stale = program("status", archive, "--max-age", "2d")
+    assert stale.code == 3
+    assert "run backup" in stale.err
+    assert program("status", archive, "--max-age", "99w" * 1).code in {0, 3}
+    assert program("status", archive, "--max-age", "5000w").code == 0
+    assert program("status", archive, "--max-age", "tomorrow").code == 2
+
+
+def test_status_tells_of_an_interrupted_run_and_of_a_writer(program: Program, archive: Path) -> None:
+    work = archive / ".work"
+    (work / "checkpoint").mkdir()
+    (work / "lock").write_text('{"pid":7,"host":"h","since":"2026-01-01T00:00:00Z"}', encoding="utf-8")
+    shown = program("status", archive)
+    assert "interrupted run waits" in shown.out
+    assert "process 7" in shown.out
+
+
+def test_log(program: Program, archive: Path) -> None:
+    rows = program("log", archive).out.splitlines()
+    assert len(rows) == 2
+    assert "entries +60" in rows[0]
+    assert "entries +1 ~1 -1" in rows[1]
+    found = program("log", archive, "--json").json
+    assert [row["version"] for row in found["versions"]] == [1, 2]
+    assert found["versions"][1]["counts"]["entries"] == {"total": 60, "new": 1, "changed": 1, "gone": 1}
+
+
+def test_show_a_record_as_it_is_and_as_it_was(program: Program, archive: Path) -> None:
+    reader = ArchiveReader(archive)
+    old, new = reader.state(1), reader.state(2)
+    edited = next(
+        key
+        for key in old.ids(Kind.ENTRIES)
+        if new.identity(Kind.ENTRIES, key) not in (None, old.identity(Kind.ENTRIES, key))
+    )
+    now = program("show", archive, "entry", edited, "--json").json
+    then = program("show", archive, "entry", edited, "--at", 1, "--json").json
+    assert (now["version"], then["version"]) == (2, 1)
+    assert now["data"] != then["data"]
+    assert list(now) == ["id", "version", "sha256", "data"]
+    line = (archive / "latest" / "entries.jsonl").read_bytes().splitlines()
+    assert codec.dumps(now) in line
+    text = program("show", archive, "entry", edited)
+    assert "entry_text" in text.out
+    assert "list item" in text.out
+
+
+def test_show_every_kind(program: Program, archive: Path) -> None:
+    state = ArchiveReader(archive).state()
+    for name, kind in (
+        ("item", Kind.ENTRY_LIST),
+        ("comment", Kind.COMMENTS),
+        ("file", Kind.FILES),
+        ("user", Kind.USER),
+    ):
+        record_id = state.ids(kind)[0]
+        assert program("show", archive, name, record_id, "--json").json["id"] == record_id
+        assert program("show", archive, str(kind), record_id).code == 0
+
+
+def test_show_what_is_not_there(program: Program, archive: Path) -> None:
+    assert program("show", archive, "entry", "999999").code == 2
+    assert program("show", archive, "entry", "1", "--at", 99).code == 2
+    assert program("show", archive, "poem", "1").code == 2
+
+
+def test_verify_answers_both_questions(program: Program, archive: Path) -> None:
+    good = program("verify", archive)
+    assert good.code == 0
+    assert "Intact: 2 versions" in good.out
+    assert "Complete" in good.out
+    found = program("verify", archive, "--json").json
+    assert found["intact"] is True
+    assert found["complete"] is True
+    assert found["findings"] == []
+
+
+def test_verify_names_what_is_damaged_and_how_to_mend_it(program: Program, archive: Path) -> None:
+    segment = archive / "versions" / "000001" / "comments.jsonl"
+    segment.write_bytes(
+        segment.read_bytes().replace(b"comment", b"commant", 1).replace(b"\xe3\x81\x82", b"\xe3\x81\x84", 1)
+    )
+    bad = program("verify", archive)
+    assert bad.code == 13
+    assert "versions/000001/comments.jsonl" in bad.out
+    assert "another copy" in bad.out
+    found = program("verify", archive, "--json")
+    assert found.code == 13
+    first = codec.loads(found.out.splitlines()[0].encode())
+    assert first["intact"] is False
+    assert first["findings"][0]["damage"] is True
+
+
+def test_verify_says_intact_but_incomplete(program: Program, archive: Path) -> None:
+    runs = archive / "runs.jsonl"
+    last = codec.loads(runs.read_bytes().splitlines()[-1])
+    last["completeness"]["complete"] = False
+    last["problems"] = [{"kind": "entries", "id": "\x1b[31m7", "reason": "it \u202ewould not"}]
+    runs.write_bytes(runs.read_bytes() + codec.dumps(last) + b"\n")
+    found = program("verify", archive)
+    assert found.code == 3
+    assert "Intact" in found.out
+    assert "INCOMPLETE" in found.out
+    assert "\x1b" not in found.out
+    assert "\u202e" not in found.out
+
+
+def test_rebuild_mends_a_damaged_view(program: Program, archive: Path) -> None:
+    page = next(archive.glob("latest/markdown/2*/*/*.md"))
+    page.write_text("scribble", encoding="utf-8")
+    assert program("verify", archive).code == 13
+    assert program("rebuild", archive).code == 0
+    assert program("verify", archive).code == 0
+    assert "scribble" not in page.read_text(encoding="utf-8")
+
+
+def test_rebuild_makes_the_same_bytes_from_the_versions_alone(program: Program, archive: Path) -> None:
+    before = {
+        path.relative_to(archive): path.read_bytes() for path in (archive / "latest").rglob("*") if path.is_file()
+    }
+    shutil.rmtree(archive / "latest")
+    shutil.rmtree(archive / ".work")
+    found = program("rebuild", archive, "--json").json
+    assert found["version"] == 2
+    assert found["files_made"] > 60
+    after = {path.relative_to(archive): path.read_bytes() for path in (archive / "latest").rglob("*") if path.is_file()}
+    assert after == before
+    assert program("rebuild", archive, "--no-markdown").code == 0
+    assert not (archive / "latest" / "markdown").exists()
+
+
+def test_demo_tells_what_to_look_at_and_can_be_run_again(program: Program, tmp_path: Path) -> None:
+    first = program("demo", tmp_path / "demo")
+    assert first.code == 0
+    assert "Verified: 2 versions" in first.err
+    assert "blog-exporter log" in first.err
+    again = program("demo", tmp_path / "demo", "--json")
+    assert again.code == 0
+    assert again.json["versions"] == 4
+
+
+def test_a_newer_format_is_refused(program: Program, archive: Path) -> None:
+    info = archive / "archive.json"
+    info.write_bytes(info.read_bytes().replace(b'"format_version": 1', b'"format_version": 99'))
+    (archive / "versions").rename(archive / "set-aside")
+    refused = program("log", archive)
+    assert refused.code == 14
+    assert "newer" in refused.err
+
+
+def test_the_module_runs_as_a_program() -> None:
+    done = subprocess.run([sys.executable, "-m", "exporter", "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout.strip().endswith(__version__)
+
+
+def test_an_unexpected_error_is_one_line_and_a_traceback_only_on_demand(
+    program: Program, archive: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ArchiveReader, "versions", lambda _: 1 // 0)
+    failed = program("log", archive)
+    assert failed.code == 1
+    assert failed.err == (
+        "blog-exporter: error: Unexpected: ZeroDivisionError: integer division or modulo by zero; please report this, "
+        "with what -vv prints.\n"
+    )
+    assert "Traceback" in program("log", archive, "-vv").err
+
+
+def test_errors_of_the_system_are_translated(program: Program, archive: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(_: ArchiveReader) -> list[int]:
+        raise OSError(28, "No space left on device", "some/file")
+
+    monkeypatch.setattr(ArchiveReader, "versions", full)
+    failed = program("log", archive)
+    assert failed.code == 28
+    assert "some/file" in failed.err
+
+
+@pytest.mark.parametrize(("error", "code"), [(KeyboardInterrupt(), 130), (SystemExit(5), 5), (SystemExit("x"), 1)])
+def test_other_endings(
+    program: Program, archive: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException, code: int
+) -> None:
+    def end(_: ArchiveReader) -> list[int]:
+        raise error
+
+    monkeypatch.setattr(ArchiveReader, "versions", end)
+    assert program("log", archive).code == code
+
+
+def test_output_into_a_closed_pipe_is_no_error(archive: Path) -> None:
+    script = f"{sys.executable} -m exporter show {archive} user $({sys.executable} -c 'print(1)') | true"
+    assert subprocess.run(["bash", "-c", script], check=False, capture_output=True).returncode == 0
+    assert main_module.COMMANDS
+
+
+def test_a_terminal_without_japanese_does_not_end_the_program(archive: Path) -> None:
+    state = ArchiveReader(archive).state()
+    entry_id = state.ids(Kind.ENTRIES)[0]
+    done = subprocess.run(
+        [sys.executable, "-m", "exporter", "show", str(archive), "entry", entry_id],
+        capture_output=True,
+        check=False,
+        env={"PATH": "/usr/bin:/bin", "LC_ALL": "C", "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"},
+    )
+    assert done.returncode == 0
+    assert b"entry_text" in done.stdout
+    assert done.stderr == b""
+
+
+def test_main_returns_codes_instead_of_ending_the_process() -> None:
+    assert main(["--version"]) == 0
