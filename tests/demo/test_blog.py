@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
@@ -27,6 +28,7 @@ from exporter.demo.blog import demo_blog, later_changes
 from tests.demo.test_blog import fingerprint
 blog = demo_blog(); before = fingerprint(blog); later_changes(blog); print(before, fingerprint(blog))
 """
+ROOT = Path(__file__).parents[2]
 GONE = "https://pictures.example.jp/album/2016/kieta.jpg"
 
 
@@ -110,7 +112,7 @@ def test_the_same_bytes_come_out_in_every_process(blog: Blog) -> None:
             capture_output=True,
             text=True,
             check=True,
-            env={"PYTHONHASHSEED": seed, "PYTHONPATH": "."},
+            env={"PYTHONHASHSEED": seed, "PYTHONPATH": str(ROOT)},
         )
         for seed in ("1", "2")
     ]
