@@ -86,7 +86,14 @@ class RetryEvent:
 
 @dataclass(slots=True)
 class Statistics:
-    """What was sent and received so far; ``waited`` sums the seconds of all waits between attempts."""
+    """What was sent and received so far.
+
+    Attributes:
+        requests: all that were sent, retries included, redirects followed not.
+        retries: those of them that repeat a failed one.
+        bytes: the decompressed bodies' length.
+        waited: the sum of all waits between attempts, in seconds.
+    """
 
     requests: int = 0
     retries: int = 0
@@ -139,9 +146,9 @@ class Retrying:
         Raises:
             ServiceError: any of its kinds.
         """
-        self.statistics.requests += 1
         try:
             async with self._throttle.permit() as permit:
+                self.statistics.requests += 1
                 response = await self._transport.get(request.path, request.params, request.headers)
                 permit.status = response.status
             self.statistics.bytes += len(response.body)

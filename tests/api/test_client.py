@@ -314,11 +314,11 @@ async def test_the_number_of_requests_at_a_time_is_bounded(service: Service) -> 
 
 async def test_waiting_for_a_turn_does_not_count_as_the_services_time(service: Service) -> None:
     async def slow(request: web.Request) -> web.StreamResponse:
-        await asyncio.sleep(0.03)
+        await asyncio.sleep(0.06)
         return ok({})
 
     service.handler = slow
-    options = TransportOptions(total_timeout=0.2, read_timeout=0.2, connect_timeout=0.2)
+    options = TransportOptions(total_timeout=0.5, read_timeout=0.5, connect_timeout=0.5)
     async with open_api(service.url, BLOG, max_concurrency=1, options=options) as api:
         await asyncio.gather(*(api.get_entry(str(number)) for number in range(10)))
         assert api.statistics.retries == 0

@@ -287,9 +287,9 @@ async def test_silence_within_a_body_times_out() -> None:
 
 
 async def test_each_piece_starts_the_silence_anew() -> None:
-    pieces = [b"x"] * 10
-    async with raw_service(says(HEAD + b"Content-Length: 10\r\n\r\n", *pieces, pause=0.03)) as url:
-        assert (await get(url, TransportOptions(read_timeout=0.25))).body == b"x" * 10
+    pieces = [b"x"] * 8
+    async with raw_service(says(HEAD + b"Content-Length: 8\r\n\r\n", *pieces, pause=0.08)) as url:
+        assert (await get(url, TransportOptions(read_timeout=0.5))).body == b"x" * 8
 
 
 async def test_dripping_for_ever_is_ended_by_the_total() -> None:
