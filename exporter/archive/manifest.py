@@ -114,13 +114,14 @@ class Manifest:
     files: dict[str, SegmentInfo]
     format_version: int = FORMAT_VERSION
     tool: str = field(default=TOOL)
+    pruned: dict[str, Any] | None = None
 
     def encode(self) -> bytes:
         """Write it with its members in the order FORMAT.md gives."""
         document = asdict(self)
         order = (
             "format_version", "version", "parent", "blog_id", "base_url", "started_at", "finished_at", "tool",
-            "counts", "completeness", "problems", "files",
+            "counts", "completeness", "problems", "files", *(("pruned",) if self.pruned is not None else ()),
         )  # fmt: skip
         return codec.dumps({name: document[name] for name in order}, pretty=True) + b"\n"
 
@@ -146,6 +147,7 @@ class Manifest:
                 files={name: _part(SegmentInfo, info) for name, info in value["files"].items()},
                 format_version=int(value["format_version"]),
                 tool=str(value["tool"]),
+                pruned=None if value.get("pruned") is None else dict(value["pruned"]),
             )
         except (KeyError, TypeError, ValueError, OverflowError, AttributeError) as error:
             raise ArchiveDamaged(f"{place} is damaged: {error}; run verify.") from error

@@ -123,6 +123,7 @@ def _lines(path: Path, name: str, expected: int) -> Iterator[Finding]:
 def _fold(reader: ArchiveReader, number: int, state: State) -> Iterator[Finding]:
     """Apply an intact version, and check that it says only what changes the state before it."""
     name = f"versions/{version_name(number)}"
+    manifest = reader.manifest(number)
     for kind in Kind:
         before = state.kinds[kind]
         ids: set[str] = set()
@@ -133,16 +134,15 @@ def _fold(reader: ArchiveReader, number: int, state: State) -> Iterator[Finding]
                 if line.record_id in ids:
                     yield Finding(Code.FOLD_WRONG, f"{name}/{segment_name(kind)}", f"{line.record_id} stands twice")
                 ids.add(line.record_id)
-                if line.removed and row is None:
+                if line.removed and row is None and manifest.pruned is None:
                     detail = f"{line.record_id} is removed but was not there"
                     yield Finding(Code.FOLD_WRONG, f"{name}/{segment_name(kind)}", detail)
                 elif row is not None and not line.removed and before.identity(row) == line.identity:
                     detail = f"{line.record_id} is put but did not change"
                     yield Finding(Code.FOLD_WRONG, f"{name}/{segment_name(kind)}", detail)
     apply_version(state, reader.layout, number)
-    counts = reader.manifest(number).counts
     for kind in Kind:
-        stated = counts.get(str(kind))
+        stated = manifest.counts.get(str(kind))
         if stated is not None and stated.total != len(state.kinds[kind]):
             detail = f"it counts {stated.total} {kind}, the lines give {len(state.kinds[kind])}"
             yield Finding(Code.COUNTS_WRONG, f"{name}/{MANIFEST}", detail)

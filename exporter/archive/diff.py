@@ -1,0 +1,79 @@
+"""What changed between two versions, computed from the lines between them; no state is folded."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from exporter import codec
+from exporter.archive.find import Place, places
+from exporter.archive.history import places_at
+from exporter.model.changes import ABSENT, WHOLE_RECORD, Change, FieldChange, RecordChange, field_changes, title_of
+from exporter.model.kinds import Kind, sort_key
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from exporter.archive.lines import Line
+    from exporter.archive.reader import ArchiveReader
+
+
+def diff_versions(reader: ArchiveReader, a: int, b: int) -> Iterator[RecordChange]:
+    """Yield what differs in version ``b`` from version ``a``, by kind and id; ``a`` may be the later one.
+
+    Either may be 0, which is the state before the first version.
+
+    Raises:
+        UsageError: the archive has no such version.
+        ArchiveDamaged: a segment is missing or a line cannot be read.
+    """
+    for number in (a, b):
+        if number:
+            reader.resolve(number)
+    for kind in Kind:
+        earlier, later = _ends(reader, kind, min(a, b), max(a, b))
+        before, after = (later, earlier) if a > b else (earlier, later)
+        for record_id in sorted({*before, *after}, key=sort_key):
+            change = _compare(kind, record_id, before.get(record_id), after.get(record_id))
+            if change is not None:
+                yield change
+
+
+def _ends(reader: ArchiveReader, kind: Kind, low: int, high: int) -> tuple[dict[str, Place], dict[str, Place]]:
+    """Return the lines at both ends of every record that a version after ``low`` touches; the later with tombstones."""
+    later: dict[str, Place] = {}
+    for version in reader.versions():
+        if low < version <= high:
+            later.update(places(reader.layout.segment(version, kind)))
+    return places_at(reader, kind, later, low), later
+
+
+def _compare(kind: Kind, record_id: str, before: Place | None, after: Place | None) -> RecordChange | None:
+    old, new = _read(before), _read(after)
+    if new is None:
+        if old is None:
+            return None
+        data = _data(old)
+        fields = tuple(FieldChange(name, value, ABSENT) for name, value in data.items())
+        evidence = after.read().evidence if after is not None else None
+        return RecordChange(kind, record_id, Change.GONE, title_of(kind, record_id, data), fields, evidence)
+    data = _data(new)
+    title = title_of(kind, record_id, data)
+    if old is None:
+        fields = tuple(FieldChange(name, ABSENT, value) for name, value in data.items())
+        return RecordChange(kind, record_id, Change.NEW, title, fields)
+    if old.identity == new.identity:
+        return None
+    fields = field_changes(_data(old), data) or (_rewritten(old, new),)
+    return RecordChange(kind, record_id, Change.CHANGED, title, fields)
+
+
+def _read(place: Place | None) -> Line | None:
+    return None if place is None or place.removed else place.read()
+
+
+def _data(line: Line) -> dict[str, Any]:
+    return dict(codec.loads(line.data))
+
+
+def _rewritten(old: Line, new: Line) -> FieldChange:
+    return FieldChange(WHOLE_RECORD, old.data.decode("utf-8"), new.data.decode("utf-8"))

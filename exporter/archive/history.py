@@ -1,0 +1,214 @@
+"""A record through time: every change of it, its state at any version, and what is left of one that is gone.
+
+Versions are walked from the newest backwards and only the record's own line is read, so nothing is folded.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from typing import TYPE_CHECKING, Any
+
+from exporter import codec
+from exporter.archive.find import Place, find, places
+from exporter.archive.lines import Line
+from exporter.archive.version_rows import VersionRow, version_rows
+from exporter.errors import ArchiveDamaged, UsageError
+from exporter.model.changes import WHOLE_RECORD, Change, field_changes
+from exporter.model.kinds import Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from datetime import tzinfo
+
+    from exporter.archive.reader import ArchiveReader
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A record as a version holds it; ``version`` is the one whose ``put`` line it is."""
+
+    kind: Kind
+    record_id: str
+    version: int
+    line: Line
+
+    def data(self) -> dict[str, Any]:
+        """Return the raw object."""
+        return dict(codec.loads(self.line.data))
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One change in a record's life.
+
+    Attributes:
+        version: where it stands.
+        date: when that version was committed, as in its manifest.
+        change: new, changed or gone.
+        fields: the names of the fields that changed; all of them for a new record, none for one that is gone.
+        evidence: why the removal was believed.
+    """
+
+    version: int
+    date: str
+    change: Change
+    fields: tuple[str, ...]
+    evidence: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LastKnown:
+    """What an archive knows of a record, gone or not.
+
+    Attributes:
+        stored: its newest state; ``None`` when a prune left only the tombstone.
+        gone_in: the version whose tombstone removes it, ``None`` while it is there.
+        gone_at: when that version was committed.
+        evidence: why the removal was believed.
+    """
+
+    stored: Stored | None
+    gone_in: int | None = None
+    gone_at: str | None = None
+    evidence: dict[str, Any] | None = None
+
+
+def life(reader: ArchiveReader, kind: Kind, record_id: str) -> list[Step]:
+    """Return what happened to a record, oldest first; empty when no version knows it.
+
+    Raises:
+        ArchiveDamaged: a segment is missing or a line cannot be read.
+    """
+    steps: list[Step] = []
+    before: dict[str, Any] | None = None
+    for version in reader.versions():
+        line = find(reader.layout.segment(version, kind), record_id)
+        if line is None:
+            continue
+        finished = reader.manifest(version).finished_at
+        if line.removed:
+            steps.append(Step(version, finished, Change.GONE, (), line.evidence))
+            before = None
+            continue
+        after = dict(codec.loads(line.data))
+        if before is None:
+            steps.append(Step(version, finished, Change.NEW, tuple(after)))
+        else:
+            names = tuple(field.name for field in field_changes(before, after))
+            steps.append(Step(version, finished, Change.CHANGED, names or (WHOLE_RECORD,)))
+        before = after
+    return steps
+
+
+def record_at(reader: ArchiveReader, kind: Kind, record_id: str, at: int | None = None) -> Stored | None:
+    """Return a record as of version ``at`` (default: the newest); ``None`` when it is not there then.
+
+    Raises:
+        UsageError: the archive has no version ``at``.
+        NoArchive: the archive has no version yet.
+        ArchiveDamaged: a segment is missing or the line cannot be read.
+    """
+    known = last_known(reader, kind, record_id, at)
+    return None if known is None or known.gone_in is not None else known.stored
+
+
+def last_known(reader: ArchiveReader, kind: Kind, record_id: str, at: int | None = None) -> LastKnown | None:
+    """Return the newest state of a record that version ``at`` or one before it has; ``None`` when none knows it.
+
+    Raises:
+        UsageError: the archive has no version ``at``.
+        NoArchive: the archive has no version yet.
+        ArchiveDamaged: a segment is missing or the line cannot be read.
+    """
+    newest = reader.resolve(at)
+    gone: tuple[int, Line] | None = None
+    for version in reversed(reader.versions()):
+        if version > newest:
+            continue
+        line = find(reader.layout.segment(version, kind), record_id)
+        if line is None:
+            continue
+        if not line.removed:
+            return _known(reader, Stored(kind, record_id, version, line), gone)
+        gone = gone or (version, line)
+    return None if gone is None else _known(reader, None, gone)
+
+
+def _known(reader: ArchiveReader, stored: Stored | None, gone: tuple[int, Line] | None) -> LastKnown:
+    if gone is None:
+        return LastKnown(stored)
+    version, line = gone
+    return LastKnown(stored, version, reader.manifest(version).finished_at, line.evidence)
+
+
+def places_at(reader: ArchiveReader, kind: Kind, ids: Iterable[str], at: int) -> dict[str, Place]:
+    """Return where the lines of these records stand as of version ``at``; those that are not there then are left out.
+
+    ``at`` need not be a version that exists: 0 is the state before the first.
+
+    Raises:
+        ArchiveDamaged: a segment is missing or a line does not begin as one.
+    """
+    wanted = set(ids)
+    found: dict[str, Place] = {}
+    for version in reversed(reader.versions()):
+        if version > at:
+            continue
+        if not wanted:
+            break
+        for record_id, place in places(reader.layout.segment(version, kind), wanted):
+            wanted.discard(record_id)
+            if not place.removed:
+                found[record_id] = place
+    return found
+
+
+def resolve_at(reader: ArchiveReader, text: str, timezone: tzinfo = UTC) -> int:
+    """Return the version that ``--at`` means.
+
+    Args:
+        reader: the archive.
+        text: a version's number; or a date (``2026-01-31``, which means the end of that day) or a date and time
+            (``2026-01-31T12:00``): the newest version committed at or before it.
+        timezone: what a time without an offset is in.
+
+    Raises:
+        UsageError: the text is neither, or there is no such version.
+        NoArchive: the archive has no version yet.
+    """
+    text = text.strip()
+    if text.isascii() and text.isdecimal() and len(text) < 19:
+        return reader.resolve(int(text))
+    moment = _moment(text, timezone)
+    reader.resolve()
+    rows = version_rows(reader)
+    for row in reversed(rows):
+        finished = _finished(row)
+        if isinstance(moment, datetime):
+            if finished <= moment:
+                return row.version
+        elif finished.astimezone(timezone).date() <= moment:
+            return row.version
+    raise UsageError(f"There is no version from {text} or before: the oldest one is of {rows[0].finished_at}.")
+
+
+def _moment(text: str, timezone: tzinfo) -> datetime | date:
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        pass
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise UsageError(
+            f"{text!r} is neither a version's number nor a date such as 2026-01-31 or 2026-01-31T12:00."
+        ) from None
+    return moment if moment.tzinfo is not None else moment.replace(tzinfo=timezone)
+
+
+def _finished(row: VersionRow) -> datetime:
+    try:
+        return datetime.fromisoformat(row.finished_at)
+    except ValueError as error:
+        raise ArchiveDamaged(f"The manifest of version {row.version} has no proper finished_at; run verify.") from error

@@ -1,0 +1,119 @@
+"""What happened to a record between two states of it, field by field. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum, StrEnum
+from typing import TYPE_CHECKING, Any, Final
+
+from exporter import codec
+from exporter.model.kinds import Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+WHOLE_RECORD: Final = "(as sent)"
+"""Names the change of a record whose fields have equal values and differ only in how the service wrote them."""
+
+_TITLE_FIELDS: dict[Kind, tuple[str, ...]] = {
+    Kind.ENTRIES: ("title",),
+    Kind.ENTRY_LIST: ("title",),
+    Kind.COMMENTS: ("title", "name"),
+    Kind.FILES: ("title", "name"),
+    Kind.USER: ("nickname",),
+    Kind.ASSETS: ("url",),
+}
+
+
+class Absent(Enum):
+    """The value of a field that is not there, which is not the same as ``null``."""
+
+    ABSENT = "absent"
+
+
+ABSENT: Final = Absent.ABSENT
+
+
+class Change(StrEnum):
+    """What happened to a record."""
+
+    NEW = "new"
+    CHANGED = "changed"
+    GONE = "gone"
+
+
+@dataclass(frozen=True, slots=True)
+class FieldChange:
+    """One field with its values before and after; either may be ``ABSENT``."""
+
+    name: str
+    before: Any
+    after: Any
+
+    def document(self) -> dict[str, Any]:
+        """Return it as JSON would have it: a value that is absent has no member."""
+        found: dict[str, Any] = {"name": self.name}
+        if self.before is not ABSENT:
+            found["before"] = self.before
+        if self.after is not ABSENT:
+            found["after"] = self.after
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class RecordChange:
+    """One record that differs between two versions.
+
+    Attributes:
+        kind: the record's kind.
+        record_id: its id.
+        change: what happened to it.
+        title: what a person knows it by, never empty; a stranger's text.
+        fields: for a changed record what differs; for a new or gone one all its fields.
+        evidence: why a removal was believed, where the later version holds its tombstone.
+    """
+
+    kind: Kind
+    record_id: str
+    change: Change
+    title: str
+    fields: tuple[FieldChange, ...]
+    evidence: dict[str, Any] | None = None
+
+    def document(self) -> dict[str, Any]:
+        """Return it as JSON would have it."""
+        return {
+            "kind": str(self.kind),
+            "id": self.record_id,
+            "change": str(self.change),
+            "title": self.title,
+            "fields": [field.document() for field in self.fields],
+            "evidence": self.evidence,
+        }
+
+
+def title_of(kind: Kind, record_id: str, data: Mapping[str, Any]) -> str:
+    """Return what a person knows a record by: its title or name, else its id."""
+    for name in _TITLE_FIELDS[kind]:
+        value = data.get(name)
+        if isinstance(value, str) and value.strip():
+            return str(value)
+    return record_id
+
+
+def field_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[FieldChange, ...]:
+    """Compare the fields of two raw objects, in the order of the later one; those only the earlier has come last.
+
+    Values are compared as canonical text, so that ``1``, ``1.0``, ``"1"`` and ``true`` all differ.
+    """
+    names = [*after, *(name for name in before if name not in after)]
+    pairs = ((name, before.get(name, ABSENT), after.get(name, ABSENT)) for name in names)
+    return tuple(FieldChange(name, old, new) for name, old, new in pairs if _differ(old, new))
+
+
+def _differ(before: Any, after: Any) -> bool:
+    if before is ABSENT or after is ABSENT:
+        return before is not after
+    if type(before) is str and type(after) is str:
+        return before != after
+    return codec.canonical(before) != codec.canonical(after)
