@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from exporter.render.htmltree import Element, tag_set
+from exporter.render.htmltree import Element
+from exporter.render.tangle import tag_set
 
 STRONG_TAGS = frozenset({"b", "strong"})
 EM_TAGS = frozenset({"em", "i"})

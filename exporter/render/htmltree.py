@@ -1,41 +1,20 @@
 """A body's HTML as a tree, the way a browser would see it. The only module that imports the HTML parser.
 
 The parser follows the HTML Standard, so unclosed and crossing tags keep the bold and the links a reader saw. The
-standard's tree building is not linear, though: a few kilobytes of crossing tags can ask for gigabytes. Such bodies
-are refused by :func:`_work` before they reach the parser.
+standard's tree building is not linear, though: see :mod:`exporter.render.tangle` for bodies refused beforehand.
 """
 
 from __future__ import annotations
 
-import re
-from collections import Counter, defaultdict
 from collections.abc import Iterator
-from typing import Final
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
+from exporter.render.tangle import tag_set, too_tangled
 from exporter.render.text import visible
 
-
-def tag_set(names: str) -> frozenset[str]:
-    """Return the tags named in a text, separated by spaces."""
-    return frozenset(names.split())
-
-
-_NODES_MAX: Final = 5_000_000
-_STEPS_MAX: Final = 2_000_000_000
-_SEPARATORS_MAX: Final = 5_000
-_SMALL: Final = 1_000
-_USUALLY_OPEN: Final = 10
-
-_TAG = re.compile(r"<(/?)([a-zA-Z][^\s/>]*)([^>]*)")
-_SEPARATOR = re.compile(r"[\s/]+")
-_FORMATTING = tag_set("a b big code em font i nobr s small strike strong tt u")
-_SCOPES = tag_set("applet caption marquee math object select svg table td template th")
-_NEVER_DEEP = tag_set(
-    "area base basefont bgsound br col dd dt embed hr img input li link meta option p param source tbody td tfoot th "
-    "thead tr track wbr"
-)
+_BARE = tag_set("b blockquote br center div em h1 h2 h3 h4 h5 h6 hr i li p s strong tbody tr u ul")
+"""Common tags none of whose attributes is ever read."""
 
 
 class TooTangled(ValueError):
@@ -43,7 +22,7 @@ class TooTangled(ValueError):
 
 
 class Element:
-    """An element: its lower-case tag, its attributes with text values, and its children in order."""
+    """An element: its lower-case tag, the attributes somebody reads, and its children in order."""
 
     __slots__ = ("attributes", "children", "tag")
 
@@ -73,7 +52,7 @@ def parse(html: str) -> Element:
         TooTangled: see the module's docstring; the source text is all there is to show.
     """
     source, _ = visible(html)
-    if _too_costly(source):
+    if too_tangled(source):
         raise TooTangled("the tags of this body are nested or crossed beyond what a page can show")
     body = Element("body", {}, [])
     first = LexborHTMLParser(source, is_fragment=True).root if source else None
@@ -85,57 +64,9 @@ def parse(html: str) -> Element:
             if tag == "-text":
                 into.append(node.text_content or "")
             elif tag[:1] not in {"-", "!"}:
-                attributes = node.attributes
-                element = Element(tag, {name: attributes[name] or "" for name in attributes}, [])
+                attributes = {} if tag in _BARE else {name: value or "" for name, value in node.attributes.items()}
+                element = Element(tag, attributes, [])
                 into.append(element)
                 todo.append((node.first_child, element.children))
             node = node.next
     return body
-
-
-def _too_costly(source: str) -> bool:
-    if len(source) > _SEPARATORS_MAX and any(
-        len(found[3]) > _SEPARATORS_MAX and len(_SEPARATOR.findall(found[3])) > _SEPARATORS_MAX
-        for found in _TAG.finditer(source)
-    ):
-        return True
-    if source.count("<") < _SMALL:
-        return False
-    nodes, steps = _work(source)
-    return nodes > _NODES_MAX or steps > _STEPS_MAX
-
-
-def _work(source: str) -> tuple[int, int]:
-    """Return upper estimates of the nodes the parser makes and the stack entries it looks at.
-
-    Formatting left open is opened again in every later block, at most three times for one spelling of a tag; and most
-    tags make the parser look through the whole stack of open elements. An end tag only counts for start tags since
-    the last element that closes off what is outside, as the standard's scopes do.
-    """
-    tags = depth = deepest = 0
-    closable: Counter[str] = Counter()
-    unclosed: Counter[str] = Counter()
-    most: Counter[str] = Counter()
-    spellings: defaultdict[str, set[str]] = defaultdict(set)
-    for found in _TAG.finditer(source):
-        tags += 1
-        tag = found[2].lower()
-        if found[1]:
-            if closable[tag]:
-                closable[tag] -= 1
-                unclosed[tag] -= 1
-                depth -= 1
-            continue
-        if tag not in _NEVER_DEEP:
-            closable[tag] += 1
-            unclosed[tag] += 1
-            depth += 1
-            deepest = max(deepest, depth)
-        if tag in _FORMATTING:
-            most[tag] = max(most[tag], unclosed[tag])
-            spellings[tag].add(found[3])
-        if tag in _SCOPES:
-            closable.clear()
-            closable[tag] = 1
-    reopened = sum(min(count, 3 * len(spellings[tag])) for tag, count in most.items())
-    return tags * max(0, reopened - _USUALLY_OPEN), tags * deepest

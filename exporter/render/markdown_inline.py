@@ -7,6 +7,7 @@ there asterisks would stay asterisks.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Final
 
@@ -14,6 +15,8 @@ from exporter.render.escape import CharKind, char_kind, code_span, escape_line_s
 from exporter.render.runs import Mark, Marks, Piece, Run
 
 _DELIMITERS: Final = {"strong": "**", "em": "*", "del": "~~"}
+_LINE_END_INSIDE: Final = re.compile(r"\n(?!\Z)")
+_FINISHED: Final = (Piece.CODE, Piece.RAW)
 _HARD_BREAK: Final = "\\\n"
 
 
@@ -56,20 +59,32 @@ def render_inline(runs: list[Run], *, one_line: bool = False) -> str:
         one_line: for headings and table cells: breaks become ``<br>`` and line ends spaces.
     """
     if one_line:
-        runs = [(piece, " " if piece is Piece.SPACE else value, marks) for piece, value, marks in runs]
+        runs = [(piece, value.replace("\n", " "), marks) for piece, value, marks in runs]
+    line_break = "<br>" if one_line else _HARD_BREAK
+    if all(not marks and piece not in _FINISHED for piece, _, marks in runs):
+        return _plain(runs, line_break, one_line=one_line)
     tokens = _tokens(_with_space_marks(runs))
     _choose_delimiters(tokens)
-    text, line_starts = _write(tokens, "<br>" if one_line else _HARD_BREAK)
+    text, line_starts = _write(tokens, line_break)
     for start in [] if one_line else reversed(line_starts):
         text = escape_line_start(text, start)
     return text
+
+
+def _plain(runs: list[Run], line_break: str, *, one_line: bool) -> str:
+    """Write runs without marks: most paragraphs have none, and need none of the steps below."""
+    segments = "".join("\0" if piece is Piece.BREAK else value for piece, value, _ in runs).split("\0")
+    escaped = [escape_text(segment, "", "") for segment in segments]
+    if not one_line:
+        escaped = ["\n".join(escape_line_start(line) for line in segment.split("\n")) for segment in escaped]
+    return line_break.join(escaped)
 
 
 def _with_space_marks(runs: list[Run]) -> list[Run]:
     """Put each space under the marks its neighbours share, so that no mark begins or ends with a space."""
     found: list[Run] = []
     for number, (piece, value, marks) in enumerate(runs):
-        if piece in {Piece.SPACE, Piece.BREAK} and found and number + 1 < len(runs):
+        if (piece is Piece.SPACE or piece is Piece.BREAK) and found and number + 1 < len(runs):
             before, after = found[-1][2], runs[number + 1][2]
             found.append((piece, value, before[: _shared(before, after)]))
         else:
@@ -182,7 +197,7 @@ def _write(tokens: list[_Token], line_break: str) -> tuple[str, list[int]]:
             text = escape_text(token.value, last, after, in_brackets=token.in_link)
             if not last or last == "\n":
                 line_starts.append(length)
-            line_starts.extend(length + place + 1 for place, char in enumerate(text) if char == "\n")
+            line_starts.extend(length + found.end() for found in _LINE_END_INSIDE.finditer(text))
         elif token.piece is Piece.BREAK:
             text = line_break
         elif token.piece is Piece.CODE:

@@ -70,16 +70,18 @@ class Runs:
             self._words(text, marks)
 
     def _words(self, text: str, marks: Marks) -> None:
-        position = 0
-        for found in _SPACES.finditer(text):
-            if found.start() > position:
-                self.runs.append((Piece.TEXT, text[position : found.start()], marks))
-                self._spaced = False
-            self._space("\n" if "\n" in found[0] else " ")
-            position = found.end()
-        if position < len(text):
-            self.runs.append((Piece.TEXT, text[position:], marks))
-            self._spaced = False
+        words = text.strip(SPACES)
+        if not words:
+            self._space(text)
+            return
+        start = text.index(words[0])
+        self._space(text[:start])
+        if _SPACES.search(words):
+            words = _SPACES.sub(_one_space, words)
+        self.runs.append((Piece.TEXT, words, marks))
+        self._spaced = False
+        if text[-1] in SPACES:
+            self._space(text[len(text.rstrip(SPACES)) :])
 
     def line_break(self) -> None:
         """Add a ``<br>``."""
@@ -98,14 +100,18 @@ class Runs:
         taken, self.runs, self._spaced = self.runs, [], True
         return taken
 
-    def _space(self, value: str) -> None:
-        if not self._spaced:
-            self.runs.append((Piece.SPACE, value, ()))
+    def _space(self, spaces: str) -> None:
+        if spaces and not self._spaced:
+            self.runs.append((Piece.SPACE, "\n" if "\n" in spaces else " ", ()))
             self._spaced = True
 
     def _trim(self) -> None:
         if self.runs and self.runs[-1][0] is Piece.SPACE:
             self.runs.pop()
+
+
+def _one_space(found: re.Match[str]) -> str:
+    return "\n" if "\n" in found[0] else " "
 
 
 def collapse(text: str) -> str:

@@ -11,8 +11,9 @@ from html import escape
 from typing import Final
 
 from exporter.render.elements import DROPPED, TAG_NAME
-from exporter.render.htmltree import Element, tag_set
+from exporter.render.htmltree import Element
 from exporter.render.links import safe_frame_url, safe_image_url, safe_url
+from exporter.render.tangle import tag_set
 
 _SPACES = re.compile(r"[ \t\r\f]*\n[ \t\n\r\f]*")
 _BLANK_LINES = re.compile(r"\n[ \t\r\f\n]*\n")
