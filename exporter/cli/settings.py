@@ -76,7 +76,7 @@ class Setting:
 
 SETTINGS: dict[str, Setting] = {
     "base_url": Setting(_text, None, "address of the service's API"),
-    "profile": Setting(_text, None, "known service, or one of the settings file's [profile.NAME] tables"),
+    "profile": Setting(_text, None, "known service, or one of the settings file's [profiles.NAME] tables"),
     "concurrency": Setting(_whole(1, 256), 8, "most requests at a time"),
     "rate": Setting(_rate, None, "most requests per second"),
     "retries": Setting(_whole(0, 100), 8, "how often a failed request is sent again"),
@@ -204,7 +204,7 @@ def _config_path(config: Path | None, environment: Mapping[str, str]) -> Path | 
 
 
 def _document(path: Path) -> dict[str, Any]:
-    """Read a settings file; its ``[profile.NAME]`` tables come back as ``profile_tables``."""
+    """Read a settings file; its ``[profiles.NAME]`` tables come back as ``profile_tables``."""
     try:
         document = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -212,11 +212,10 @@ def _document(path: Path) -> dict[str, Any]:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UsageError(f"The settings file {path} is not right: {error}.") from error
     tables: dict[str, Any] = {}
-    if isinstance(document.get("profile"), dict):
-        tables = document.pop("profile")
-        for name, table in tables.items():
-            if not isinstance(table, dict):
-                raise UsageError(f"{path}: profile.{name} must be a table.")
+    if "profiles" in document:
+        tables = document.pop("profiles")
+        if not isinstance(tables, dict) or not all(isinstance(table, dict) for table in tables.values()):
+            raise UsageError(f"{path}: profiles must hold a table for each profile, such as [profiles.mine].")
     return {**document, "profile_tables": tables}
 
 

@@ -29,7 +29,7 @@ def test_sources_are_asked_in_the_order_of_the_design(tmp_path: Path) -> None:
     config = write(
         tmp_path / "my.toml",
         'retries = 3\nrate = "2.5"\nconcurrency = 3\nprofile = "mine"\n'
-        '[profile.mine]\nretries = 4\nconcurrency = 4\nrate = 4\nbase_url = "https://profile.example"\n',
+        '[profiles.mine]\nretries = 4\nconcurrency = 4\nrate = 4\nbase_url = "https://profile.example"\n',
     )
     environ = {"BLOG_EXPORTER_RETRIES": "2", "BLOG_EXPORTER_CONCURRENCY": "2", "PATH": "/bin"}
     found = resolve({"retries": "1", "rate": None}, config=config, environ=environ)
@@ -83,7 +83,8 @@ def test_the_users_own_settings_file_is_read(tmp_path: Path, monkeypatch: pytest
         ({}, {}, "retries = [1]", "retries must be text or a number"),
         ({}, {}, "retries = ", "is not right"),
         ({}, {}, "profile = 1", "There is no profile 1"),
-        ({}, {}, "[profile]\nmine = 1", "profile.mine must be a table"),
+        ({}, {}, "[profiles]\nmine = 1", "profiles must hold a table"),
+        ({}, {}, "profiles = 1", "profiles must hold a table"),
         ({}, {}, "token = 1", "token must be text"),
     ],
 )
