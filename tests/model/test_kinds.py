@@ -1,0 +1,62 @@
+"""Kinds, ids and their order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from exporter import codec
+from exporter.model.assumptions import DEFAULT
+from exporter.model.kinds import KEY_FIELD, Kind, key_of, record_key, sort_key
+
+
+def test_every_kind_has_a_key_field() -> None:
+    assert set(KEY_FIELD) == set(Kind)
+    assert [str(kind) for kind in Kind] == ["entries", "entry_list", "comments", "files", "user", "assets"]
+
+
+@pytest.mark.parametrize(
+    ("value", "key"),
+    [("42", "42"), (42, "42"), (-1, "-1"), (0, "0"), ("", None), (None, None), (True, None), (False, None),
+     (1.5, None), ([], None), ({}, None), ("\ud83d", "\ud83d"), (" 1", " 1"), (2**80, str(2**80))],
+)  # fmt: skip
+def test_an_id_is_text_also_where_a_number_was_sent(value: Any, key: str | None) -> None:
+    assert key_of(value) == key
+
+
+def test_an_id_of_more_digits_than_python_converts_is_kept() -> None:
+    raw = codec.loads(b'{"cm_id":' + b"9" * 9000 + b"}")
+    key = record_key(Kind.COMMENTS, raw)
+    assert key == "9" * 9000
+    assert type(key) is str
+
+
+@pytest.mark.parametrize("kind", Kind)
+def test_a_record_is_keyed_by_its_own_field(kind: Kind) -> None:
+    raw = {name: f"of {name}" for name in KEY_FIELD.values()}
+    assert record_key(kind, raw) == f"of {KEY_FIELD[kind]}"
+    assert record_key(kind, {}) is None
+
+
+@pytest.mark.parametrize("data", [None, [], "42", 42])
+def test_what_is_no_object_has_no_key(data: Any) -> None:
+    assert record_key(Kind.ENTRIES, data) is None
+
+
+def test_ids_are_ordered_by_number_and_the_others_last() -> None:
+    ids = ["b", "10", "9", "a", "010", "2", "", "-1", "9" * 4001, "１"]
+    assert sorted(ids, key=sort_key) == ["2", "9", "010", "10", "", "-1", "9" * 4001, "a", "b", "１"]
+
+
+@given(st.lists(st.integers(0)))
+def test_numbers_stand_in_their_own_order(numbers: list[int]) -> None:
+    assert sorted(map(str, numbers), key=sort_key) == [str(number) for number in sorted(numbers)]
+
+
+def test_the_defaults_are_the_constants() -> None:
+    assert (DEFAULT.success_result, DEFAULT.comment_page_size, DEFAULT.file_page_size) == ("ok", 20, 20)
+    assert DEFAULT.entry_list_page_param == DEFAULT.comment_list_page_param == DEFAULT.file_list_page_param == "page"
+    assert (DEFAULT.auth_header, DEFAULT.auth_scheme) == ("Authorization", "Bearer")

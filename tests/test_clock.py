@@ -1,0 +1,36 @@
+"""The machine's clock, and how times are written."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+
+from exporter.clock import SystemClock, timestamp
+
+
+def test_now_is_in_utc() -> None:
+    before = datetime.now(UTC)
+    now = SystemClock().now()
+    assert before <= now <= datetime.now(UTC)
+    assert now.utcoffset() == timedelta(0)
+
+
+async def test_sleeping_takes_the_time_asked_for() -> None:
+    clock = SystemClock()
+    begun = clock.monotonic()
+    await clock.sleep(0.02)
+    assert clock.monotonic() - begun >= 0.019
+
+
+@pytest.mark.parametrize(
+    ("moment", "written"),
+    [
+        (datetime(2026, 1, 31, 12, 34, 56, tzinfo=UTC), "2026-01-31T12:34:56Z"),
+        (datetime(2026, 1, 1, 3, 0, 0, 999_999, tzinfo=timezone(timedelta(hours=9))), "2025-12-31T18:00:00Z"),
+        (datetime(1999, 12, 31, 23, 59, 59, tzinfo=timezone(timedelta(hours=-1))), "2000-01-01T00:59:59Z"),
+    ],
+)
+def test_timestamps_are_utc_and_whole_seconds(moment: datetime, written: str) -> None:
+    assert timestamp(moment) == written
+    assert datetime.fromisoformat(written) == moment.replace(microsecond=0)

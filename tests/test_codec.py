@@ -1,0 +1,254 @@
+"""The codec loses nothing: what is stored gives back the value, and where a value is not all, the text as sent."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any
+
+import pytest
+from hypothesis import assume, example, given
+from hypothesis import strategies as st
+
+from exporter import codec, jsontext
+from exporter.codec import Frozen, NotJson
+from exporter.jsontext import SourceDict
+from tests.support.json_texts import objects, strings, texts, values, written
+
+
+def canonical(value: Any) -> bytes:
+    """The canonical bytes, as FORMAT.md says them."""
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return text.encode("utf-8", "backslashreplace")
+
+
+def pairs(text: str) -> str:
+    """A text read without losing anything: objects as lists of members, numbers as they were written."""
+    value = json.loads(
+        text,
+        strict=False,
+        object_pairs_hook=lambda members: {"members": [list(member) for member in members]},
+        parse_int=lambda digits: {"number": digits},
+        parse_float=lambda digits: {"number": digits},
+        parse_constant=lambda name: {"number": name},
+    )
+    return json.dumps(value)
+
+
+class TestRoundTrip:
+    @given(written(objects))
+    @example(b'{"a":"\\ud83d","\\udc00":1}')
+    @example(b'{"a":12345678901234567890123}')
+    @example(b'{"\\u2028":"\\u0000\\u0085"}')
+    def test_what_the_standard_library_writes_is_stored_canonically(self, body: bytes) -> None:
+        frozen = codec.freeze(codec.loads(body))
+        expected = canonical(json.loads(body))
+        assert frozen.data == expected
+        assert frozen.digest == hashlib.sha256(expected).digest() == frozen.identity
+        assert frozen.raw_digest is None
+        assert b"\n" not in frozen.data
+        assert codec.freeze(codec.loads(frozen.data)) == frozen
+
+    @given(texts())
+    def test_a_text_of_any_notation_is_stored_with_nothing_lost(self, text: str) -> None:
+        text = f'{{"record":{text}}}'
+        frozen = codec.freeze(codec.loads(text.encode()))
+        assert pairs(frozen.data.decode()) == pairs(text) or (
+            frozen.raw_digest is None and frozen.data == canonical(json.loads(text, strict=False))
+        )
+        assert frozen.digest == hashlib.sha256(canonical(json.loads(text, strict=False))).digest()
+        assert b"\n" not in frozen.data
+        assert codec.freeze(codec.loads(frozen.data)) == frozen
+
+    @given(values)
+    def test_any_value_is_loaded_as_the_standard_library_does(self, value: Any) -> None:
+        text = json.dumps(value)
+        assert canonical(codec.loads(text.encode())) == canonical(json.loads(text))
+
+    @given(values)
+    def test_canonical_bytes_are_those_of_the_document(self, value: Any) -> None:
+        plain = json.loads(json.dumps(value))
+        assert codec.canonical(plain) == canonical(plain)
+
+
+class TestLossless:
+    @pytest.mark.parametrize(
+        "text",
+        [
+            '{"a":1,"a":1}',
+            '{"a":1,"b":{"c":[{"d":1,"d":2}]}}',
+            '{"":1,"":2}',
+            '{"a":1,"\\u0061":2}',
+            '{"a":{"x":1},"a":{"y":2}}',
+            '{"price":1.10}',
+            '{"zero":-0}',
+            '{"zero":[0,-0]}',
+            '{"much":1e400}',
+            '{"much":-1E+400}',
+            '{"tiny":1e-400}',
+            '{"pi":3.14159265358979323846264338327950288}',
+            '{"one":1e0}',
+        ],
+    )
+    def test_what_parsing_would_change_is_stored_as_it_was_sent(self, text: str) -> None:
+        frozen = codec.freeze(codec.loads(text.encode()))
+        assert frozen.data == text.encode()
+        assert frozen.digest == hashlib.sha256(canonical(json.loads(text))).digest()
+        assert frozen.raw_digest == hashlib.sha256(text.encode()).digest() == frozen.identity
+        assert codec.freeze(codec.loads(frozen.data)) == frozen
+
+    @pytest.mark.parametrize(
+        ("sent", "stored"),
+        [
+            (b'\xef\xbb\xbf{"a":1}', b'{"a":1}'),
+            (b'{"b":NaN,"a":-Infinity}', b'{"a":-Infinity,"b":NaN}'),
+            (b'{"a":"x\ny\x00"}', b'{"a":"x\\ny\\u0000"}'),
+            (b'{"a":1,"a":"x\ny"}', b'{"a":1,"a":"x\\u000ay"}'),
+            (b'{"a":"\\uD83D"}', b'{"a":"\\ud83d"}'),
+            (b'{"a":"\\ud83d\\ude00"}', '{"a":"😀"}'.encode()),
+            (b'{"a":18446744073709551616}', b'{"a":18446744073709551616}'),
+            (b'{"a":1.5e0, "a" : 2}', b'{"a":1.5e0,"a":2}'),
+            (b'{"a":"\\u2028\\/"}', '{"a":"\u2028/"}'.encode()),
+        ],
+    )
+    def test_examples(self, sent: bytes, stored: bytes) -> None:
+        frozen = codec.freeze(codec.loads(sent))
+        assert frozen.data == stored
+        assert codec.freeze(codec.loads(stored)) == frozen
+
+    def test_an_integer_of_ten_thousand_digits(self) -> None:
+        body = b'{"a":' + b"7" * 10_000 + b"}"
+        frozen = codec.freeze(codec.loads(body))
+        assert frozen == Frozen(body, hashlib.sha256(body).digest())
+
+    @pytest.mark.parametrize("depth", [255, 1025, 100_000])
+    def test_nesting_of_any_depth(self, depth: int) -> None:
+        body = b'{"a":' + b"[" * depth + b'{"b":1}' + b"]" * depth + b"}"
+        frozen = codec.freeze(codec.loads(body))
+        assert frozen == Frozen(body, hashlib.sha256(body).digest())
+
+    def test_depth_with_a_duplicate_key_at_the_bottom(self) -> None:
+        body = b'{"a":' * 5_000 + b'{"b":1,"b":2}' + b"}" * 5_000
+        frozen = codec.freeze(codec.loads(body))
+        assert frozen.data == body
+        assert frozen.raw_digest is not None
+
+    def test_one_odd_record_of_a_page_leaves_the_others_canonical(self) -> None:
+        page = codec.loads(b'{"list":[{"b":1,"a":2},{"b":1,"b":2},{"z":1.0}]}')["list"]
+        assert [codec.freeze(item).data for item in page] == [b'{"a":2,"b":1}', b'{"b":1,"b":2}', b'{"z":1.0}']
+
+    def test_two_texts_of_the_same_value_are_two_states(self) -> None:
+        first, second = (codec.freeze(codec.loads(text)) for text in (b'{"a":1.10}', b'{"a":1.1}'))
+        assert first.digest == second.digest
+        assert first.identity != second.identity
+
+
+class TestFastPath:
+    """Where the fast parser claims to have kept everything, it has; else the exact one is asked."""
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            r'{"a":1,"a":"\":"}',
+            r'{"\":":1}',
+            r'{"\":":1,"\":":2}',
+            r'{"a":":)"}',
+            r'{"a":"\":)","a":1}',
+            '{"a" :1,"a":2}',
+            '{"a"\n:1,"a"\t:2}',
+            '{"a":1,"a" :2}',
+            r'{"a":1,"a":"\" :"}',
+            r'{"a\\":1,"a\\":2}',
+            r'{"a":"\\","a":":"}',
+            '{":":1,":":2}',
+            r'["\":", {"a":1,"a":2}]',
+        ],
+    )
+    def test_adversarial_texts_lose_no_member(self, text: str) -> None:
+        value = codec.loads(text.encode())
+        exact = jsontext.parse(text)
+        assert value == exact
+        assert codec.freeze({"record": value} if isinstance(value, list) else value).digest
+        if isinstance(exact, SourceDict) and not exact.exact:
+            assert isinstance(value, SourceDict)
+            assert not value.exact
+
+    @given(texts())
+    def test_both_paths_agree(self, text: str) -> None:
+        value = codec.loads(text.encode())
+        exact = jsontext.parse(text)
+        assert canonical(value) == canonical(exact)
+        if isinstance(exact, SourceDict):
+            assert codec.freeze(value) == codec.freeze(exact)
+            assert isinstance(value, SourceDict) or exact.exact
+
+    @given(st.lists(st.tuples(strings, strings), min_size=1, max_size=4), st.data())
+    def test_a_member_that_comes_twice_is_never_dropped(
+        self, members: list[tuple[str, str]], data: st.DataObject
+    ) -> None:
+        members.insert(data.draw(st.integers(0, len(members))), (data.draw(st.sampled_from(members))[0], "again"))
+        body = ",".join(f"{json.dumps(key)}:{json.dumps(text)}" for key, text in members)
+        frozen = codec.freeze(codec.loads(f"{{{body}}}".encode()))
+        found: list[tuple[str, str]] = json.loads(frozen.data, object_pairs_hook=list)
+        assert found == json.loads(f"{{{body}}}", object_pairs_hook=list)
+        assert len(found) == len(members)
+
+    @pytest.mark.parametrize("text", ["[0]", '{"a":0}', '{"a":false,"b":[-1,0]}', '{"a":"-0"}', '{"day":"2020-01-02"}'])
+    def test_plain_texts_take_it(self, text: str) -> None:
+        value = codec.loads(text.encode())
+        assert type(value) in {dict, list}
+        assert value == json.loads(text)
+
+    @pytest.mark.parametrize("text", ['{"a":-0}', '{"a": -0}', '{"a":[-0]}', '{"a":[1,-0]}', '{"a":\n-0}', '{"a":0.5}'])
+    def test_texts_of_numbers_leave_it(self, text: str) -> None:
+        assert isinstance(codec.loads(text.encode()), SourceDict)
+
+
+class TestGarbage:
+    @given(st.binary(max_size=40))
+    def test_bytes_of_any_kind_are_loaded_or_not_json(self, body: bytes) -> None:
+        complaint = "at"
+        try:
+            codec.loads(body)
+        except NotJson as error:
+            complaint = str(error)
+        assert complaint
+        assert "\n" not in complaint
+
+    @given(texts(), st.integers(0, 200), st.integers(0, 7))
+    def test_a_flipped_bit_never_raises_anything_else(self, text: str, place: int, bit: int) -> None:
+        body = bytearray(text.encode("utf-8", "backslashreplace"))
+        assume(place < len(body))
+        body[place] ^= 1 << bit
+        try:
+            codec.loads(bytes(body))
+        except NotJson:
+            assert body != text.encode("utf-8", "backslashreplace")
+
+    @pytest.mark.parametrize(
+        "body",
+        [b"", b" ", b"<html>", b"\xff", b'{"a":1', b"[" * 200_000, b'{"a":' * 200_000, b"\xef\xbb\xbf", b"{} {}"],
+    )
+    def test_examples(self, body: bytes) -> None:
+        with pytest.raises(NotJson):
+            codec.loads(body)
+
+
+class TestMetadata:
+    def test_members_keep_their_order(self) -> None:
+        assert codec.dumps({"b": 1, "a": [None, True]}) == b'{"b":1,"a":[null,true]}'
+
+    def test_pretty_is_indented_by_two(self) -> None:
+        assert codec.dumps({"a": [1]}, pretty=True) == b'{\n  "a": [\n    1\n  ]\n}'
+
+    @pytest.mark.parametrize("pretty", [False, True])
+    def test_what_the_fast_writer_refuses_is_written_all_the_same(self, pretty: bool) -> None:
+        data = codec.dumps({"title": "\ud83d", "much": 2**80}, pretty=pretty)
+        assert codec.loads(data) == {"title": "\ud83d", "much": 2**80}
+
+    @given(strings)
+    def test_a_string_is_written_as_json_in_valid_utf8(self, value: str) -> None:
+        data = codec.text(value)
+        assert data == canonical(value)
+        assert b"\n" not in data
+        assert json.loads(data) == json.loads(json.dumps(value))
