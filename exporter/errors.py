@@ -17,7 +17,8 @@ The tree::
     │   └── TransportError           20   no usable answer arrived
     │       ├── ConnectFailed             refused, reset, DNS, TLS
     │       ├── RequestTimeout            connect, read or total time is over
-    │       ├── BadBody                   truncated, empty, unparsable, HTML
+    │       ├── BadBody                   truncated, empty, unparsable
+    │       │   └── HtmlBody              a page of HTML in place of JSON
     │       ├── BodyTooLarge              more bytes than the cap
     │       ├── RetryableStatus           408, 425, 429, 5xx
     │       └── RedirectRefused           a redirect off the service's origin
@@ -136,7 +137,11 @@ class RequestTimeout(TransportError):
 
 
 class BadBody(TransportError):
-    """A body that is truncated, empty, not JSON, or HTML in place of JSON."""
+    """A body that is truncated, empty, or not JSON."""
+
+
+class HtmlBody(BadBody):
+    """A page of HTML in place of JSON: an error page, or the wrong address."""
 
 
 class BodyTooLarge(TransportError):

@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 from exporter.api.printable import printable
 from exporter.api.response import Response
 from exporter.codec import NotJson, loads
-from exporter.errors import ApiError, BadBody, NotAuthorised, RetryableStatus
+from exporter.errors import ApiError, BadBody, HtmlBody, NotAuthorised, RetryableStatus
 from exporter.model.assumptions import Assumptions
 
 _BODY_SHOWN = 500
@@ -55,13 +55,13 @@ def _parse(operation: str, params: Mapping[str, str], response: Response) -> dic
     if not body:
         raise BadBody(f"{operation} answered 200 with an empty body")
     if body.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"<"):
-        raise BadBody(f"{operation} answered with a page of HTML: is the base URL right?")
+        raise HtmlBody(f"{operation} answered with a page of HTML: is the base URL right?")
     try:
         value = loads(body)
     except NotJson as error:
         kind = response.headers.get("content-type", "").lower()
         if kind.startswith(_HTML_TYPES):
-            raise BadBody(f"{operation} answered with something called HTML: is the base URL right?") from None
+            raise HtmlBody(f"{operation} answered with something called HTML: is the base URL right?") from None
         raise BadBody(f"{operation} answered with a body that is not JSON ({printable(str(error))})") from None
     if not isinstance(value, dict):
         _fail(operation, params, response, "the answer is not an object")

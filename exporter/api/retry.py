@@ -24,6 +24,7 @@ from exporter.api.transport import Unreachable
 from exporter.clock import Clock
 from exporter.errors import (
     BodyTooLarge,
+    HtmlBody,
     RedirectRefused,
     RequestTimeout,
     RetryableStatus,
@@ -167,9 +168,9 @@ class Retrying:
     def budget(self, error: BaseException | None) -> int:
         """Return how often to try again after ``error``.
 
-        Few times when nothing was ever heard from this host: then its name is probably mistyped.
+        Few times when nothing good was ever heard from this host: then its address is probably mistyped.
         """
-        silent = isinstance(error, Unreachable | RequestTimeout) and not self.liveness.good_answers
+        silent = isinstance(error, Unreachable | RequestTimeout | HtmlBody) and not self.liveness.good_answers
         return min(self._policy.retries, _RETRIES_INTO_THE_VOID) if silent else self._policy.retries
 
     def wait_after(self, failures: int, error: BaseException | None) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import timedelta
@@ -95,7 +96,15 @@ class Harvest:
         Raises:
             ServiceError: no list could be read, or the service as a whole failed.
         """
-        await self._user()
+        user = asyncio.create_task(self._user())
+        try:
+            await self._until_settled(first)
+            await user
+        finally:
+            user.cancel()
+            await asyncio.gather(user, return_exceptions=True)
+
+    async def _until_settled(self, first: Iterable[str]) -> None:
         for number in range(1, MOST_SWEEPS + 1):
             results = await self.sweep(number)
             await self._entries(number, first if number == 1 else ())
@@ -116,11 +125,17 @@ class Harvest:
         self.sweeps.append(results)
         failures = [result.failure for result in results.values() if result.failure is not None]
         if len(failures) == len(LISTS):
-            raise failures[0]
+            raise self._hopeless(failures[0])
         for kind, result in results.items():
             for problem in result.problems:
                 self._emit(RecordFailed(kind, None, problem))
         return results
+
+    def _hopeless(self, error: ServiceError) -> ServiceError:
+        """Return the error that ends a run for which no list could be read."""
+        if not isinstance(error, ApiError):
+            return error
+        return ServiceError(f"{error}; check the blog ID and the base URL.")
 
     async def _list(self, kind: Kind, number: int, before: SweepResult | None) -> SweepResult:
         assume = self._settings.assume
