@@ -1,0 +1,64 @@
+"""The documents say what the program does."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from exporter import errors
+from exporter.cli.main import COMMANDS
+from exporter.cli.settings import PREFIX, SETTINGS
+from tests.cli.conftest import Program
+
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+DOCUMENTS = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")] + sorted(
+    (ROOT / "docs").glob("*.md")
+)
+
+
+def codes(of: type[errors.BlogExporterError] = errors.BlogExporterError) -> set[int]:
+    return {of.exit_code}.union(*(codes(child) for child in of.__subclasses__()))
+
+
+def test_the_readme_names_every_command_and_exit_code() -> None:
+    named = re.findall(r"^\| `(\w+)[^`]*` \| ", README, re.MULTILINE)
+    assert named == list(COMMANDS)
+    rows = re.findall(r"^\| ([0-9, ]+) \| ", README, re.MULTILINE)
+    assert {int(code) for row in rows for code in row.split(",")} == codes() | {0}
+
+
+def test_the_settings_page_names_every_setting_with_its_variable_form() -> None:
+    text = (ROOT / "docs" / "settings.md").read_text(encoding="utf-8")
+    rows = [row for row in text.splitlines() if row.startswith("| `")]
+    named = [name for row in rows for name in re.findall(r"`(\w+)`", row.split("|")[1])]
+    assert sorted(named) == sorted(SETTINGS)
+    assert PREFIX in text
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.name))
+def test_every_relative_link_of_a_document_leads_somewhere(path: Path) -> None:
+    for target in re.findall(r"\]\((?!https?:)([^)#]+)\)", path.read_text(encoding="utf-8")):
+        assert (path.parent / target).exists(), target
+
+
+@pytest.mark.parametrize("command", ["status", "log", "verify", "rebuild"])
+def test_json_has_the_members_that_are_documented(command: str, program: Program, archive: Path) -> None:
+    assert sorted(program(command, archive, "--json").json) == sorted(documented(command))
+
+
+def test_json_of_demo_and_show(program: Program, archive: Path, tmp_path: Path) -> None:
+    assert sorted(program("demo", tmp_path / "demo", "--json").json) == sorted(documented("demo"))
+    line = program("show", archive, "entry", "50", "--json").json
+    assert [member for member in documented("show") if member != "raw_sha256"][:4] == list(line)
+
+
+def documented(command: str) -> list[str]:
+    text = (ROOT / "docs" / "json.md").read_text(encoding="utf-8")
+    row = next(row for row in text.splitlines() if row.startswith(f"| `{command}` |"))
+    outside = row.split("|")[2]
+    while "(" in outside:
+        outside = re.sub(r"\([^()]*\)", "", outside)
+    return re.findall(r"`(\w+)`", outside)
