@@ -1,0 +1,94 @@
+"""Running a process and learning what it cost: time on the clock, time on the processor, memory at its peak."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Literal
+
+from benchmarks.blog_size import BlogSize
+
+Cost = Literal["wall", "cpu"]
+_RSS_UNIT = 1 if sys.platform == "darwin" else 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One process from its start to its end: seconds, seconds, bytes, and the number of requests it says it sent."""
+
+    wall: float
+    cpu: float
+    peak: int
+    requests: int
+
+    def per_request(self, cost: Cost) -> float:
+        """Return the seconds a request cost, of either kind."""
+        return (self.wall if cost == "wall" else self.cpu) / self.requests
+
+
+@dataclass(frozen=True, slots=True)
+class Cores:
+    """Where the service and where its clients run; ``None`` where processes cannot be pinned or there is one core."""
+
+    service: int | None = None
+    client: int | None = None
+
+    @classmethod
+    def of_this_machine(cls) -> Cores:
+        """Take the first and the last core there is."""
+        if not hasattr(os, "sched_getaffinity"):
+            return cls()
+        cores = sorted(os.sched_getaffinity(0))
+        return cls(cores[0], cores[-1]) if len(cores) > 1 else cls()
+
+
+@contextmanager
+def _pinned(core: int | None) -> Iterator[None]:
+    """Let processes started inside the block run on one core only."""
+    if core is None:
+        yield
+        return
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {core})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
+
+
+@contextmanager
+def running_service(size: BlogSize, core: int | None) -> Iterator[str]:
+    """Run the service of :mod:`benchmarks.service` in its own process and yield its base URL."""
+    command = [sys.executable, "-m", "benchmarks.service", *size.options()]
+    with _pinned(core), subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as service:
+        assert service.stdin is not None
+        assert service.stdout is not None
+        yield service.stdout.readline().strip()
+        service.stdin.close()
+
+
+def measure(command: Sequence[str], core: int | None) -> Sample:
+    """Run a command that prints a JSON object with its number of ``requests``, and return what it cost.
+
+    Raises:
+        RuntimeError: the command failed; its messages went to standard error.
+    """
+    with _pinned(core):
+        begun = time.perf_counter()
+        process = subprocess.Popen(command, stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    with process.stdout as output:
+        said = output.read()
+    _, status, usage = os.wait4(process.pid, 0)
+    wall = time.perf_counter() - begun
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise RuntimeError(f"{' '.join(command)} ended with {process.returncode}")
+    cpu = usage.ru_utime + usage.ru_stime
+    return Sample(wall, cpu, usage.ru_maxrss * _RSS_UNIT, int(json.loads(said)["requests"]))
