@@ -41,9 +41,13 @@ class Place:
         Raises:
             ArchiveDamaged: it is no line of an archive.
         """
+        return taken_apart(self.path, self.text())
+
+    def text(self) -> bytes:
+        """Read the line's bytes, with its line feed."""
         with self.path.open("rb") as file:
             file.seek(self.offset)
-            return taken_apart(self.path, file.read(self.length))
+            return file.read(self.length)
 
 
 def taken_apart(path: Path, text: bytes) -> Line:

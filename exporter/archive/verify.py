@@ -184,7 +184,9 @@ def _latest(reader: ArchiveReader, state: State) -> Iterator[Finding]:
     if not layout.latest.is_dir():
         yield Finding(Code.LATEST_STALE, "latest", "it is not there")
         return
-    if latest.read_record(layout).get("version") not in (None, state.version):
+    record = latest.read_record(layout)
+    manifest = latest.manifest_sha256(layout, state.version)
+    if record.get("version", state.version) != state.version or record.get("manifest_sha256", manifest) != manifest:
         yield Finding(Code.LATEST_STALE, "latest", f"it does not show version {state.version} yet")
         return
     for kind in Kind:

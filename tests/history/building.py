@@ -75,8 +75,11 @@ class ArchiveMaker:
         return self._newest
 
 
-def plain_states(root: Path) -> dict[int, State]:
-    """Fold every version with the standard library alone; a record is the bytes of its ``data``."""
+def plain_states(root: Path, *, lenient: bool = False) -> dict[int, State]:
+    """Fold every version with the standard library alone; a record is the bytes of its ``data``.
+
+    A tombstone of a record that is not there is an error unless ``lenient``: a prune leaves such.
+    """
     state: State = {kind: {} for kind in Kind}
     found: dict[int, State] = {}
     for folder in sorted((root / "versions").iterdir(), key=lambda path: int(path.name)):
@@ -85,6 +88,8 @@ def plain_states(root: Path) -> dict[int, State]:
                 head = json.loads(line)
                 if head["op"] == "put":
                     state[kind][head["id"]] = line.split(b',"data":', 1)[1][:-1]
+                elif lenient:
+                    state[kind].pop(head["id"], None)
                 else:
                     del state[kind][head["id"]]
         found[int(folder.name)] = {kind: dict(records) for kind, records in state.items()}
