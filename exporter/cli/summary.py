@@ -10,7 +10,7 @@ from typing import Any
 
 from exporter.api.printable import printable
 from exporter.cli.output import counted, size_text, time_text
-from exporter.crawl.runner import Outcome
+from exporter.crawl.outcome import Outcome
 from exporter.model.kinds import Kind
 
 _NOUNS = {Kind.ENTRIES: "entry", Kind.COMMENTS: "comment", Kind.FILES: "file", Kind.ASSETS: "asset"}

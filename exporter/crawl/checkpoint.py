@@ -1,8 +1,9 @@
 """What a run under way has read, in ``.work/checkpoint/``: append only, one file for each kind.
 
-A file holds finished ``put`` lines, which a commit copies into the version as they are, and journal lines
-(``page``, ``read``) that say how far the lists and the entries have come. Both stand in the order they were written, so
-a torn tail costs only what was in flight. ``meta.json`` says for which blog, settings and parent version it is.
+A file holds finished ``put`` lines, which a commit copies into the version as they are, and journal lines that say how
+far the lists and the entries have come. A journal line follows the records it speaks of, and only with it do they
+count: a torn tail costs no more than what was in flight. ``meta.json`` says for which blog, settings and parent
+version it is.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import contextlib
 import os
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from threading import Lock
 from typing import TYPE_CHECKING, Any, Self
 
 from exporter import codec
@@ -27,6 +29,13 @@ if TYPE_CHECKING:
 
 _META = "meta.json"
 _JOURNAL = b'{"journal":'
+_WORDS = {
+    "blog_id": "of another blog",
+    "base_url": "from another address",
+    "settings": "with other settings",
+    "parent": "on top of another version",
+    "parent_sha256": "on top of another version",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,18 +65,23 @@ class Spool:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._open = Lock()
         with atomic.translated(path):
             atomic.cut_torn_tail(path)
             self._file = atomic.open_private(path, "ab")
             self.size = self._file.tell()
 
     def put(self, record_id: str, frozen: Frozen) -> tuple[int, int]:
-        """Append a record; returns the offset and length of its line."""
+        """Append a record; returns the offset and length of its line. It counts once a journal line follows."""
         return self._append(put_line(record_id, frozen))
 
     def journal(self, note: dict[str, Any]) -> None:
-        """Append a note about how far the run has come."""
+        """Append a note about how far the run has come, and hand all to the operating system.
+
+        From then on it outlives this process, so that a killed run loses only what was in flight.
+        """
         self._append(_JOURNAL + codec.dumps(note) + b"}\n")
+        self.flush()
 
     def _append(self, line: bytes) -> tuple[int, int]:
         offset = self.size
@@ -77,14 +91,15 @@ class Spool:
         return offset, len(line)
 
     def flush(self) -> None:
-        """Hand what was appended to the operating system, so that it outlives this process."""
+        """Hand what was appended to the operating system."""
         with atomic.translated(self.path):
             self._file.flush()
 
     def sync(self) -> None:
-        """Make what was flushed outlive a power cut."""
-        with atomic.translated(self.path):
-            os.fsync(self._file.fileno())
+        """Make what was flushed outlive a power cut; may run in another thread, also while the file is closed."""
+        with self._open, atomic.translated(self.path):
+            if not self._file.closed:
+                os.fsync(self._file.fileno())
 
     def lines(self) -> Iterator[tuple[int, bytes]]:
         """Yield what was appended, each line with its offset."""
@@ -97,7 +112,7 @@ class Spool:
 
     def close(self) -> None:
         """Close the file, also when its last bytes cannot be written."""
-        with contextlib.suppress(OSError):
+        with self._open, contextlib.suppress(OSError):
             self._file.close()
 
 
@@ -132,24 +147,24 @@ class Checkpoint:
         """Go on with the checkpoint that is there.
 
         Returns:
-            The checkpoint; or why it cannot be used; or ``None`` when there is none.
+            The checkpoint; or in a few words why it cannot be used; or ``None`` when there is none.
         """
-        try:
-            data = (folder / _META).read_bytes()
-        except OSError:
+        meta = read_meta(folder)
+        if meta is None:
             return None
         try:
-            meta = codec.loads(data)
             started_at = str(meta["started_at"])
             age = now - datetime.fromisoformat(started_at)
-        except (codec.NotJson, KeyError, TypeError, ValueError):
+        except (KeyError, TypeError, ValueError):
             return "it cannot be read"
         wanted = purpose.document(started_at)
-        differing = [name for name, value in wanted.items() if meta.get(name) != value]
+        differing = [_WORDS[name] for name, value in wanted.items() if meta.get(name) != value]
         if differing:
-            return f"it was made with another {' and '.join(differing)}"
-        if age > max_age or age < timedelta(0):
+            return f"it was made {' and '.join(dict.fromkeys(differing))}"
+        if age > max_age:
             return f"it is from {started_at}, older than --resume-max-age"
+        if age < -_CLOCKS_DIFFER:
+            return f"it is from {started_at}, which is yet to come"
         return cls(folder, started_at)
 
     def flush(self) -> None:
@@ -170,8 +185,31 @@ class Checkpoint:
     def discard(self) -> None:
         """Remove the checkpoint: what it held is committed, or worth nothing."""
         self.close()
-        with atomic.translated(self.folder):
-            atomic.remove_folder(self.folder)
+        drop(self.folder)
+
+
+_CLOCKS_DIFFER = timedelta(minutes=5)
+
+
+def read_meta(folder: Path) -> dict[str, Any] | None:
+    """Return what ``meta.json`` says; ``None`` when there is no checkpoint, nothing when it cannot be read."""
+    try:
+        value = codec.loads((folder / _META).read_bytes())
+    except OSError:
+        return None
+    except codec.NotJson:
+        return {}
+    return dict(value) if isinstance(value, dict) else {}
+
+
+def drop(folder: Path) -> None:
+    """Remove a checkpoint in one step: a half-removed one would look like one that knows less than it did."""
+    gone = folder.with_name("checkpoint.old")
+    with atomic.translated(folder):
+        atomic.remove_folder(gone)
+        with contextlib.suppress(FileNotFoundError):
+            folder.rename(gone)
+        atomic.remove_folder(gone)
 
 
 def set_aside(folder: Path) -> None:

@@ -18,15 +18,17 @@ def assess(
     *,
     number_of_sweeps: int,
     unread: Mapping[str, str],
+    unlisted: int = 0,
     user: ServiceError | None,
 ) -> tuple[dict[str, Any], list[RecordProblem]]:
     """Compare what was read with what the service says there is.
 
     Args:
         sweeps: the last sweep of each list; the entry list's tally is of ``comment_count``, the file list's of
-            ``file_size``.
+            ``file_size``. Lists that kept changing are not compared: each was read at another moment.
         number_of_sweeps: how many times the lists were swept.
         unread: entry ids to the reason why they could not be read.
+        unlisted: how many of these the entry list does not hold.
         user: why the user could not be read, or ``None``.
 
     Returns:
@@ -37,7 +39,8 @@ def assess(
     if user is not None:
         problems.append(RecordProblem(str(Kind.USER), None, f"the user could not be read: {user}"))
     entries, comments, files = (sweeps[kind] for kind in (Kind.ENTRY_LIST, Kind.COMMENTS, Kind.FILES))
-    if comments.complete and entries.complete and comments.listed < entries.tally:
+    both = (comments, entries)
+    if all(result.complete and result.agreed for result in both) and comments.listed < entries.tally:
         problems.append(
             RecordProblem(
                 str(Kind.COMMENTS),
@@ -46,7 +49,7 @@ def assess(
                 "the service keeps some back",
             )
         )
-    if files.complete and files.filenum is not None and files.listed < files.filenum:
+    if files.complete and files.agreed and files.filenum is not None and files.listed < files.filenum:
         problems.append(
             RecordProblem(
                 str(Kind.FILES),
@@ -60,7 +63,7 @@ def assess(
         "sweeps_agreed": all(result.agreed for result in sweeps.values() if result.complete),
         "entries": {
             "listed": entries.listed,
-            "read": entries.listed - len(unread),
+            "read": entries.listed - (len(unread) - unlisted),
             "unread": len(unread),
             "list_complete": entries.complete,
         },

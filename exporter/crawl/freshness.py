@@ -35,11 +35,18 @@ class Freshness:
             self.validators.pop(entry_id, None)
 
     @classmethod
-    def load(cls, path: Path) -> Freshness:
-        """Read what an earlier run remembered; nothing when it is not there or damaged."""
+    def load(cls, path: Path, sealed: str | None) -> Freshness:
+        """Read what an earlier run remembered.
+
+        Nothing when it is not there, damaged, or not about the version whose manifest has the SHA-256 ``sealed``:
+        a validator must belong to the very state the archive holds, or a change would pass unnoticed.
+        """
         found = cls()
         try:
-            for line in path.read_bytes().splitlines():
+            lines = iter(path.read_bytes().splitlines())
+            if sealed is None or codec.loads(next(lines, b"null")) != {"manifest_sha256": sealed}:
+                return found
+            for line in lines:
                 entry_id, read, etag, last_modified = codec.loads(line)
                 found.last_read[entry_id] = datetime.fromisoformat(read)
                 if etag is not None or last_modified is not None:
@@ -48,9 +55,9 @@ class Freshness:
             return cls()
         return found
 
-    def save(self, path: Path, keep: Iterable[str]) -> None:
-        """Write it for the entries in ``keep``."""
-        lines = bytearray()
+    def save(self, path: Path, sealed: str, keep: Iterable[str]) -> None:
+        """Write it for the entries in ``keep``, as part of the version whose manifest has the SHA-256 ``sealed``."""
+        lines = bytearray(codec.dumps({"manifest_sha256": sealed}) + b"\n")
         for entry_id in keep:
             read = self.last_read.get(entry_id)
             if read is None:

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from exporter import codec
 from exporter.api.paging import ChainWalk, FileWalk, Walk
-from exporter.archive.lines import split
-from exporter.crawl.checkpoint import Checkpoint, note_of
+from exporter.clock import timestamp
+from exporter.crawl.checkpoint import Checkpoint
 from exporter.crawl.events import EntriesPlanned, EntryRead, Event, RecordFailed, SweepDone
 from exporter.crawl.ledger import UNSEEN, Ledger
 from exporter.crawl.plan import Age, Listed, Refresh, entries_to_read
+from exporter.crawl.resume import Place, restore
 from exporter.crawl.sweep import UNREADABLE, Sweep, SweepResult
 from exporter.crawl.tasks import together
 from exporter.errors import ApiError, NotAuthorised, ServiceError, TransportError
@@ -39,6 +40,10 @@ class ReadingSettings:
     refresh: Refresh = Refresh.ALL
     max_age: timedelta = timedelta(days=7)
     assume: Assumptions = DEFAULT
+
+
+class OtherEntry(ApiError):
+    """The service answered with another entry than the one asked for, which tells nothing about that one."""
 
 
 class Harvest:
@@ -68,7 +73,7 @@ class Harvest:
         self._freshness = freshness
         self._clock = clock
         self._emit = emit
-        self._notes: dict[tuple[Kind, int], list[dict[str, Any]]] = {}
+        self._known: dict[tuple[Kind, int], dict[int, Place]] = {}
         self.ledgers = {kind: Ledger(state.kinds[kind], checkpoint.spools[kind]) for kind in Kind}
         self.sweeps: list[dict[Kind, SweepResult]] = []
         self.unread: dict[str, ServiceError] = {}
@@ -77,18 +82,8 @@ class Harvest:
 
     def restore(self) -> None:
         """Take in what a dead run left in the checkpoint."""
-        for kind, spool in self._checkpoint.spools.items():
-            ledger = self.ledgers[kind]
-            for offset, line in spool.lines():
-                note = note_of(line)
-                if note is None:
-                    record = split(line)
-                    ledger.restore(record.record_id, record.identity, offset, len(line), UNSEEN)
-                    self.restored += 1
-                elif "read" in note:
-                    ledger.mark(note["read"], note["sweep"])
-                else:
-                    self._notes.setdefault((kind, note["sweep"]), []).append(note)
+        found = restore(self._checkpoint, self.ledgers, self._freshness)
+        self.restored, self._known = found.records, found.pages
 
     async def run(self, first: Iterable[str] = ()) -> None:
         """Read everything; ``first`` are entries that an earlier run could not read.
@@ -108,10 +103,23 @@ class Harvest:
         for number in range(1, MOST_SWEEPS + 1):
             results = await self.sweep(number)
             await self._entries(number, first if number == 1 else ())
-            settled = number > 1 and all(result.agreed or not result.complete for result in results.values())
+            settled = number > 1 and all(result.agreed for result in results.values())
             self._emit(SweepDone(number, settled))
             if settled:
-                return
+                break
+        self._forget_vanished()
+
+    def _forget_vanished(self) -> None:
+        """Drop from ``unread`` what is no longer listed: it did not stand until the end."""
+        last = len(self.sweeps)
+        if self.sweeps[-1][Kind.ENTRY_LIST].complete:
+            items = self.ledgers[Kind.ENTRY_LIST]
+            self.unread = {key: error for key, error in self.unread.items() if items.seen(key) == last}
+
+    def unlisted(self) -> int:
+        """Count the unread entries that the last sweep did not list."""
+        items = self.ledgers[Kind.ENTRY_LIST]
+        return sum(items.seen(entry_id) != len(self.sweeps) for entry_id in self.unread)
 
     async def sweep(self, number: int) -> dict[Kind, SweepResult]:
         """Sweep the three lists once.
@@ -153,8 +161,8 @@ class Harvest:
             walk, fetch = FileWalk("file list", setting, assume.max_pages, size), self._api.list_files
             tally = "file_size"
         spool = self._checkpoint.spools[kind]
-        sweep = Sweep(kind, number, walk, fetch, self.ledgers[kind], spool, self._emit, tally)
-        sweep.replay(self._notes.pop((kind, number), []))
+        known = self._known.pop((kind, number), None)
+        sweep = Sweep(kind, number, walk, fetch, self.ledgers[kind], spool, self._emit, tally, known)
         return await sweep.run(self._settings.window, 0 if before is None else before.listed)
 
     async def _user(self) -> None:
@@ -176,16 +184,21 @@ class Harvest:
         if number == 1:
             wanted = entries_to_read(self._listed(), self._settings.refresh, self._age(), self._still_listed(first))
         else:
-            failed = [key for key, error in self.unread.items() if isinstance(error, TransportError)]
-            wanted = iter(dict.fromkeys([*self.sweeps[-1][Kind.ENTRY_LIST].differing, *failed]))
+            wanted = iter(dict.fromkeys([*self.sweeps[-1][Kind.ENTRY_LIST].to_read, *self._worth_another_try(number)]))
         ids = [entry_id for entry_id in wanted if entries.seen(entry_id) < number]
         if ids:
             self._emit(EntriesPlanned(len(ids)))
             await self._read_all(ids, number)
 
+    def _worth_another_try(self, number: int) -> Iterator[str]:
+        """Yield unread entries: a refusal may have been a slip of the service, but only once."""
+        for entry_id, error in self.unread.items():
+            if isinstance(error, TransportError) or (number == 2 and isinstance(error, ApiError)):
+                yield entry_id
+
     def _listed(self) -> Iterator[Listed]:
         items = self.ledgers[Kind.ENTRY_LIST]
-        changed = set(self.sweeps[0][Kind.ENTRY_LIST].differing)
+        changed = set(self.sweeps[0][Kind.ENTRY_LIST].to_read)
         ids = list(items.seen_in(1))
         for entry_id in reversed(ids):
             archived = entry_id in self.ledgers[Kind.ENTRIES].base
@@ -242,15 +255,24 @@ class Harvest:
             if isinstance(error, NotAuthorised):
                 await self._api.list_entries(1)
             return error
+        now = self._clock.now()
         ledger.mark(entry_id, sweep)
-        self._checkpoint.spools[Kind.ENTRIES].journal({"read": entry_id, "sweep": sweep})
-        self._freshness.note(entry_id, self._clock.now(), answer.validators)
+        self._checkpoint.spools[Kind.ENTRIES].journal(
+            {
+                "read": entry_id,
+                "sweep": sweep,
+                "at": timestamp(now),
+                "etag": answer.validators.etag,
+                "last_modified": answer.validators.last_modified,
+            }
+        )
+        self._freshness.note(entry_id, now, answer.validators)
         return None
 
     def _check_id(self, asked: str, data: dict[str, Any]) -> None:
-        answered = data.get("entry_id")
-        if answered is not None and key_of(answered) != asked:
-            raise ApiError("entry/get", {"entry_id": asked}, 200, f"the answer is entry {str(answered)[:40]!r}")
+        answered = key_of(data.get("entry_id"))
+        if answered is not None and answered != asked:
+            raise OtherEntry("entry/get", {"entry_id": asked}, 200, f"the answer is entry {answered[:40]!r}")
 
     def close(self) -> None:
         """Close the files read back from."""

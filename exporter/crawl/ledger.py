@@ -46,19 +46,30 @@ class Ledger:
         row = self.fresh.row(record_id)
         if row is not None:
             return self.fresh.identity(row)
-        row = self.base.row(record_id)
-        return None if row is None else self.base.identity(row)
+        return self._archived(record_id)
 
     def observe(self, record_id: str, frozen: Frozen, sweep: int) -> bool:
-        """Take in a record as a sweep saw it; tells whether the sweep before saw the same."""
+        """Take in a record as a sweep saw it; tells whether the sweep before (before the first: the archive) saw it so.
+
+        The first sweep is compared with the archive and not with ``fresh``, where a dead run may have left a state
+        that no reading of this entry has followed yet.
+        """
         same = self.identity(record_id) == frozen.identity
-        agrees = same and self.seen(record_id) in (sweep, sweep - 1)
+        seen = self.seen(record_id)
+        if sweep == 1 and seen != sweep:
+            agrees = self._archived(record_id) == frozen.identity
+        else:
+            agrees = same and seen in (sweep, sweep - 1)
         if not same:
             offset, length = self._spool.put(record_id, frozen)
             self.restore(record_id, frozen.identity, offset, length, sweep)
         else:
             self.mark(record_id, sweep)
         return agrees
+
+    def _archived(self, record_id: str) -> bytes | None:
+        row = self.base.row(record_id)
+        return None if row is None else self.base.identity(row)
 
     def restore(self, record_id: str, identity: bytes, offset: int, length: int, sweep: int) -> None:
         """Set a record to a line that stands in the spool."""
@@ -111,6 +122,10 @@ class Ledger:
     def count_seen(self, sweep: int) -> int:
         """Count the records that a sweep was the last to see."""
         return sum(1 for _ in self.seen_in(sweep))
+
+    def note(self, offset: int, length: int) -> bytes:
+        """Read a journal line of the spool."""
+        return self._segments.read(self._segment, offset, length)
 
     def close(self) -> None:
         """Close the file the lines are read back from."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from exporter.crawl.harvest import OtherEntry
 from exporter.crawl.tasks import together
 from exporter.errors import ApiError, MassDisappearance
 from exporter.model.kinds import Kind
@@ -66,14 +67,16 @@ async def find_removals(harvest: Harvest, window: int) -> Removals:
     async def worker() -> None:
         for entry_id in queue:
             error = await harvest.fetch_entry(entry_id, last)
-            if isinstance(error, ApiError):
+            said: str | dict[str, Any] = "answers"
+            if isinstance(error, ApiError) and not isinstance(error, OtherEntry):
                 said = {"status": error.status, "message": error.message}
                 removals.evidence[Kind.ENTRIES][entry_id] = {**sweeps, "entry_get": said}
             elif error is not None:
+                said = str(error)
                 harvest.fail(entry_id, error)
             listed = removals.evidence[Kind.ENTRY_LIST].get(entry_id)
             if listed is not None:
-                listed["entry_get"] = "answers" if error is None else str(error)
+                listed["entry_get"] = said
 
     await together(worker() for _ in range(window))
     return removals

@@ -8,17 +8,15 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import deque
-from collections.abc import AsyncIterator, Iterator
-from dataclasses import asdict, dataclass, field
-from datetime import timedelta
+from collections.abc import AsyncIterator, Iterable, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from exporter.archive import writer
 from exporter.archive.latest import file_sha256
 from exporter.archive.layout import Layout
-from exporter.archive.manifest import ArchiveInfo, KindCounts, RecordProblem
+from exporter.archive.manifest import ArchiveInfo
 from exporter.archive.reader import ArchiveReader
 from exporter.archive.state import State
 from exporter.clock import timestamp
@@ -27,53 +25,21 @@ from exporter.crawl.checkpoint import Checkpoint, Purpose, set_aside
 from exporter.crawl.completeness import assess
 from exporter.crawl.events import Committed, Event, PageRead, Planned, Resumed, SetAside, Started
 from exporter.crawl.freshness import Freshness
-from exporter.crawl.harvest import Harvest, ReadingSettings
+from exporter.crawl.harvest import Harvest
+from exporter.crawl.outcome import Outcome, RunSettings, incomplete
+from exporter.crawl.recovery import finish_commit
 from exporter.crawl.removals import Removals, find_removals, refuse_mass_disappearance
-from exporter.errors import BlogExporterError, Incomplete, Interrupted
+from exporter.crawl.tasks import in_thread
+from exporter.errors import BlogExporterError, Interrupted, MassDisappearance
 from exporter.model.kinds import Kind
 
 if TYPE_CHECKING:
     from exporter.api.client import BlogApi
     from exporter.clock import Clock
 
-_FLUSH_SECONDS = 0.5
-_SYNC_EVERY = 2
+__all__ = ["BackupRun", "Outcome", "RunSettings"]
 
-
-@dataclass(frozen=True, slots=True)
-class RunSettings:
-    """What a run is asked to do, beside how it reads the service."""
-
-    blog_id: str
-    base_url: str
-    reading: ReadingSettings = field(default_factory=ReadingSettings)
-    accept_removals: bool = False
-    dry_run: bool = False
-    resume_max_age: timedelta = timedelta(hours=24)
-
-
-@dataclass(slots=True)
-class Outcome:
-    """What a run did; ``version`` is the version it made, ``None`` when it made none."""
-
-    started_at: str
-    finished_at: str = ""
-    outcome: str = "failed"
-    exit_code: int = 1
-    error: str | None = None
-    version: int | None = None
-    resumed_from: str | None = None
-    requests: int = 0
-    retries: int = 0
-    bytes: int = 0
-    sweeps: int = 0
-    counts: dict[str, KindCounts] = field(default_factory=dict)
-    completeness: dict[str, Any] | None = None
-    problems: list[RecordProblem] = field(default_factory=list)
-
-    def line(self) -> dict[str, Any]:
-        """Return the run's line in ``runs.jsonl``."""
-        return asdict(self)
+_SYNC_SECONDS = 1.0
 
 
 class BackupRun:
@@ -87,13 +53,16 @@ class BackupRun:
         self._queue: deque[Event] = deque()
         self._wake = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
-        self._stop: Interrupted | None = None
+        self._end: BlogExporterError | None = None
         self._harvest: Harvest | None = None
         self.outcome = Outcome(timestamp(clock.now()))
 
-    def stop(self, error: Interrupted) -> None:
-        """End the run soon, its checkpoint kept; ``events`` then raises ``error``."""
-        self._stop = error
+    def stop(self, error: BlogExporterError) -> None:
+        """End the run soon, its checkpoint kept; ``events`` then raises ``error``.
+
+        A commit that is past the point of no return is finished first, and its line written.
+        """
+        self._end = error
         if self._task is not None:
             self._task.cancel()
 
@@ -130,19 +99,24 @@ class BackupRun:
         try:
             await self._run()
         except asyncio.CancelledError:
-            if self._stop is None:
+            if self._end is None:
                 raise
-            self._finish("interrupted", self._stop)
-            raise self._stop from None
-        except Incomplete as error:
-            self._finish("partial", error)
-        except BlogExporterError as error:
-            self._finish("refused" if error.exit_code == 4 else "failed", error)
+            self._finish("interrupted" if isinstance(self._end, Interrupted) else "failed", self._end)
+            raise self._end from None
+        except MassDisappearance as error:
+            self._finish("refused", error)
             raise
-        else:
-            self._finish("saved" if self.outcome.version else "unchanged", None)
+        except BlogExporterError as error:
+            self._finish("interrupted" if isinstance(error, Interrupted) else "failed", error)
+            raise
+        partial = incomplete(self.outcome.problems)
+        whole = "unchanged" if self.outcome.version is None else "saved"
+        self._finish(whole if partial is None else "partial", partial)
+        if self._end is not None:
+            raise self._end
 
     def _finish(self, outcome: str, error: BlogExporterError | None) -> None:
+        """Fill in the outcome and write the run's line."""
         done = self.outcome
         statistics = self._api.statistics
         done.outcome, done.finished_at = outcome, timestamp(self._clock.now())
@@ -153,74 +127,90 @@ class BackupRun:
             writer.append_run(self._layout, done.line())
 
     async def _run(self) -> None:
-        reader = ArchiveReader(self._layout.root) if self._layout.info.exists() else None
-        state = State(self._settings.blog_id) if reader is None else reader.state()
-        parent = state.version or None
-        self._emit(Started(self._settings.blog_id, parent))
-        with self._checkpoint(parent) as checkpoint:
-            freshness = Freshness.load(self._layout.freshness)
+        if self._end is not None:
+            raise self._end
+        with contextlib.ExitStack() as opened:
+            state, first = self._open_archive()
+            opened.callback(state.close)
+            parent = state.version or None
+            sealed = self._sealed(parent)
+            self._emit(Started(self._settings.blog_id, parent))
+            checkpoint = opened.enter_context(self._checkpoint(self._settings.purpose(parent, sealed)))
+            freshness = Freshness.load(self._layout.freshness, sealed)
             reading = self._settings.reading
             harvest = Harvest(self._api, checkpoint, state, reading, freshness, self._clock, self._emit)
+            opened.callback(harvest.close)
             self._harvest = harvest
             harvest.restore()
             if self.outcome.resumed_from is not None:
                 self._emit(Resumed(self.outcome.resumed_from, harvest.restored))
-            ticker = asyncio.create_task(self._tick(checkpoint))
-            try:
+            async with self._syncing(checkpoint):
                 if self._settings.dry_run:
                     await self._rehearse(harvest)
                     return
-                await harvest.run(_unread_before(reader))
+                await harvest.run(first)
                 if not self._settings.accept_removals:
                     refuse_mass_disappearance(harvest)
                 removals = await find_removals(harvest, reading.window)
-                checkpoint.flush()
-                self._commit(harvest, removals, parent)
-                freshness.save(self._layout.freshness, harvest.ledgers[Kind.ENTRY_LIST].seen_in(len(harvest.sweeps)))
-            finally:
-                ticker.cancel()
-                await asyncio.gather(ticker, return_exceptions=True)
-                harvest.close()
-                state.close()
-        problems = self.outcome.problems
-        if problems:
-            raise Incomplete(
-                f"{len(problems)} thing(s) could not be read; run the same command again to try them first."
-            )
+            await self._commit(harvest, removals, parent)
+            newest = self._sealed(self.outcome.version or parent)
+            if newest is not None:
+                listed = harvest.ledgers[Kind.ENTRY_LIST].seen_in(len(harvest.sweeps))
+                freshness.save(self._layout.freshness, newest, listed)
 
-    async def _tick(self, checkpoint: Checkpoint) -> None:
-        """Hand what was read to the operating system twice a second, to the disk every second."""
-        turn = 0
-        while True:
-            await asyncio.sleep(_FLUSH_SECONDS)
-            turn += 1
-            checkpoint.flush()
-            if turn % _SYNC_EVERY == 0:
-                await asyncio.to_thread(checkpoint.sync)
+    def _open_archive(self) -> tuple[State, list[str]]:
+        """Return the newest state and the entries that could not be read for it, a dead run's commit finished first."""
+        if not self._layout.info.exists():
+            return State(self._settings.blog_id), []
+        reader = ArchiveReader(self._layout.root)
+        if not self._settings.dry_run:
+            finish_commit(reader)
+        return reader.state(), _unread_before(reader)
+
+    def _sealed(self, version: int | None) -> str | None:
+        return None if version is None else file_sha256(self._layout.manifest(version))
+
+    @contextlib.asynccontextmanager
+    async def _syncing(self, checkpoint: Checkpoint) -> AsyncIterator[None]:
+        """Hand the checkpoint to the disk every second; the run ends when that is not possible."""
+
+        async def sync() -> None:
+            try:
+                while True:
+                    await asyncio.sleep(_SYNC_SECONDS)
+                    await asyncio.to_thread(checkpoint.sync)
+            except BlogExporterError as error:
+                self.stop(error)
+
+        ticker = asyncio.create_task(sync())
+        try:
+            yield
+        finally:
+            ticker.cancel()
+            await asyncio.gather(ticker, return_exceptions=True)
 
     @contextlib.contextmanager
-    def _checkpoint(self, parent: int | None) -> Iterator[Checkpoint]:
+    def _checkpoint(self, purpose: Purpose) -> Iterator[Checkpoint]:
         """Open the checkpoint; it is discarded when the block ends well or the run was refused, else kept."""
         if self._settings.dry_run:
             with TemporaryDirectory() as folder:
-                checkpoint = Checkpoint.begin(Path(folder) / "checkpoint", self._purpose(parent), self._clock.now())
-                yield checkpoint
-                checkpoint.close()
+                checkpoint = Checkpoint.begin(Path(folder) / "checkpoint", purpose, self._clock.now())
+                with contextlib.closing(checkpoint):
+                    yield checkpoint
             return
-        checkpoint = self._open_checkpoint(parent)
+        checkpoint = self._open_checkpoint(purpose)
         try:
             yield checkpoint
-        except BaseException as error:
-            if isinstance(error, BlogExporterError) and error.exit_code == 4:
-                checkpoint.discard()
-            else:
-                checkpoint.close()
+        except MassDisappearance:
+            checkpoint.discard()
+            raise
+        except BaseException:
+            checkpoint.close()
             raise
         checkpoint.discard()
 
-    def _open_checkpoint(self, parent: int | None) -> Checkpoint:
+    def _open_checkpoint(self, purpose: Purpose) -> Checkpoint:
         folder = self._layout.checkpoint
-        purpose = self._purpose(parent)
         found = Checkpoint.resume(folder, purpose, self._clock.now(), self._settings.resume_max_age)
         if isinstance(found, Checkpoint):
             self.outcome.resumed_from = found.started_at
@@ -229,14 +219,6 @@ class BackupRun:
             set_aside(folder)
             self._emit(SetAside(found))
         return Checkpoint.begin(folder, purpose, self._clock.now())
-
-    def _purpose(self, parent: int | None) -> Purpose:
-        reading = self._settings.reading
-        assume = asdict(reading.assume)
-        assume["timezone"] = str(assume["timezone"])
-        sha256 = None if parent is None else file_sha256(self._layout.manifest(parent))
-        settings = {"refresh": str(reading.refresh), **assume}
-        return Purpose(self._settings.blog_id, self._settings.base_url, settings, parent, sha256)
 
     async def _rehearse(self, harvest: Harvest) -> None:
         """Sweep the lists once and say what a run would find; entries are not read."""
@@ -249,12 +231,13 @@ class BackupRun:
         self.outcome.counts = {str(kind): found for kind, found in counts.items()}
         self._emit(Planned(counts))
 
-    def _commit(self, harvest: Harvest, removals: Removals, parent: int | None) -> None:
+    async def _commit(self, harvest: Harvest, removals: Removals, parent: int | None) -> None:
         counts = {kind: commit.count(harvest.ledgers[kind], removals.of(kind)) for kind in Kind}
         completeness, problems = assess(
             harvest.sweeps[-1],
             number_of_sweeps=len(harvest.sweeps),
             unread={key: str(error) for key, error in harvest.unread.items()},
+            unlisted=harvest.unlisted(),
             user=harvest.user_failure,
         )
         done = self.outcome
@@ -269,15 +252,23 @@ class BackupRun:
                 counts=counts,
                 completeness=completeness,
                 problems=problems,
-                lines={kind: commit.lines(harvest.ledgers[kind], removals.of(kind)) for kind in Kind},
+                lines={
+                    kind: self._unless_ended(commit.lines(harvest.ledgers[kind], removals.of(kind))) for kind in Kind
+                },
             )
-            done.version = writer.commit(self._layout, draft).version
+            done.version = (await in_thread(lambda: writer.commit(self._layout, draft))).version
         self._emit(Committed(done.version, counts, completeness))
 
+    def _unless_ended(self, lines: Iterable[bytes]) -> Iterator[bytes]:
+        for line in lines:
+            if self._end is not None:
+                raise self._end
+            yield line
 
-def _unread_before(reader: ArchiveReader | None) -> list[str]:
+
+def _unread_before(reader: ArchiveReader) -> list[str]:
     """Return the entries that the newest run with a result could not read."""
-    for run in reversed(reader.runs() if reader is not None else []):
+    for run in reversed(reader.runs()):
         if run.get("completeness") is not None:
             return [
                 problem["id"]

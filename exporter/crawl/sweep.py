@@ -1,19 +1,21 @@
 """One pass over one list: pages read ahead, taken in by page order, every record keyed by its id.
 
-What is taken in goes to the ledger and the checkpoint; a sweep that a dead run had begun is gone on with from there.
+What is taken in goes to the ledger and the checkpoint. Pages that a dead run had dealt with are not asked for again.
 """
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
+from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 from exporter import codec
 from exporter.api.client import FilePage, ListPage
 from exporter.api.paging import PageFacts, Walk
+from exporter.crawl.checkpoint import note_of
 from exporter.crawl.events import PageRead
 from exporter.errors import ApiError, NotAuthorised, ServiceError, TransportError
 from exporter.model.assumptions import TIMEZONE
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from exporter.crawl.checkpoint import Spool
     from exporter.crawl.events import Event
     from exporter.crawl.ledger import Ledger
+    from exporter.crawl.resume import Place
 
 Page = ListPage | FilePage
 UNREADABLE = (ApiError, TransportError, NotAuthorised)
@@ -38,7 +41,8 @@ class SweepResult:
         kind: the kind listed.
         complete: whether the whole list was seen.
         listed: how many distinct records it held.
-        differing: ids that are new or changed against the sweep before (in a first sweep: against the archive).
+        differing: how many of them are new or changed against the sweep before (in a first sweep: the archive).
+        to_read: for the entry list, the ids of these; in a first sweep without the new ones, which are read anyway.
         agreed: whether it saw just what the sweep before saw.
         problems: sentences about pages and items that could not be used.
         tally: the sum over the records of what the sweep was told to add up.
@@ -50,7 +54,8 @@ class SweepResult:
     kind: Kind
     complete: bool = False
     listed: int = 0
-    differing: list[str] = field(default_factory=list)
+    differing: int = 0
+    to_read: list[str] = field(default_factory=list)
     agreed: bool = False
     problems: list[str] = field(default_factory=list)
     tally: int = 0
@@ -60,7 +65,7 @@ class SweepResult:
 
 
 class Sweep:
-    """Sweep number ``number`` (from 1) of the list of ``kind``."""
+    """Sweep number ``number`` (from 1) of the list of ``kind``; ``known`` are the pages a dead run had dealt with."""
 
     def __init__(
         self,
@@ -72,6 +77,7 @@ class Sweep:
         spool: Spool,
         emit: Callable[[Event], None],
         tally_field: str | None = None,
+        known: Mapping[int, Place] | None = None,
     ) -> None:
         self._walk = walk
         self._fetch = fetch
@@ -80,14 +86,8 @@ class Sweep:
         self._emit = emit
         self._number = number
         self._tally_field = tally_field
+        self._known = known or {}
         self._result = SweepResult(kind)
-
-    def replay(self, notes: list[dict[str, Any]]) -> None:
-        """Take in the pages a dead run had read in this sweep; the ledger knows their records already."""
-        for note in notes:
-            for record_id in note["ids"]:
-                self._ledger.mark(record_id, self._number)
-            self._count(note)
 
     async def run(self, window: int, before: int) -> SweepResult:
         """Read to the end of the list; ``before`` is how many records the sweep before saw.
@@ -95,17 +95,19 @@ class Sweep:
         Raises:
             ServiceError: the service as a whole failed.
         """
-        asked: dict[int, asyncio.Task[Page]] = {}
+        asked: dict[int, asyncio.Task[Page] | None] = {}
         try:
             while not self._walk.finished:
                 for page in self._walk.wanted(window):
-                    asked[page] = asyncio.create_task(self._read(page))
+                    asked[page] = None if page in self._known else asyncio.create_task(self._read(page))
                 page = min(asked)
-                await self._take(page, asked.pop(page))
+                task = asked.pop(page)
+                if task is None:
+                    self._replay(page)
+                else:
+                    await self._take(page, task)
         finally:
-            for task in asked.values():
-                task.cancel()
-            await asyncio.gather(*asked.values(), return_exceptions=True)
+            await _abandon([task for task in asked.values() if task is not None])
         result = self._result
         result.problems = [*self._walk.problems, *result.problems]
         result.complete = self._walk.complete and not result.problems
@@ -119,19 +121,27 @@ class Sweep:
         try:
             answer = await task
         except UNREADABLE as error:
-            if page == 1:
-                self._result.failure = error
-            self._walk.accept_failure(page, str(error), missing=isinstance(error, ApiError))
-            return
-        self._accept(page, answer)
+            missing = isinstance(error, ApiError)
+            note = {"sweep": self._number, "page": page, "ids": [], "failed": str(error), "missing": missing}
+            self._spool.journal(note)
+            self._fail(page, error, missing=missing)
+        else:
+            self._accept(page, answer)
+
+    def _fail(self, page: int, error: ServiceError, *, missing: bool) -> None:
+        if page == 1:
+            self._result.failure = error
+        self._walk.accept_failure(page, str(error), missing=missing)
 
     def _accept(self, page: int, answer: Page) -> None:
-        kind = self._result.kind
+        """Take in a page, and note it down in the checkpoint behind its records."""
+        kind, ledger = self._result.kind, self._ledger
         digest = hashlib.sha256()
         ids: list[str] = []
-        differing: list[str] = []
+        counts: list[int] = []
+        to_read: list[str] = []
         problems: list[str] = []
-        new = tally = 0
+        new = differing = 0
         for position, item in enumerate(answer.items, 1):
             record_id = record_key(kind, item)
             if record_id is None:
@@ -139,36 +149,65 @@ class Sweep:
                 continue
             frozen = codec.freeze(item)
             digest.update(record_id.encode("utf-8", "backslashreplace") + b"\0" + frozen.identity)
-            if self._ledger.seen(record_id) != self._number:
+            count = 0 if self._tally_field is None else count_of(item, self._tally_field)
+            if ledger.seen(record_id) != self._number:
                 new += 1
-                tally += 0 if self._tally_field is None else count_of(item, self._tally_field)
-            if not self._ledger.observe(record_id, frozen, self._number):
-                differing.append(record_id)
+                self._result.tally += count
+            elif record_id in ids and ledger.identity(record_id) != frozen.identity:
+                shown = record_id[:40]
+                problems.append(f"{kind} list, page {page}: two records have the id {shown}; the later one is kept")
+            if not ledger.observe(record_id, frozen, self._number):
+                differing += 1
+                if kind is Kind.ENTRY_LIST and (self._number > 1 or record_id in ledger.base):
+                    to_read.append(record_id)
             ids.append(record_id)
+            counts.append(count)
         facts = answer.facts(page, new, digest.hexdigest())
         note = {
             "sweep": self._number,
-            "facts": {name: getattr(facts, name) for name in facts.__slots__},
+            "page": page,
             "ids": ids,
+            "counts": counts if self._tally_field is not None else [],
             "differing": differing,
+            "to_read": to_read,
             "problems": problems,
-            "tally": tally,
             "totalsize": answer.totalsize if isinstance(answer, FilePage) else None,
+            "facts": {name: getattr(facts, name) for name in facts.__slots__},
         }
         self._spool.journal(note)
-        self._count(note)
-        self._emit(PageRead(kind, self._number, page, _pages(facts)))
+        self._count(facts, note)
 
-    def _count(self, note: dict[str, Any]) -> None:
-        facts = PageFacts(**note["facts"])
+    def _replay(self, page: int) -> None:
+        """Take in a page from the note a dead run left of it; the ledger knows its records already."""
+        note = note_of(self._ledger.note(*self._known[page])) or {}
+        if "failed" in note:
+            self._fail(page, ServiceError(note["failed"]), missing=note["missing"])
+            return
+        new = 0
+        for record_id, count in zip(note["ids"], note["counts"] or repeat(0), strict=False):
+            if self._ledger.seen(record_id) != self._number:
+                new += 1
+                self._result.tally += count
+            self._ledger.mark(record_id, self._number)
+        self._count(PageFacts(**{**note["facts"], "new": new}), note)
+
+    def _count(self, facts: PageFacts, note: dict[str, Any]) -> None:
         result = self._result
         result.listed += facts.new
-        result.tally += note["tally"]
         result.differing += note["differing"]
+        result.to_read += note["to_read"]
         result.problems += note["problems"]
         result.filenum = facts.filenum if facts.filenum is not None else result.filenum
         result.totalsize = note["totalsize"] if note["totalsize"] is not None else result.totalsize
         self._walk.accept(facts)
+        self._emit(PageRead(result.kind, self._number, facts.page, _pages(facts)))
+
+
+async def _abandon(tasks: list[asyncio.Task[Page]]) -> None:
+    """End tasks whose results nobody wants any more."""
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
 
 
 def count_of(item: Any, name: str) -> int:
