@@ -21,6 +21,7 @@ COMMANDS = {
     "log": "List the versions of an archive.",
     "show": "Show a record as it is, or as it was.",
     "verify": "Check that an archive is intact, and whether it is complete.",
+    "prune": "Forget versions by rules such as --keep-daily 30.",
     "rebuild": "Make latest/ and its views again from the versions.",
     "demo": "Try it all on a made-up blog.",
 }

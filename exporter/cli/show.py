@@ -8,12 +8,20 @@ import click
 
 from exporter import codec
 from exporter.api.printable import printable
-from exporter.archive.lines import Line, latest_line
+from exporter.archive.history import LastKnown, Stored, last_known, record_at, resolve_at
+from exporter.archive.lines import latest_line
 from exporter.archive.reader import ArchiveReader
-from exporter.cli.options import archive_argument, talking
+from exporter.cli.backup import assumptions_of
+from exporter.cli.options import archive_argument, config_option, setting_options, talking
 from exporter.cli.output import Output
+from exporter.cli.settings import resolve
 from exporter.errors import UsageError
-from exporter.model.kinds import Kind
+from exporter.model.assumptions import Assumptions
+from exporter.model.changes import title_of
+from exporter.model.kinds import Kind, key_of
+from exporter.model.records import Comment, Entry, EntryListItem
+from exporter.render.entry_page import render_comments, render_entry
+from exporter.render.record_page import record_page
 
 KINDS = {
     "entry": Kind.ENTRIES,
@@ -25,35 +33,92 @@ KINDS = {
     **{str(kind): kind for kind in Kind},
 }
 
+_EPILOG = """\b
+Examples:
+  blog-exporter show DIR entry 42
+  blog-exporter show DIR entry 42 --at 2026-01-31 --markdown
+  blog-exporter show DIR comment 7 --json
+"""
 
-@click.command("show")
+
+@click.command("show", epilog=_EPILOG)
 @archive_argument
 @click.argument("kind", type=click.Choice(list(KINDS)), metavar="KIND")
 @click.argument("record_id", metavar="ID")
-@click.option("--at", type=int, metavar="N", help="As of version N. [default: the newest]")
+@click.option("--at", metavar="N|DATE", help="As of version N, or of a date. [default: the newest]")
+@click.option("--markdown", "form", flag_value="markdown", help="As Markdown (entries and comments).")
+@click.option("--html", "form", flag_value="html", help="As a page of HTML.")
+@setting_options("timezone")
+@config_option
 @talking
-def command(*, out: Output, archive: Path, kind: str, record_id: str, at: int | None) -> int:
-    """Show the record ID of KIND (entry, item, comment, file, user, asset) from the archive in DIR."""
+def command(
+    *,
+    out: Output,
+    archive: Path,
+    kind: str,
+    record_id: str,
+    at: str | None,
+    form: str | None,
+    timezone: str | None,
+    config: Path | None,
+) -> int:
+    """Show the record ID of KIND (entry, item, comment, file, user, asset) from the archive in DIR.
+
+    A record that is gone is shown as the version that last had it.
+    """
     reader = ArchiveReader(archive)
-    state = reader.state(reader.resolve(at))
-    line = state.line(KINDS[kind], record_id)
-    if line is None:
-        raise UsageError(f"Version {state.version} of {archive} has no {kind} {record_id}.")
+    settings = resolve({"timezone": timezone}, config=config, blog_id=reader.info.blog_id, warn=out.warn)
+    version = reader.resolve() if at is None else resolve_at(reader, at, settings["timezone"])
+    known = last_known(reader, KINDS[kind], record_id, version)
+    if known is None or known.stored is None:
+        raise UsageError(f"Version {version} of {archive} knows no {kind} {record_id}.")
+    stored = known.stored
+    if known.gone_in is not None:
+        out.warn(_gone(kind, record_id, known))
     if out.as_json:
-        out.raw(latest_line(line.record_id, line.version or 0, line.frozen))
-        return 0
-    _tell(out, kind, line)
-    if kind == "entry":
-        item = state.line(Kind.ENTRY_LIST, record_id)
-        if item is not None:
-            _tell(out, "list item", item)
+        out.raw(latest_line(stored.record_id, stored.version, stored.line.frozen))
+    elif form == "markdown":
+        out.raw(_markdown(reader, stored, version, assumptions_of(settings)))
+    elif form == "html":
+        data = stored.data()
+        note = f"{kind} {record_id}, from version {stored.version} of {reader.info.blog_id}"
+        out.raw(record_page(stored.kind, title_of(stored.kind, record_id, data), note, data))
+    else:
+        _tell(out, kind, stored)
+        if stored.kind is Kind.ENTRIES:
+            item = record_at(reader, Kind.ENTRY_LIST, record_id, version)
+            if item is not None:
+                _tell(out, "list item", item)
     return 0
 
 
-def _tell(out: Output, name: str, line: Line) -> None:
-    out.answer(f"{name} {printable(line.record_id)}, as of version {line.version}")
-    for field, value in dict(codec.loads(line.data)).items():
-        text = value if isinstance(value, str) else codec.dumps(value).decode("utf-8", "replace")
+def _gone(kind: str, record_id: str, known: LastKnown) -> str:
+    last = known.stored.version if known.stored is not None else "?"
+    shown = f"{kind} {printable(record_id, 40)}"
+    return f"{shown} is gone since version {known.gone_in} ({known.gone_at}); this is version {last}"
+
+
+def _markdown(reader: ArchiveReader, stored: Stored, version: int, assume: Assumptions) -> bytes:
+    if stored.kind is Kind.COMMENTS:
+        return render_comments([Comment.from_raw(stored.data(), assume)]).text.encode() + b"\n"
+    if stored.kind is not Kind.ENTRIES:
+        raise UsageError("--markdown is for entries and comments; this kind has --json and --html.")
+    state = reader.state(version)
+    item = state.load(Kind.ENTRY_LIST, stored.record_id)
+    comments = [
+        Comment.from_raw(raw, assume)
+        for _, raw in state.scan(Kind.COMMENTS)
+        if key_of(raw.get("entry_id")) == stored.record_id
+    ]
+    state.close()
+    listed = None if item is None else EntryListItem.from_raw(item, assume)
+    return render_entry(Entry.from_raw(stored.data(), assume), listed, comments).text.encode()
+
+
+def _tell(out: Output, name: str, stored: Stored) -> None:
+    out.answer(f"{name} {printable(stored.record_id)}, from version {stored.version}")
+    for field, value in stored.data().items():
+        text = value if isinstance(value, str) else codec.canonical(value).decode("utf-8")
         rows = [printable(row, len(row) + 1) for row in text.replace("\r\n", "\n").split("\n")]
         out.answer(f"  {printable(field)}: {rows[0]}")
         for row in rows[1:]:
