@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from exporter.render.elements import DROPPED, PLAIN_INLINE
 from exporter.render.escape import code_fence
 from exporter.render.htmltree import Element
 
-_LANGUAGE = re.compile(r"(?:^|\s)(?:lang|language|brush:?)[-:]?\s*([A-Za-z0-9_+#.\-]{1,30})")
+_LANGUAGE = re.compile(r"(?:^|\s)(?:language|lang|brush)[-:]\s*([A-Za-z0-9_+#.\-]{1,30})")
 _EMPTY_ITEM = "<!-- -->"
 _CODE_INSIDE = PLAIN_INLINE | {"br", "code", "tt", "samp"}
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
+class Block(NamedTuple):
     """A finished block.
 
     Attributes:

@@ -7,10 +7,6 @@ import re
 from exporter.render.htmltree import Element
 from exporter.render.tangle import tag_set
 
-STRONG_TAGS = frozenset({"b", "strong"})
-EM_TAGS = frozenset({"em", "i"})
-DEL_TAGS = frozenset({"del", "s", "strike"})
-
 PLAIN_INLINE = tag_set("acronym basefont blink font label map nobr noscript span")
 """Their text is kept and the tag dropped."""
 
@@ -53,11 +49,11 @@ _BOLD = re.compile(r"font-weight\s*:\s*(?:bold|[6-9]00)", re.IGNORECASE)
 _STRUCK = re.compile(r"text-decoration[a-z-]*\s*:[^;]*line-through", re.IGNORECASE)
 
 
-def styled_as(element: Element) -> str | None:
-    """Return the tag whose look an inline ``style`` asks for: ``strong``, ``del``, or ``None``."""
-    style = element.attributes.get("style")
+def styled_as(element: Element) -> str:
+    """Return the tag whose look an inline ``style`` asks for: ``strong``, ``del``, or nothing."""
+    style = element.attributes.get("style", "")
     if not style:
-        return None
+        return ""
     if _BOLD.search(style):
         return "strong"
-    return "del" if _STRUCK.search(style) else None
+    return "del" if _STRUCK.search(style) else ""

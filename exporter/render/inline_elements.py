@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
 
 from exporter.render.elements import (
-    DEL_TAGS,
     DROPPED,
-    EM_TAGS,
     PLAIN_INLINE,
     RUBY,
-    STRONG_TAGS,
     TAG_NAME,
     styled_as,
 )
 from exporter.render.escape import escape_text, link_target
 from exporter.render.htmltree import Element
 from exporter.render.links import safe_image_url, safe_url
-from exporter.render.runs import DEL, EM, SPACES, STRONG, Mark, Marks, Piece, Runs, collapse
+from exporter.render.runs import SPACES, Mark, Marks, Piece, Runs, collapse
 
 _MARKS_MAX = 24
+_DELIMITED = frozenset({"strong", "em", "del"})
+_SYNONYMS = {"b": "strong", "i": "em", "s": "del", "strike": "del"}
 
 
 def enter_inline(element: Element, marks: Marks, runs: Runs) -> Marks | None:
@@ -31,10 +29,7 @@ def enter_inline(element: Element, marks: Marks, runs: Runs) -> Marks | None:
         return leaf(element, marks, runs)
     if tag in DROPPED:
         return None
-    mark = _mark_of(element)
-    if mark is None or mark in marks or len(marks) >= _MARKS_MAX:
-        return marks
-    return (*marks, mark)
+    return _with_tag(tag, marks) if tag not in PLAIN_INLINE else _with_tag(styled_as(element), marks)
 
 
 def collect(element: Element, runs: Runs, marks: Marks) -> None:
@@ -54,25 +49,14 @@ def collect(element: Element, runs: Runs, marks: Marks) -> None:
             todo.pop()
 
 
-def _mark_of(element: Element) -> Mark | None:
-    tag = element.tag
-    if tag in PLAIN_INLINE:
-        tag = styled_as(element) or ""
-    if tag in STRONG_TAGS:
-        return STRONG
-    if tag in EM_TAGS:
-        return EM
-    if tag in DEL_TAGS:
-        return DEL
-    if tag in RUBY:
-        return Mark("tag", tag)
-    return tag_mark(tag) if TAG_NAME.fullmatch(tag) else None
-
-
-@lru_cache(maxsize=256)
-def tag_mark(tag: str) -> Mark:
-    """Return the one mark for an HTML tag that Markdown lacks; it is written without attributes."""
-    return Mark("tag", tag)
+def _with_tag(tag: str, marks: Marks) -> Marks:
+    """Add a mark, unless the same is there already, there are too many, or CommonMark knows no such tag."""
+    tag = _SYNONYMS.get(tag, tag)
+    if len(marks) >= _MARKS_MAX or (tag not in RUBY and any(mark.tag == tag for mark in marks)):
+        return marks
+    if tag in _DELIMITED:
+        return (*marks, Mark(tag, tag))
+    return (*marks, Mark("tag", tag)) if TAG_NAME.fullmatch(tag) else marks
 
 
 def _line_break(_element: Element, _marks: Marks, runs: Runs) -> None:
@@ -98,12 +82,11 @@ def _image(element: Element, marks: Marks, runs: Runs) -> None:
 
 
 def _code(element: Element, marks: Marks, runs: Runs) -> Marks | None:
-    mark = tag_mark("code")
     if not all(isinstance(child, str) for child in element.children):
-        return marks if mark in marks or len(marks) >= _MARKS_MAX else (*marks, mark)
+        return _with_tag("code", marks)
     text = element.text()
     content = collapse(text)
-    if content and mark not in marks:
+    if content and not any(mark.tag == "code" for mark in marks):
         runs.text(text[: len(text) - len(text.lstrip(SPACES))], marks)
         runs.add(Piece.CODE, content, marks)
         runs.text(text[len(text.rstrip(SPACES)) :], marks)

@@ -17,14 +17,17 @@ from exporter.render.runs import Mark, Marks, Piece, Run
 _DELIMITERS: Final = {"strong": "**", "em": "*", "del": "~~"}
 _LINE_END_INSIDE: Final = re.compile(r"\n(?!\Z)")
 _FINISHED: Final = (Piece.CODE, Piece.RAW)
+_END: Final[Run] = (Piece.TEXT, "", ())
 _HARD_BREAK: Final = "\\\n"
 
 
 @dataclass(slots=True, eq=False)
 class _Span:
-    """One place where a mark is opened and closed; ``delimiter`` is decided before writing."""
+    """One place where a mark is opened and closed, at these tokens; ``delimiter`` is decided before writing."""
 
     mark: Mark
+    start: int
+    end: int = 0
     delimiter: bool = False
 
     def opening(self) -> str:
@@ -62,13 +65,22 @@ def render_inline(runs: list[Run], *, one_line: bool = False) -> str:
         runs = [(piece, value.replace("\n", " "), marks) for piece, value, marks in runs]
     line_break = "<br>" if one_line else _HARD_BREAK
     if all(not marks and piece not in _FINISHED for piece, _, marks in runs):
-        return _plain(runs, line_break, one_line=one_line)
-    tokens = _tokens(_with_space_marks(runs))
-    _choose_delimiters(tokens)
+        return _with_safe_end(_plain(runs, line_break, one_line=one_line))
+    tokens, spans = _tokens(_with_space_marks(runs))
+    _choose_delimiters(tokens, spans)
     text, line_starts = _write(tokens, line_break)
     for start in [] if one_line else reversed(line_starts):
         text = escape_line_start(text, start)
-    return text
+    return _with_safe_end(text)
+
+
+def _with_safe_end(text: str) -> str:
+    """Write the last break as a tag where only ideographic and the like spaces follow: some parsers strip these."""
+    shown = text.rstrip()
+    end = len(shown)
+    if end == len(text) or text[end] != "\n" or not shown.endswith("\\"):
+        return text
+    return f"{shown[:-1]}<br>{text[end:]}"
 
 
 def _plain(runs: list[Run], line_break: str, *, one_line: bool) -> str:
@@ -101,23 +113,29 @@ def _shared(one: Marks, other: Marks) -> int:
     return count
 
 
-def _tokens(runs: list[Run]) -> list[_Token]:
+def _tokens(runs: list[Run]) -> tuple[list[_Token], list[_Span]]:
+    """Return the line's tokens, and its spans in the order they open."""
     tokens: list[_Token] = []
+    spans: list[_Span] = []
     under: list[_Span] = []
-    links = 0
-    for piece, value, marks in runs:
-        keep = _shared(tuple(span.mark for span in under), marks) if under else 0
-        while len(under) > keep:
-            span = under.pop()
-            links -= span.mark.kind == "link"
-            tokens.append(_edge(span, opens=False))
-        for mark in marks[keep:]:
-            under.append(_Span(mark))
-            links += mark.kind == "link"
-            tokens.append(_edge(under[-1], opens=True))
-        _append_run(tokens, piece, value, in_link=links > 0)
-    tokens.extend(_edge(span, opens=False) for span in reversed(under))
-    return tokens
+    current: Marks = ()
+    in_link = False
+    for piece, value, marks in [*runs, _END]:
+        if marks is not current:
+            keep = _shared(current, marks)
+            while len(under) > keep:
+                span = under.pop()
+                span.end = len(tokens)
+                tokens.append(_edge(span, opens=False))
+            for mark in marks[keep:]:
+                under.append(_Span(mark, len(tokens)))
+                tokens.append(_edge(under[-1], opens=True))
+            spans += under[keep:]
+            current = marks
+            in_link = any(mark.kind == "link" for mark in marks)
+        if value or piece is Piece.BREAK:
+            _append_run(tokens, piece, value, in_link=in_link)
+    return tokens, spans
 
 
 def _edge(span: _Span, *, opens: bool) -> _Token:
@@ -145,28 +163,15 @@ def _append_run(tokens: list[_Token], piece: Piece, value: str, *, in_link: bool
         tokens.append(_Token(piece, value, value[0], value[-1], in_link=in_link))
 
 
-def _choose_delimiters(tokens: list[_Token]) -> None:
+def _choose_delimiters(tokens: list[_Token], spans: list[_Span]) -> None:
     """Decide for each span whether asterisks and tildes work at both its ends, outer spans first.
 
     Two delimiters never touch: their runs would merge into one with another meaning.
     """
-    open_at: dict[int, int] = {}
-    pairs: list[tuple[int, int]] = []
-    for at, token in enumerate(tokens):
-        if token.span is None or token.span.mark.kind not in _DELIMITERS:
-            continue
-        if token.opens:
-            open_at[id(token.span)] = at
-        else:
-            pairs.append((open_at[id(token.span)], at))
-    for start, end in sorted(pairs):
-        if all(
-            _works(tokens, at, outer, inner)
-            for at, outer, inner in ((start, start - 1, start + 1), (end, end + 1, end - 1))
-        ):
-            span = tokens[start].span
-            if span is not None:
-                span.delimiter = True
+    for span in spans:
+        start, end = span.start, span.end
+        if span.mark.kind in _DELIMITERS:
+            span.delimiter = _works(tokens, start, start - 1, start + 1) and _works(tokens, end, end + 1, end - 1)
 
 
 def _works(tokens: list[_Token], at: int, outer: int, inner: int) -> bool:

@@ -27,7 +27,7 @@ class Piece(Enum):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Mark:
-    """Something a run stands under, the same object for all runs under the same tag.
+    """Something a run stands under: one object for each element, so that two elements side by side stay two.
 
     Attributes:
         kind: ``strong``, ``em``, ``del``, ``link``; other tags are ``tag``.
@@ -39,10 +39,6 @@ class Mark:
     tag: str
     target: str = ""
 
-
-STRONG = Mark("strong", "strong")
-EM = Mark("em", "em")
-DEL = Mark("del", "del")
 
 Marks = tuple[Mark, ...]
 Run = tuple[Piece, str, Marks]
