@@ -1,0 +1,155 @@
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+from selectolax.lexbor import LexborHTMLParser
+
+from exporter import codec
+from exporter.model.changes import ABSENT, Change, FieldChange, RecordChange, field_changes, title_of
+from exporter.model.kinds import Kind
+from exporter.render.changes import in_context, value_text
+from exporter.render.diff_page import diff_page
+from exporter.render.diff_text import diff_stat, diff_text
+
+HOSTILE = "<script>alert(1)</script>\u202e\x1b[2J\ud83d&"
+
+
+def changed(*fields: FieldChange, title: str = "海の日", change: Change = Change.CHANGED) -> RecordChange:
+    return RecordChange(Kind.ENTRIES, "42", change, title, fields)
+
+
+def page(*changes: RecordChange) -> str:
+    return diff_page(changes, blog_id="sea.example", before="version 1", after="version 2").decode("utf-8")
+
+
+def test_plain_text_marks_words() -> None:
+    found = list(diff_text([changed(FieldChange("title", "海の日", "山の日"))]))
+    assert found == ["~ entry 42  海の日", "    title: [-海-]{+山+}の日"]
+
+
+def test_new_and_gone_records_take_one_line() -> None:
+    new = changed(FieldChange("title", ABSENT, "海の日"), change=Change.NEW)
+    gone = RecordChange(Kind.COMMENTS, "7", Change.GONE, "通りすがり", (), {"absent_in_sweeps": [1, 2]})
+    assert list(diff_text([new, gone])) == ["+ entry 42  海の日", "- comment 7  通りすがり"]
+
+
+def test_colours_end_where_they_should() -> None:
+    found = list(diff_text([changed(FieldChange("title", "海", "山"))], colour=True))
+    assert found == ["\x1b[33m~ entry 42  海の日\x1b[0m", "    title: \x1b[31m海\x1b[0m\x1b[32m山\x1b[0m"]
+
+
+def test_far_text_is_left_out() -> None:
+    text = "静かな朝だった。" * 20
+    line = list(diff_text([changed(FieldChange("entry_text", text + "海、" + text, text + "山、" + text))]))[1]
+    assert re.fullmatch(r"    entry_text: ….{30}\[-海-\]\{\+山\+\}、.{29}…", line)
+
+
+def test_terminals_are_safe_from_strangers() -> None:
+    change = RecordChange(Kind.COMMENTS, HOSTILE, Change.CHANGED, HOSTILE, (FieldChange(HOSTILE, "", HOSTILE + "\n"),))
+    for line in diff_text([change]):
+        assert not re.search("[\x00-\x1f\u202e\ud83d]", line)
+
+
+def test_stat_counts_by_kind() -> None:
+    changes = [
+        changed(),
+        changed(change=Change.NEW),
+        changed(change=Change.NEW),
+        RecordChange(Kind.FILES, "1", Change.GONE, "x", ()),
+    ]
+    assert list(diff_stat(changes)) == ["entries: 2 new, 1 changed, 0 gone", "files: 0 new, 0 changed, 1 gone"]
+
+
+def test_page_marks_words_and_needs_nothing_else() -> None:
+    found = page(
+        changed(
+            FieldChange("title", "海の日", "山の日"), FieldChange("mood", ABSENT, None), FieldChange("x", 1, ABSENT)
+        )
+    )
+    tree = LexborHTMLParser(found)
+    cells = [cell.inner_html for cell in tree.css(".fields td")]
+    assert cells == ["<del>海</del><ins>山</ins>の日", "<ins>null</ins>", "<del>1</del>"]
+    assert [cell.text() for cell in tree.css(".counts td")] == ["", "0", "1", "0"]
+    assert "default-src 'none'" in found
+    assert not tree.css("script, link, img, iframe, a")
+
+
+def test_the_policy_allows_the_style_that_is_there() -> None:
+    found = page()
+    style = re.search(r"<style>(.*?)</style>", found, re.DOTALL)
+    assert style is not None
+    digest = base64.b64encode(hashlib.sha256(style[1].encode()).digest()).decode()
+    assert f"style-src 'sha256-{digest}'" in found
+    assert "Nothing differs." in found
+
+
+def test_page_shows_all_of_a_record_that_is_new_or_gone() -> None:
+    tree = LexborHTMLParser(
+        page(
+            changed(FieldChange("title", ABSENT, "海"), change=Change.NEW),
+            changed(FieldChange("title", "海", ABSENT), change=Change.GONE),
+        )
+    )
+    assert [cell.inner_html for cell in tree.css("details .fields td")] == ["<ins>海</ins>", "<del>海</del>"]
+
+
+def test_page_is_safe_from_strangers() -> None:
+    change = RecordChange(Kind.COMMENTS, HOSTILE, Change.CHANGED, HOSTILE, (FieldChange(HOSTILE, HOSTILE, "山"),))
+    found = diff_page([change], blog_id=HOSTILE, before="a", after="b").decode("utf-8")
+    assert "<script" not in found
+    assert "\x1b" not in found
+    assert LexborHTMLParser(found).css_first("section del") is not None
+
+
+@given(before=st.text(max_size=30), after=st.text(max_size=30))
+def test_any_text_comes_through_the_page(before: str, after: str) -> None:
+    found = page(changed(FieldChange("f", "x" + before, "y" + after)))
+    assert found.count("<section>") == found.count("</section>") == 1
+
+
+def test_values_as_text() -> None:
+    assert [value_text(value) for value in (ABSENT, None, "a", 1, {"b": "海"})] == ["", "null", "a", "1", '{"b":"海"}']
+    assert value_text({"a": "\ud83d"}) == '{"a":"\\ud83d"}'
+
+
+def test_context_keeps_short_stretches() -> None:
+    assert list(in_context([("equal", "a" * 5), ("insert", "b" * 99), ("equal", "c" * 30)], 10)) == [
+        ("equal", "a" * 5),
+        ("insert", "b" * 99),
+        ("equal", "c" * 10 + "…"),
+    ]
+    middle = list(in_context([("insert", "x"), ("equal", "a" * 10 + "b" * 10 + "c" * 10), ("delete", "y")], 10))
+    assert middle[1] == ("equal", "a" * 10 + "…" + "c" * 10)
+
+
+def test_fields_are_compared_as_json_sees_them() -> None:
+    def names(before: Any, after: Any) -> list[str]:
+        return [change.name for change in field_changes(before, after)]
+
+    assert names({"a": 1, "b": "x", "c": True}, {"a": 1.0, "b": "x", "c": 1}) == ["a", "c"]
+    assert names({"a": None}, {}) == ["a"]
+    assert names({"z": {"q": 1}, "a": [1]}, {"z": {"q": 1}, "a": [1, 2], "n": None}) == ["a", "n"]
+    assert names({"a": "1"}, {"a": 1}) == ["a"]
+
+
+def test_titles() -> None:
+    assert title_of(Kind.COMMENTS, "7", {"title": " ", "name": "海"}) == "海"
+    assert title_of(Kind.COMMENTS, "7", {"title": None, "name": 3}) == "7"
+    assert title_of(Kind.ASSETS, "u", {"url": "https://x.example/a"}) == "https://x.example/a"
+
+
+def test_documents_leave_absent_values_out() -> None:
+    change = changed(FieldChange("a", ABSENT, None), FieldChange("b", 1, ABSENT))
+    assert codec.loads(codec.dumps(change.document())) == {
+        "kind": "entries",
+        "id": "42",
+        "change": "changed",
+        "title": "海の日",
+        "fields": [{"name": "a", "after": None}, {"name": "b", "before": 1}],
+        "evidence": None,
+    }
