@@ -22,7 +22,16 @@ if TYPE_CHECKING:
 FOLDER_MODE = 0o700
 FILE_MODE = 0o600
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
-_REFUSED = {errno.ENOENT, errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EEXIST, errno.EISDIR, errno.ENAMETOOLONG}
+_REFUSED = {
+    errno.ENOENT,
+    errno.EACCES,
+    errno.EPERM,
+    errno.EROFS,
+    errno.ENOTDIR,
+    errno.EEXIST,
+    errno.EISDIR,
+    errno.ENAMETOOLONG,
+}
 
 
 def translate(error: OSError, path: Path | str) -> BlogExporterError:
@@ -111,11 +120,16 @@ def hashing(path: Path) -> Iterator[HashingFile]:
 def write_file(path: Path, data: bytes) -> None:
     """Write a small file atomically: afterwards it holds either the old bytes or these."""
     temporary = path.with_name(f".{path.name}.tmp")
-    with open_private(temporary) as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)
+    try:
+        with open_private(temporary) as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except OSError:
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+        raise
     sync_folder(path.parent)
 
 

@@ -53,28 +53,39 @@ class ArchiveLock:
         Raises:
             ArchiveLocked: another process holds it; the message says which, and since when.
         """
-        with translated(self._path):
-            make_folder(self._path.parent)
-            handle = os.open(self._path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), FILE_MODE)
         deadline = time.monotonic() + wait
-        while True:
-            try:
-                _acquire(handle)
-                break
-            except OSError:
-                if time.monotonic() >= deadline:
-                    holder = self.holder()
-                    os.close(handle)
-                    raise ArchiveLocked(
-                        f"{self._path.parent.parent} is being written by {_who(holder)}; "
-                        "wait for it to end, or use --wait-lock."
-                    ) from None
-                time.sleep(min(_POLL_SECONDS, max(0.0, deadline - time.monotonic())))
+        while (handle := self._try()) is None:
+            if time.monotonic() >= deadline:
+                raise ArchiveLocked(
+                    f"{self._path.parent.parent} is being written by {_who(self.holder())}; "
+                    "wait for it to end, or use --wait-lock."
+                )
+            time.sleep(min(_POLL_SECONDS, max(0.0, deadline - time.monotonic())))
         self._handle = handle
         note = {"pid": os.getpid(), "host": socket.gethostname(), "since": timestamp(now)}
         with translated(self._path):
             os.truncate(handle, 0)
             os.write(handle, codec.dumps(note) + b"\n")
+
+    def _try(self) -> int | None:
+        """Return the open and locked file, or ``None`` when another process has it.
+
+        A first run that failed removes its folder with the lock in it, so the file must still be the one of that name.
+        """
+        while True:
+            with translated(self._path):
+                make_folder(self._path.parent)
+                handle = os.open(self._path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), FILE_MODE)
+            try:
+                _acquire(handle)
+                if os.path.samestat(os.fstat(handle), self._path.stat()):
+                    return handle
+            except FileNotFoundError:
+                pass
+            except OSError:
+                os.close(handle)
+                return None
+            os.close(handle)
 
     def release(self) -> None:
         """Give the lock back; the file stays, so that no two processes ever lock different files."""
@@ -84,12 +95,12 @@ class ArchiveLock:
             self._handle = None
 
     def holder(self) -> dict[str, Any]:
-        """Read who says to hold the lock; empty when nobody does or it cannot be read."""
+        """Read who says to hold the lock; empty when nobody does, it died, or it cannot be read."""
         try:
             value = codec.loads(self._path.read_bytes())
         except (OSError, codec.NotJson):
             return {}
-        return dict(value) if isinstance(value, dict) else {}
+        return dict(value) if isinstance(value, dict) and not _died(value) else {}
 
     def __enter__(self) -> Self:
         return self
@@ -98,6 +109,20 @@ class ArchiveLock:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.release()
+
+
+def _died(holder: dict[str, Any]) -> bool:
+    """Tell whether the holder was a process of this machine that is no more."""
+    pid = holder.get("pid")
+    if os.name == "nt" or holder.get("host") != socket.gethostname() or type(pid) is not int:
+        return False
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return True
+    except (OSError, OverflowError):
+        return False
+    return False
 
 
 def _who(holder: dict[str, Any]) -> str:

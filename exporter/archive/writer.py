@@ -23,7 +23,7 @@ from exporter.model.kinds import Kind
 if TYPE_CHECKING:
     from pathlib import Path
 
-_LEFTOVERS = ("new-version", "latest.new", "latest.old", "views.new.jsonl")
+_LEFTOVERS = ("new-version", "latest.new", "latest.old", "views.new.jsonl", "checkpoint.old")
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +100,9 @@ def clean_leftovers(layout: Layout) -> None:
                 atomic.remove_folder(path)
             else:
                 path.unlink(missing_ok=True)
-        for path in layout.root.glob(".*.tmp"):
-            path.unlink()
+        for folder in (layout.root, layout.work):
+            for path in folder.glob(".*.tmp"):
+                path.unlink()
 
 
 def commit(layout: Layout, draft: Draft) -> Manifest:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
-import signal
 import time
 from collections.abc import Iterator
 from datetime import timedelta
@@ -20,6 +18,7 @@ from exporter.api.retry import RetryPolicy
 from exporter.api.transport import TransportOptions
 from exporter.archive import writer
 from exporter.archive.atomic import remove_folder
+from exporter.archive.latest import View, read_record
 from exporter.archive.layout import Layout
 from exporter.archive.lock import ArchiveLock
 from exporter.archive.reader import ArchiveReader
@@ -27,13 +26,14 @@ from exporter.cli.options import config_option, setting_options, talking
 from exporter.cli.output import Output
 from exporter.cli.progress import progress_for
 from exporter.cli.settings import Settings, resolve
+from exporter.cli.signals import Signals, caught
 from exporter.cli.summary import summary_lines
 from exporter.cli.views import chosen_views, refresh_latest
 from exporter.clock import Clock, SystemClock
 from exporter.crawl.harvest import ReadingSettings
 from exporter.crawl.plan import Refresh
 from exporter.crawl.runner import BackupRun, Outcome, RunSettings
-from exporter.errors import Interrupted, Terminated, UsageError
+from exporter.errors import UsageError
 from exporter.model.assumptions import Assumptions
 
 _EPILOG = """\b
@@ -116,14 +116,26 @@ def back_up(
     )
     timing = clock or SystemClock()
     begun = time.monotonic()
-    with _writing(root, settings["wait_lock"].total_seconds(), timing, dry_run=dry_run):
-        outcome = asyncio.run(_run(root, settings, run_settings, out, timing))
+    views = chosen_views(assume, markdown=markdown)
+    with caught() as signals, _writing(root, settings["wait_lock"].total_seconds(), timing, dry_run=dry_run):
         if not dry_run:
-            refresh_latest(ArchiveReader(root), chosen_views(assume, markdown=markdown))
+            _catch_up(root, views)
+        outcome = asyncio.run(_run(root, settings, run_settings, out, timing, signals))
+        if not dry_run:
+            refresh_latest(ArchiveReader(root), views)
     for line in summary_lines(root, outcome, timedelta(seconds=time.monotonic() - begun), dry_run=dry_run):
         out.say(line)
     out.document({"blog_id": blog_id, "archive": str(root.absolute()), "dry_run": dry_run, **outcome.line()})
     return outcome
+
+
+def _catch_up(root: Path, views: list[View]) -> None:
+    """Show in ``latest/`` what a run saved that died before it could show it; the service may be down today."""
+    layout = Layout(root)
+    if layout.info.exists():
+        reader = ArchiveReader(root)
+        if read_record(layout).get("version") != reader.newest():
+            refresh_latest(reader, views)
 
 
 def assumptions_of(settings: Settings) -> Assumptions:
@@ -151,6 +163,7 @@ def _writing(root: Path, wait: float, clock: Clock, *, dry_run: bool) -> Iterato
         try:
             yield
         finally:
+            writer.clean_leftovers(layout)
             if not layout.info.exists():
                 remove_folder(layout.work)
                 with contextlib.suppress(OSError):
@@ -158,7 +171,9 @@ def _writing(root: Path, wait: float, clock: Clock, *, dry_run: bool) -> Iterato
                         root.rmdir()
 
 
-async def _run(root: Path, settings: Settings, run_settings: RunSettings, out: Output, clock: Clock) -> Outcome:
+async def _run(
+    root: Path, settings: Settings, run_settings: RunSettings, out: Output, clock: Clock, signals: Signals
+) -> Outcome:
     progress = progress_for(out)
     credentials = Credentials(settings.token, settings["auth_header"], settings["auth_scheme"])
     options = TransportOptions(
@@ -181,39 +196,9 @@ async def _run(root: Path, settings: Settings, run_settings: RunSettings, out: O
             on_retry=progress.retrying,
         ) as api:
             run = BackupRun(root, api, run_settings, clock)
-            with _signals(run):
+            with signals.handed_to(run.stop):
                 async for event in run.events():
                     progress.handle(event)
             return run.outcome
     finally:
         progress.close()
-
-
-@contextlib.contextmanager
-def _signals(run: BackupRun) -> Iterator[None]:
-    """Let the first signal end the run with its checkpoint saved, and a second one end it at once."""
-    loop = asyncio.get_running_loop()
-    seen: list[Interrupted] = []
-
-    def stop(error: Interrupted) -> None:
-        if seen:
-            os._exit(error.exit_code)
-        seen.append(error)
-        run.stop(error)
-
-    kept = "what was read is kept, the same command goes on from there"
-    wanted = {
-        signal.SIGINT: Interrupted(f"Interrupted; {kept}."),
-        signal.SIGTERM: Terminated(f"Terminated; {kept}."),
-    }
-    installed = []
-    for number, error in wanted.items():
-        # Windows has no signal handlers in its event loop; there Python's KeyboardInterrupt ends the run.
-        with contextlib.suppress(NotImplementedError):
-            loop.add_signal_handler(number, stop, error)
-            installed.append(number)
-    try:
-        yield
-    finally:
-        for number in installed:
-            loop.remove_signal_handler(number)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from exporter.archive.state import KindState, Segments
+from exporter.errors import ArchiveDamaged
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -98,11 +99,18 @@ class Ledger:
                 yield record_id
 
     def line(self, record_id: str) -> bytes:
-        """Read the spooled line of a record that this run found to differ."""
+        """Read the spooled line of a record that this run found to differ.
+
+        Raises:
+            ArchiveDamaged: the checkpoint was changed while it was in use.
+        """
         row = self.fresh.row(record_id)
         if row is None:
             raise KeyError(record_id)
-        return self._segments.read(*self.fresh.place(row))
+        line = self._segments.read(*self.fresh.place(row))
+        if not line.endswith(b"}\n"):
+            raise ArchiveDamaged(f"{self._spool.path} was changed while it was in use; run the backup again.")
+        return line
 
     def absent_since(self, sweep: int) -> Iterator[str]:
         """Yield the ids of the newest version that no sweep from ``sweep`` on has seen."""

@@ -152,6 +152,7 @@ class BackupRun:
                 if not self._settings.accept_removals:
                     refuse_mass_disappearance(harvest)
                 removals = await find_removals(harvest, reading.window)
+                checkpoint.flush()
             await self._commit(harvest, removals, parent)
             newest = self._sealed(self.outcome.version or parent)
             if newest is not None:
