@@ -1,0 +1,249 @@
+"""The pictures and files of an archive: named by the SHA-256 of their content, so that none is held twice.
+
+A file grows as ``.work/assets/NAME.part`` and gets its name in ``assets/`` by one rename once it is whole and fsynced;
+what has a name there is never torn. The folders are fsynced together, before the version that needs them is written.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import re
+import threading
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO, Final, NamedTuple, cast
+
+from exporter import codec
+from exporter.archive import atomic
+from exporter.archive.findings import Code, Finding
+from exporter.model.media import extension_of
+
+if TYPE_CHECKING:
+    from exporter.archive.layout import Layout
+
+_NAME = re.compile(r"([0-9a-f]{64})(?:\.[a-z0-9]{1,8})?")
+_PIECE = 1 << 20
+_WORTH_RESUMING: Final = 1 << 20
+
+
+class StoredFile(NamedTuple):
+    """A file of the store: its path relative to the archive, with forward slashes, and its size in bytes."""
+
+    path: str
+    size: int
+
+
+def asset_path(sha256: str, content_type: str) -> str:
+    """Return where a file with this content stands, relative to the archive."""
+    return f"assets/{sha256[:2]}/{sha256}.{extension_of(content_type)}"
+
+
+class Part:
+    """A file on its way into the store; what an earlier run left of it, and may be gone on with, is there already.
+
+    Attributes:
+        size: the bytes it holds.
+        validator: the ``ETag`` or ``Last-Modified`` they belong to; ``None`` where they cannot be gone on with.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._note = path.with_suffix(".json")
+        with atomic.translated(path):
+            handle = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), atomic.FILE_MODE)
+        self.file: BinaryIO = cast("BinaryIO", os.fdopen(handle, "r+b"))
+        self._hash = hashlib.sha256()
+        self.size = 0
+        self.validator = self._noted()
+        if self.validator is None:
+            self.file.truncate(0)
+        else:
+            while piece := self.file.read(_PIECE):
+                self._hash.update(piece)
+                self.size += len(piece)
+
+    @property
+    def sha256(self) -> str:
+        """The SHA-256 of what it holds, in hexadecimal."""
+        return self._hash.hexdigest()
+
+    def restart(self, validator: str | None, length: int | None) -> None:
+        """Forget everything; a large file with a validator will be gone on with if this run is cut short.
+
+        Raises:
+            NoSpace: see :func:`exporter.archive.atomic.translate`, as for ``write``.
+        """
+        with atomic.translated(self.path):
+            self.file.seek(0)
+            self.file.truncate(0)
+            self._note.unlink(missing_ok=True)
+            if validator is not None and length is not None and length >= _WORTH_RESUMING:
+                atomic.write_file(self._note, codec.dumps({"validator": validator}) + b"\n")
+        self._hash = hashlib.sha256()
+        self.size = 0
+        self.validator = validator
+
+    def write(self, data: bytes) -> None:
+        """Append bytes."""
+        with atomic.translated(self.path):
+            self.file.write(data)
+        self._hash.update(data)
+        self.size += len(data)
+
+    def close(self) -> None:
+        """Close it and leave it for a later run, if it is worth that."""
+        with contextlib.suppress(OSError):
+            self.file.close()
+        if not self._note.exists():
+            self.path.unlink(missing_ok=True)
+
+    def discard(self) -> None:
+        """Remove it."""
+        self._note.unlink(missing_ok=True)
+        self.close()
+
+    def _noted(self) -> str | None:
+        try:
+            note = codec.loads(self._note.read_bytes())
+        except (OSError, codec.NotJson):
+            return None
+        validator = note.get("validator") if isinstance(note, dict) else None
+        return validator if isinstance(validator, str) else None
+
+
+class AssetStore:
+    """The folder ``assets/`` of an archive; one process writes it, under the archive's lock."""
+
+    def __init__(self, layout: Layout) -> None:
+        self._layout = layout
+        self._parts = layout.work / "assets"
+        self._files = dict(_scan(layout.assets))
+        self._unsynced: set[Path] = set()
+        self._lock = threading.Lock()
+
+    def find(self, sha256: str) -> StoredFile | None:
+        """Return the file with this content, or ``None`` when there is none."""
+        return self._files.get(sha256)
+
+    def files(self) -> dict[str, StoredFile]:
+        """Return all files by their SHA-256."""
+        return dict(self._files)
+
+    def forget_damaged(self) -> list[str]:
+        """Read every file and forget those that are not what their name says, so that they are read anew.
+
+        Returns:
+            Their paths, relative to the archive.
+        """
+        damaged = {digest: each for digest, each in self._files.items() if self._fault(digest, each, None, quick=False)}
+        for digest in damaged:
+            del self._files[digest]
+        return sorted(each.path for each in damaged.values())
+
+    def part(self, address: str) -> Part:
+        """Return the place for a file that is about to be read from ``address``."""
+        with atomic.translated(self._parts):
+            atomic.make_folder(self._parts)
+        name = hashlib.sha256(address.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+        return Part(self._parts / f"{name}.part")
+
+    def keep(self, part: Part, content_type: str) -> StoredFile:
+        """Give a whole file its name, durably but for the name itself; see :meth:`sync`. May run in any thread.
+
+        Raises:
+            NoSpace: the disk is full; nothing half is left.
+        """
+        digest = part.sha256
+        stored = StoredFile(asset_path(digest, content_type), part.size)
+        target = self._layout.root / stored.path
+        if self._files.get(digest) == stored and target.is_file():
+            part.discard()
+            return stored
+        with atomic.translated(part.path):
+            part.file.flush()
+            os.fsync(part.file.fileno())
+            part.file.close()
+            atomic.make_folder(target.parent)
+            part.path.replace(target)
+        part.discard()
+        with self._lock:
+            self._unsynced.add(target.parent)
+            self._files[digest] = stored
+        return stored
+
+    def sync(self) -> None:
+        """Make the names of all kept files outlive a power cut; a version may name them afterwards."""
+        with self._lock:
+            folders, self._unsynced = self._unsynced, set()
+        with atomic.translated(self._layout.assets):
+            for folder in sorted(folders):
+                atomic.sync_folder(folder)
+            if folders:
+                atomic.sync_folder(self._layout.assets)
+                atomic.sync_folder(self._layout.root)
+
+    def sweep(self, addresses: Iterable[str] = ()) -> int:
+        """Remove what earlier runs left half read, but for these addresses; return how many files that were."""
+        keep = {hashlib.sha256(each.encode("utf-8", "surrogatepass")).hexdigest()[:32] for each in addresses}
+        removed = 0
+        with contextlib.suppress(FileNotFoundError):
+            for path in sorted(self._parts.iterdir()):
+                if path.name.split(".")[0].lstrip(".") not in keep:
+                    path.unlink(missing_ok=True)
+                    removed += 1
+        return removed
+
+    def verify(self, records: Iterable[tuple[str, dict[str, object]]], *, quick: bool = False) -> Iterator[Finding]:
+        """Compare the files with the asset records that name them, and with their own names.
+
+        Args:
+            records: url and record of every asset, of whatever versions.
+            quick: sizes only, without reading the files.
+        """
+        checked: set[str] = set()
+        for url, record in records:
+            digest = record.get("sha256")
+            if not isinstance(digest, str) or digest in checked:
+                continue
+            checked.add(digest)
+            stored = self._files.get(digest)
+            if stored is None:
+                path = asset_path(digest, str(record.get("content_type")))
+                yield Finding(Code.ASSET_MISSING, path, f"it is the content of {url}")
+                continue
+            fault = self._fault(digest, stored, record.get("bytes"), quick=quick)
+            if fault is not None:
+                yield Finding(Code.ASSET_DAMAGED, stored.path, fault)
+        for digest in sorted(self._files.keys() - checked):
+            fault = self._fault(digest, self._files[digest], None, quick=quick)
+            if fault is not None:
+                yield Finding(Code.ASSET_DAMAGED, self._files[digest].path, fault)
+
+    def _fault(self, digest: str, stored: StoredFile, size: object, *, quick: bool) -> str | None:
+        if isinstance(size, int) and size != stored.size:
+            return f"it has {stored.size} bytes, not {size}"
+        if quick:
+            return None
+        try:
+            with (self._layout.root / stored.path).open("rb") as file:
+                same = hashlib.file_digest(file, "sha256").hexdigest() == digest
+        except OSError as error:
+            return f"it cannot be read: {os.strerror(error.errno or 0)}"
+        return None if same else "its content is not what its name says"
+
+
+def _scan(folder: Path) -> Iterator[tuple[str, StoredFile]]:
+    """Yield the files that stand under their own name, by their SHA-256."""
+    try:
+        shards = sorted(os.scandir(folder), key=lambda entry: entry.name)
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    for shard in shards:
+        if len(shard.name) != 2 or not shard.is_dir(follow_symlinks=False):
+            continue
+        for entry in os.scandir(shard.path):
+            name = _NAME.fullmatch(entry.name)
+            if name is not None and name[1].startswith(shard.name) and entry.is_file(follow_symlinks=False):
+                yield name[1], StoredFile(f"assets/{shard.name}/{entry.name}", entry.stat().st_size)

@@ -1,0 +1,141 @@
+"""Reading one file into the store and telling what became of it; a failure is an answer here, not an exception."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from exporter.api.guard import AddressRefused
+from exporter.api.hosts import HostGivenUp
+from exporter.api.transport import Unreachable
+from exporter.crawl.assets.truth import Expected, NotTheFile, judge
+from exporter.errors import BadBody, BodyTooLarge, RetryableStatus, TransportError, UsageError
+from exporter.model.asset import Asset
+
+if TYPE_CHECKING:
+    from exporter.api.download import Download
+    from exporter.api.hosts import Hosts
+    from exporter.archive.assets import AssetStore, Part
+
+_OK, _NOT_MODIFIED = 200, 304
+_GONE = frozenset({401, 403, 404, 410, 451})
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """What became of an address.
+
+    Attributes:
+        asset: its record, without ``refs``; ``sha256`` is ``None`` when it could not be read.
+        answer: the last answer, where there was one.
+        unchanged: whether the server said that the file known is still right.
+    """
+
+    asset: Asset
+    answer: Download | None = None
+    unchanged: bool = False
+
+
+class _Failed(Exception):
+    """Why a file could not be had, with the status of the answer, and whether it is gone as far as can be told."""
+
+    def __init__(self, reason: str, status: int | None, *, gone: bool) -> None:
+        super().__init__(reason)
+        self.status = status
+        self.gone = gone
+
+
+def check_fallback(pattern: str | None) -> None:
+    """Check the address of a web archive.
+
+    Raises:
+        UsageError: it is no address with ``{url}`` in it.
+    """
+    if pattern is not None and ("{url}" not in pattern or not pattern.startswith(("http://", "https://"))):
+        raise UsageError("--archive-fallback must be an address with {url} in it, such as https://HOST/{url}.")
+
+
+class Fetcher:
+    """Reads files through the hosts' pace into the store.
+
+    Args:
+        hosts: what asks.
+        store: where files go.
+        fallback: the address of a web archive with ``{url}`` in it, asked for what is gone.
+    """
+
+    def __init__(self, hosts: Hosts, store: AssetStore, fallback: str | None = None) -> None:
+        self._hosts = hosts
+        self._store = store
+        self._fallback = fallback
+
+    async def fetch(self, url: str, expected: Expected, known: Download | None = None) -> Fetched:
+        """Read the file at ``url``; ``known`` is the answer it came with before, if it did.
+
+        Raises:
+            BlogExporterError: it could not be written; what the web does wrong is told in the result.
+        """
+        try:
+            return await self._read(url, expected, known)
+        except _Failed as error:
+            failed = error
+        if failed.gone and self._fallback is not None:
+            source = self._fallback.replace("{url}", url)
+            try:
+                found = await self._read(source, expected, None)
+                return Fetched(replace(found.asset, url=url, source=source), None)
+            except _Failed:
+                pass
+        return Fetched(Asset(url, status=failed.status, error=str(failed)))
+
+    async def _read(self, url: str, expected: Expected, known: Download | None) -> Fetched:
+        part = self._store.part(url)
+        try:
+            return await self._whole(url, part, expected, known)
+        except NotTheFile as error:
+            part.restart(None, None)
+            raise _Failed(str(error), _OK, gone=True) from None
+        except AddressRefused as error:
+            raise _Failed(str(error), None, gone=False) from None
+        except BodyTooLarge as error:
+            part.restart(None, None)
+            raise _Failed(str(error), _OK, gone=False) from None
+        except TransportError as error:
+            status = error.status if isinstance(error, RetryableStatus) else None
+            raise _Failed(str(error), status, gone=isinstance(error, Unreachable | HostGivenUp)) from None
+        finally:
+            part.close()
+
+    async def _whole(
+        self, url: str, part: Part, expected: Expected, known: Download | None, before: str | None = None
+    ) -> Fetched:
+        """Read a file; one that may have been cut short is read a second time, and believed if it is the same."""
+        answer = await self._hosts.read(url, part, known=known)
+        if answer.status == _NOT_MODIFIED and known is not None:
+            return Fetched(Asset(url), answer, unchanged=True)
+        if answer.status != _OK:
+            raise _Failed(f"it answered {answer.status}", answer.status, gone=answer.status in _GONE)
+        try:
+            return await self._keep(url, part, answer, expected, certain=answer.framed or part.sha256 == before)
+        except BadBody:
+            if before is not None:
+                raise
+            before = part.sha256
+            part.restart(None, None)
+        return await self._whole(url, part, expected, known, before)
+
+    async def _keep(self, url: str, part: Part, answer: Download, expected: Expected, *, certain: bool) -> Fetched:
+        facts = judge(part.file, part.size, expected, certain=certain)
+        asset = Asset(
+            url,
+            status=answer.status,
+            content_type=facts.content_type,
+            bytes=part.size,
+            sha256=part.sha256,
+            error=facts.doubt,
+            width=facts.size.width if facts.size else None,
+            height=facts.size.height if facts.size else None,
+        )
+        await asyncio.to_thread(self._store.keep, part, facts.content_type)
+        return Fetched(asset, answer)

@@ -1,0 +1,79 @@
+"""An asset: a picture or file of the blog under one address, and what became of reading it. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Asset:
+    """One record of the kind ``assets``; FORMAT.md describes the members.
+
+    Attributes:
+        url: the address, absolute.
+        status: the HTTP status of the last answer; ``None`` when there was none.
+        content_type: the media type told from the content.
+        bytes: its size.
+        sha256: of its content, in hexadecimal; ``None`` while the file could not be read.
+        error: why it could not be read, or what is odd about it; ``None`` when all is well.
+        refs: who needs it, ``{"entry": id}`` and ``{"file": id}``; empty when nobody does any more.
+        width: of a picture, in pixels, where its header tells.
+        height: the same.
+        source: the address it was read from in the end, where that is another than ``url``'s own server.
+    """
+
+    url: str
+    status: int | None = None
+    content_type: str | None = None
+    bytes: int | None = None
+    sha256: str | None = None
+    error: str | None = None
+    refs: Sequence[Mapping[str, str]] = ()
+    width: int | None = None
+    height: int | None = None
+    source: str | None = None
+
+    @classmethod
+    def from_raw(cls, raw: Mapping[str, Any]) -> Asset:
+        """Read a record; a member that is not what it should be is as if it were missing. Never raises."""
+        refs = raw.get("refs")
+        return cls(
+            url=_text(raw.get("url")) or "",
+            status=_number(raw.get("status")),
+            content_type=_text(raw.get("content_type")),
+            bytes=_number(raw.get("bytes")),
+            sha256=_text(raw.get("sha256")),
+            error=_text(raw.get("error")),
+            refs=[ref for ref in refs if isinstance(ref, dict)] if isinstance(refs, list) else [],
+            width=_number(raw.get("width")),
+            height=_number(raw.get("height")),
+            source=_text(raw.get("source")),
+        )
+
+    def data(self) -> dict[str, Any]:
+        """Return the record; ``width``, ``height`` and ``source`` are in it only where they are known."""
+        record: dict[str, Any] = {
+            "url": self.url,
+            "status": self.status,
+            "content_type": self.content_type,
+            "bytes": self.bytes,
+            "sha256": self.sha256,
+            "error": self.error,
+            "refs": [dict(ref) for ref in self.refs],
+        }
+        extra = {"width": self.width, "height": self.height, "source": self.source}
+        return record | {name: value for name, value in extra.items() if value is not None}
+
+    def ids(self, kind: str) -> list[str]:
+        """Return the ids of who needs it: of ``"entry"`` or of ``"file"``, in their order."""
+        return [ref[kind] for ref in self.refs if isinstance(ref.get(kind), str)]
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _number(value: Any) -> int | None:
+    return value if type(value) is int else None

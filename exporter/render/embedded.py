@@ -1,0 +1,97 @@
+"""The addresses that an entry's HTML embeds or links to, found in the tree a browser would build. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from enum import Enum, auto
+from typing import Final, NamedTuple
+
+from exporter.render.htmltree import Element, TooTangled, parse
+
+_WORTH_PARSING = re.compile(r"src|href|background|poster|url\(", re.IGNORECASE)
+_TAG = re.compile(r"<(?:img|image|a|source|input|video|body|table|td|th)\b[^<>]{1,10000}>", re.IGNORECASE)
+_STYLE_URL = re.compile(r"url\(\s*(?:\"([^\"]*)\"|'([^']*)'|([^\"'()\s]+))\s*\)", re.IGNORECASE)
+_CANDIDATE = re.compile(r"[\s,]*([^\s,]\S*)")
+_DESCRIPTOR = re.compile(r"[^,(]*(?:\([^)]*\)[^,(]*)*")
+
+_ATTRIBUTES: Final = {
+    "img": ("src", "data-src", "data-original", "lowsrc"),
+    "image": ("src", "href"),
+    "video": ("poster",),
+    "body": ("background",),
+    "table": ("background",),
+    "td": ("background",),
+    "th": ("background",),
+}
+
+
+class Use(Enum):
+    """What an entry does with an address."""
+
+    SHOWN = auto()
+    """It is embedded as a picture."""
+    LINKED = auto()
+    """It is the target of a link."""
+
+
+class Found(NamedTuple):
+    """An address as it stands in the HTML, and what it is used for."""
+
+    text: str
+    use: Use
+
+
+def embedded(html: str) -> Iterator[Found]:
+    """Yield the addresses of pictures and links in the order they stand.
+
+    A body too tangled to be parsed as a whole is read tag by tag.
+    """
+    if "<" not in html or not _WORTH_PARSING.search(html):
+        return
+    try:
+        yield from _in_tree(parse(html))
+    except TooTangled:
+        for tag in _TAG.finditer(html):
+            try:
+                yield from _in_tree(parse(tag[0]))
+            except TooTangled:
+                continue
+
+
+def candidates(srcset: str) -> Iterator[str]:
+    """Yield the addresses of a ``srcset`` attribute (HTML Standard, section 4.8.4.2.1)."""
+    at = 0
+    while (found := _CANDIDATE.match(srcset, at)) is not None:
+        at = found.end()
+        text = found[1].rstrip(",")
+        if text == found[1]:
+            rest = _DESCRIPTOR.match(srcset, at)
+            at = rest.end() if rest is not None else at
+        yield text
+
+
+def _in_tree(body: Element) -> Iterator[Found]:
+    for node in body.walk():
+        if isinstance(node, Element):
+            yield from _in_element(node)
+
+
+def _in_element(element: Element) -> Iterator[Found]:
+    attributes = element.attributes
+    if element.tag in {"a", "area"}:
+        if attributes.get("href"):
+            yield Found(attributes["href"], Use.LINKED)
+        return
+    names = _ATTRIBUTES.get(element.tag, ())
+    if element.tag == "input" and attributes.get("type", "").strip().lower() == "image":
+        names = ("src",)
+    for name in names:
+        if attributes.get(name):
+            yield Found(attributes[name], Use.SHOWN)
+    if element.tag in {"img", "source"}:
+        for text in candidates(attributes.get("srcset", "")):
+            yield Found(text, Use.SHOWN)
+    if "url(" in attributes.get("style", "").lower():
+        for found in _STYLE_URL.finditer(attributes["style"]):
+            yield Found(next(filter(None, found.groups()), ""), Use.SHOWN)

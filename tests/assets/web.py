@@ -1,0 +1,102 @@
+"""A real web server on loopback that serves pictures, and a blog's records that show them."""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from aiohttp import web
+
+from exporter.archive.assets import AssetStore
+from exporter.archive.layout import Layout
+from exporter.crawl.assets.events import AssetEvent
+from exporter.crawl.assets.run import AssetResult, AssetRun, AssetSettings
+from exporter.model.kinds import Kind, sort_key
+from tests.api.clocks import JumpClock
+
+Answer = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+def png(number: int, width: int = 2, height: int = 3) -> bytes:
+    """Return a small whole PNG; every number has another content."""
+
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    head = struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)
+    rows = zlib.compress((b"\0" + bytes(width)) * height)
+    text = chunk(b"tEXt", b"Comment\0%d" % number)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + text + chunk(b"IDAT", rows) + chunk(b"IEND", b"")
+
+
+class Web:
+    """Serves ``pictures`` by path with its query; ``answers`` come first; ``asked`` counts requests by path."""
+
+    def __init__(self) -> None:
+        self.pictures: dict[str, bytes] = {}
+        self.answers: dict[str, Answer] = {}
+        self.asked: Counter[str] = Counter()
+        self.requests: list[web.Request] = []
+        self.url = ""
+
+    async def handle(self, request: web.Request) -> web.StreamResponse:
+        path = request.rel_url.raw_path_qs
+        self.asked[path] += 1
+        self.requests.append(request)
+        if path in self.answers:
+            return await self.answers[path](request)
+        body = self.pictures.get(path)
+        if body is None:
+            return web.Response(status=404, text="<h1>Not Found</h1>", content_type="text/html")
+        return web.Response(body=body, content_type="text/plain")
+
+
+@asynccontextmanager
+async def running_web() -> AsyncIterator[Web]:
+    served = Web()
+    app = web.Application()
+    app.router.add_route("*", "/{path:.*}", served.handle)
+    runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.05)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    served.url = f"http://127.0.0.1:{runner.addresses[0][1]}"
+    try:
+        yield served
+    finally:
+        await runner.cleanup()
+
+
+class Blog:
+    """The records of a blog, and what a backup of its pictures needs around them."""
+
+    def __init__(self, root: Path) -> None:
+        self.layout = Layout(root)
+        self.kinds: dict[Kind, dict[str, dict[str, Any]]] = {kind: {} for kind in Kind}
+        self.clock = JumpClock()
+        self.events: list[AssetEvent] = []
+
+    def scan(self, kind: Kind) -> Iterator[tuple[str, dict[str, Any]]]:
+        for record_id in sorted(self.kinds[kind], key=sort_key):
+            yield record_id, self.kinds[kind][record_id]
+
+    def entry(self, number: int, body: str, **more: str) -> None:
+        self.kinds[Kind.ENTRIES][str(number)] = {"entry_id": str(number), "entry_text": body, **more}
+
+    def file(self, number: int, **more: Any) -> None:
+        self.kinds[Kind.FILES][str(number)] = {"file_id": str(number), **more}
+
+    async def backup(self, settings: AssetSettings) -> AssetResult:
+        """Run, and commit the records as the newest version."""
+        store = AssetStore(self.layout)
+        run = AssetRun(self, store, self.layout.work / "assets.jsonl", settings, self.clock, self.events.append)
+        result = await run.run()
+        self.kinds[Kind.ASSETS] = dict(result.records)
+        return result
+
+    def stored(self) -> list[Path]:
+        return sorted(path for path in self.layout.assets.rglob("*") if path.is_file())
