@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from exporter.render.elements import BLOCKS
+from exporter.render.elements import BLOCKS, DROPPED
 from exporter.render.htmltree import Element
 from exporter.render.inline_elements import collect
 from exporter.render.markdown_inline import render_inline
@@ -34,14 +34,12 @@ def gfm_table(table: Element, marks: Marks = ()) -> str | None:
 
 
 def _rows(table: Element) -> Iterator[list[Element] | None]:
-    """Yield each row's cells, and ``None`` for whatever GFM cannot say."""
+    """Yield each row's cells, and ``None`` for whatever GFM cannot say; the parser puts every row into a section."""
     for part in _elements(table):
         if part.tag in _SECTIONS:
             for row in _elements(part):
                 yield _cells(row) if row.tag == "tr" else None
-        elif part.tag == "tr":
-            yield _cells(part)
-        elif part.tag not in {"colgroup", "script", "style", "template"}:
+        elif part.tag not in DROPPED:
             yield None
 
 

@@ -57,7 +57,7 @@ def test_bodies_that_would_choke_the_parser_are_shown_as_source(html: str) -> No
 
 def test_a_large_but_sane_body_is_parsed() -> None:
     body = (
-        "<div><b>太字</b><table><tr><td><font color=red>赤</font></td><td>白</table><ul><li>一<li>二</ul></div></object>"
+        "<div><b>太字</b><table><tr><td><font color=red>赤</font><td>白</table><ul><li>一<li>二</ul></div></object>"
         * 3000
     )
     assert sum(isinstance(child, Element) for child in parse(body).children) == 3000

@@ -172,7 +172,7 @@ def test_markdown_does_not_decode_an_address_into_a_script(href: str) -> None:
 
 
 def test_table() -> None:
-    html = "<table><thead><tr><th align=right>項目<th>値|x</thead><tr><td>一<br>二\n三<td><code>a|b</code> <b>「c」</b>d</table>"
+    html = "<table><colgroup><col></colgroup><thead><tr><th align=right>項目<th>値|x</thead><tr><td>一<br>二\n三<td><code>a|b</code> <b>「c」</b>d</table>"
     assert md(html) == "| 項目 | 値\\|x |\n| ---: | --- |\n| 一<br>二 三 | `a\\|b` <strong>「c」</strong>d |"
     assert read_markdown(md(html)).cells == ["項目", "値|x", "一二三", "a|b「c」d"]
 
