@@ -19,7 +19,6 @@ from exporter import jsontext
 from exporter.jsontext import SourceDict
 
 _BOM = b"\xef\xbb\xbf"
-_SPACED_COLONS = (b" :", b"\t:", b"\n:", b"\r:")
 _NEGATIVE_ZEROS = (b":-0", b"[-0", b",-0", b" -0", b"\n-0", b"\t-0", b"\r-0")
 
 
@@ -74,7 +73,7 @@ def _kept(value: Any, body: bytes) -> bool:
     Every key is followed by ``":`` in the text once no white space stands before colons, so the text holds at least
     as many of these as it has keys, and exactly as many as were parsed only when no key came twice.
     """
-    if any(mark in body for mark in _SPACED_COLONS):
+    if _has_space_before_colon(body):
         return False
     keys = 0
     zero = False
@@ -84,9 +83,9 @@ def _kept(value: Any, body: bytes) -> bool:
         kind = type(item)
         if kind is dict:
             keys += len(item)
-            todo.extend(inner for inner in item.values() if type(inner) is not str)
+            todo += [inner for inner in item.values() if type(inner) is not str]
         elif kind is list:
-            todo.extend(inner for inner in item if type(inner) is not str)
+            todo += [inner for inner in item if type(inner) is not str]
         elif kind is float:
             return False
         elif item == 0 and item is not False:
@@ -94,6 +93,16 @@ def _kept(value: Any, body: bytes) -> bool:
     if zero and any(mark in body for mark in _NEGATIVE_ZEROS):
         return False
     return body.count(b'":') == keys
+
+
+def _has_space_before_colon(body: bytes) -> bool:
+    # A single byte is found many times faster than a pair, and compact JSON has no raw line breaks or tabs at all.
+    return (
+        b" :" in body
+        or (b"\n" in body and b"\n:" in body)
+        or (b"\t" in body and b"\t:" in body)
+        or (b"\r" in body and b"\r:" in body)
+    )
 
 
 def freeze(value: Any) -> Frozen:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from exporter import codec
 from exporter.archive import atomic
 from exporter.archive.layout import Layout, segment_name
-from exporter.archive.lines import latest_line
+from exporter.archive.lines import as_latest
 from exporter.archive.state import State
 from exporter.errors import ArchiveDamaged
 from exporter.model.kinds import Kind
@@ -157,8 +157,8 @@ def _write_segment(path: Path, state: State, kind: Kind) -> str:
 
 def segment_lines(state: State, kind: Kind) -> Iterator[bytes]:
     """Yield the lines of ``latest/KIND.jsonl`` for a state."""
-    for line in state.lines(kind):
-        yield latest_line(line.record_id, line.version or 0, line.frozen)
+    for text, version in state.texts(kind):
+        yield as_latest(text, version)
 
 
 @dataclass(frozen=True, slots=True)

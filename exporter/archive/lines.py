@@ -8,6 +8,7 @@ In ``latest/``: ``{"id":…,"version":…,"sha256":…[,"raw_sha256":…],"data"
 from __future__ import annotations
 
 import hashlib
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +17,11 @@ from exporter.codec import Frozen
 
 _DATA = b',"data":'
 _REMOVE = b'{"op":"remove",'
+_PLAIN_PUT = re.compile(
+    rb'\{(?:"op":"put",)?"id":"([^"\\]*)",(?:"version":([1-9][0-9]{0,8}),)?'
+    rb'("sha256":"([0-9a-f]{64})",(?:"raw_sha256":"([0-9a-f]{64})",)?"data":)'
+)
+"""How nearly every line begins: the members in their order, nothing escaped in the id."""
 _LARGEST_VERSION = 2**32 - 1
 
 
@@ -94,12 +100,40 @@ def remove_line(record_id: str, evidence: dict[str, Any]) -> bytes:
     return b'{"op":"remove","id":%b,"evidence":%b}\n' % (codec.text(record_id), codec.dumps(evidence))
 
 
-def split(line: bytes) -> Line:
-    """Take a line apart.
+def as_latest(line: bytes, version: int) -> bytes:
+    """Rewrite a put line, of a version or of ``latest/``, as the line of ``latest/`` for a record of ``version``.
+
+    Raises:
+        ValueError: it is no put line.
+    """
+    plain = _PLAIN_PUT.match(line)
+    if plain is None or not line.endswith(b"}\n"):
+        taken = split(line)
+        return latest_line(taken.record_id, version, taken.frozen)
+    return b'{"id":"%b","version":%d,%b' % (plain[1], version, line[plain.start(3) :])
+
+
+def split(line: bytes, version: int | None = None) -> Line:
+    """Take a line apart; ``version`` is what a line that names none is of.
 
     Raises:
         ValueError: it is not a line of an archive.
     """
+    plain = _PLAIN_PUT.match(line)
+    if plain is None:
+        return _split_any(line, version)
+    record_id, named, _, digest, raw = plain.groups()
+    return Line(
+        record_id.decode(),
+        False,
+        bytes.fromhex(digest.decode()),
+        None if raw is None else bytes.fromhex(raw.decode()),
+        line[plain.end() : _end_of_data(line)],
+        version if named is None else int(named),
+    )
+
+
+def _split_any(line: bytes, version: int | None) -> Line:
     try:
         if line.startswith(_REMOVE):
             head = codec.loads(line)
@@ -108,20 +142,26 @@ def split(line: bytes) -> Line:
         if at < 0:
             raise ValueError("a line without data is no tombstone")
         head = codec.loads(line[:at] + b"}")
-        end = len(line) - 1 if line.endswith(b"\n") else len(line)
-        if line[end - 1 : end] != b"}" or head.get("op", "put") != "put":
-            raise ValueError("the line does not end as it should")
+        if head.get("op", "put") != "put":
+            raise ValueError("the line is neither put nor remove")
         raw = head.get("raw_sha256")
         return Line(
             _identifier(head),
             False,
             _digest(head["sha256"]),
             None if raw is None else _digest(raw),
-            line[at + len(_DATA) : end - 1],
-            _version(head.get("version")),
+            line[at + len(_DATA) : _end_of_data(line)],
+            _version(head["version"]) if "version" in head else version,
         )
     except (KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"a member is missing or wrong: {error}") from error
+
+
+def _end_of_data(line: bytes) -> int:
+    end = len(line) - 1 if line.endswith(b"\n") else len(line)
+    if line[end - 1 : end] != b"}":
+        raise ValueError("the line does not end as it should")
+    return end - 1
 
 
 def _identifier(head: dict[str, Any]) -> str:

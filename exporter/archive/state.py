@@ -140,16 +140,21 @@ class KindState:
         """Return ``(segment, offset, length)`` of the record's line."""
         return self._segments[row], self._offsets[row], self._lengths[row]
 
-    def ids(self) -> Iterator[str]:
-        """Yield the ids, by number, those that are no number last."""
+    def ordered(self) -> Iterator[tuple[str, int]]:
+        """Yield the ids and their rows, by number, those that are no number last."""
         numbers = sorted(key for key in self._rows if isinstance(key, int))
         others = sorted((key for key in self._rows if isinstance(key, str)), key=sort_key)
-        large = [key for key in others if sort_key(key)[0] == 0]
-        if large:
-            yield from sorted([*map(str, numbers), *others], key=sort_key)
+        if others and sort_key(others[0])[0] == 0:
+            for record_id in sorted([*map(str, numbers), *others], key=sort_key):
+                yield record_id, self._rows[_key(record_id)]
             return
-        yield from map(str, numbers)
-        yield from others
+        keys: list[int | str] = [*numbers, *others]
+        for key in keys:
+            yield str(key), self._rows[key]
+
+    def ids(self) -> Iterator[str]:
+        """Yield the ids, by number, those that are no number last."""
+        return (record_id for record_id, _ in self.ordered())
 
 
 def _key(record_id: str) -> int | str:
@@ -209,8 +214,7 @@ class State:
         row = state.row(record_id)
         if row is None:
             return None
-        line = split(self.segments.read(*state.place(row)))
-        return Line(line.record_id, False, line.digest, line.raw_digest, line.data, state.version(row))
+        return split(self.segments.read(*state.place(row)), state.version(row))
 
     def load(self, kind: Kind, record_id: str) -> dict[str, Any] | None:
         """Read a record's raw object; ``None`` when it is not there."""
@@ -223,6 +227,12 @@ class State:
             line = self.line(kind, record_id)
             if line is not None:
                 yield line
+
+    def texts(self, kind: Kind) -> Iterator[tuple[bytes, int]]:
+        """Read the lines of a kind as they stand, in the order of ids, each with the version it comes from."""
+        state = self.kinds[kind]
+        for _, row in state.ordered():
+            yield self.segments.read(*state.place(row)), state.version(row)
 
     def scan(self, kind: Kind) -> Iterator[tuple[str, dict[str, Any]]]:
         """Read the raw objects of a kind in the order of ids, one at a time."""
