@@ -13,6 +13,7 @@ from exporter.model.kinds import Kind, sort_key
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from exporter.archive.layout import Layout
     from exporter.archive.lines import Line
     from exporter.archive.reader import ArchiveReader
 
@@ -29,8 +30,11 @@ def diff_versions(reader: ArchiveReader, a: int, b: int) -> Iterator[RecordChang
     for number in (a, b):
         if number:
             reader.resolve(number)
+    versions = reader.versions()
+    low = [version for version in versions if version <= min(a, b)]
+    between = [version for version in versions if min(a, b) < version <= max(a, b)]
     for kind in Kind:
-        earlier, later = _ends(reader, kind, min(a, b), max(a, b))
+        earlier, later = _ends(reader.layout, kind, low, between)
         before, after = (later, earlier) if a > b else (earlier, later)
         for record_id in sorted({*before, *after}, key=sort_key):
             change = _compare(kind, record_id, before.get(record_id), after.get(record_id))
@@ -38,13 +42,12 @@ def diff_versions(reader: ArchiveReader, a: int, b: int) -> Iterator[RecordChang
                 yield change
 
 
-def _ends(reader: ArchiveReader, kind: Kind, low: int, high: int) -> tuple[dict[str, Place], dict[str, Place]]:
-    """Return the lines at both ends of every record that a version after ``low`` touches; the later with tombstones."""
+def _ends(layout: Layout, kind: Kind, low: list[int], between: list[int]) -> tuple[dict[str, Place], dict[str, Place]]:
+    """Return where every record that the versions between touch stands at both ends; tombstones in the later only."""
     later: dict[str, Place] = {}
-    for version in reader.versions():
-        if low < version <= high:
-            later.update(places(reader.layout.segment(version, kind)))
-    return places_at(reader, kind, later, low), later
+    for version in between:
+        later.update(places(layout.segment(version, kind)))
+    return places_at(layout, low, kind, later), later
 
 
 def _compare(kind: Kind, record_id: str, before: Place | None, after: Place | None) -> RecordChange | None:

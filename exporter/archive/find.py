@@ -6,12 +6,11 @@ is enough; nothing is parsed before it is found.
 
 from __future__ import annotations
 
-import contextlib
 import mmap
 import os
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING
 
 from exporter import codec
 from exporter.archive.lines import Line, split
@@ -24,6 +23,11 @@ if TYPE_CHECKING:
 _HEAD = re.compile(rb'\{"op":"(?:put|remove)","id":("(?:[^"\\]|\\.)*"),')
 _REMOVE = b'{"op":"remove"'
 _LINE_FEED = 0x0A
+_SMALL = 1 << 20
+_FEW = 8
+_READ = os.O_RDONLY | getattr(os, "O_BINARY", 0)
+
+Content = bytes | mmap.mmap
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,16 +72,9 @@ def find(path: Path, record_id: str) -> Line | None:
     Raises:
         ArchiveDamaged: the segment is missing, or the line is no line of an archive.
     """
-    with _content(path) as data:
-        for op in (b"put", b"remove"):
-            head = b'{"op":"%b","id":%b,' % (op, codec.text(record_id))
-            at = data.find(head)
-            while at > 0 and data[at - 1] != _LINE_FEED:
-                at = data.find(head, at + 1)
-            if at >= 0:
-                end = data.find(b"\n", at)
-                return taken_apart(path, data[at : len(data) if end < 0 else end])
-    return None
+    data = _content(path)
+    found = _locate(path, data, record_id) if data else None
+    return None if found is None else taken_apart(path, data[found.offset : found.offset + found.length])
 
 
 def places(path: Path, wanted: Collection[str] | None = None) -> Iterator[tuple[str, Place]]:
@@ -86,35 +83,53 @@ def places(path: Path, wanted: Collection[str] | None = None) -> Iterator[tuple[
     Raises:
         ArchiveDamaged: the segment is missing, or a line does not begin as one.
     """
+    data = _content(path)
+    if not data:
+        return
+    if wanted is not None and len(wanted) <= _FEW:
+        for record_id in list(wanted):
+            found = _locate(path, data, record_id)
+            if found is not None:
+                yield record_id, found
+        return
     keys = None if wanted is None else {codec.text(record_id): record_id for record_id in wanted}
-    offset = 0
-    with _opened(path) as file:
-        for text in file:
-            head = _HEAD.match(text)
-            if head is None:
-                raise ArchiveDamaged(f"{path} holds a damaged line at byte {offset}; run verify.")
-            record_id = str(codec.loads(head[1])) if keys is None else keys.get(head[1])
-            if record_id is not None:
-                yield record_id, Place(path, offset, len(text), text.startswith(_REMOVE))
-            offset += len(text)
+    start = 0
+    while start < len(data):
+        end = _line_end(data, start)
+        head = _HEAD.match(data, start, end)
+        if head is None:
+            raise ArchiveDamaged(f"{path} holds a damaged line at byte {start}; run verify.")
+        known = str(codec.loads(head[1])) if keys is None else keys.get(head[1])
+        if known is not None:
+            yield known, Place(path, start, end - start, data[start : start + len(_REMOVE)] == _REMOVE)
+        start = end
 
 
-@contextlib.contextmanager
-def _content(path: Path) -> Iterator[bytes | mmap.mmap]:
-    """Give a file's content, mapped, so that a large one costs no memory."""
-    with _opened(path) as file:
-        if os.fstat(file.fileno()).st_size == 0:
-            yield b""
-            return
-        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-            yield data
+def _locate(path: Path, data: Content, record_id: str) -> Place | None:
+    """Search for the bytes a record's line begins with, where a line begins."""
+    for op in (b"put", b"remove"):
+        head = b'{"op":"%b","id":%b,' % (op, codec.text(record_id))
+        at = data.find(head)
+        while at > 0 and data[at - 1] != _LINE_FEED:
+            at = data.find(head, at + 1)
+        if at >= 0:
+            return Place(path, at, _line_end(data, at) - at, op == b"remove")
+    return None
 
 
-@contextlib.contextmanager
-def _opened(path: Path) -> Iterator[BinaryIO]:
+def _line_end(data: Content, start: int) -> int:
+    """Return the offset after the line feed that ends the line."""
+    return data.find(b"\n", start) + 1 or len(data)
+
+
+def _content(path: Path) -> Content:
+    """Return a file's content; a large one is mapped, so that it costs no memory."""
     try:
-        file = path.open("rb")
+        handle = os.open(path, _READ)
+        try:
+            size = os.fstat(handle).st_size
+            return os.read(handle, size) if size < _SMALL else mmap.mmap(handle, 0, access=mmap.ACCESS_READ)
+        finally:
+            os.close(handle)
     except OSError as error:
         raise ArchiveDamaged(f"{path} is missing or cannot be read; run verify.") from error
-    with file:
-        yield file

@@ -18,9 +18,10 @@ from exporter.model.changes import WHOLE_RECORD, Change, field_changes
 from exporter.model.kinds import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from datetime import tzinfo
 
+    from exporter.archive.layout import Layout
     from exporter.archive.reader import ArchiveReader
 
 
@@ -142,22 +143,24 @@ def _known(reader: ArchiveReader, stored: Stored | None, gone: tuple[int, Line] 
     return LastKnown(stored, version, reader.manifest(version).finished_at, line.evidence)
 
 
-def places_at(reader: ArchiveReader, kind: Kind, ids: Iterable[str], at: int) -> dict[str, Place]:
-    """Return where the lines of these records stand as of version ``at``; those that are not there then are left out.
+def places_at(layout: Layout, versions: Sequence[int], kind: Kind, ids: Iterable[str]) -> dict[str, Place]:
+    """Return where the lines of these records stand after ``versions``; those that are not there then are left out.
 
-    ``at`` need not be a version that exists: 0 is the state before the first.
+    Args:
+        layout: the archive.
+        versions: all versions up to the wanted one, oldest first.
+        kind: the records' kind.
+        ids: the records' ids.
 
     Raises:
         ArchiveDamaged: a segment is missing or a line does not begin as one.
     """
     wanted = set(ids)
     found: dict[str, Place] = {}
-    for version in reversed(reader.versions()):
-        if version > at:
-            continue
+    for version in reversed(versions):
         if not wanted:
             break
-        for record_id, place in places(reader.layout.segment(version, kind), wanted):
+        for record_id, place in places(layout.segment(version, kind), wanted):
             wanted.discard(record_id)
             if not place.removed:
                 found[record_id] = place

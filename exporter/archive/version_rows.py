@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from exporter import codec
@@ -99,7 +100,7 @@ def _row(reader: ArchiveReader, number: int) -> VersionRow:
         manifest.finished_at,
         bool(manifest.completeness.get("complete")),
         len(manifest.problems),
-        [(counts.total, counts.new, counts.changed, counts.gone) for counts in found],
+        [[counts.total, counts.new, counts.changed, counts.gone] for counts in found],
         0 if manifest.pruned is None else int(manifest.pruned.get("count", 0)),
     )
 
@@ -110,7 +111,7 @@ def _known(layout: Layout, versions: list[int]) -> list[VersionRow]:
         digest, _, body = cache_path(layout).read_bytes().partition(b"\n")
         if digest.decode("ascii") != hashlib.sha256(body).hexdigest():
             return []
-        kept = codec.loads(body)
+        kept = json.loads(body)  # our own numbers and times: nothing that the codec's care would save
         rows = [VersionRow(*row) for row in kept["rows"]]
         if kept["edition"] != _EDITION or [row.version for row in rows] != versions[: len(rows)]:
             return []

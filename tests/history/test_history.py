@@ -206,7 +206,7 @@ def test_every_record_at_every_version_is_what_a_plain_fold_gives(
             for record_id in ids:
                 stored = record_at(reader, kind, record_id, version)
                 assert (None if stored is None else stored.line.data) == records.get(record_id)
-            there = places_at(reader, kind, ids, version)
+            there = places_at(reader.layout, range(1, version + 1), kind, ids)
             assert {record_id: place.read().data for record_id, place in there.items()} == records
 
 
