@@ -19,6 +19,7 @@ COMMANDS = {
     "backup": "Back up a blog into an archive.",
     "status": "Tell how an archive stands: newest version, last run, completeness.",
     "log": "List the versions of an archive.",
+    "diff": "Show what changed between two versions.",
     "show": "Show a record as it is, or as it was.",
     "verify": "Check that an archive is intact, and whether it is complete.",
     "prune": "Forget versions by rules such as --keep-daily 30.",

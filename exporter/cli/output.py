@@ -31,10 +31,10 @@ class Output:
         """Tell people of something unwise, also when quiet."""
         click.echo(f"{PROGRAM}: warning: {text}", err=True)
 
-    def answer(self, text: str) -> None:
+    def answer(self, text: str, *, colour: bool = False) -> None:
         """Give people the answer of a query on standard output; nothing under ``--json``."""
         if not self.as_json:
-            click.echo(text)
+            click.echo(text, color=colour)
 
     def document(self, value: dict[str, Any]) -> None:
         """Give programs the answer: one JSON object on a line of standard output; nothing without ``--json``."""

@@ -70,11 +70,13 @@ def command(
     settings = resolve({"timezone": timezone}, config=config, blog_id=reader.info.blog_id, warn=out.warn)
     version = reader.resolve() if at is None else resolve_at(reader, at, settings["timezone"])
     known = last_known(reader, KINDS[kind], record_id, version)
-    if known is None or known.stored is None:
+    if known is None:
         raise UsageError(f"Version {version} of {archive} knows no {kind} {record_id}.")
+    if known.stored is None:
+        raise UsageError(f"{_gone(kind, record_id, known)}; its content went with a prune.")
     stored = known.stored
     if known.gone_in is not None:
-        out.warn(_gone(kind, record_id, known))
+        out.warn(f"{_gone(kind, record_id, known)}; this is version {stored.version}")
     if out.as_json:
         out.raw(latest_line(stored.record_id, stored.version, stored.line.frozen))
     elif form == "markdown":
@@ -93,9 +95,7 @@ def command(
 
 
 def _gone(kind: str, record_id: str, known: LastKnown) -> str:
-    last = known.stored.version if known.stored is not None else "?"
-    shown = f"{kind} {printable(record_id, 40)}"
-    return f"{shown} is gone since version {known.gone_in} ({known.gone_at}); this is version {last}"
+    return f"{kind} {printable(record_id, 40)} is gone since version {known.gone_in} ({known.gone_at})"
 
 
 def _markdown(reader: ArchiveReader, stored: Stored, version: int, assume: Assumptions) -> bytes:

@@ -11,6 +11,7 @@ from exporter import __version__, codec
 from exporter.archive.reader import ArchiveReader
 from exporter.cli import main as main_module
 from exporter.cli.main import COMMANDS, main
+from exporter.demo.blog import DELETED_ENTRY, EDITED_ENTRY, NEW_ENTRY
 from exporter.model.kinds import Kind
 from tests.cli.conftest import Program
 
@@ -294,3 +295,93 @@ def test_a_terminal_without_japanese_does_not_end_the_program(archive: Path) -> 
 
 def test_main_returns_codes_instead_of_ending_the_process() -> None:
     assert main(["--version"]) == 0
+
+
+def test_log_of_one_entry_is_its_life(program: Program, archive: Path) -> None:
+    edited = program("log", archive, "--entry", EDITED_ENTRY)
+    assert [row.split()[2] for row in edited.out.splitlines()] == ["new", "changed"]
+    assert "entry_text" in edited.out
+    gone = program("log", archive, "--entry", DELETED_ENTRY, "--json").json
+    assert [step["change"] for step in gone["steps"]] == ["new", "gone"]
+    assert gone["steps"][1]["evidence"]["entry_get"]["status"] == 404
+    assert program("log", archive, "--entry", "999999").code == 2
+
+
+def test_show_says_when_a_record_is_gone_and_shows_it_all_the_same(program: Program, archive: Path) -> None:
+    shown = program("show", archive, "entry", DELETED_ENTRY, "--json")
+    assert shown.code == 0
+    assert shown.json["version"] == 1
+    assert "is gone since version 2" in shown.err
+    assert program("show", archive, "entry", DELETED_ENTRY, "--at", 1).err == ""
+
+
+def test_show_by_date(program: Program, archive: Path) -> None:
+    first = program("show", archive, "entry", EDITED_ENTRY, "--at", "2026-01-02", "--json").json
+    assert first["version"] == 1
+    assert program("show", archive, "entry", EDITED_ENTRY, "--at", "2020-01-01").code == 2
+    assert program("show", archive, "entry", EDITED_ENTRY, "--at", "yesterday").code == 2
+
+
+def test_show_as_markdown_and_as_html(program: Program, archive: Path) -> None:
+    markdown = program("show", archive, "entry", EDITED_ENTRY, "--markdown").out
+    page = next(archive.glob(f"latest/markdown/*/*/*-{EDITED_ENTRY}.md"))
+    assert markdown.encode() == page.read_bytes()
+    comment = ArchiveReader(archive).state().ids(Kind.COMMENTS)[0]
+    assert program("show", archive, "comment", comment, "--markdown").out.startswith("### ")
+    assert program("show", archive, "file", "1", "--markdown").code == 2
+    html = program("show", archive, "entry", EDITED_ENTRY, "--html").out
+    assert "default-src 'none'" in html
+    assert "<script" not in html
+
+
+def test_diff_of_the_last_two_versions(program: Program, archive: Path) -> None:
+    text = program("diff", archive).out
+    assert f"~ entry {EDITED_ENTRY}" in text
+    assert f"- entry {DELETED_ENTRY}" in text
+    assert f"+ entry {NEW_ENTRY}" in text
+    assert "\x1b[" not in text
+    assert "\x1b[" in program("diff", archive, "--colour").out
+    back = program("diff", archive, 2, 1).out
+    assert f"+ entry {DELETED_ENTRY}" in back
+    assert program("diff", archive, "2026-01-02", "2026-01-03").out == text
+
+
+def test_diff_as_numbers_objects_and_a_page(program: Program, archive: Path, tmp_path: Path) -> None:
+    assert "entries      1 new, 1 changed, 1 gone" in program("diff", archive, "--stat").out
+    found = program("diff", archive, "--json").json
+    assert (found["from"], found["to"]) == (1, 2)
+    assert {change["change"] for change in found["changes"]} == {"new", "changed", "gone"}
+    page = tmp_path / "diff.html"
+    assert program("diff", archive, "--html", page).code == 0
+    assert b"<ins>" in page.read_bytes()
+    assert program("diff", archive, "--html", tmp_path / "none" / "diff.html").code == 2
+
+
+def test_diff_needs_two_versions(program: Program, archive: Path) -> None:
+    assert program("prune", archive, "--keep-last", 1).code == 0
+    alone = program("diff", archive)
+    assert alone.code == 2
+    assert "one version only" in alone.err
+    assert program("diff", archive, 1, 2).code == 2
+
+
+def test_prune_says_what_it_would_do_and_does_it(program: Program, archive: Path) -> None:
+    before = program("show", archive, "entry", EDITED_ENTRY, "--at", 2, "--json").json
+    would = program("prune", archive, "--keep-last", 1, "--dry-run", "--json").json
+    assert would["dropped"] == [1]
+    assert would["dry_run"] is True
+    assert len(program("log", archive).out.splitlines()) == 2
+    done = program("prune", archive, "--keep-last", 1)
+    assert done.code == 0
+    assert "1 version stay" in done.out
+    assert program("verify", archive).code == 0
+    after = program("show", archive, "entry", EDITED_ENTRY, "--at", 2, "--json").json
+    assert {**after, "version": 2} == before
+    assert (archive / "latest" / "markdown" / "index.md").is_file()
+    forgotten = program("show", archive, "entry", DELETED_ENTRY)
+    assert forgotten.code == 2
+    assert "is gone since version 2" in forgotten.err
+    assert "went with a prune" in forgotten.err
+    assert program("prune", archive, "--keep-daily", -1).code == 0
+    assert program("prune", archive).code == 2
+    assert program("prune", archive, "--keep-last", -2).code == 2

@@ -1,0 +1,95 @@
+"""``diff``: what changed between two versions, field by field, word by word."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from pathlib import Path
+
+import click
+
+from exporter.archive import atomic
+from exporter.archive.diff import diff_versions
+from exporter.archive.history import resolve_at
+from exporter.archive.reader import ArchiveReader
+from exporter.cli.options import archive_argument, config_option, setting_options, talking
+from exporter.cli.output import Output
+from exporter.cli.settings import Settings, resolve
+from exporter.errors import UsageError
+from exporter.render.diff_page import diff_page
+from exporter.render.diff_text import diff_text
+
+_EPILOG = """\b
+Examples:
+  blog-exporter diff DIR                     (the last two versions)
+  blog-exporter diff DIR 3 7 --stat
+  blog-exporter diff DIR 2026-01-31 --html changes.html
+"""
+
+
+@click.command("diff", epilog=_EPILOG)
+@archive_argument
+@click.argument("a", metavar="[A]", required=False)
+@click.argument("b", metavar="[B]", required=False)
+@click.option("--stat", is_flag=True, help="Only how many records of each kind are new, changed and gone.")
+@click.option("--html", "page", type=click.Path(path_type=Path), metavar="OUT", help="Write a page for people.")
+@click.option("--colour/--no-colour", default=None, help="Colours. [default: on a terminal]")
+@setting_options("timezone")
+@config_option
+@talking
+def command(
+    *,
+    out: Output,
+    archive: Path,
+    a: str | None,
+    b: str | None,
+    stat: bool,
+    page: Path | None,
+    colour: bool | None,
+    timezone: str | None,
+    config: Path | None,
+) -> int:
+    """Show what changed between versions A and B of the archive in DIR.
+
+    A and B are numbers or dates. By default B is the newest version, and A the one before it.
+    """
+    reader = ArchiveReader(archive)
+    settings = resolve({"timezone": timezone}, config=config, blog_id=reader.info.blog_id, warn=out.warn)
+    before, after = _ends(reader, settings, a, b)
+    if page is not None:
+        names = [f"version {number} ({reader.manifest(number).finished_at})" for number in (before, after)]
+        changes = diff_versions(reader, before, after)
+        data = diff_page(changes, blog_id=reader.info.blog_id, before=names[0], after=names[1])
+        with atomic.translated(page):
+            atomic.write_file(page, data)
+        out.say(f"Written to {page}.")
+    if out.as_json:
+        changes = diff_versions(reader, before, after)
+        out.document({"from": before, "to": after, "changes": [change.document() for change in changes]})
+    elif stat:
+        _stat(out, reader, before, after)
+    elif page is None:
+        shown = sys.stdout.isatty() if colour is None else colour
+        for line in diff_text(diff_versions(reader, before, after), colour=shown):
+            out.answer(line, colour=shown)
+    return 0
+
+
+def _ends(reader: ArchiveReader, settings: Settings, a: str | None, b: str | None) -> tuple[int, int]:
+    zone = settings["timezone"]
+    after = reader.resolve() if b is None else resolve_at(reader, b, zone)
+    if a is not None:
+        return resolve_at(reader, a, zone), after
+    before = [number for number in reader.versions() if number < after]
+    if not before:
+        raise UsageError(f"{reader.layout.root} has one version only; there is nothing to compare it with.")
+    return before[-1], after
+
+
+def _stat(out: Output, reader: ArchiveReader, before: int, after: int) -> None:
+    counts = Counter((change.kind, str(change.change)) for change in diff_versions(reader, before, after))
+    kinds = dict.fromkeys(kind for kind, _ in counts)
+    for kind in kinds:
+        parts = [f"{counts[kind, name]:,} {name}" for name in ("new", "changed", "gone") if counts[kind, name]]
+        out.answer(f"{kind:<12} {', '.join(parts)}")
+    out.answer(f"{sum(counts.values()):,} records differ between versions {before} and {after}.")
