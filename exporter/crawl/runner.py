@@ -55,6 +55,7 @@ class BackupRun:
         self._task: asyncio.Task[None] | None = None
         self._end: BlogExporterError | None = None
         self._harvest: Harvest | None = None
+        self._answered = False
         self.outcome = Outcome(timestamp(clock.now()))
 
     def stop(self, error: BlogExporterError) -> None:
@@ -88,9 +89,11 @@ class BackupRun:
         await self._task
 
     def _emit(self, event: Event) -> None:
-        if isinstance(event, PageRead) and not self._settings.dry_run and not self._layout.info.exists():
-            # Only a service that answers is worth an archive.
-            writer.create(self._layout, ArchiveInfo(self._settings.blog_id, timestamp(self._clock.now())))
+        if isinstance(event, PageRead) and not self._answered:
+            # Only a service that answers is worth an archive, and a checkpoint.
+            self._answered = True
+            if not self._settings.dry_run and not self._layout.info.exists():
+                writer.create(self._layout, ArchiveInfo(self._settings.blog_id, timestamp(self._clock.now())))
         self._queue.append(event)
         self._wake.set()
 
@@ -192,7 +195,7 @@ class BackupRun:
 
     @contextlib.contextmanager
     def _checkpoint(self, purpose: Purpose) -> Iterator[Checkpoint]:
-        """Open the checkpoint; it is discarded when the block ends well or the run was refused, else kept."""
+        """Open the checkpoint; it is kept when the block ends badly, unless the run was refused or read nothing."""
         if self._settings.dry_run:
             with TemporaryDirectory() as folder:
                 checkpoint = Checkpoint.begin(Path(folder) / "checkpoint", purpose, self._clock.now())
@@ -206,6 +209,8 @@ class BackupRun:
             checkpoint.discard()
             raise
         except BaseException:
+            if not self._answered and self.outcome.resumed_from is None:
+                checkpoint.discard()
             checkpoint.close()
             raise
         checkpoint.discard()

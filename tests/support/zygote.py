@@ -1,0 +1,98 @@
+"""Starts the real command again and again in processes of its own, without paying for the imports each time.
+
+Run as ``python -m tests.support.zygote``. Each line of standard input asks for one run; see :class:`tests.support.runs.Runs`.
+The forked process may be told to kill itself with SIGKILL right before its n-th call that changes the file system, which
+is how every instant of a commit is tried without a hook in the product.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import exporter.cli.backup
+import exporter.cli.verify  # noqa: F401  imported for the forked processes
+from exporter.cli.main import main
+
+CALLS = ("fsync", "rename", "replace", "link", "unlink", "mkdir", "rmdir", "truncate", "ftruncate")
+"""The functions of :mod:`os` whose calls are counted, together with ``open`` for writing."""
+
+
+class Countdown:
+    """Counts calls, and ends the process before the chosen one."""
+
+    def __init__(self, kill_at: int | None) -> None:
+        self.calls = 0
+        self._kill_at = kill_at
+        for name in CALLS:
+            setattr(os, name, self._counted(getattr(os, name)))
+        os.open = self._counted_open(os.open)
+
+    def step(self) -> None:
+        self.calls += 1
+        if self.calls == self._kill_at:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    def _counted(self, call: Callable[..., Any]) -> Callable[..., Any]:
+        def counted(*args: Any, **options: Any) -> Any:
+            self.step()
+            return call(*args, **options)
+
+        return counted
+
+    def _counted_open(self, call: Callable[..., int]) -> Callable[..., int]:
+        def counted(path: Any, flags: int, *args: Any, **options: Any) -> int:
+            if flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT):
+                self.step()
+            return call(path, flags, *args, **options)
+
+        return counted
+
+
+def child(order: dict[str, Any]) -> None:
+    """Be the command, in the forked process."""
+    for number, name in ((1, "stdout"), (2, "stderr")):
+        handle = os.open(order[name], os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        os.dup2(handle, number)
+        os.close(handle)
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    os.environ.update(order["environ"])
+    if order["file_size"] is not None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (order["file_size"], order["file_size"]))
+    countdown = Countdown(order["kill_at"])
+    code = 70
+    try:
+        code = main(order["arguments"])
+        sys.stdout.flush()
+        sys.stderr.flush()
+        calls = countdown.calls
+        Path(order["calls"]).write_text(str(calls), encoding="ascii")
+    finally:
+        os._exit(code)
+
+
+def tell(number: int) -> None:
+    """Answer whoever gave the order."""
+    sys.stdout.write(f"{number}\n")
+    sys.stdout.flush()
+
+
+def serve() -> None:
+    """Fork for each order, and tell the process's number, then its end: the exit code, or minus the signal."""
+    for line in sys.stdin:
+        pid = os.fork()
+        if pid == 0:
+            child(json.loads(line))
+        tell(pid)
+        _, status = os.waitpid(pid, 0)
+        tell(os.waitstatus_to_exitcode(status))
+
+
+if __name__ == "__main__":
+    serve()

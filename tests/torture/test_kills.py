@@ -1,0 +1,229 @@
+"""Killed at any instant: the archive is valid, nothing is lost, and the next run goes on from there."""
+
+from __future__ import annotations
+
+import random
+import shutil
+import signal
+import sys
+import time
+from bisect import bisect_left
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+
+from exporter.demo.content import Blog, fields
+from exporter.demo.generated import generated_blog
+from exporter.demo.records import comment_record
+from exporter.demo.service import DemoService
+from tests.support.runs import Runs, State, all_findings, findings, folded, held, lines_of_runs, serving, tree
+
+WINDOW = 8
+AFTERWARDS = {"lock", "latest.json", "views.jsonl", "freshness.jsonl"}
+"""All that a finished run leaves in ``.work/``."""
+
+
+@pytest.fixture
+def blog() -> Blog:
+    return generated_blog(23, 45, 21)
+
+
+@pytest.fixture
+def service(blog: Blog) -> Iterator[DemoService]:
+    with serving(blog) as running:
+        yield running
+
+
+def change(blog: Blog) -> None:
+    """Edit an entry, delete one with its list item, add one, and add and delete comments and files."""
+    blog.entries[3] = {**fields(blog.entries[3]), "title": "改題", "entry_text": "<p>直しました。</p>"}
+    del blog.entries[5]
+    blog.entries[900] = {**fields(blog.entries[4]), "entry_id": "900", "title": "新しい記事"}
+    del blog.comments[0]
+    blog.comments.append(comment_record(901, 900, "みなと", "一番乗り！", datetime(2030, 1, 1)))  # noqa: DTZ001
+    del blog.files[0]
+
+
+def check_whatever_there_is(root: Path, allowed: list[State]) -> None:
+    """A killed run leaves no archive yet, or a valid one that shows one of the allowed states."""
+    if not (root / "archive.json").exists():
+        return
+    assert findings(root) == []
+    if any((root / "versions").iterdir()):
+        assert folded(root) in allowed
+
+
+def check_finished(root: Path, expected: State) -> None:
+    """A finished run leaves nothing to be desired."""
+    assert all_findings(root) == []
+    assert folded(root) == expected
+    versions = [int(path.name) for path in sorted((root / "versions").iterdir())]
+    assert [run["version"] for run in lines_of_runs(root) if run["version"] is not None] == versions
+    assert {path.name for path in (root / ".work").iterdir()} == AFTERWARDS
+
+
+def matrix(runs: Runs, service: DemoService, blog: Blog, start: Path, root: Path, *, step: int) -> int:
+    """Kill a run before its n-th call for every ``step``-th n, and let another one finish; returns how many."""
+    before = [folded(start)] if (start / "archive.json").exists() else []
+    expected = held(blog)
+    command = ("backup", blog.blog_id, "--base-url", service.base_url, "--archive", root, "-q")
+    for kills, number in enumerate(range(1, 10_000, step)):
+        shutil.rmtree(root, ignore_errors=True)
+        if start.exists():
+            shutil.copytree(start, root)
+        done = runs.run(*command, kill_at=number)
+        if done.code != -signal.SIGKILL:
+            assert (done.code, done.err) == (0, "")
+            assert done.calls < number
+            return kills
+        check_whatever_there_is(root, [*before, expected])
+        done = runs.run(*command)
+        assert (done.code, done.err) == (0, ""), number
+        check_finished(root, expected)
+    raise AssertionError("the run never ended")
+
+
+@pytest.mark.parametrize(
+    "step", [pytest.param(13, id="every 13th"), pytest.param(1, marks=pytest.mark.slow, id="every")]
+)
+def test_a_first_run_killed_before_any_call(
+    runs: Runs, service: DemoService, blog: Blog, tmp_path: Path, step: int
+) -> None:
+    assert matrix(runs, service, blog, tmp_path / "nothing", tmp_path / "archive", step=step) * step > 90
+
+
+@pytest.mark.parametrize(
+    "step", [pytest.param(11, id="every 11th"), pytest.param(1, marks=pytest.mark.slow, id="every")]
+)
+def test_a_run_with_changes_killed_before_any_call(
+    runs: Runs, service: DemoService, blog: Blog, tmp_path: Path, step: int
+) -> None:
+    start = tmp_path / "start"
+    assert runs.run("backup", blog.blog_id, "--base-url", service.base_url, "--archive", start, "-q").code == 0
+    change(blog)
+    assert matrix(runs, service, blog, start, tmp_path / "archive", step=step) * step > 60
+
+
+def test_a_run_without_changes_killed_before_any_call(
+    runs: Runs, service: DemoService, blog: Blog, tmp_path: Path
+) -> None:
+    start = tmp_path / "start"
+    assert runs.run("backup", blog.blog_id, "--base-url", service.base_url, "--archive", start, "-q").code == 0
+    assert matrix(runs, service, blog, start, tmp_path / "archive", step=8) > 3
+
+
+def test_a_run_killed_right_after_its_version_got_its_name(
+    runs: Runs, service: DemoService, blog: Blog, tmp_path: Path
+) -> None:
+    """The next run writes the missing line, drops the spent checkpoint without a word, and brings ``latest/`` along."""
+    root = tmp_path / "archive"
+    command = ("backup", blog.blog_id, "--base-url", service.base_url, "--archive", root)
+
+    def has_version(number: int) -> bool:
+        shutil.rmtree(root, ignore_errors=True)
+        assert runs.run(*command, kill_at=number).code == -signal.SIGKILL
+        return (root / "versions/000001").is_dir()
+
+    earliest = bisect_left(range(1, 101), True, key=has_version) + 1
+    assert has_version(earliest)
+    assert lines_of_runs(root) == []
+    service.requests.clear()
+
+    # The service being down that day does not keep latest/ from showing what was saved.
+    away = runs.run("backup", blog.blog_id, "--base-url", "http://127.0.0.1:9", "--archive", root, "--retries", 0)
+    assert away.code == 20
+    assert all_findings(root) == []
+    assert [run["version"] for run in lines_of_runs(root)] == [1, None]
+    line = lines_of_runs(root)[0]
+    assert (line["outcome"], line["exit_code"], line["requests"]) == ("saved", 0, None)
+    assert line["completeness"]["complete"]
+
+    done = runs.run(*command)
+    assert done.code == 0
+    assert "set aside" not in done.err
+    assert "Going on" not in done.err
+    assert "no new version" in done.err
+    check_finished(root, held(blog))
+
+
+def random_kills(runs: Runs, tmp_path: Path, *, backups: int, kills: int, seed: int) -> dict[str, float]:
+    """Kill runs at random instants until each backup is finished; returns the figures."""
+    chance = random.Random(seed)
+    figures = {"kills": 0, "invalid": 0, "lost": 0, "requests": 0, "undisturbed": 0, "allowed": 0.0}
+    for number in range(backups):
+        blog = generated_blog(400, 200, 60, seed=number + 1)
+        expected = held(blog)
+        with serving(blog) as service:
+            command = ("backup", blog.blog_id, "--base-url", service.base_url, "-q", "--no-markdown", "--archive")
+            begun = time.monotonic()
+            assert runs.run(*command, tmp_path / f"undisturbed{number}").code == 0
+            took = time.monotonic() - begun
+            undisturbed = len(service.requests)
+            shutil.rmtree(tmp_path / f"undisturbed{number}")
+            service.requests.clear()
+            root = tmp_path / f"archive{number}"
+            struck = 0
+            while struck < kills:
+                run = runs.start(*command, root)
+                time.sleep(chance.uniform(0, took * 1.2 / kills))
+                run.signal(signal.SIGKILL)
+                done = run.wait()
+                if done.code != -signal.SIGKILL:
+                    # It was through before the kill came: the next one starts all over.
+                    assert done.code == 0, done
+                    break
+                struck += 1
+                if (root / "archive.json").exists():
+                    figures["invalid"] += bool(findings(root))
+            else:
+                done = runs.run(*command, root)
+                assert (done.code, done.err) == (0, "")
+            figures["kills"] += struck
+            figures["lost"] += sum(len(expected[kind].keys() - folded(root)[kind].keys()) for kind in expected)
+            figures["requests"] += len(service.requests)
+            figures["undisturbed"] += undisturbed
+            figures["allowed"] += 1.1 * undisturbed + WINDOW * struck
+            check_finished(root, expected)
+            shutil.rmtree(root)
+    return figures
+
+
+def test_random_kills(runs: Runs, tmp_path: Path) -> None:
+    figures = random_kills(runs, tmp_path, backups=2, kills=10, seed=1)
+    assert figures["kills"] > 10
+    assert (figures["invalid"], figures["lost"]) == (0, 0)
+    assert figures["requests"] <= figures["allowed"]
+
+
+@pytest.mark.slow
+def test_two_hundred_random_kills(runs: Runs, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    total: dict[str, float] = {}
+    seed = 0
+    while total.get("kills", 0) < 200:
+        seed += 1
+        for name, value in random_kills(runs, tmp_path, backups=4, kills=10, seed=seed).items():
+            total[name] = total.get(name, 0) + value
+    with capsys.disabled():
+        sys.stdout.write(
+            f"\n{total['kills']:.0f} random SIGKILLs: {total['invalid']:.0f} invalid archives, {total['lost']:.0f} lost "
+            f"records, {total['requests']:.0f} requests where undisturbed runs need {total['undisturbed']:.0f} "
+            f"and {total['allowed']:.0f} are allowed\n"
+        )
+    assert (total["invalid"], total["lost"]) == (0, 0)
+    assert total["requests"] <= total["allowed"]
+
+
+def test_nothing_outside_the_archive_is_touched(runs: Runs, service: DemoService, blog: Blog, tmp_path: Path) -> None:
+    around = tmp_path / "around"
+    around.mkdir()
+    (around / "theirs.txt").write_text("mine")
+    before = tree(around)
+    root = around / "archive"
+    runs.run("backup", blog.blog_id, "--base-url", service.base_url, "--archive", root, "-q", kill_at=60)
+    done = runs.run("backup", blog.blog_id, "--base-url", service.base_url, "--archive", root, "-q")
+    assert done.code == 0
+    assert {name: data for name, data in tree(around).items() if not name.startswith("archive")} == before
+    assert not [path for path in root.rglob("*") if path.is_symlink()]
+    assert {oct(path.stat().st_mode & 0o077) for path in root.rglob("*")} == {"0o0"}
