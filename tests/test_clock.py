@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from exporter.clock import SystemClock, timestamp
+from exporter.clock import FixedClock, SystemClock, timestamp
 
 
 def test_now_is_in_utc() -> None:
@@ -20,6 +20,16 @@ async def test_sleeping_takes_the_time_asked_for() -> None:
     clock = SystemClock()
     begun = clock.monotonic()
     await clock.sleep(0.02)
+    assert clock.monotonic() - begun >= 0.019
+
+
+async def test_a_fixed_clock_stands_still_and_waits_all_the_same() -> None:
+    moment = datetime(2026, 1, 31, tzinfo=UTC)
+    clock = FixedClock(moment)
+    begun = clock.monotonic()
+    assert clock.now() == moment
+    await clock.sleep(0.02)
+    assert clock.now() == moment
     assert clock.monotonic() - begun >= 0.019
 
 

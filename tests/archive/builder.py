@@ -1,0 +1,158 @@
+"""Small archives made through the program's own writer, with a plain model of what they hold beside them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from exporter import codec
+from exporter.archive import writer
+from exporter.archive.latest import View, write_latest
+from exporter.archive.layout import Layout
+from exporter.archive.lines import put_line, remove_line
+from exporter.archive.manifest import ArchiveInfo, KindCounts, RecordProblem
+from exporter.archive.reader import ArchiveReader
+from exporter.model.kinds import Kind
+
+BLOG = "sea.example"
+CREATED = "2026-01-31T12:34:56Z"
+EVIDENCE: dict[str, Any] = {"absent_in_sweeps": [1, 2], "entry_get": {"status": 404, "message": "no such entry"}}
+
+Changes = Mapping[Kind, Mapping[str, bytes | None]]
+"""For each kind and id the record's JSON text as it was sent, or ``None`` where it is gone."""
+
+
+@dataclass
+class Built:
+    """An archive at ``root``; ``states`` holds for each version what it must show: kind, id, stored bytes, version."""
+
+    root: Path
+    states: list[dict[Kind, dict[str, tuple[bytes, int]]]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.layout = Layout(self.root)
+        writer.create(self.layout, ArchiveInfo(BLOG, CREATED))
+
+    @classmethod
+    def reopen(cls, root: Path) -> Built:
+        """Give an archive that is there already, its states read from it."""
+        built = cls.__new__(cls)
+        built.root, built.layout, built.states = root, Layout(root), []
+        for number in built.reader.versions():
+            state = built.reader.fold(number)
+            built.states.append(
+                {kind: {line.record_id: (line.data, line.version or 0) for line in state.lines(kind)} for kind in Kind}
+            )
+            state.close()
+        return built
+
+    @property
+    def reader(self) -> ArchiveReader:
+        """A reader of the archive as it stands."""
+        return ArchiveReader(self.root)
+
+    def commit(self, changes: Changes, *, run: bool = True) -> int:
+        """Commit a version with these changes, and the line of its run; returns its number."""
+        number = len(self.states) + 1
+        before = self.states[-1] if self.states else {kind: {} for kind in Kind}
+        after = {kind: dict(records) for kind, records in before.items()}
+        lines: dict[Kind, list[bytes]] = {kind: [] for kind in Kind}
+        counts = {}
+        for kind in Kind:
+            new = changed = gone = 0
+            for record_id, text in changes.get(kind, {}).items():
+                if text is None:
+                    gone += 1
+                    del after[kind][record_id]
+                    lines[kind].append(remove_line(record_id, EVIDENCE))
+                    continue
+                frozen = codec.freeze(codec.loads(text))
+                new, changed = (new, changed + 1) if record_id in before[kind] else (new + 1, changed)
+                after[kind][record_id] = (frozen.data, number)
+                lines[kind].append(put_line(record_id, frozen))
+            counts[kind] = KindCounts(len(after[kind]), new, changed, gone)
+        self.states.append(after)
+        draft = writer.Draft(
+            parent=number - 1 or None,
+            base_url="https://api.example",
+            started_at=CREATED,
+            finished_at=CREATED,
+            counts=counts,
+            completeness={"complete": True, "sweeps": 2},
+            problems=[RecordProblem("entries", "13", "answered 404")],
+            lines=lines,
+        )
+        assert writer.commit(self.layout, draft).version == number
+        if run:
+            writer.append_run(self.layout, {"outcome": "saved", "version": number, "completeness": {"complete": True}})
+        return number
+
+    def refresh(self, *views: View, reuse: bool = True) -> int:
+        """Bring ``latest/`` to the newest version."""
+        return write_latest(self.layout, self.reader.state(), views, reuse=reuse)
+
+
+@dataclass(frozen=True)
+class Page:
+    """A file of a view, as exporters make them."""
+
+    path: str
+    fingerprint: bytes
+    render: Callable[[], bytes]
+
+
+def pages(files: Mapping[str, bytes], *, name: str = "markdown", edition: str = "1") -> View:
+    """Give a view of fixed files, each depending on its content alone."""
+    made = [Page(path, content, lambda content=content: content) for path, content in files.items()]  # type: ignore[misc]
+    return View(name, edition, lambda _state: made)
+
+
+def record(**members: Any) -> bytes:
+    """Write a record's JSON text."""
+    return json.dumps(members, ensure_ascii=False).encode("utf-8", "backslashreplace")
+
+
+ODD_ID = 'x","data":{"\u2028\ud83d\n'
+ODD_RECORDS: dict[str, bytes] = {
+    "7": b'{"entry_id":7,"price":1.10,"a":{"k":1,"k":2}}',
+    "007": b'{"entry_id":"007","title":"\\ud83d","much":1e400,"zero":-0}',
+    "12345678901234567890": b'{"entry_id":12345678901234567890,"n":NaN}',
+    ODD_ID: record(entry_id=ODD_ID, title=',"data":{}}', text="\u2028\x85\x00"),
+    "abc": b'{"entry_id":"abc","deep":' + b"[" * 300 + b"]" * 300 + b"}",
+    "": b'{"entry_id":"","long":' + b"9" * 5000 + b"}",
+}
+
+
+def entry(number: int, title: str) -> bytes:
+    """Write an entry's JSON text."""
+    return record(entry_id=str(number), title=title, entry_text=f"<p>{title}</p>", year="2016", mon=None)
+
+
+def five_versions(root: Path) -> Built:
+    """Build an archive of five versions, with removals, returns and odd records."""
+    built = Built(root)
+    entries = {str(number): entry(number, f"題{number}") for number in range(1, 6)}
+    comments = {str(number): record(cm_id=str(number), entry_id="2", cm_text="こ\u2028め") for number in (1, 2, 10)}
+    built.commit(
+        {
+            Kind.ENTRIES: entries,
+            Kind.ENTRY_LIST: {key: record(entry_id=key, title="題") for key in [*entries, "13"]},
+            Kind.COMMENTS: comments,
+            Kind.FILES: {"1": record(file_id="1", name="a.jpg")},
+            Kind.USER: {"0f": record(id="0f", nickname="浜")},
+            Kind.ASSETS: {"https://a.example/1.gif": record(url="https://a.example/1.gif", status=404)},
+        }
+    )
+    built.commit({Kind.ENTRIES: {**ODD_RECORDS, "2": entry(2, "変")}, Kind.ENTRY_LIST: ODD_RECORDS})
+    built.commit({Kind.ENTRIES: {"3": None, "7": None}, Kind.ENTRY_LIST: {"3": None}, Kind.COMMENTS: {"10": None}})
+    built.commit({Kind.ENTRIES: {"7": ODD_RECORDS["7"].replace(b"1.10", b"1.100"), "6": entry(6, "新")}})
+    built.commit({Kind.ENTRIES: {"3": entries["3"], ODD_ID: None}, Kind.FILES: {"1": None}})
+    return built
+
+
+def open_files() -> int:
+    """Count the files this process has open."""
+    return len(list(Path("/dev/fd").iterdir()))

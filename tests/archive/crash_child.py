@@ -1,0 +1,101 @@
+"""Does one step of the archive again and again, each time killed a little later: before its first call, its second, …
+
+Run as ``python -m tests.archive.crash_child STEP TEMPLATE FOLDER``. For every call N that changes a disk, FOLDER/N is a
+copy of TEMPLATE in which the step was killed (SIGKILL) just before that call; in the last one it came to its end.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from exporter.archive import atomic, writer
+from exporter.archive.layout import Layout
+from exporter.archive.manifest import ArchiveInfo
+from exporter.model.kinds import Kind
+from tests.archive.builder import BLOG, CREATED, Built, entry, pages
+
+CALLS = ("fsync", "rename", "replace", "mkdir", "rmdir", "unlink", "link")
+NEW_VIEW = {"index.md": b"# new index\n", "2016/01/a.md": b"a\n", "2016/02/b.md": b"b\n"}
+
+
+def write_file(root: Path) -> None:
+    """Replace a small file."""
+    atomic.write_file(root / "file", b"new" * 1000)
+
+
+def create(root: Path) -> None:
+    """Make a new archive."""
+    writer.create(Layout(root), ArchiveInfo(BLOG, CREATED))
+
+
+def commit(root: Path) -> None:
+    """Commit the sixth version."""
+    Built.reopen(root).commit({Kind.ENTRIES: {"99": entry(99, "後")}}, run=False)
+
+
+def append_run(root: Path) -> None:
+    """Add a run's line."""
+    writer.append_run(Layout(root), {"outcome": "unchanged", "version": None})
+
+
+def write_latest(root: Path) -> None:
+    """Bring ``latest/`` up to date, with a view that changed."""
+    Built.reopen(root).refresh(pages(NEW_VIEW))
+
+
+def whole(root: Path) -> None:
+    """All that a run does once it has read the service."""
+    commit(root)
+    append_run(root)
+    write_latest(root)
+
+
+STEPS: dict[str, Callable[[Path], None]] = {
+    step.__name__: step for step in (write_file, create, commit, append_run, write_latest, whole)
+}
+
+
+def kill_before(number: int) -> None:
+    """Make this process die just before its ``number``-th call that changes a disk."""
+    made = 0
+
+    def counted(call: Callable[..., Any]) -> Callable[..., Any]:
+        def run(*arguments: Any, **options: Any) -> Any:
+            nonlocal made
+            made += 1
+            if made == number:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return call(*arguments, **options)
+
+        return run
+
+    for name in CALLS:
+        setattr(os, name, counted(getattr(os, name)))
+
+
+def main(step: str, template: Path, folder: Path) -> None:
+    """Kill the step before every one of its calls in turn."""
+    number = 0
+    status = -1
+    while status != 0:
+        number += 1
+        root = folder / str(number)
+        shutil.copytree(template, root)
+        child = os.fork()
+        if child == 0:
+            kill_before(number)
+            STEPS[step](root)
+            os._exit(0)
+        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        if status not in {0, -signal.SIGKILL}:
+            raise SystemExit(f"{step} failed before call {number}")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3]))

@@ -1,0 +1,145 @@
+"""Killed before any call that changes the disk, an archive is valid, shows the old or the new, and goes on."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from exporter.archive import writer
+from exporter.archive.latest import is_current
+from exporter.archive.layout import Layout
+from exporter.archive.manifest import ArchiveInfo
+from exporter.archive.reader import ArchiveReader
+from exporter.archive.verify import verify
+from exporter.model.kinds import Kind
+from tests.archive.builder import BLOG, CREATED, Built, entry, pages
+from tests.archive.crash_child import NEW_VIEW, STEPS
+
+ROOT = Path(__file__).parent.parent.parent
+RECORD = (entry(99, "後"), 6)
+
+
+def crashes(step: str, template: Path, folder: Path, *, at_least: int) -> Iterator[tuple[Path, bool]]:
+    """Yield what each kill of a step left, in the order of the calls, and whether it came to its end."""
+    command = [sys.executable, "-m", "tests.archive.crash_child", step, str(template), str(folder)]
+    folder.mkdir()
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    count = len(list(folder.iterdir()))
+    assert count > at_least
+    for number in range(1, count + 1):
+        yield folder / str(number), number == count
+
+
+def damage(root: Path) -> list[str]:
+    """What verify finds, in words."""
+    return [f"{found.code} {found.path} {found.detail}" for found in verify(ArchiveReader(root)) if found.damage]
+
+
+def ids(root: Path) -> list[str]:
+    """The ids of the newest entries."""
+    state = ArchiveReader(root).state()
+    found = state.ids(Kind.ENTRIES)
+    state.close()
+    return found
+
+
+def finish(root: Path) -> None:
+    """Do what the next run does: clean up, and bring everything to its end."""
+    layout = Layout(root)
+    writer.require_place(root, BLOG)
+    writer.clean_leftovers(layout)
+    if ArchiveReader(root).newest() == 5:
+        STEPS["commit"](root)
+    STEPS["write_latest"](root)
+    assert damage(root) == []
+    assert list(verify(ArchiveReader(root))) == []
+    assert is_current(layout, 6, [pages(NEW_VIEW)])
+    assert {path.name for path in layout.work.iterdir()} == {"latest.json", "views.jsonl"}
+    assert (layout.latest / "markdown/2016/02/b.md").read_bytes() == b"b\n"
+
+
+def test_a_small_file_is_old_or_new(tmp_path: Path) -> None:
+    template = tmp_path / "template"
+    template.mkdir()
+    (template / "file").write_bytes(b"old")
+    seen = [(root / "file").read_bytes() for root, _ in crashes("write_file", template, tmp_path / "runs", at_least=3)]
+    assert set(seen) == {b"old", b"new" * 1000}
+    assert seen == sorted(seen, reverse=True)
+
+
+def test_a_new_archive_can_be_begun_again(tmp_path: Path) -> None:
+    template = tmp_path / "template"
+    template.mkdir()
+    whole = []
+    for root, _ in crashes("create", template, tmp_path / "runs", at_least=12):
+        writer.require_place(root, BLOG)
+        whole.append((root / "archive.json").exists())
+        if not whole[-1]:
+            STEPS["create"](root)
+        assert ArchiveReader(root).info == ArchiveInfo(BLOG, CREATED)
+        assert {path.name for path in root.iterdir()} >= {"README.txt", "FORMAT.md", "runs.jsonl", "versions", "assets"}
+        writer.clean_leftovers(Layout(root))
+        assert not list(root.glob(".*.tmp"))
+    assert whole == sorted(whole)
+    assert set(whole) == {False, True}
+
+
+def test_a_version_is_there_whole_or_not_at_all(five: Built, tmp_path: Path) -> None:
+    seen = []
+    before = ids(five.root)
+    for root, finished in crashes("commit", five.root, tmp_path / "runs", at_least=12):
+        assert damage(root) == []
+        newest = ArchiveReader(root).newest()
+        assert set(ids(root)) - {"99"} == set(before)
+        assert ("99" in ids(root)) == (newest == 6)
+        seen.append(newest)
+        assert newest == 6 or not finished
+        finish(root)
+    assert seen == sorted(seen, key=lambda number: number or 0)
+    assert set(seen) == {5, 6}
+
+
+def test_a_run_has_its_line_or_not(five: Built, tmp_path: Path) -> None:
+    before = five.reader.runs()
+    seen = []
+    for root, _ in crashes("append_run", five.root, tmp_path / "runs", at_least=1):
+        runs = ArchiveReader(root).runs()
+        assert runs[:5] == before
+        assert damage(root) == []
+        seen.append(len(runs))
+    assert seen == sorted(seen)
+    assert set(seen) <= {5, 6}
+
+
+def test_latest_is_never_damage_and_never_believed_when_it_is_not_whole(archive: Built, tmp_path: Path) -> None:
+    archive.commit({Kind.ENTRIES: {"99": RECORD[0]}})
+    for root, _ in crashes("write_latest", archive.root, tmp_path / "runs", at_least=25):
+        assert damage(root) == []
+        assert "99" in ids(root)
+        finish(root)
+
+
+def test_a_whole_run_is_valid_at_every_instant(five: Built, tmp_path: Path) -> None:
+    for number, (root, finished) in enumerate(crashes("whole", five.root, tmp_path / "runs", at_least=40)):
+        assert damage(root) == []
+        if finished:
+            assert list(verify(ArchiveReader(root))) == []
+        if number % 5 == 0:
+            finish(root)
+
+
+@pytest.mark.parametrize("cut", range(1, 60, 7))
+def test_a_torn_line_of_a_run_is_passed_over_and_cut_off_by_the_next(archive: Built, cut: int) -> None:
+    whole = archive.layout.runs.read_bytes()
+    STEPS["append_run"](archive.root)
+    longer = archive.layout.runs.read_bytes()
+    archive.layout.runs.write_bytes(longer[: len(whole) + min(cut, len(longer) - len(whole) - 1)])
+    assert len(archive.reader.runs()) == 5
+    assert damage(archive.root) == []
+    STEPS["append_run"](archive.root)
+    assert archive.layout.runs.read_bytes() == longer

@@ -1,0 +1,231 @@
+"""FORMAT.md and README.txt are enough: a reader written from the one, and the commands of the other run for real."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from exporter import codec
+from exporter.archive.layout import SEGMENTS
+from exporter.archive.manifest import ArchiveInfo, Manifest
+from exporter.model.kinds import KEY_FIELD, Kind
+from tests.archive import plain_reader
+from tests.archive.builder import ODD_RECORDS, Built, entry, record
+
+DOCUMENTS = Path(__file__).parent.parent.parent / "exporter/archive"
+FORMAT = (DOCUMENTS / "FORMAT.md").read_text("utf-8")
+README = (DOCUMENTS / "README.txt").read_text("utf-8")
+
+
+class TestPlainReader:
+    def test_it_is_short_and_knows_only_the_standard_library(self) -> None:
+        source = Path(plain_reader.__file__).read_text("utf-8")
+        assert len(source.splitlines()) <= 60
+        for node in ast.walk(ast.parse(source)):
+            if isinstance(node, ast.Import | ast.ImportFrom):
+                names = [node.module or ""] if isinstance(node, ast.ImportFrom) else [name.name for name in node.names]
+                assert {name.partition(".")[0] for name in names} <= sys.stdlib_module_names
+
+    def test_it_gives_the_same_state_for_every_version(self, five: Built) -> None:
+        read = dict(plain_reader.states(five.root))
+        assert list(read) == five.reader.versions() == [1, 2, 3, 4, 5]
+        for number, state in read.items():
+            expected = five.reader.fold(number)
+            assert list(state) == [str(kind) for kind in Kind]
+            for kind in Kind:
+                assert state[kind] == {line.record_id: line.data for line in expected.lines(kind)}
+                assert state[kind] == {key: data for key, (data, _) in five.states[number - 1][kind].items()}
+            expected.close()
+
+    def test_the_odd_records_are_in_what_it_reads(self, five: Built) -> None:
+        entries = dict(plain_reader.states(five.root))[2]["entries"]
+        assert set(ODD_RECORDS) <= set(entries)
+        assert entries["7"] == ODD_RECORDS["7"]
+
+    @pytest.mark.parametrize(
+        ("name", "old", "new", "complaint"),
+        [
+            ("000001/user.jsonl", "浜", "海", "000001: SHA256SUMS of user.jsonl"),
+            ("000002/manifest.json", "answered 404", "answered 405", "000002: SHA256SUMS of manifest.json"),
+            ("../archive.json", "sea.example", "tea.example", r"000001: SHA256SUMS of ../../archive.json"),
+        ],
+    )
+    def test_damage_is_found_by_the_sums(self, archive: Built, name: str, old: str, new: str, complaint: str) -> None:
+        path = archive.layout.versions / name
+        path.write_text(path.read_text("utf-8").replace(old, new), "utf-8")
+        with pytest.raises(ValueError, match=complaint):
+            list(plain_reader.states(archive.root))
+
+    def reseal(self, folder: Path) -> None:
+        """Make the sums of a version agree with what stands in it."""
+        rows = (folder / "SHA256SUMS").read_text().splitlines()
+        sums = [f"{hashlib.sha256((folder / row[66:]).read_bytes()).hexdigest()}  {row[66:]}" for row in rows]
+        (folder / "SHA256SUMS").write_text("\n".join(sums) + "\n")
+
+    @pytest.mark.parametrize(
+        ("name", "old", "new", "complaint"),
+        [
+            ("000001/user.jsonl", "浜", "海", "000001: user: sha256 of 0f"),
+            ("000002/entries.jsonl", "1.10", "1.100", "000002: entries: raw_sha256 of 7"),
+            ("000002/manifest.json", "answered 404", "answered 405", "000003: parent"),
+        ],
+    )
+    def test_damage_behind_true_sums_is_found_too(
+        self, archive: Built, name: str, old: str, new: str, complaint: str
+    ) -> None:
+        path = archive.layout.versions / name
+        path.write_bytes(path.read_bytes().replace(old.encode(), new.encode()))
+        self.reseal(path.parent)
+        with pytest.raises(ValueError, match=complaint):
+            list(plain_reader.states(archive.root))
+
+    def test_the_newest_state_is_what_latest_shows(self, five: Built) -> None:
+        newest = dict(plain_reader.states(five.root))[5]
+        for kind in Kind:
+            shown = {}
+            for line in five.layout.latest_segment(kind).read_bytes().split(b"\n")[:-1]:
+                head, _, rest = line.partition(b',"data":')
+                shown[json.loads(head + b"}")["id"]] = rest.removesuffix(b"}")
+            assert shown == newest[kind]
+
+
+class TestFormatDocument:
+    def test_its_line_of_python_makes_the_canonical_bytes(self) -> None:
+        line = next(row.strip() for row in FORMAT.splitlines() if row.strip().startswith("json.dumps("))
+        for text in ODD_RECORDS.values():
+            found = eval(line, {"json": json, "text": text})
+            assert hashlib.sha256(found).digest() == codec.freeze(codec.loads(text)).digest
+
+    def rows(self, heading: str) -> list[list[str]]:
+        """The rows of the tables below a heading."""
+        part = re.split(r"^#+ ", FORMAT.partition(f"# {heading}\n")[2], maxsplit=1, flags=re.MULTILINE)[0]
+        return [
+            [cell.strip() for cell in row.strip("|").split("|")] for row in part.splitlines() if row.startswith("| `")
+        ]
+
+    def names(self, heading: str) -> list[str]:
+        return [name for cells in self.rows(heading) for name in re.findall(r"`(\w+)`", cells[0])]
+
+    def test_the_members_of_archive_json(self) -> None:
+        assert self.names("archive.json") == list(json.loads(ArchiveInfo("a", "b").encode()))
+
+    def test_the_members_of_a_manifest(self, five: Built) -> None:
+        document = json.loads(five.layout.manifest(2).read_bytes())
+        assert [name for name in self.names("manifest.json") if name != "pruned"] == [*document]
+        assert {"pruned"} >= set(self.names("manifest.json")) - set(document)
+        assert Manifest.decode(json.dumps(document).encode(), "m") == five.reader.manifest(2)
+
+    def test_the_segments_and_their_keys(self) -> None:
+        rows = [cells for cells in self.rows("Segments") if cells[0].strip("`") in list(Kind)]
+        assert {cells[0].strip("`"): cells[-1].strip("`") for cells in rows} == {
+            str(kind): KEY_FIELD[kind] for kind in Kind
+        }
+        assert all(f"`{name}`" in FORMAT for name in SEGMENTS)
+
+    def test_the_members_of_a_line(self) -> None:
+        assert self.names("Segments")[:6] == ["op", "id", "sha256", "raw_sha256", "data", "evidence"]
+
+
+def recipes() -> dict[str, str]:
+    """The commands that README.txt shows for jq, by what they are for."""
+    part = README.partition("with jq")[2].partition("\n\n")[2].partition("\n\n")[0]
+    found: dict[str, str] = {}
+    for row in part.splitlines():
+        if row.startswith("      "):
+            found[list(found)[-1]] += f" {row.strip()}"
+        else:
+            label, _, command = row.strip().partition(":")
+            found[label] = command.strip()
+    return found
+
+
+def shell(command: str, folder: Path) -> str:
+    """Run a command as a reader would, in the archive's folder."""
+    done = subprocess.run(["bash", "-o", "pipefail", "-c", command], cwd=folder, capture_output=True, text=True)
+    assert done.returncode == 0, f"{command}\n{done.stderr}"
+    return done.stdout
+
+
+def documents(text: str) -> list[object]:
+    """The JSON documents of an output, one after another."""
+    found, decoder, at = [], json.JSONDecoder(), 0
+    while at < len(text.rstrip()):
+        value, at = decoder.raw_decode(text, at)
+        at += len(text[at:]) - len(text[at:].lstrip())
+        found.append(value)
+    return found
+
+
+class TestRecipes:
+    @pytest.fixture
+    def blog(self, tmp_path: Path) -> Built:
+        built = Built(tmp_path / "archive")
+        comments = {key: record(cm_id=key, entry_id=to) for key, to in (("1", "42"), ("2", "7"), ("3", "42"))}
+        built.commit({Kind.ENTRIES: {"42": entry(42, "海"), "7": entry(7, "山")}, Kind.COMMENTS: comments})
+        built.commit({Kind.ENTRIES: {"42": entry(42, "海二"), "8": entry(8, "川")}})
+        built.commit({Kind.ENTRIES: {"7": None}})
+        built.commit({Kind.ENTRIES: {"42": None, "9": entry(9, "星\t空")}})
+        built.commit({Kind.ENTRIES: {"42": entry(42, "海三")}})
+        built.refresh()
+        return built
+
+    def test_all_of_them_are_known_here(self) -> None:
+        assert list(recipes()) == [
+            "all titles", "one entry, newest", "its comments", "its life, oldest first",
+            "all entries as they were at version 3",
+            'should jq 1.6 stop at half an emoji ("surrogate pair"), as old telephones sent them',
+        ]  # fmt: skip
+
+    def test_all_titles(self, blog: Built) -> None:
+        assert shell(recipes()["all titles"], blog.root) == "8\t川\n9\t星\\t空\n42\t海三\n"
+
+    def test_one_entry(self, blog: Built) -> None:
+        assert documents(shell(recipes()["one entry, newest"], blog.root)) == [json.loads(entry(42, "海三"))]
+
+    def test_its_comments(self, blog: Built) -> None:
+        found = documents(shell(recipes()["its comments"], blog.root))
+        assert found == [{"cm_id": "1", "entry_id": "42"}, {"cm_id": "3", "entry_id": "42"}]
+
+    def test_its_life(self, blog: Built) -> None:
+        found = [json.loads(line) for line in shell(recipes()["its life, oldest first"], blog.root).splitlines()]
+        assert [(line["op"], line.get("data", {}).get("title")) for line in found] == [
+            ("put", "海"), ("put", "海二"), ("remove", None), ("put", "海三"),
+        ]  # fmt: skip
+
+    def test_all_entries_at_a_version(self, blog: Built) -> None:
+        found = documents(shell(recipes()["all entries as they were at version 3"], blog.root))
+        expected = [json.loads(data) for data, _ in blog.states[2][Kind.ENTRIES].values()]
+        assert sorted(found, key=str) == sorted(expected, key=str)
+
+    def test_half_an_emoji_does_not_stop_them(self, blog: Built) -> None:
+        odd = {key: text for key, text in ODD_RECORDS.items() if key != "abc"}
+        blog.commit({Kind.ENTRIES: {**odd, "7": odd["7"]}})
+        blog.refresh()
+        lines = shell(
+            recipes()['should jq 1.6 stop at half an emoji ("surrogate pair"), as old telephones sent them'], blog.root
+        )
+        assert lines.count("\n") == len(blog.states[-1][Kind.ENTRIES])
+        assert lines.startswith("007\t\ufffd\n7\t\n8\t川\n")
+
+    def test_the_sums(self, blog: Built) -> None:
+        command = next(row.strip() for row in README.splitlines() if "sha256sum" in row)
+        for number in blog.reader.versions():
+            assert shell(command, blog.layout.version(number)).count(": OK") == 8
+
+    def test_what_it_names_is_there(self, blog: Built) -> None:
+        listed = re.findall(r"^  (\S+)  +\S", README.partition("\n\n")[2].partition("\n\n")[0], re.MULTILINE)
+        assert len(listed) == 7
+        for name in listed:
+            if "markdown" not in name:
+                assert list(blog.root.glob(name.rstrip("/"))), name
+
+    def test_jq_is_installed(self) -> None:
+        assert shutil.which("jq"), "install jq: README.txt shows its use, so the tests run it"

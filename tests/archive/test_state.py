@@ -1,0 +1,144 @@
+"""The fold, against a plain dictionary that does the same."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from exporter import codec
+from exporter.archive.lines import put_line, remove_line
+from exporter.archive.state import KindState, State
+from exporter.errors import ArchiveDamaged
+from exporter.model.kinds import Kind, sort_key
+from tests.archive.builder import Built, open_files, record
+from tests.support.json_texts import objects
+
+IDS = st.one_of(
+    st.integers(0, 5).map(str),
+    st.sampled_from(
+        ["00", "01", "7", "007", "9" * 18, "9" * 19, "9" * 30, "-1", "a", "", "\ud83d", 'x","data":', "１", str(2**62)]
+    ),
+)
+OPERATIONS = st.lists(st.tuples(IDS, st.one_of(st.none(), objects)), max_size=12)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(OPERATIONS, min_size=1, max_size=4))
+def test_folding_versions_is_setting_and_deleting(
+    tmp_path_factory: pytest.TempPathFactory, versions: list[object]
+) -> None:
+    folder = tmp_path_factory.mktemp("fold")
+    state = State("sea.example")
+    model: dict[str, tuple[bytes, int]] = {}
+    for number, operations in enumerate(versions, 1):
+        lines = []
+        assert isinstance(operations, list)
+        for record_id, value in operations:
+            if value is None:
+                lines.append(remove_line(record_id, {"absent_in_sweeps": [1, 2]}))
+                model.pop(record_id, None)
+            else:
+                frozen = codec.freeze(codec.loads(codec.canonical(value)))
+                lines.append(put_line(record_id, frozen))
+                model[record_id] = (frozen.data, number)
+        path = folder / f"{number}.jsonl"
+        path.write_bytes(b"".join(lines))
+        assert len(list(state.fold(path, Kind.COMMENTS, number))) == len(lines)
+    found = {line.record_id: (line.data, line.version) for line in state.lines(Kind.COMMENTS)}
+    assert found == model
+    assert state.ids(Kind.COMMENTS) == sorted(model, key=sort_key) == list(found)
+    assert len(state.kinds[Kind.COMMENTS]) == len(model)
+    assert state.ids(Kind.ENTRIES) == []
+    for record_id, (data, _) in model.items():
+        assert record_id in state.kinds[Kind.COMMENTS]
+        assert state.identity(Kind.COMMENTS, record_id) == codec.freeze(codec.loads(data)).identity
+        assert codec.canonical(state.load(Kind.COMMENTS, record_id)) == codec.canonical(codec.loads(data))
+    state.close()
+
+
+class TestState:
+    def test_every_version_of_an_archive(self, five: Built) -> None:
+        for number, expected in enumerate(five.states, 1):
+            state = five.reader.fold(number)
+            for kind in Kind:
+                found = {line.record_id: (line.data, line.version) for line in state.lines(kind)}
+                assert found == expected[kind]
+                assert [key for key, _ in state.scan(kind)] == list(found)
+                assert all(data == codec.loads(expected[kind][key][0]) or "n" in data for key, data in state.scan(kind))
+            state.close()
+
+    def test_what_is_not_there(self, five: Built) -> None:
+        state = five.reader.state()
+        assert state.line(Kind.ENTRIES, "999") is None
+        assert state.load(Kind.ENTRIES, "999") is None
+        assert state.identity(Kind.ENTRIES, "999") is None
+        assert "999" not in state.kinds[Kind.ENTRIES]
+        state.kinds[Kind.ENTRIES].remove("999")
+        state.close()
+
+    def test_reading_opens_again_what_was_closed(self, five: Built) -> None:
+        state = five.reader.fold(5)
+        before = list(state.lines(Kind.ENTRIES))
+        state.close()
+        assert list(state.lines(Kind.ENTRIES)) == before
+        state.close()
+
+    def test_a_damaged_line_names_file_and_line(self, tmp_path: Path) -> None:
+        path = tmp_path / "entries.jsonl"
+        path.write_bytes(put_line("1", codec.freeze({"a": 1})) + b"nonsense\n")
+        with pytest.raises(ArchiveDamaged, match=rf"^{path} line 2 is damaged: .*; run verify\.$"):
+            list(State("b").fold(path, Kind.ENTRIES, 1))
+
+    def test_a_missing_file_is_damage(self, tmp_path: Path) -> None:
+        with pytest.raises(ArchiveDamaged, match=r"no\.jsonl cannot be read \(No such file or directory\); run verify"):
+            list(State("b").fold(tmp_path / "no.jsonl", Kind.ENTRIES, 1))
+
+    def test_a_folder_in_the_place_of_a_file_is_damage(self, tmp_path: Path) -> None:
+        with pytest.raises(ArchiveDamaged, match="cannot be read"):
+            list(State("b").fold(tmp_path, Kind.ENTRIES, 1))
+
+    def test_many_files_are_read_with_few_open(self, tmp_path: Path) -> None:
+        state = State("b")
+        open_before = open_files()
+        for number in range(1, 201):
+            path = tmp_path / f"{number}.jsonl"
+            path.write_bytes(put_line(str(number), codec.freeze(codec.loads(record(n=number)))))
+            list(state.fold(path, Kind.FILES, number))
+        for _ in range(2):
+            assert [data["n"] for _, data in state.scan(Kind.FILES)] == list(range(1, 201))
+        assert open_files() <= open_before + 64
+        state.close()
+        assert open_files() == open_before
+
+    def test_the_same_file_has_one_number(self, tmp_path: Path) -> None:
+        path = tmp_path / "a.jsonl"
+        path.write_bytes(b"")
+        segments = State("b").segments
+        assert segments.add(path) == segments.add(path, pin=True) == segments.add(path, pin=True) == 0
+        segments.close()
+
+
+class TestKindState:
+    def test_rows_are_kept_when_a_record_changes_and_new_after_it_was_gone(self) -> None:
+        state = KindState()
+        first = state.put("5", b"a" * 32, 1, (0, 0, 10))
+        assert state.put("5", b"b" * 32, 2, (1, 5, 20)) == first == state.row("5")
+        assert (state.identity(first), state.version(first), state.place(first)) == (b"b" * 32, 2, (1, 5, 20))
+        state.remove("5")
+        assert state.row("5") is None
+        assert state.put("5", b"c" * 32, 3, (0, 0, 1)) == first + 1
+        assert state.rows() == 2
+
+    @given(st.lists(IDS, unique=True))
+    def test_ids_that_look_alike_are_apart_and_in_order(self, ids: list[str]) -> None:
+        state = KindState()
+        for row, record_id in enumerate(ids):
+            assert state.put(record_id, row.to_bytes(32), row, (0, 0, 0)) == row
+        assert list(state.ids()) == sorted(ids, key=sort_key)
+        assert [state.row(record_id) for record_id in ids] == list(range(len(ids)))
+        for left, right in itertools.combinations(ids, 2):
+            assert state.row(left) != state.row(right)

@@ -1,0 +1,335 @@
+"""Each finding has an archive damaged just so, and no flipped bit goes unnoticed."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from exporter import codec
+from exporter.archive import writer
+from exporter.archive.findings import MEND, NOTES, Code, Finding
+from exporter.archive.lines import put_line, remove_line
+from exporter.archive.manifest import KindCounts
+from exporter.archive.reader import ArchiveReader
+from exporter.archive.verify import recorded, verify
+from exporter.errors import ArchiveDamaged
+from exporter.model.kinds import Kind
+from tests.archive.builder import CREATED, EVIDENCE, Built, entry, pages, record
+
+FLIPS = 2000
+V3 = "versions/000003"
+
+
+def edit(path: Path, old: bytes, new: bytes) -> None:
+    """Replace bytes that stand once in a file."""
+    data = path.read_bytes()
+    assert data.count(old) == 1
+    path.write_bytes(data.replace(old, new))
+
+
+def commit_lines(archive: Built, lines: list[bytes], total: int | None = None) -> None:
+    """Commit a sixth version of these lines of entries, whatever they say, and bring ``latest/`` up to it."""
+    counts = {kind: KindCounts(len(archive.states[-1][kind])) for kind in Kind}
+    if total is not None:
+        counts[Kind.ENTRIES] = KindCounts(total)
+    made = {Kind.ENTRIES: lines}
+    writer.commit(archive.layout, writer.Draft(5, "https://api.example", CREATED, CREATED, counts, {}, [], made))
+    archive.refresh()
+
+
+def entry_line(archive: Built, record_id: str) -> bytes:
+    """The put line that an entry's newest state already has."""
+    return put_line(record_id, codec.freeze(codec.loads(archive.states[-1][Kind.ENTRIES][record_id][0])))
+
+
+Damage = Callable[[Built], object]
+
+
+def in_turn(*damages: Damage) -> Damage:
+    """Do several things to an archive."""
+
+    def damage(archive: Built) -> None:
+        for each in damages:
+            each(archive)
+
+    return damage
+
+
+DAMAGES: list[tuple[Code, str, str, Damage]] = [
+    (
+        Code.INFO_DAMAGED, "archive.json", "its hash is not the one in versions/000001/SHA256SUMS",
+        lambda a: edit(a.layout.info, b"sea.example", b"tea.example"),
+    ),
+    (Code.MANIFEST_MISSING, f"{V3}/manifest.json", "it cannot be read", lambda a: a.layout.manifest(3).unlink()),
+    (
+        Code.MANIFEST_MISSING, f"{V3}/manifest.json", "it cannot be read",
+        in_turn(lambda a: shutil.rmtree(a.layout.version(3)), lambda a: a.layout.version(3).write_bytes(b"")),
+    ),
+    (Code.MANIFEST_DAMAGED, f"{V3}/manifest.json", "is damaged", lambda a: a.layout.manifest(3).write_bytes(b"{")),
+    (
+        Code.MANIFEST_DAMAGED, f"{V3}/manifest.json", "its hash is not the one in SHA256SUMS",
+        lambda a: edit(a.layout.manifest(3), b"answered 404", b"answered 504"),
+    ),
+    (
+        Code.MANIFEST_DAMAGED, f"{V3}/manifest.json", "it says version 8",
+        lambda a: edit(a.layout.manifest(3), b'"version": 3', b'"version": 8'),
+    ),
+    (
+        Code.MANIFEST_DAMAGED, f"{V3}/user.jsonl", "the manifest does not list this file",
+        lambda a: edit(a.layout.manifest(3), b'"user.jsonl"', b'"users.json"'),
+    ),
+    (
+        Code.SUMS_DAMAGED, f"{V3}/SHA256SUMS", "it does not agree with the manifest",
+        lambda a: edit(a.layout.version(3) / "SHA256SUMS", b"  user.jsonl", b"  uses.jsonl"),
+    ),
+    (
+        Code.SUMS_DAMAGED, f"{V3}/SHA256SUMS", "it does not agree with the manifest",
+        lambda a: (a.layout.version(3) / "SHA256SUMS").unlink(),
+    ),
+    (
+        Code.SEGMENT_MISSING, f"{V3}/user.jsonl", "it cannot be read",
+        lambda a: a.layout.segment(3, Kind.USER).unlink(),
+    ),
+    (
+        Code.SEGMENT_DAMAGED, f"{V3}/user.jsonl", "its size or hash is not the one in the manifest",
+        lambda a: a.layout.segment(3, Kind.USER).write_bytes(put_line("x", codec.freeze({"id": "x"}))),
+    ),
+    (
+        Code.SEGMENT_DAMAGED, f"{V3}/user.jsonl", "it has 1 lines, the manifest says 0",
+        lambda a: a.layout.segment(3, Kind.USER).write_bytes(put_line("x", codec.freeze({"id": "x"}))),
+    ),
+    (
+        Code.LINE_DAMAGED, "versions/000001/user.jsonl", "line 1: its data does not match its sha256",
+        lambda a: edit(a.layout.segment(1, Kind.USER), "浜".encode(), "海".encode()),
+    ),
+    (
+        Code.LINE_DAMAGED, "versions/000002/entries.jsonl", "line 1: ",
+        lambda a: edit(a.layout.segment(2, Kind.ENTRIES), b'"id":"7"', b'"id": 7 '),
+    ),
+    (
+        Code.CHAIN_BROKEN, "versions/000004/manifest.json", "its parent is not version 2 as it stands here",
+        lambda a: shutil.rmtree(a.layout.version(3)),
+    ),
+    (
+        Code.CHAIN_BROKEN, "versions/000002/manifest.json", "its parent is not no version as it stands here",
+        lambda a: shutil.rmtree(a.layout.version(1)),
+    ),
+    (
+        Code.CHAIN_BROKEN, "versions/000004/manifest.json", "its parent is not version 3 as it stands here",
+        lambda a: edit(a.layout.manifest(3), b"answered 404", b"answered 504"),
+    ),
+    (
+        Code.CHAIN_BROKEN, "versions/000005", "runs.jsonl says that a run made it, and it is not there",
+        lambda a: shutil.rmtree(a.layout.version(5)),
+    ),
+    (
+        Code.CHAIN_BROKEN, "versions/000005", "runs.jsonl says that a run made it, and it is not there",
+        lambda a: shutil.rmtree(a.layout.versions),
+    ),
+    (
+        Code.FOLD_WRONG, "versions/000006/entries.jsonl", "1 is put but did not change",
+        lambda a: commit_lines(a, [entry_line(a, "1")]),
+    ),
+    (
+        Code.FOLD_WRONG, "versions/000006/entries.jsonl", "999 is removed but was not there",
+        lambda a: commit_lines(a, [remove_line("999", EVIDENCE)]),
+    ),
+    (
+        Code.FOLD_WRONG, "versions/000006/entries.jsonl", "1 stands twice",
+        lambda a: commit_lines(a, [put_line("1", codec.freeze({"n": n})) for n in (1, 2)]),
+    ),
+    (
+        Code.COUNTS_WRONG, "versions/000006/manifest.json", "it counts 77 entries, the lines give 11",
+        lambda a: commit_lines(a, [], total=77),
+    ),
+    (
+        Code.STRANGE_FILE, f"{V3}/notes.txt", "no part of the format",
+        lambda a: (a.layout.version(3) / "notes.txt").write_bytes(b""),
+    ),
+    (
+        Code.STRANGE_FILE, "versions/3", "no part of the format",
+        lambda a: (a.layout.versions / "3").mkdir(),
+    ),
+    (Code.RUNS_DAMAGED, "runs.jsonl", "it cannot be read", lambda a: a.layout.runs.unlink()),
+    (Code.RUNS_DAMAGED, "runs.jsonl", "line 6 is not a run", lambda a: a.layout.runs.open("ab").write(b"[1]\n")),
+    (Code.RUNS_DAMAGED, "runs.jsonl", "line 6 is not a run", lambda a: a.layout.runs.open("ab").write(b"{\n")),
+    (
+        Code.LATEST_DAMAGED, "latest/user.jsonl", "it is not what the versions say for version 5",
+        lambda a: edit(a.layout.latest_segment(Kind.USER), "浜".encode(), "海".encode()),
+    ),
+    (
+        Code.LATEST_DAMAGED, "latest/user.jsonl", "it is not what the versions say for version 5",
+        lambda a: a.layout.latest_segment(Kind.USER).unlink(),
+    ),
+    (
+        Code.LATEST_DAMAGED, "latest/user.jsonl", "it is not what the versions say for version 5",
+        in_turn(lambda a: a.layout.latest_record.unlink(), lambda a: a.layout.latest_segment(Kind.USER).write_bytes(b"")),
+    ),
+    (Code.LATEST_STALE, "latest", "it is not there", lambda a: shutil.rmtree(a.layout.latest)),
+    (
+        Code.LATEST_STALE, "latest", "it does not show version 6 yet",
+        lambda a: a.commit({Kind.ENTRIES: {"99": entry(99, "後")}}),
+    ),
+    (
+        Code.VIEW_DAMAGED, "latest/markdown/2016/01/a.md", "it is not what was written",
+        lambda a: (a.layout.latest / "markdown/2016/01/a.md").write_bytes(b"b\n"),
+    ),
+    (
+        Code.VIEW_DAMAGED, "latest/markdown/index.md", "it is not what was written",
+        lambda a: (a.layout.latest / "markdown/index.md").unlink(),
+    ),
+]  # fmt: skip
+STORED_FILES = {Code.ASSET_MISSING, Code.ASSET_DAMAGED}
+"""What is found by those who keep the files, and tested with them."""
+
+
+def check(archive: Built) -> list[Finding]:
+    return list(verify(archive.reader))
+
+
+class TestFindings:
+    def test_an_intact_archive_has_none(self, five: Built) -> None:
+        assert check(five) == []
+
+    @pytest.mark.filterwarnings("ignore::ResourceWarning")
+    @pytest.mark.parametrize(
+        ("code", "path", "detail", "damage"), DAMAGES, ids=[f"{at}-{row[0]}" for at, row in enumerate(DAMAGES)]
+    )
+    def test_each_damage_is_found(self, archive: Built, code: Code, path: str, detail: str, damage: Damage) -> None:
+        damage(archive)
+        found = check(archive)
+        matching = [each for each in found if (each.code, each.path) == (code, path) and detail in each.detail]
+        assert len(matching) == 1, found
+        assert matching[0].damage == (code not in NOTES)
+        assert matching[0].mend == MEND[code]
+        assert all("\n" not in each.detail for each in found)
+
+    def test_every_code_has_its_damage(self) -> None:
+        assert {code for code, *_ in DAMAGES} == set(Code) - STORED_FILES
+        assert set(MEND) == set(Code)
+
+    def test_a_broken_version_does_not_hide_the_next(self, archive: Built) -> None:
+        edit(archive.layout.segment(1, Kind.USER), "浜".encode(), "海".encode())
+        archive.layout.segment(4, Kind.ENTRIES).unlink()
+        paths = [found.path for found in check(archive)]
+        assert "versions/000001/user.jsonl" in paths
+        assert "versions/000004/entries.jsonl" in paths
+
+    def test_a_strange_file_does_not_hide_damage_in_latest(self, archive: Built) -> None:
+        (archive.layout.version(2) / ".DS_Store").write_bytes(b"")
+        archive.layout.latest_segment(Kind.USER).write_bytes(b"")
+        assert {found.code for found in check(archive)} == {Code.STRANGE_FILE, Code.LATEST_DAMAGED}
+
+    def test_rebuilding_mends_what_it_promises_to(self, archive: Built) -> None:
+        (archive.layout.latest / "markdown/index.md").write_bytes(b"x")
+        archive.layout.latest_segment(Kind.USER).write_bytes(b"")
+        assert {found.mend for found in check(archive)} == {"run rebuild"}
+        archive.refresh(pages({"index.md": b"# index\n", "2016/01/a.md": b"a\n"}), reuse=False)
+        assert check(archive) == []
+
+    def test_an_archive_without_versions_is_intact(self, tmp_path: Path) -> None:
+        assert check(Built(tmp_path / "archive")) == []
+
+    def test_nothing_derived_is_needed(self, archive: Built) -> None:
+        shutil.rmtree(archive.layout.work)
+        assert check(archive) == []
+        shutil.rmtree(archive.layout.latest)
+        assert [found.damage for found in check(archive)] == [False]
+
+    def test_a_hostile_manifest_is_damage_and_no_failure(self, archive: Built) -> None:
+        document = json.loads(archive.layout.manifest(3).read_bytes())
+        document["files"]["../../../\ud83d"] = {"lines": None, "bytes": [], "sha256": {"a": "あ"}}
+        archive.layout.manifest(3).write_text(json.dumps(document))
+        assert {found.path for found in check(archive)} >= {f"{V3}/manifest.json", f"{V3}/SHA256SUMS"}
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Built:
+    """An archive of two small versions."""
+    built = Built(tmp_path / "archive")
+    built.commit(
+        {Kind.ENTRIES: {"1": entry(1, "海"), "2": b'{"entry_id":"2","n":1.10}'}, Kind.USER: {"u": record(id="u")}}
+    )
+    built.commit({Kind.ENTRIES: {"1": None, "2": entry(2, "\ud83d")}, Kind.FILES: {"5": record(file_id=5)}})
+    return built
+
+
+class TestFlippedBits:
+    """Bits flipped all over a small archive, a few thousand drawn by a fixed seed."""
+
+    def blamed(self, root: Path) -> set[str]:
+        """The files that are named as damaged, by verify or by whoever opens the archive."""
+        try:
+            return {found.path for found in verify(ArchiveReader(root)) if found.damage}
+        except ArchiveDamaged as error:
+            return {str(path.relative_to(root)) for path in [root / "archive.json"] if str(path) in str(error)}
+
+    def suspects(self, name: str) -> set[str]:
+        """The files that may be named for a flip in one: it, and those that hold its hash or are hashed by it."""
+        folder, _, file = name.rpartition("/")
+        following = {"versions/000002/manifest.json"} if folder.endswith("1") else set()
+        if file == "archive.json":
+            return {name, "versions/000001/SHA256SUMS", "versions/000002/SHA256SUMS"}
+        if file == "SHA256SUMS":
+            return {name, f"{folder}/manifest.json", "archive.json"}
+        if file == "manifest.json":
+            return {name, f"{folder}/SHA256SUMS", *following, *(f"{folder}/{kind}.jsonl" for kind in Kind)}
+        return {name}
+
+    def test_each_is_reported_and_the_right_file_named(self, small: Built) -> None:
+        assert self.blamed(small.root) == set()
+        versions = [path for path in small.layout.versions.rglob("*") if path.is_file()]
+        whole = {path: path.read_bytes() for path in [small.layout.info, *versions]}
+        places = [(path, bit) for path, data in whole.items() for bit in range(len(data) * 8)]
+        assert {path.name for path, _ in places} >= {"archive.json", "manifest.json", "SHA256SUMS", "entries.jsonl"}
+        for path, bit in random.Random(20260131).sample(places, FLIPS):
+            changed = bytearray(whole[path])
+            changed[bit // 8] ^= 1 << bit % 8
+            path.write_bytes(changed)
+            name = path.relative_to(small.root).as_posix()
+            blamed = self.blamed(small.root)
+            assert name in blamed, f"bit {bit} of {name}: {blamed}"
+            assert blamed <= self.suspects(name), f"bit {bit} of {name}"
+            path.write_bytes(whole[path])
+        assert self.blamed(small.root) == set()
+
+    @pytest.mark.parametrize("kind", [Kind.ENTRIES, Kind.USER])
+    def test_a_fold_over_flipped_bits_ends_well_or_is_damage(self, small: Built, kind: Kind) -> None:
+        path = small.layout.segment(1, kind)
+        whole = path.read_bytes()
+        outcomes = set()
+        for bit in random.Random(7).sample(range(len(whole) * 8), 400):
+            changed = bytearray(whole)
+            changed[bit // 8] ^= 1 << bit % 8
+            path.write_bytes(changed)
+            complaint = str(path)
+            try:
+                small.reader.fold(2).close()
+                outcomes.add("folded")
+            except ArchiveDamaged as error:
+                complaint = str(error)
+                outcomes.add("damaged")
+            assert str(path) in complaint
+        path.write_bytes(whole)
+        assert outcomes == {"folded", "damaged"}
+
+
+class TestCompleteness:
+    def test_it_is_what_the_newest_run_that_read_the_service_recorded(self, archive: Built) -> None:
+        problems = [{"kind": "entries", "id": "13", "reason": "answered 404"}]
+        writer.append_run(archive.layout, {"completeness": {"complete": False}, "problems": problems})
+        writer.append_run(archive.layout, {"completeness": None, "outcome": "failed"})
+        assert recorded(archive.reader) == ({"complete": False}, problems)
+
+    def test_without_runs_the_newest_manifest_knows(self, archive: Built) -> None:
+        archive.layout.runs.unlink()
+        problems = [{"kind": "entries", "id": "13", "reason": "answered 404"}]
+        assert recorded(archive.reader) == ({"complete": True, "sweeps": 2}, problems)
+
+    def test_without_anything_nobody_does(self, tmp_path: Path) -> None:
+        assert recorded(Built(tmp_path / "archive").reader) == ({}, [])
