@@ -1,0 +1,221 @@
+"""The search itself: ranked hits with excerpts, from an index that heals when it turns out to be damaged."""
+
+from __future__ import annotations
+
+import math
+import os
+import sqlite3
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Self
+
+import exporter
+from exporter import codec
+from exporter.errors import BlogExporterError, UsageError
+from exporter.model.kinds import Kind, sort_key
+from exporter.search.excerpts import Span, excerpt, spans_of
+from exporter.search.opening import open_store
+from exporter.search.regex_worker import DAMAGED
+from exporter.search.store import StoredRecord, StoredText
+
+if TYPE_CHECKING:
+    from exporter.archive.reader import ArchiveReader
+    from exporter.search.query import Query
+
+REGEX_SECONDS: Final = 10.0
+"""How long a regular expression may take over a whole blog."""
+
+_RANK_WORTH: Final = 1_000_000
+_KIND_ORDER: Final = {kind: number for number, kind in enumerate(Kind)}
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A record that was found.
+
+    Attributes:
+        kind: the record's kind.
+        record_id: its id.
+        entry_id: the entry it is or belongs to; empty for a file.
+        title: the entry's title, also for a comment; the file's title or name.
+        date: when it was written, where that is known.
+        field: which of its texts the excerpt is from: ``title``, ``body``, ``continuation``, ``category``, ``name``,
+            ``text`` or ``explanation``.
+        excerpt: a part of that text, line ends as spaces; a stranger's text.
+        start: where the excerpt begins in that text.
+        cut: whether the text goes on after the excerpt.
+        marks: the hits in the excerpt, as ``(start, end)`` offsets into it.
+        score: a million for each rank of each term's best text, and one for each place a term stands at.
+    """
+
+    kind: Kind
+    record_id: str
+    entry_id: str
+    title: str
+    date: datetime | None
+    field: str
+    excerpt: str
+    start: int
+    cut: bool
+    marks: tuple[Span, ...]
+    score: int
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The best hits, and how many there are in all."""
+
+    hits: list[Hit]
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Match:
+    """A record that holds what was asked for, and its best text; an expression also says where in it."""
+
+    record: StoredRecord
+    score: int
+    text: int
+    field: str
+    spans: list[Span] | None = None
+
+    def order(self) -> tuple[float, float, int, tuple[int, int, str]]:
+        """Put the better before the worse, then the newer before the older; the rest is for having one order."""
+        moment = -math.inf if self.record.moment is None else self.record.moment
+        return -self.score, -moment, _KIND_ORDER[self.record.kind], sort_key(self.record.record_id)
+
+
+def open_index(reader: ArchiveReader, *, at: int | None = None) -> Index:
+    """Open the index of a version (default: the newest), made or renewed first where needed.
+
+    Raises:
+        UsageError: the archive has no version ``at``.
+        NoArchive: the archive has no version yet.
+        ArchiveDamaged: the records cannot be read.
+    """
+    return Index(reader, reader.resolve(at))
+
+
+class Index:
+    """An index open for searching; close it, or use it as a context."""
+
+    def __init__(self, reader: ArchiveReader, version: int) -> None:
+        self._reader = reader
+        self._version = version
+        self._temporary = tempfile.TemporaryDirectory(prefix="blog-exporter-search-")
+        self._store = open_store(reader, version, Path(self._temporary.name))
+
+    def search(self, query: Query) -> list[Hit]:
+        """Return the hits, best first; see :meth:`find`."""
+        return self.find(query).hits
+
+    def find(self, query: Query, *, regex_seconds: float = REGEX_SECONDS) -> Found:
+        """Search; hits are ordered by rank, then by number of hits, then the newer first.
+
+        Raises:
+            UsageError: a regular expression took longer than ``regex_seconds``.
+        """
+        try:
+            return self._found(query, regex_seconds)
+        except sqlite3.DatabaseError:
+            self._store.close()
+            self._store = open_store(self._reader, self._version, Path(self._temporary.name), anew=True)
+            return self._found(query, regex_seconds)
+
+    def close(self) -> None:
+        """Close the index; one in a temporary folder is removed."""
+        self._store.close()
+        self._temporary.cleanup()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _found(self, query: Query, regex_seconds: float) -> Found:
+        if query.pattern is None:
+            candidates = self._store.candidates(query.terms, query.kind, query.since)
+            checked = (_checked(record, texts, query.terms) for record, texts in candidates)
+            matches = [match for match in checked if match is not None]
+        else:
+            matches = self._matching(query, regex_seconds)
+        matches.sort(key=_Match.order)
+        return Found([self._hit(match, query.terms) for match in matches[: query.limit]], len(matches))
+
+    def _matching(self, query: Query, seconds: float) -> list[_Match]:
+        """Look for the regular expression in a process of its own, ended when it takes too long."""
+        task = {
+            "path": str(self._store.path),
+            "pattern": query.pattern,
+            "kind": query.kind,
+            "since": None if query.since is None else query.since.isoformat(),
+        }
+        path = [str(Path(exporter.__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
+        try:
+            answer = subprocess.run(
+                [sys.executable, "-m", "exporter.search.regex_worker"],
+                input=codec.dumps(task),
+                capture_output=True,
+                check=False,
+                timeout=seconds,
+                env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, path))},
+            )
+        except subprocess.TimeoutExpired:
+            raise UsageError(
+                f"The regular expression took more than {seconds:g} seconds over this blog: "
+                "make it simpler, without repeats inside repeats such as (a+)+."
+            ) from None
+        if answer.returncode == DAMAGED:
+            raise sqlite3.DatabaseError("the index cannot be read")
+        if answer.returncode != 0:
+            reason = (answer.stderr.decode("utf-8", "replace").strip().splitlines() or ["no message"])[-1]
+            raise BlogExporterError(f"The search by a regular expression failed: {reason[:200]}.")
+        best: dict[int, list[tuple[int, int, int, str, list[Span]]]] = {}
+        for number, text, field, rank, count, spans in codec.loads(answer.stdout):
+            places = [(low, high) for low, high in spans]
+            best.setdefault(number, []).append((rank, count, text, field, places))
+        return [_expressed(self._store.record(number), texts) for number, texts in best.items()]
+
+    def _hit(self, match: _Match, terms: tuple[str, ...]) -> Hit:
+        record = match.record
+        text = self._store.plain(match.text)
+        part = excerpt(text, spans_of(text, terms) if match.spans is None else match.spans)
+        return Hit(
+            record.kind,
+            record.record_id,
+            record.entry_id,
+            self._store.entry_title(record.entry_id) if record.kind is Kind.COMMENTS else record.title,
+            None if record.date is None else datetime.fromisoformat(record.date),
+            match.field,
+            part.text,
+            part.start,
+            part.cut,
+            part.marks,
+            match.score,
+        )
+
+
+def _checked(record: StoredRecord, texts: list[StoredText], terms: tuple[str, ...]) -> _Match | None:
+    """Return a match if the texts together hold every term; its text is the one of best rank with most hits."""
+    score = 0
+    for term in terms:
+        ranks = [text.rank for text in texts if term in text.key]
+        if not ranks:
+            return None
+        score += _RANK_WORTH * max(ranks)
+    hits = [sum(text.key.count(term) for term in terms) for text in texts]
+    score += min(sum(hits), _RANK_WORTH - 1)
+    present = [(text, count) for text, count in zip(texts, hits, strict=True) if count]
+    best, _ = max(present, key=lambda found: (found[0].rank, found[1]))
+    return _Match(record, score, best.number, best.field)
+
+
+def _expressed(record: StoredRecord, texts: list[tuple[int, int, int, str, list[Span]]]) -> _Match:
+    rank, _, text, field, spans = max(texts, key=lambda found: found[:2])
+    count = sum(found[1] for found in texts)
+    return _Match(record, _RANK_WORTH * rank + min(count, _RANK_WORTH - 1), text, field, spans)

@@ -1,0 +1,121 @@
+"""Where the index of a version comes from: the one that is there, the one that is there renewed, or a new one.
+
+The index of the newest version stands in ``.work/search.sqlite``; it is derived, and whatever is wrong with it only
+means that it is made again. An archive that cannot be written, and any older version, gets one in a temporary folder.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from exporter.archive import atomic
+from exporter.archive.latest import manifest_sha256
+from exporter.errors import BlogExporterError
+from exporter.search.build import update
+from exporter.search.store import EDITION, Store
+
+if TYPE_CHECKING:
+    from exporter.archive.layout import Layout
+    from exporter.archive.reader import ArchiveReader
+
+_FAILURES = (OSError, sqlite3.Error)
+
+
+def index_path(layout: Layout) -> Path:
+    """Return ``.work/search.sqlite``."""
+    return layout.work / "search.sqlite"
+
+
+def open_store(reader: ArchiveReader, version: int, temporary: Path, *, anew: bool = False) -> Store:
+    """Return an index of a version that agrees with its records.
+
+    Args:
+        reader: the archive.
+        version: which of its versions.
+        temporary: an empty folder, used where the archive cannot hold the index.
+        anew: do not believe the index that is there.
+
+    Raises:
+        ArchiveDamaged: the records cannot be read.
+        BlogExporterError: the index can be written nowhere.
+    """
+    path = index_path(reader.layout)
+    key = f"{EDITION} {version} {manifest_sha256(reader.layout, version)}"
+    if version == reader.newest():
+        store = None if anew else _current(path, key) or _renewed(reader, version, path, key)
+        if store is not None:
+            return store
+        with contextlib.suppress(*_FAILURES):
+            atomic.make_folder(path.parent)
+            return _made(reader, version, path, key)
+    try:
+        return _made(reader, version, temporary / path.name, key)
+    except _FAILURES as error:
+        raise BlogExporterError(
+            f"The search index cannot be written to {temporary}: {error}; free some space."
+        ) from error
+
+
+def _current(path: Path, key: str) -> Store | None:
+    """Open the index that is there, if it was made for this very version."""
+    try:
+        store = Store.open(path, writable=False)
+    except _FAILURES:
+        return None
+    with contextlib.suppress(*_FAILURES):
+        if store.key() == key:
+            return store
+    store.close()
+    return None
+
+
+def _renewed(reader: ArchiveReader, version: int, path: Path, key: str) -> Store | None:
+    """Bring the index of another version up to date; ``None`` when that cannot be done."""
+    try:
+        store = Store.open(path, writable=True)
+    except _FAILURES:
+        return None
+    try:
+        if (store.key() or "").split(" ")[0] == str(EDITION):
+            state = reader.state(version)
+            try:
+                with store.transaction():
+                    update(store, state)
+                    store.set_key(key)
+            finally:
+                state.close()
+            return store
+    except _FAILURES:
+        pass
+    except BlogExporterError:
+        store.close()
+        raise
+    store.close()
+    return None
+
+
+def _made(reader: ArchiveReader, version: int, path: Path, key: str) -> Store:
+    """Make an index beside its name and put it there whole, so that no half of one is ever found."""
+    handle, name = tempfile.mkstemp(prefix=".search-", suffix=".tmp", dir=path.parent)
+    os.close(handle)
+    made = Path(name)
+    try:
+        store = Store.create(made)
+        state = reader.state(version)
+        try:
+            with store.transaction():
+                update(store, state)
+                store.set_key(key)
+        finally:
+            state.close()
+            store.close()
+        made.replace(path)
+    except BaseException:
+        made.unlink(missing_ok=True)
+        raise
+    return Store.open(path, writable=False)

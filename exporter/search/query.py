@@ -1,0 +1,119 @@
+"""What is searched for: words and phrases, or a regular expression, with filters. Pure."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, time, tzinfo
+
+from exporter.errors import UsageError
+from exporter.model.assumptions import TIMEZONE
+from exporter.model.kinds import Kind
+from exporter.search.folding import fold
+
+KIND_WORDS: dict[str, Kind] = {
+    "entry": Kind.ENTRIES,
+    "entries": Kind.ENTRIES,
+    "comment": Kind.COMMENTS,
+    "comments": Kind.COMMENTS,
+    "file": Kind.FILES,
+    "files": Kind.FILES,
+}
+
+_TERM = re.compile(r'["“”＂](?P<phrase>[^"“”＂]*)["“”＂]|(?P<word>[^\s"“”＂]+)|(?P<open>["“”＂])')
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A search.
+
+    Attributes:
+        terms: the keys (see :func:`~exporter.search.folding.fold`) a record must hold all of; empty for an expression.
+        pattern: a regular expression that must match in one of a record's texts as they are, not folded.
+        kind: only records of this kind.
+        since: only records written at or after it; those without a date are left out.
+        limit: return at most so many hits, the best ones.
+    """
+
+    terms: tuple[str, ...]
+    pattern: str | None = None
+    kind: Kind | None = None
+    since: datetime | None = None
+    limit: int | None = None
+
+
+def parse_query(
+    words: Sequence[str],
+    kind: str | None = None,
+    since: str | None = None,
+    *,
+    regex: bool = False,
+    limit: int | None = None,
+    timezone: tzinfo = TIMEZONE,
+) -> Query:
+    """Read what a person asked for.
+
+    Args:
+        words: words separated by white space, and phrases in double quotes; with ``regex`` one expression.
+        kind: ``entry``, ``comment`` or ``file``.
+        since: a date or a date and time (ISO 8601).
+        regex: take the words for a regular expression in Python's syntax.
+        limit: return at most so many hits.
+        timezone: what ``since`` is in, when it does not say.
+
+    Raises:
+        UsageError: nothing to search for, a phrase that is not closed, an expression, kind or date that cannot be read.
+    """
+    text = " ".join(words)
+    terms = () if regex else _terms(text)
+    return Query(terms, _pattern(text) if regex else None, _kind(kind), _since(since, timezone), limit)
+
+
+def _terms(text: str) -> tuple[str, ...]:
+    found: list[str] = []
+    for term in _TERM.finditer(text):
+        if term["open"] is not None:
+            raise UsageError(
+                f"The phrase that begins at {text[term.start() : term.start() + 20]!r} has no closing quote."
+            )
+        key = fold(term["word"] or term["phrase"]).strip()
+        if key and key not in found:
+            found.append(key)
+    if not found:
+        raise UsageError("There is nothing to search for: give a word, or a phrase in quotes.")
+    return tuple(found)
+
+
+def _pattern(text: str) -> str:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            compiled = re.compile(text)
+    except (re.error, RecursionError, OverflowError) as error:
+        raise UsageError(f"The regular expression {text!r} cannot be read: {error}.") from error
+    if not text:
+        raise UsageError("There is nothing to search for: the regular expression is empty.")
+    return compiled.pattern
+
+
+def _kind(text: str | None) -> Kind | None:
+    if text is None:
+        return None
+    if text not in KIND_WORDS:
+        raise UsageError(f"{text!r} cannot be searched: choose entry, comment or file.")
+    return KIND_WORDS[text]
+
+
+def _since(text: str | None, timezone: tzinfo) -> datetime | None:
+    if text is None:
+        return None
+    try:
+        moment = datetime.combine(date.fromisoformat(text), time())
+    except ValueError:
+        try:
+            moment = datetime.fromisoformat(text)
+        except ValueError:
+            raise UsageError(f"--since {text!r} is no date such as 2026-01-31.") from None
+    return moment if moment.tzinfo is not None else moment.replace(tzinfo=timezone)
