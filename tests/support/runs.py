@@ -153,7 +153,12 @@ def held(blog: Blog) -> State:
 
 
 def _frozen(record: Record) -> bytes:
-    return codec.freeze(codec.loads(wire(record))).data
+    return canonical(wire(record))
+
+
+def canonical(sent: bytes) -> bytes:
+    """Return the bytes an archive keeps of a record that was sent."""
+    return codec.freeze(codec.loads(sent)).data
 
 
 def folded(root: Path, at: int | None = None) -> State:

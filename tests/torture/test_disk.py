@@ -1,0 +1,98 @@
+"""A disk that is full, for real: a file system of a megabyte, or a limit on the size of files."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from exporter.demo.content import Blog, fields
+from exporter.demo.generated import generated_blog
+from exporter.demo.service import DemoService
+from tests.support.runs import Done, Runs, all_findings, findings, folded, held, lines_of_runs, serving
+
+
+@pytest.fixture
+def blog() -> Blog:
+    return generated_blog(60, 40, 21)
+
+
+@pytest.fixture
+def service(blog: Blog) -> Iterator[DemoService]:
+    with serving(blog) as running:
+        yield running
+
+
+def back_up(runs: Runs, service: DemoService, root: Path, **how: int) -> Done:
+    blog_id = next(iter(service.blogs))
+    return runs.run("backup", blog_id, "--base-url", service.base_url, "--archive", root, **how)
+
+
+def edit(blog: Blog) -> None:
+    """Make every entry anew, so that a run needs as much space again."""
+    for key, record in blog.entries.items():
+        blog.entries[key] = {**fields(record), "title": "改題"}
+
+
+@pytest.mark.parametrize("limit", [2_000, 60_000, 150_000, 200_000])
+def test_a_limit_on_the_size_of_files(runs: Runs, service: DemoService, blog: Blog, tmp_path: Path, limit: int) -> None:
+    root = tmp_path / "archive"
+    assert back_up(runs, service, root).code == 0
+    before = folded(root)
+    edit(blog)
+    service.requests.clear()
+    done = back_up(runs, service, root, file_size=limit)
+    assert done.code == 28, done.err
+    assert "No space left" in done.err
+    assert "Traceback" not in done.err
+    assert findings(root) == []
+    assert folded(root) == before
+    assert (root / ".work/checkpoint").is_dir()
+    assert not (root / ".work/new-version").exists()
+    assert back_up(runs, service, root).code == 0
+    assert folded(root) == held(blog)
+    assert all_findings(root) == []
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    place = tmp_path / "disk"
+    place.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", str(place)], capture_output=True)
+    if mounted.returncode:
+        pytest.skip("only root may mount a small disk")
+    try:
+        yield place
+    finally:
+        subprocess.run(["umount", str(place)], check=True)
+
+
+def test_a_full_disk(runs: Runs, service: DemoService, blog: Blog, small_disk: Path) -> None:
+    """At every fullness either all is saved, or the older state stands, and what was read is kept for the next run."""
+    root = small_disk / "archive"
+    assert back_up(runs, service, root).code == 0
+    before = folded(root)
+    edit(blog)
+    ballast = small_disk / "ballast"
+    outcomes = []
+    for free in (4, 40, 150, 300, 450):
+        status = os.statvfs(small_disk)
+        have = status.f_bavail * status.f_frsize
+        ballast.write_bytes(b"x" * max(0, have - free * 1024))
+        done = back_up(runs, service, root)
+        outcomes.append(done.code)
+        ballast.unlink()
+        assert findings(root) == []
+        if done.code != 28:
+            break
+        assert "No space left" in done.err
+        assert "Traceback" not in done.err
+        assert folded(root) in (before, held(blog))
+    assert 28 in outcomes
+    assert back_up(runs, service, root).code == 0
+    assert folded(root) == held(blog)
+    assert all_findings(root) == []
+    assert [run["version"] for run in lines_of_runs(root) if run["version"]] == [1, 2]

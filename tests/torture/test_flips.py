@@ -1,0 +1,80 @@
+"""A bit that flips anywhere in an archive is noticed, and the file is named."""
+
+from __future__ import annotations
+
+import random
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+from exporter.archive.reader import ArchiveReader
+from exporter.archive.verify import verify
+from exporter.demo.generated import generated_blog
+from exporter.errors import BlogExporterError
+from tests.support.runs import Runs, all_findings, serving
+
+
+@pytest.fixture
+def archive(runs: Runs, tmp_path: Path) -> Path:
+    """Three versions of a small blog."""
+    root = tmp_path / "archive"
+    blog = generated_blog(4, 5, 3)
+    with serving(blog) as service:
+        for number in (1, 2, 3):
+            blog.user = {**dict(blog.user), "nickname": f"書き手{number}"}  # type: ignore[arg-type]
+            if number > 1:
+                del blog.comments[0]
+                del blog.entries[number]
+            command = ("backup", blog.blog_id, "--base-url", service.base_url, "--archive", root, "-q")
+            assert runs.run(*command).code == 0
+    shutil.rmtree(root / "latest" / "markdown")
+    shutil.rmtree(root / "latest")
+    assert [line for line in all_findings(root) if "latest-stale" not in line] == []
+    return root
+
+
+def precious(root: Path) -> list[Path]:
+    """All that nothing can be made again from."""
+    found = [root / "archive.json", *root.glob("versions/*/*"), *root.glob("assets/*/*")]
+    return sorted(path for path in found if path.stat().st_size)
+
+
+def noticed(root: Path) -> str:
+    """Everything that is said of damage, in one text."""
+    try:
+        return "\n".join(f"{each.path}: {each.detail}" for each in verify(ArchiveReader(root)) if each.damage)
+    except BlogExporterError as error:
+        return str(error)
+
+
+def flip(root: Path, count: int, seed: int) -> dict[str, int]:
+    """Flip ``count`` bits one after another; returns how often each kind of file was hit."""
+    chance = random.Random(seed)
+    paths = precious(root)
+    hit: dict[str, int] = {}
+    for _ in range(count):
+        path = chance.choice(paths)
+        data = path.read_bytes()
+        at, bit = chance.randrange(len(data)), chance.randrange(8)
+        path.write_bytes(data[:at] + bytes([data[at] ^ (1 << bit)]) + data[at + 1 :])
+        said = noticed(root)
+        path.write_bytes(data)
+        name = str(path.relative_to(root))
+        assert name in said, f"bit {bit} of byte {at} of {name} flipped, and verify says: {said!r}"
+        hit[path.name] = hit.get(path.name, 0) + 1
+    assert noticed(root) == ""
+    return hit
+
+
+def test_flipped_bits_are_noticed(archive: Path) -> None:
+    hit = flip(archive, 250, seed=1)
+    assert {"archive.json", "manifest.json", "SHA256SUMS", "entries.jsonl", "user.jsonl"} <= set(hit)
+
+
+@pytest.mark.slow
+def test_ten_thousand_flipped_bits_are_noticed(archive: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    hit = flip(archive, 10_000, seed=2)
+    with capsys.disabled():
+        sys.stdout.write(f"\n{sum(hit.values())} flipped bits, every one noticed and its file named: {hit}\n")
