@@ -227,7 +227,7 @@ class TestGarbage:
 
     @pytest.mark.parametrize(
         "body",
-        [b"", b" ", b"<html>", b"\xff", b'{"a":1', b"[" * 200_000, b'{"a":' * 200_000, b"\xef\xbb\xbf", b"{} {}"],
+        [b"", b" ", b"<html>", b"\xff", b'{"a":1', b"[" * 20_000, b'{"a":' * 20_000, b"\xef\xbb\xbf", b"{} {}"],
     )
     def test_examples(self, body: bytes) -> None:
         with pytest.raises(NotJson):
