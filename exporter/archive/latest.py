@@ -88,8 +88,7 @@ def _load_segment(state: State, path: Path, kind: Kind, files: dict[str, Any]) -
     with state.segments.stream(state.segments.add(path, pin=True)) as file:
         if hashlib.file_digest(file, "sha256").hexdigest() != files.get(segment_name(kind)):
             return False
-    for _ in state.fold(path, kind, state.version, pin=True):
-        pass
+    state.fold(path, kind, state.version, pin=True)
     return True
 
 

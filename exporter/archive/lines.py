@@ -113,6 +113,21 @@ def as_latest(line: bytes, version: int) -> bytes:
     return b'{"id":"%b","version":%d,%b' % (plain[1], version, line[plain.start(3) :])
 
 
+def fold_facts(line: bytes) -> tuple[str, bytes | None, int | None]:
+    """Return what a fold needs of a line: the id, the identity (``None`` for a tombstone), the version it names.
+
+    Raises:
+        ValueError: it is not a line of an archive.
+    """
+    plain = _PLAIN_PUT.match(line)
+    if plain is None or not line.endswith(b"}\n"):
+        taken = split(line)
+        return taken.record_id, None if taken.removed else taken.identity, taken.version
+    record_id, version, _, digest, raw = plain.groups()
+    identity = bytes.fromhex((raw or digest).decode())
+    return record_id.decode(), identity, None if version is None else int(version)
+
+
 def split(line: bytes, version: int | None = None) -> Line:
     """Take a line apart; ``version`` is what a line that names none is of.
 

@@ -153,6 +153,5 @@ class ArchiveReader:
 def apply_version(state: State, layout: Layout, version: int) -> None:
     """Fold the lines of one version into a state."""
     for kind in Kind:
-        for _ in state.fold(layout.segment(version, kind), kind, version):
-            pass
+        state.fold(layout.segment(version, kind), kind, version)
     state.version = version

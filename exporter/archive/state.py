@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from exporter import codec
-from exporter.archive.lines import Line, split
+from exporter.archive.lines import Line, fold_facts, split
 from exporter.errors import ArchiveDamaged
 from exporter.model.kinds import Kind, sort_key
 
@@ -172,32 +172,31 @@ class State:
         self.segments = Segments()
         self.kinds: dict[Kind, KindState] = {kind: KindState() for kind in Kind}
 
-    def fold(self, path: Path, kind: Kind, version: int, *, pin: bool = False) -> Iterator[Line]:
-        """Apply the lines of one file, a version's or one of ``latest/`` (to be pinned), and yield each.
+    def fold(self, path: Path, kind: Kind, version: int, *, pin: bool = False) -> int:
+        """Apply the lines of one file, a version's or one of ``latest/`` (to be pinned); returns how many there were.
 
         Raises:
             ArchiveDamaged: a line cannot be read; the message names the file and the line.
         """
         state = self.kinds[kind]
-        offset = 0
+        offset = number = 0
         try:
             segment = self.segments.add(path, pin=pin)
             with self.segments.stream(segment) as file:
                 for number, text in enumerate(file, 1):
                     try:
-                        line = split(text)
+                        record_id, identity, named = fold_facts(text)
                     except ValueError as error:
                         raise ArchiveDamaged(f"{path} line {number} is damaged: {error}; run verify.") from error
-                    if line.removed:
-                        state.remove(line.record_id)
+                    if identity is None:
+                        state.remove(record_id)
                     else:
-                        place = (segment, offset, len(text))
-                        state.put(line.record_id, line.identity, line.version or version, place)
+                        state.put(record_id, identity, named or version, (segment, offset, len(text)))
                     offset += len(text)
-                    yield line
         except OSError as error:
             reason = os.strerror(error.errno) if error.errno else str(error)
             raise ArchiveDamaged(f"{path} cannot be read ({reason}); run verify.") from error
+        return number
 
     def ids(self, kind: Kind) -> list[str]:
         """Return the ids of a kind in order."""

@@ -85,15 +85,19 @@ class Spool:
 
     def _append(self, line: bytes) -> tuple[int, int]:
         offset = self.size
-        with atomic.translated(self.path):
+        try:  # once for every record, where a context manager would cost as much as the write
             self._file.write(line)
+        except OSError as error:
+            raise atomic.translate(error, self.path) from error
         self.size += len(line)
         return offset, len(line)
 
     def flush(self) -> None:
         """Hand what was appended to the operating system."""
-        with atomic.translated(self.path):
+        try:
             self._file.flush()
+        except OSError as error:
+            raise atomic.translate(error, self.path) from error
 
     def sync(self) -> None:
         """Make what was flushed outlive a power cut; may run in another thread, also while the file is closed."""

@@ -29,7 +29,7 @@ def count(ledger: Ledger, gone: Mapping[str, dict[str, Any]]) -> KindCounts:
 
 def lines(ledger: Ledger, gone: Mapping[str, dict[str, Any]]) -> Iterator[bytes]:
     """Yield a version's lines of a kind; the spooled ones are taken as they were written."""
-    ids = sorted({*ledger.changed(), *gone}, key=sort_key)
+    ids = sorted({*ledger.changed(), *gone}, key=sort_key) if gone else ledger.changed()
     for record_id in ids:
         if record_id in gone:
             yield remove_line(record_id, gone[record_id])

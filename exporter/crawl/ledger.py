@@ -36,18 +36,13 @@ class Ledger:
 
     def seen(self, record_id: str) -> int:
         """Return the last sweep that saw a record, ``UNSEEN`` when none did."""
-        row = self.fresh.row(record_id)
-        if row is not None:
-            return self._fresh_seen[row]
-        row = self.base.row(record_id)
-        return UNSEEN if row is None else self._base_seen[row]
+        _, sightings, row = self._find(record_id)
+        return UNSEEN if row is None else sightings[row]
 
     def identity(self, record_id: str) -> bytes | None:
         """Return the identity of the newest state known of a record."""
-        row = self.fresh.row(record_id)
-        if row is not None:
-            return self.fresh.identity(row)
-        return self._archived(record_id)
+        state, _, row = self._find(record_id)
+        return None if row is None else state.identity(row)
 
     def observe(self, record_id: str, frozen: Frozen, sweep: int) -> bool:
         """Take in a record as a sweep saw it; tells whether the sweep before (before the first: the archive) saw it so.
@@ -55,18 +50,27 @@ class Ledger:
         The first sweep is compared with the archive and not with ``fresh``, where a dead run may have left a state
         that no reading of this entry has followed yet.
         """
-        same = self.identity(record_id) == frozen.identity
-        seen = self.seen(record_id)
+        state, sightings, row = self._find(record_id)
+        identity = frozen.identity
+        same = row is not None and state.identity(row) == identity
+        seen = UNSEEN if row is None else sightings[row]
         if sweep == 1 and seen != sweep:
-            agrees = self._archived(record_id) == frozen.identity
+            agrees = self._archived(record_id) == identity
         else:
             agrees = same and seen in (sweep, sweep - 1)
-        if not same:
-            offset, length = self._spool.put(record_id, frozen)
-            self.restore(record_id, frozen.identity, offset, length, sweep)
+        if row is not None and same:
+            sightings[row] = sweep
         else:
-            self.mark(record_id, sweep)
+            offset, length = self._spool.put(record_id, frozen)
+            self.restore(record_id, identity, offset, length, sweep)
         return agrees
+
+    def _find(self, record_id: str) -> tuple[KindState, bytearray, int | None]:
+        """Return where the newest state known of a record is, and the sightings that go with it."""
+        row = self.fresh.row(record_id)
+        if row is not None:
+            return self.fresh, self._fresh_seen, row
+        return self.base, self._base_seen, self.base.row(record_id)
 
     def _archived(self, record_id: str) -> bytes | None:
         row = self.base.row(record_id)
@@ -82,20 +86,14 @@ class Ledger:
 
     def mark(self, record_id: str, sweep: int) -> None:
         """Note that a sweep saw a record whose state is known."""
-        row = self.fresh.row(record_id)
+        _, sightings, row = self._find(record_id)
         if row is not None:
-            self._fresh_seen[row] = sweep
-            return
-        row = self.base.row(record_id)
-        if row is not None:
-            self._base_seen[row] = sweep
+            sightings[row] = sweep
 
     def changed(self) -> Iterator[str]:
         """Yield the ids whose state differs from the newest version, in order."""
-        for record_id in self.fresh.ids():
-            row = self.base.row(record_id)
-            fresh_row = self.fresh.row(record_id)
-            if fresh_row is not None and (row is None or self.base.identity(row) != self.fresh.identity(fresh_row)):
+        for record_id, row in self.fresh.ordered():
+            if self._archived(record_id) != self.fresh.identity(row):
                 yield record_id
 
     def line(self, record_id: str) -> bytes:

@@ -47,7 +47,7 @@ def test_folding_versions_is_setting_and_deleting(
                 model[record_id] = (frozen.data, number)
         path = folder / f"{number}.jsonl"
         path.write_bytes(b"".join(lines))
-        assert len(list(state.fold(path, Kind.COMMENTS, number))) == len(lines)
+        assert state.fold(path, Kind.COMMENTS, number) == len(lines)
     found = {line.record_id: (line.data, line.version) for line in state.lines(Kind.COMMENTS)}
     assert found == model
     assert state.ids(Kind.COMMENTS) == sorted(model, key=sort_key) == list(found)
@@ -91,15 +91,15 @@ class TestState:
         path = tmp_path / "entries.jsonl"
         path.write_bytes(put_line("1", codec.freeze({"a": 1})) + b"nonsense\n")
         with pytest.raises(ArchiveDamaged, match=rf"^{path} line 2 is damaged: .*; run verify\.$"):
-            list(State("b").fold(path, Kind.ENTRIES, 1))
+            State("b").fold(path, Kind.ENTRIES, 1)
 
     def test_a_missing_file_is_damage(self, tmp_path: Path) -> None:
         with pytest.raises(ArchiveDamaged, match=r"no\.jsonl cannot be read \(No such file or directory\); run verify"):
-            list(State("b").fold(tmp_path / "no.jsonl", Kind.ENTRIES, 1))
+            State("b").fold(tmp_path / "no.jsonl", Kind.ENTRIES, 1)
 
     def test_a_folder_in_the_place_of_a_file_is_damage(self, tmp_path: Path) -> None:
         with pytest.raises(ArchiveDamaged, match="cannot be read"):
-            list(State("b").fold(tmp_path, Kind.ENTRIES, 1))
+            State("b").fold(tmp_path, Kind.ENTRIES, 1)
 
     def test_many_files_are_read_with_few_open(self, tmp_path: Path) -> None:
         state = State("b")
@@ -107,7 +107,7 @@ class TestState:
         for number in range(1, 201):
             path = tmp_path / f"{number}.jsonl"
             path.write_bytes(put_line(str(number), codec.freeze(codec.loads(record(n=number)))))
-            list(state.fold(path, Kind.FILES, number))
+            state.fold(path, Kind.FILES, number)
         for _ in range(2):
             assert [data["n"] for _, data in state.scan(Kind.FILES)] == list(range(1, 201))
         assert open_files() <= open_before + 64
