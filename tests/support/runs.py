@@ -83,7 +83,8 @@ class Runs:
             "stderr": str(self._folder / "stderr"),
             "calls": str(self._folder / "calls"),
         }
-        (self._folder / "calls").unlink(missing_ok=True)
+        for name in ("stdout", "stderr", "calls"):
+            (self._folder / name).write_bytes(b"")
         return Run(self._zygote, order)
 
     def run(self, *arguments: object, **how: Any) -> Done:
@@ -121,7 +122,7 @@ class Run:
             code,
             Path(self._order["stdout"]).read_text(encoding="utf-8"),
             Path(self._order["stderr"]).read_text(encoding="utf-8"),
-            int(calls.read_text()) if calls.exists() and calls.stat().st_size else 0,
+            int(calls.read_text() or 0),
         )
 
 

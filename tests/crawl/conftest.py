@@ -1,0 +1,137 @@
+"""Crawls of a real service on loopback, in this process, with a clock of their own."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+
+from exporter.api.client import BlogApi, open_api
+from exporter.api.retry import RetryPolicy
+from exporter.api.transport import TransportOptions
+from exporter.archive.latest import write_latest
+from exporter.archive.reader import ArchiveReader
+from exporter.crawl.events import Event
+from exporter.crawl.harvest import ReadingSettings
+from exporter.crawl.plan import Refresh
+from exporter.crawl.runner import BackupRun, Outcome, RunSettings
+from exporter.demo.service import DemoService
+from exporter.errors import BlogExporterError
+from exporter.model.assumptions import Assumptions
+
+E = TypeVar("E", bound=Event)
+NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
+
+
+class Clock:
+    """A clock that stands still but for the waits, which take no time."""
+
+    def __init__(self, now: datetime = NOON) -> None:
+        self.time = now
+
+    def now(self) -> datetime:
+        return self.time
+
+    def monotonic(self) -> float:
+        return self.time.timestamp()
+
+    async def sleep(self, seconds: float) -> None:
+        self.time += timedelta(seconds=seconds)
+        await asyncio.sleep(0)
+
+
+@dataclass
+class Ran:
+    """What a run left: its outcome, what it said, and what ended it."""
+
+    outcome: Outcome
+    events: list[Event]
+    error: BlogExporterError | None = None
+
+    def of(self, kind: type[E]) -> list[E]:
+        return [event for event in self.events if isinstance(event, kind)]
+
+    @property
+    def code(self) -> int:
+        return self.outcome.exit_code
+
+    @property
+    def reasons(self) -> str:
+        return "\n".join(f"{each.kind} {each.id}: {each.reason}" for each in self.outcome.problems)
+
+
+@dataclass
+class Crawl:
+    """One archive and the service it is filled from."""
+
+    root: Path
+    service: DemoService
+    clock: Clock = field(default_factory=Clock)
+    retries: int = 2
+
+    @property
+    def gets(self) -> list[str]:
+        """The ids of the entries asked for since the log was cleared."""
+        return [each.params["entry_id"] for each in self.service.requests if each.path.endswith("entry/get")]
+
+    @property
+    def lists(self) -> int:
+        return sum(each.path.endswith("/list") for each in self.service.requests)
+
+    @asynccontextmanager
+    async def started(self, **given: Any) -> AsyncIterator[BackupRun]:
+        """Make a run; ``given`` are settings of the run, of the reading, or assumptions."""
+        assume = Assumptions(**{name: given.pop(name) for name in Assumptions.__slots__ if name in given})
+        window = given.pop("window", 8)
+        reading = ReadingSettings(
+            window, Refresh(given.pop("refresh", "all")), given.pop("max_age", timedelta(days=7)), assume
+        )
+        blog_id = given.pop("blog_id", next(iter(self.service.blogs)))
+        settings = replace(RunSettings(blog_id, self.service.base_url, reading), **given)
+        async with open_api(
+            self.service.base_url,
+            blog_id,
+            options=TransportOptions(read_timeout=5, total_timeout=20),
+            policy=RetryPolicy(retries=self.retries, give_up_after=600),
+            max_concurrency=window,
+            assume=assume,
+            clock=self.clock,
+        ) as api:
+            yield self.made(api, settings)
+
+    def made(self, api: BlogApi, settings: RunSettings) -> BackupRun:
+        return BackupRun(self.root, api, settings, self.clock)
+
+    async def run(self, on: Callable[[BackupRun, Event], Awaitable[None] | None] | None = None, **given: Any) -> Ran:
+        """Run to the end; ``on`` is told each event as it happens."""
+        self.service.requests.clear()
+        async with self.started(**given) as run:
+            ran = Ran(run.outcome, [])
+            try:
+                async for event in run.events():
+                    ran.events.append(event)
+                    if on is not None:
+                        waited = on(run, event)
+                        if waited is not None:
+                            await waited
+            except BlogExporterError as error:
+                ran.error = error
+            return ran
+
+    def show_latest(self) -> None:
+        """Bring ``latest/`` up to date, as the command does after a run."""
+        write_latest(ArchiveReader(self.root).layout, ArchiveReader(self.root).state(), [])
+
+
+MakeCrawl = Callable[[DemoService], Crawl]
+
+
+@pytest.fixture
+def crawl_of(tmp_path: Path) -> MakeCrawl:
+    return lambda service: Crawl(tmp_path / "archive", service)
