@@ -385,3 +385,33 @@ def test_prune_says_what_it_would_do_and_does_it(program: Program, archive: Path
     assert program("prune", archive, "--keep-daily", -1).code == 0
     assert program("prune", archive).code == 2
     assert program("prune", archive, "--keep-last", -2).code == 2
+
+
+def test_search_finds_any_part_of_any_text(program: Program, archive: Path) -> None:
+    found = program("search", archive, "猫")
+    assert found.code == 0
+    assert "[猫]" in found.out
+    assert "7 hits." in found.err
+    best = program("search", archive, "ﾊﾟﾝ", "--kind", "entry", "--limit", 2, "--json").json
+    assert best["found"] > 2
+    assert len(best["hits"]) == 2
+    first = best["hits"][0]
+    start, end = first["marks"][0]
+    assert first["excerpt"][start:end] == "パン"
+    assert program("search", archive, "[三四]合", "--regex").out.count("[三合]") == 1
+    assert program("search", archive, "ないことば").err == "0 hits.\n"
+    assert program("search", archive, "猫", "--since", "2020-01-01", "--json").json["found"] < 7
+
+
+def test_search_in_an_older_version(program: Program, archive: Path) -> None:
+    assert program("search", archive, "九回目の初日の出", "--json").json["found"] > 0
+    assert program("search", archive, "九回目の初日の出", "--at", 1, "--json").json["found"] == 0
+
+
+@pytest.mark.parametrize(
+    "words", [["("], ['"open'], ["x", "--kind", "poem"], ["x", "--since", "then"], ["x", "--limit", "0"]]
+)
+def test_a_search_that_cannot_be_right_is_one_line(program: Program, archive: Path, words: list[str]) -> None:
+    failed = program("search", archive, *words, *(["--regex"] if words == ["("] else []))
+    assert failed.code == 2
+    assert failed.err.count("\n") == 1

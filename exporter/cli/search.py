@@ -1,0 +1,106 @@
+"""``search``: any substring of the blog's texts, in any script, ranked and with the hits marked."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from exporter.api.printable import printable
+from exporter.archive.history import resolve_at
+from exporter.archive.reader import ArchiveReader
+from exporter.cli.options import archive_argument, config_option, setting_options, talking
+from exporter.cli.output import Output, counted
+from exporter.cli.settings import resolve
+from exporter.model.kinds import Kind
+from exporter.search.index import Hit, open_index
+from exporter.search.query import parse_query
+
+_EPILOG = """\b
+Examples:
+  blog-exporter search DIR 猫
+  blog-exporter search DIR '"full phrase"' word --kind entry --since 2020-01-01
+  blog-exporter search DIR '第[一二三]回' --regex
+"""
+_NAMES = {Kind.ENTRIES: "entry", Kind.COMMENTS: "comment", Kind.FILES: "file"}
+_MARK, _RESET = "\x1b[1;33m", "\x1b[0m"
+
+
+@click.command("search", epilog=_EPILOG)
+@archive_argument
+@click.argument("words", nargs=-1, required=True)
+@click.option("--kind", metavar="KIND", help="Only entry, comment or file.")
+@click.option("--since", metavar="DATE", help="Only what was written at or after DATE.")
+@click.option("--regex", is_flag=True, help="WORDS is a regular expression, in Python's syntax.")
+@click.option(
+    "--limit", type=click.IntRange(1), default=20, show_default=True, metavar="N", help="Show at most N hits."
+)
+@click.option("--at", metavar="N|DATE", help="As of version N, or of a date. [default: the newest]")
+@setting_options("timezone")
+@config_option
+@talking
+def command(
+    *,
+    out: Output,
+    archive: Path,
+    words: tuple[str, ...],
+    kind: str | None,
+    since: str | None,
+    regex: bool,
+    limit: int,
+    at: str | None,
+    timezone: str | None,
+    config: Path | None,
+) -> int:
+    """Find WORDS in the titles, bodies, comments and file names of the archive in DIR.
+
+    Every word must be there, as any part of the text; upper and lower case, full and half width are the same. A phrase
+    stands in double quotes.
+    """
+    reader = ArchiveReader(archive)
+    settings = resolve({"timezone": timezone}, config=config, blog_id=reader.info.blog_id, warn=out.warn)
+    query = parse_query(words, kind, since, regex=regex, limit=limit, timezone=settings["timezone"])
+    version = reader.resolve() if at is None else resolve_at(reader, at, settings["timezone"])
+    with open_index(reader, at=version) as index:
+        found = index.find(query)
+    out.document({"version": version, "found": found.total, "hits": [_document(hit) for hit in found.hits]})
+    for hit in found.hits:
+        _tell(out, hit)
+    more = f", the best {limit} are shown" if found.total > limit else ""
+    out.say(f"{counted(found.total, 'hit')}{more}.")
+    return 0
+
+
+def _document(hit: Hit) -> dict[str, Any]:
+    return {
+        "kind": _NAMES[hit.kind],
+        "id": hit.record_id,
+        "entry_id": hit.entry_id,
+        "title": hit.title,
+        "date": None if hit.date is None else hit.date.isoformat(),
+        "field": hit.field,
+        "excerpt": hit.excerpt,
+        "marks": [list(mark) for mark in hit.marks],
+        "score": hit.score,
+    }
+
+
+def _tell(out: Output, hit: Hit) -> None:
+    colour = sys.stdout.isatty()
+    day = "" if hit.date is None else f"{hit.date.date()}  "
+    of = f" on entry {printable(hit.entry_id, 40)}" if hit.kind is Kind.COMMENTS else ""
+    out.answer(f"{day}{_NAMES[hit.kind]} {printable(hit.record_id, 40)}{of}  {printable(hit.title, 100)}")
+    out.answer(f"    {_marked(hit, colour=colour)}", colour=colour)
+
+
+def _marked(hit: Hit, *, colour: bool) -> str:
+    before, after = (_MARK, _RESET) if colour else ("[", "]")
+    parts = ["…" if hit.start else ""]
+    done = 0
+    for start, end in hit.marks:
+        parts += [printable(hit.excerpt[done:start]), before, printable(hit.excerpt[start:end]), after]
+        done = end
+    parts += [printable(hit.excerpt[done:]), "…" if hit.cut else ""]
+    return "".join(parts)
