@@ -20,7 +20,7 @@ from exporter.model.kinds import Kind, sort_key
 from exporter.search.excerpts import Span, excerpt, spans_of
 from exporter.search.opening import open_store
 from exporter.search.regex_worker import DAMAGED
-from exporter.search.store import StoredRecord, StoredText
+from exporter.search.store import StoredText
 
 if TYPE_CHECKING:
     from exporter.archive.reader import ArchiveReader
@@ -77,16 +77,11 @@ class Found:
 class _Match:
     """A record that holds what was asked for, and its best text; an expression also says where in it."""
 
-    record: StoredRecord
+    number: int
     score: int
     text: int
     field: str
     spans: list[Span] | None = None
-
-    def order(self) -> tuple[float, float, int, tuple[int, int, str]]:
-        """Put the better before the worse, then the newer before the older; the rest is for having one order."""
-        moment = -math.inf if self.record.moment is None else self.record.moment
-        return -self.score, -moment, _KIND_ORDER[self.record.kind], sort_key(self.record.record_id)
 
 
 def open_index(reader: ArchiveReader, *, at: int | None = None) -> Index:
@@ -140,12 +135,22 @@ class Index:
     def _found(self, query: Query, regex_seconds: float) -> Found:
         if query.pattern is None:
             candidates = self._store.candidates(query.terms, query.kind, query.since)
-            checked = (_checked(record, texts, query.terms) for record, texts in candidates)
+            checked = (_checked(number, texts, query.terms) for number, texts in candidates)
             matches = [match for match in checked if match is not None]
         else:
             matches = self._matching(query, regex_seconds)
-        matches.sort(key=_Match.order)
-        return Found([self._hit(match, query.terms) for match in matches[: query.limit]], len(matches))
+        best = self._ordered(matches)[: query.limit]
+        return Found([self._hit(match, query.terms) for match in best], len(matches))
+
+    def _ordered(self, matches: list[_Match]) -> list[_Match]:
+        """Put the better before the worse, then the newer before the older; the rest is for having one order."""
+        orders = self._store.orders(match.number for match in matches)
+
+        def order(match: _Match) -> tuple[float, float, int, tuple[int, int, str]]:
+            moment, kind, record_id = orders[match.number]
+            return -match.score, math.inf if moment is None else -moment, _KIND_ORDER[kind], sort_key(record_id)
+
+        return sorted(matches, key=order)
 
     def _matching(self, query: Query, seconds: float) -> list[_Match]:
         """Look for the regular expression in a process of its own, ended when it takes too long."""
@@ -179,10 +184,10 @@ class Index:
         for number, text, field, rank, count, spans in codec.loads(answer.stdout):
             places = [(low, high) for low, high in spans]
             best.setdefault(number, []).append((rank, count, text, field, places))
-        return [_expressed(self._store.record(number), texts) for number, texts in best.items()]
+        return [_expressed(number, texts) for number, texts in best.items()]
 
     def _hit(self, match: _Match, terms: tuple[str, ...]) -> Hit:
-        record = match.record
+        record = self._store.record(match.number)
         text = self._store.plain(match.text)
         part = excerpt(text, spans_of(text, terms) if match.spans is None else match.spans)
         return Hit(
@@ -200,22 +205,26 @@ class Index:
         )
 
 
-def _checked(record: StoredRecord, texts: list[StoredText], terms: tuple[str, ...]) -> _Match | None:
+def _checked(number: int, texts: list[StoredText], terms: tuple[str, ...]) -> _Match | None:
     """Return a match if the texts together hold every term; its text is the one of best rank with most hits."""
+    hits = [0] * len(texts)
     score = 0
     for term in terms:
-        ranks = [text.rank for text in texts if term in text.key]
-        if not ranks:
+        best = 0
+        for at, (_, _, rank, key) in enumerate(texts):
+            count = key.count(term)
+            if count:
+                hits[at] += count
+                best = max(best, rank)
+        if not best:
             return None
-        score += _RANK_WORTH * max(ranks)
-    hits = [sum(text.key.count(term) for term in terms) for text in texts]
+        score += _RANK_WORTH * best
     score += min(sum(hits), _RANK_WORTH - 1)
-    present = [(text, count) for text, count in zip(texts, hits, strict=True) if count]
-    best, _ = max(present, key=lambda found: (found[0].rank, found[1]))
-    return _Match(record, score, best.number, best.field)
+    _, _, at = max((texts[at][2], count, -at) for at, count in enumerate(hits) if count)
+    return _Match(number, score, texts[-at][0], texts[-at][1])
 
 
-def _expressed(record: StoredRecord, texts: list[tuple[int, int, int, str, list[Span]]]) -> _Match:
+def _expressed(number: int, texts: list[tuple[int, int, int, str, list[Span]]]) -> _Match:
     rank, _, text, field, spans = max(texts, key=lambda found: found[:2])
     count = sum(found[1] for found in texts)
-    return _Match(record, _RANK_WORTH * rank + min(count, _RANK_WORTH - 1), text, field, spans)
+    return _Match(number, _RANK_WORTH * rank + min(count, _RANK_WORTH - 1), text, field, spans)

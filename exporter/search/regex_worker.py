@@ -34,11 +34,11 @@ def look(task: dict[str, Any]) -> list[list[Any]]:
     since = None if task["since"] is None else datetime.fromisoformat(task["since"])
     store = Store.open(Path(task["path"]), writable=False)
     found: list[list[Any]] = []
-    for number, text, plain in store.plain_texts(kind, since):
+    for number, (text, field, rank), plain in store.plain_texts(kind, since):
         matches = (match.span() for match in pattern.finditer(plain, 0, TEXT_MAX) if match.end() > match.start())
         spans = list(islice(matches, MATCHES_MAX))
         if spans:
-            found.append([number, text.number, text.field, int(text.rank), len(spans), spans[:SPANS_KEPT]])
+            found.append([number, text, field, rank, len(spans), spans[:SPANS_KEPT]])
     store.close()
     return found
 

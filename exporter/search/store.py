@@ -1,14 +1,16 @@
-"""The index file: SQLite with an FTS5 table of character pairs, the folded texts to check against, and the texts.
+"""The index file: SQLite with an FTS5 table of characters, the folded texts to check against, and the texts.
 
-Every pair of neighbouring characters of a text is a token, and so is its last character. A word of two or more
-characters can only be in texts that have all its pairs; one character is the beginning of a pair. So no substring is
-missed, and reading the candidates' folded texts leaves only true hits. ASCII characters are moved to a private area,
-since the ``ascii`` tokenizer takes everything else for a letter; what this confuses, the check sorts out.
+Every character of a text is a token, and so is every pair of neighbours that are both kana or ASCII, since these alone
+say little. A word can only be in texts that have all its tokens, so no substring of any length is missed; reading the
+candidates' folded texts leaves only true hits. ASCII characters are moved to a private area, since the ``ascii``
+tokenizer takes everything else for a letter; what this confuses, the check sorts out.
 """
 
 from __future__ import annotations
 
 import contextlib
+import json
+import re
 import sqlite3
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,7 +19,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from exporter.model.kinds import Kind
-from exporter.search.documents import Document, Rank
+from exporter.search.documents import Document
 from exporter.search.folding import fold
 
 if TYPE_CHECKING:
@@ -34,22 +36,19 @@ CREATE TABLE docs (
 CREATE UNIQUE INDEX docs_by_record ON docs (kind, record_id);
 CREATE TABLE texts (id INTEGER PRIMARY KEY, doc INTEGER, field TEXT, rank INTEGER, folded TEXT, plain BLOB);
 CREATE INDEX texts_by_doc ON texts (doc);
-CREATE VIRTUAL TABLE pairs USING fts5 (text, content='', detail=none, columnsize=0, tokenize='ascii');
+CREATE VIRTUAL TABLE tokens USING fts5 (text, content='', detail=none, columnsize=0, tokenize='ascii');
+INSERT INTO tokens (tokens, rank) VALUES ('hashsize', 33554432);
 """
 _MOVED: Final = {code: 0xE000 + code for code in range(128)}
-_MOST_PAIRS: Final = 24
+_COMMON: Final = re.compile("[\ue000-\ue07f\u3040-\u30ff]{2,}")
+_MOST_TOKENS: Final = 24
 _WAIT_SECONDS: Final = 30
 
 _RECORD: Final = "docs.id, kind, record_id, entry_id, title, date, moment"
 
 
-class StoredText(NamedTuple):
-    """A text of an indexed record; ``key`` is its folded form."""
-
-    number: int
-    field: str
-    rank: Rank
-    key: str
+StoredText = tuple[int, str, int, str]
+"""A text of an indexed record: its number, field, rank and folded form. A plain tuple, since a search reads so many."""
 
 
 class StoredRecord(NamedTuple):
@@ -143,43 +142,51 @@ class Store:
                 for text, key in zip(document.texts, folded, strict=True)
             ],
         )
-        self._connection.execute("INSERT INTO pairs (rowid, text) VALUES (?, ?)", (number, _pairs_of(folded)))
+        self._connection.execute("INSERT INTO tokens (rowid, text) VALUES (?, ?)", (number, _tokens_of(folded)))
 
     def remove(self, number: int) -> None:
         """Forget an indexed record."""
         folded = [row[0] for row in self._connection.execute("SELECT folded FROM texts WHERE doc = ?", (number,))]
         self._connection.execute(
-            "INSERT INTO pairs (pairs, rowid, text) VALUES ('delete', ?, ?)", (number, _pairs_of(folded))
+            "INSERT INTO tokens (tokens, rowid, text) VALUES ('delete', ?, ?)", (number, _tokens_of(folded))
         )
         self._connection.execute("DELETE FROM texts WHERE doc = ?", (number,))
         self._connection.execute("DELETE FROM docs WHERE id = ?", (number,))
 
     def candidates(
         self, terms: Sequence[str], kind: Kind | None, since: datetime | None
-    ) -> Iterator[tuple[StoredRecord, list[StoredText]]]:
-        """Yield the records that may hold all terms, with their texts."""
-        where, values = _filters(kind, since)
-        where.append("docs.id IN (SELECT rowid FROM pairs WHERE pairs MATCH ?)")
-        values.append(" AND ".join(_condition(term) for term in terms))
+    ) -> Iterator[tuple[int, list[StoredText]]]:
+        """Yield the numbers of the records that may hold all terms, with their texts."""
+        where = ["doc IN (SELECT rowid FROM tokens WHERE tokens MATCH ?)"]
+        values: list[str | float] = [" AND ".join(_condition(term) for term in terms)]
+        filters, more = _filters(kind, since)
+        if filters:
+            where.append(f"doc IN (SELECT id FROM docs WHERE {' AND '.join(filters)})")  # noqa: S608
         rows = self._connection.execute(
-            f"SELECT {_RECORD}, texts.id, field, rank, folded FROM docs JOIN texts ON texts.doc = docs.id "  # noqa: S608
-            f"WHERE {' AND '.join(where)} ORDER BY docs.id, texts.id",
-            values,
+            f"SELECT doc, id, field, rank, folded FROM texts WHERE {' AND '.join(where)} ORDER BY doc, id",  # noqa: S608
+            values + more,
         )
-        for _, group in groupby(rows, key=itemgetter(0)):
-            found = list(group)
-            yield _record(found[0][:7]), [StoredText(row[7], row[8], Rank(row[9]), row[10]) for row in found]
+        for number, group in groupby(rows, key=itemgetter(0)):
+            yield number, [row[1:] for row in group]
 
-    def plain_texts(self, kind: Kind | None, since: datetime | None) -> Iterator[tuple[int, StoredText, str]]:
-        """Yield every text as it is, with the number of its record."""
-        where, values = _filters(kind, since)
+    def orders(self, numbers: Iterable[int]) -> dict[int, tuple[float | None, Kind, str]]:
+        """Return what records of equal score are ordered by: moment, kind and id."""
+        rows = self._connection.execute(
+            "SELECT id, moment, kind, record_id FROM docs WHERE id IN (SELECT value FROM json_each(?))",
+            (json.dumps(list(numbers)),),
+        )
+        return {number: (moment, Kind(kind), _from_blob(record_id)) for number, moment, kind, record_id in rows}
+
+    def plain_texts(self, kind: Kind | None, since: datetime | None) -> Iterator[tuple[int, tuple[int, str, int], str]]:
+        """Yield every text as it is: the number of its record, then its own, its field and rank, then the text."""
+        filters, values = _filters(kind, since)
         rows = self._connection.execute(
             "SELECT docs.id, texts.id, field, rank, plain FROM docs JOIN texts ON texts.doc = docs.id "  # noqa: S608
-            f"WHERE {' AND '.join(where)} ORDER BY docs.id, texts.id",
+            f"WHERE {' AND '.join([*filters, '1'])} ORDER BY docs.id, texts.id",
             values,
         )
         for number, text, field, rank, plain in rows:
-            yield number, StoredText(text, field, Rank(rank), ""), _from_blob(zlib.decompress(plain))
+            yield number, (text, field, rank), _from_blob(zlib.decompress(plain))
 
     def plain(self, text: int) -> str:
         """Return a text as it is."""
@@ -203,7 +210,7 @@ def _record(row: Sequence[Any]) -> StoredRecord:
 
 
 def _filters(kind: Kind | None, since: datetime | None) -> tuple[list[str], list[str | float]]:
-    where = ["1"]
+    where: list[str] = []
     values: list[str | float] = []
     if kind is not None:
         where.append("kind = ?")
@@ -214,23 +221,21 @@ def _filters(kind: Kind | None, since: datetime | None) -> tuple[list[str], list
     return where, values
 
 
-def _pairs_of(folded: Iterable[str]) -> str:
-    """Return the tokens of some folded texts, each once, in an order that does not depend on the machine."""
+def _tokens_of(folded: Iterable[str]) -> str:
+    """Return the tokens of some folded texts, each once."""
     found: set[str] = set()
     for key in folded:
         moved = key.translate(_MOVED)
-        found.update(map(str.__add__, moved, moved[1:]))
-        found.add(moved[-1:])
-    return " ".join(sorted(found))
+        found.update(moved)
+        for run in _COMMON.findall(moved):
+            found.update(map(str.__add__, run, run[1:]))
+    return " ".join(found)
 
 
 def _condition(term: str) -> str:
-    """Return what FTS5 is asked for: the term's pairs, or its one character as the beginning of a token."""
-    moved = term.translate(_MOVED)
-    if len(moved) == 1:
-        return f'"{moved}"*'
-    pairs = dict.fromkeys(map(str.__add__, moved, moved[1:]))
-    return " AND ".join(f'"{pair}"' for pair in list(pairs)[:_MOST_PAIRS])
+    """Return what FTS5 is asked for: the term's tokens, the rarer pairs first."""
+    tokens = sorted(_tokens_of([term]).split(" "), key=len, reverse=True)
+    return " AND ".join(f'"{token}"' for token in tokens[:_MOST_TOKENS])
 
 
 def _blob(text: str) -> bytes:
