@@ -51,15 +51,13 @@ class Part:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._note = path.with_suffix(".json")
+        self.validator = self._noted()
+        flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0) | (os.O_TRUNC if self.validator is None else 0)
         with atomic.translated(path):
-            handle = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), atomic.FILE_MODE)
-        self.file: BinaryIO = cast("BinaryIO", os.fdopen(handle, "r+b"))
+            self.file: BinaryIO = cast("BinaryIO", os.fdopen(os.open(path, flags, atomic.FILE_MODE), "r+b"))
         self._hash = hashlib.sha256()
         self.size = 0
-        self.validator = self._noted()
-        if self.validator is None:
-            self.file.truncate(0)
-        else:
+        if self.validator is not None:
             while piece := self.file.read(_PIECE):
                 self._hash.update(piece)
                 self.size += len(piece)

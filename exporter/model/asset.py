@@ -46,7 +46,7 @@ class Asset:
             bytes=_number(raw.get("bytes")),
             sha256=_text(raw.get("sha256")),
             error=_text(raw.get("error")),
-            refs=[ref for ref in refs if isinstance(ref, dict)] if isinstance(refs, list) else [],
+            refs=tuple(ref for ref in refs if isinstance(ref, dict)) if isinstance(refs, list) else (),
             width=_number(raw.get("width")),
             height=_number(raw.get("height")),
             source=_text(raw.get("source")),

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from aiohttp import web
+from aiohttp.abc import AbstractResolver, ResolveResult
 
 from exporter.api.download import Download, DownloadLimits
 from exporter.api.guard import AddressGuard, AddressRefused
@@ -289,6 +290,24 @@ async def test_a_reset_in_the_middle_is_bad() -> None:
 async def test_nothing_listens() -> None:
     with pytest.raises(Unreachable, match="cannot be connected to"):
         await fetch("http://127.0.0.1:1/")
+
+
+class Silent(AbstractResolver):
+    """Never answers."""
+
+    async def resolve(self, host: str, port: int = 0, family: int = 0) -> list[ResolveResult]:
+        await asyncio.sleep(30)
+        return []
+
+    async def close(self) -> None:
+        return None
+
+
+async def test_no_connection_in_time() -> None:
+    limits = DownloadLimits(connect_timeout=0.05)
+    async with downloading(limits=limits, resolver=Silent()) as downloader:
+        with pytest.raises(Unreachable, match=r"no connection within 0\.05 s"):
+            await downloader.get("http://slow.example/", Memory())
 
 
 async def test_a_name_that_does_not_resolve() -> None:

@@ -62,7 +62,7 @@ _OFFICE: Final = {
     b"xl/": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
     b"ppt/": "application/vnd.openxmlformats-officedocument.presentationml.presentation",
 }
-_ZIP_NAME = re.compile(rb"PK\x03\x04.{26}([!-~]{3,80})", re.DOTALL)
+_ZIP_ENTRY = re.compile(rb"PK\x03\x04.{22}(..)..", re.DOTALL)
 _LZH = re.compile(rb"..-l[hz][0-9s]-", re.DOTALL)
 _HTML = re.compile(
     rb"<(?:!doctype\s+html|html|head|body|title|script|meta|style|div|h[1-6]|p|a|br|table|center|iframe)[\s/>]",
@@ -72,7 +72,7 @@ _PROLOGUE = re.compile(
     rb"(?:\s+|<\?.*?\?>|<!--.*?-->|<!doctype\s+svg[^>\[]*(?:\[.*?\]\s*)?>)*", re.DOTALL | re.IGNORECASE
 )
 _SVG = re.compile(rb"<(?:[A-Za-z_][\w.-]{0,30}:)?svg[\s/>]", re.IGNORECASE)
-_NOT_TEXT = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
+_NOT_TEXT = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f\xff]")
 _BOMS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
 _UTF16 = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
 
@@ -95,16 +95,23 @@ def _container(head: bytes) -> str | None:
     if head[4:8] in {b"moov", b"mdat", b"wide"}:
         return "video/quicktime"
     if head[:4] == b"PK\x03\x04":
-        names = _ZIP_NAME.findall(head)
-        return next(
-            (kind for name in names for start, kind in _OFFICE.items() if name.startswith(start)), "application/zip"
-        )
+        return _office(head) or "application/zip"
     if _LZH.match(head):
         return "application/x-lzh-compressed"
     if head[:2] == b"BM" and head[6:10] == b"\0\0\0\0" and len(head) >= 26:
         return "image/bmp"
     if head[:4] == b"\0\0\x01\0" and len(head) >= 22 and 0 < int.from_bytes(head[4:6], "little") <= 256:
         return "image/vnd.microsoft.icon"
+    return None
+
+
+def _office(head: bytes) -> str | None:
+    """Tell an office document by the folders that its archive holds, as far as they stand in the head."""
+    for entry in _ZIP_ENTRY.finditer(head):
+        name = head[entry.end() : entry.end() + int.from_bytes(entry[1], "little")]
+        for start, kind in _OFFICE.items():
+            if name.startswith(start):
+                return kind
     return None
 
 

@@ -1,0 +1,87 @@
+"""Which addresses a blog needs, from its records."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from exporter.crawl.assets.collect import Collection, collect
+from exporter.demo.blog import demo_blog
+from exporter.errors import UsageError
+from exporter.render.addresses import AddressPattern
+
+BASE = "https://blog.example.jp/"
+PATTERN = "https://files.example.jp/u/{user_id}/{mtime}"
+
+
+def gathered(entries: dict[str, Any], files: dict[str, Any] | None = None, pattern: str | None = PATTERN) -> Collection:
+    collection = Collection(BASE, None if pattern is None else AddressPattern(pattern, "--file-url"))
+    steps = list(collect((files or {}).items(), entries.items(), collection))
+    assert len(steps) == len(entries) + len(files or {})
+    return collection
+
+
+def test_bodies_continuations_and_templates_are_looked_at() -> None:
+    entry = {"entry_text": "<img src=/a.gif>", "ps_text": "<img src=b.gif>", "template_text": "<img src='c.gif'>"}
+    wanted = gathered({"7": entry}).wanted()
+    assert list(wanted) == [f"{BASE}{name}.gif" for name in "abc"]
+    assert all(each.refs == [{"entry": "7"}] for each in wanted.values())
+
+
+@pytest.mark.parametrize("body", [None, 7, ["<img src=a.gif>"], "", "ただの文"])
+def test_a_body_that_is_none_is_passed_over(body: Any) -> None:
+    assert gathered({"7": {"entry_text": body}}).wanted() == {}
+
+
+def test_a_link_counts_when_it_leads_to_a_picture_or_to_where_uploads_are() -> None:
+    body = (
+        "<a href=b.jpg>1</a><a href=b.html>2</a><a href=//files.example.jp/u/x/1>3</a><a href=//files.example.jp/>4</a>"
+    )
+    assert list(gathered({"7": {"entry_text": body}}).wanted()) == [
+        "https://blog.example.jp/b.jpg",
+        "https://files.example.jp/u/x/1",
+    ]
+
+
+def test_an_upload_is_the_address_that_means_it() -> None:
+    files = {"3": {"user_id": "x", "mtime": "1", "file_size": "9", "extension": ".JPG", "file_id": "3"}}
+    body = "<img src='http://files.example.jp/u/x/1/'><a href=https://files.example.jp/u/x/1#a>"
+    (wanted,) = gathered({"12": {"entry_text": body}, "7": {"ps_text": body}}, files).wanted().values()
+    assert wanted.url == "https://files.example.jp/u/x/1"
+    assert wanted.refs == [{"entry": "7"}, {"entry": "12"}, {"file": "3"}]
+    assert (wanted.sizes, wanted.endings, wanted.stamp) == ({9}, {"jpg"}, "3:9:1")
+    assert wanted.expected.embedded
+
+
+def test_an_upload_nobody_shows_is_wanted_all_the_same() -> None:
+    files = {"3": {"user_id": "x", "mtime": "1"}, "4": {"user_id": "x", "mtime": ""}, "5": {"user_id": None}}
+    (wanted,) = gathered({}, files).wanted().values()
+    assert (wanted.refs, wanted.sizes, wanted.endings) == ([{"file": "3"}], set(), set())
+    assert not wanted.expected.embedded
+
+
+def test_two_uploads_in_one_second_share_an_address() -> None:
+    files = {"3": {"user_id": "x", "mtime": "1", "file_size": "9"}, "4": {"user_id": "x", "mtime": "1"}}
+    (wanted,) = gathered({}, files).wanted().values()
+    assert wanted.refs == [{"file": "3"}, {"file": "4"}]
+
+
+def test_without_a_pattern_uploads_have_no_address() -> None:
+    assert gathered({}, {"3": {"user_id": "x", "mtime": "1"}}, None).wanted() == {}
+
+
+def test_a_field_of_a_record_that_the_document_does_not_know_is_fine() -> None:
+    assert list(gathered({}, {"3": {"secret": "s"}}, "https://h/{secret}").wanted()) == ["https://h/s"]
+    with pytest.raises(UsageError, match="secret"):
+        gathered({}, {"3": {"mtime": "1"}}, "https://h/{secret}")
+
+
+def test_the_sample_blogs_pictures_are_all_found() -> None:
+    blog = demo_blog()
+    files = {str(number): record for number, record in enumerate(blog.files)}
+    entries = {str(key): record for key, record in blog.entries.items()}
+    pattern = AddressPattern("https://files.example.jp/v1/blog/user/{user_id}/{mtime}", "--file-url")
+    collection = Collection(f"https://{blog.blog_id}/", pattern)
+    list(collect(files.items(), entries.items(), collection))
+    assert set(blog.pictures) <= set(collection.wanted())

@@ -1,0 +1,85 @@
+"""Addresses in entries, in all the ways people have written them since the nineties."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from exporter.render.embedded import Found, Use, candidates, embedded
+
+SHOWN, LINKED = Use.SHOWN, Use.LINKED
+
+
+@pytest.mark.parametrize(
+    ("html", "found"),
+    [
+        ('<img src="a.jpg">', [("a.jpg", SHOWN)]),
+        ("<IMG SRC=a.jpg WIDTH=3>", [("a.jpg", SHOWN)]),
+        ("<img alt='>' src='a.jpg'/>", [("a.jpg", SHOWN)]),
+        ('<img src="a.jpg?x=1&amp;y=2">', [("a.jpg?x=1&y=2", SHOWN)]),
+        ("<img src=a.jpg?x=1&y=2>", [("a.jpg?x=1&y=2", SHOWN)]),
+        ("<img src='//h/e/12.gif' alt='[#IMAGE|S58#]'>", [("//h/e/12.gif", SHOWN)]),
+        ("<image src=a.gif>", [("a.gif", SHOWN)]),
+        ('<a href="b.jpg"><img src="s.jpg"></a>', [("b.jpg", LINKED), ("s.jpg", SHOWN)]),
+        ("<a href=b.html>x", [("b.html", LINKED)]),
+        ("<map><area href=b.jpg></map>", [("b.jpg", LINKED)]),
+        ("<img srcset='a.jpg 1x, b.jpg 2x' src=c.jpg>", [("c.jpg", SHOWN), ("a.jpg", SHOWN), ("b.jpg", SHOWN)]),
+        ("<picture><source srcset=a.webp><img src=a.jpg></picture>", [("a.webp", SHOWN), ("a.jpg", SHOWN)]),
+        ("<img data-src=a.jpg src=blank.gif>", [("blank.gif", SHOWN), ("a.jpg", SHOWN)]),
+        ("<video poster=p.jpg src=v.mp4></video>", [("p.jpg", SHOWN)]),
+        ("<input type=IMAGE src=a.gif><input src=b.gif>", [("a.gif", SHOWN)]),
+        ("<table background=t.gif><tr><td background=c.gif>x", [("t.gif", SHOWN), ("c.gif", SHOWN)]),
+        ("<span style=\"background:url('a.gif') , URL( b.gif )\">x</span>", [("a.gif", SHOWN), ("b.gif", SHOWN)]),
+        ("<center><font><b><img src=a.jpg</b></font>", [("a.jpg</b", SHOWN)]),
+        ("<p>unclosed <b><img src=a.jpg><p>more <i><img src=b.jpg>", [("a.jpg", SHOWN), ("b.jpg", SHOWN)]),
+        ("<noscript><img src=a.jpg></noscript>", [("a.jpg", SHOWN)]),
+        ("<!-- <img src=a.jpg> -->", []),
+        ("<script>x = '<img src=a.jpg>'</script>", []),
+        ("<img src=''><img><a name=x href>y</a>", []),
+        ("plain text with src and href, and no tag", []),
+        ("<p>no address at all</p>", []),
+        ("", []),
+    ],
+)
+def test_old_habits(html: str, found: list[tuple[str, Use]]) -> None:
+    assert list(embedded(html)) == [Found(*each) for each in found]
+
+
+def test_a_body_too_tangled_is_read_tag_by_tag() -> None:
+    tangled = (
+        "<b><i><u><font a=1>" * 20_000 + "<a href=x.jpg>" + "<img src='a.jpg'>" + "<img " + "a/" * 4_900 + " src=b.jpg>"
+    )
+    assert {each.text for each in embedded(tangled)} >= {"a.jpg", "x.jpg"}
+
+
+def test_a_tag_too_tangled_is_passed_over() -> None:
+    tangled = "<b><i><u><font a=1>" * 20_000 + "<img " + "/" * 5_500 + " src=b.jpg>" + "<img src=a.jpg>"
+    assert [each.text for each in embedded(tangled)] in (["a.jpg"], ["b.jpg", "a.jpg"])
+
+
+@pytest.mark.parametrize(
+    ("srcset", "found"),
+    [
+        ("a.jpg", ["a.jpg"]),
+        ("a.jpg 1x,b.jpg 2x", ["a.jpg", "b.jpg"]),
+        (" a.jpg 100w , b.jpg 200w ,", ["a.jpg", "b.jpg"]),
+        ("a.jpg, b.jpg", ["a.jpg", "b.jpg"]),
+        ("https://h/w_1,h_2/a.jpg 1x, b.jpg", ["https://h/w_1,h_2/a.jpg", "b.jpg"]),
+        ("a.jpg (x,y) 1x, b.jpg", ["a.jpg", "b.jpg"]),
+        ("", []),
+        (" , ,", []),
+    ],
+)
+def test_candidates_of_a_srcset(srcset: str, found: list[str]) -> None:
+    assert list(candidates(srcset)) == found
+
+
+@given(st.text(alphabet="abc, \t()1x", max_size=80))
+def test_no_srcset_is_endless(srcset: str) -> None:
+    assert all(candidates(srcset))
+
+
+@given(st.text(alphabet="<>=\"' /aimgsrcbhef&;", max_size=120))
+def test_no_body_raises(html: str) -> None:
+    assert all(each.text for each in embedded(html))

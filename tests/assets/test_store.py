@@ -1,0 +1,205 @@
+"""Files named by their content."""
+
+from __future__ import annotations
+
+import hashlib
+import stat
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from exporter.archive.assets import AssetStore, Part, StoredFile, asset_path
+from exporter.archive.findings import Code
+from exporter.archive.layout import Layout
+from exporter.errors import NoSpace
+
+BODY = b"a picture"
+SHA = hashlib.sha256(BODY).hexdigest()
+PATH = f"assets/{SHA[:2]}/{SHA}.png"
+
+
+@pytest.fixture
+def layout(tmp_path: Path) -> Layout:
+    return Layout(tmp_path / "archive")
+
+
+def keep(store: AssetStore, body: bytes = BODY, kind: str = "image/png", address: str = "http://h/") -> StoredFile:
+    part = store.part(address)
+    part.write(body)
+    return store.keep(part, kind)
+
+
+def parts(layout: Layout) -> list[str]:
+    return sorted(path.name for path in (layout.work / "assets").iterdir())
+
+
+def test_a_file_is_named_by_its_content(layout: Layout) -> None:
+    store = AssetStore(layout)
+    assert store.find(SHA) is None
+    assert keep(store) == StoredFile(PATH, len(BODY)) == store.find(SHA)
+    store.sync()
+    path = layout.root / PATH
+    assert path.read_bytes() == BODY
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+    assert parts(layout) == []
+    assert AssetStore(layout).files() == {SHA: StoredFile(PATH, len(BODY))}
+
+
+def test_the_same_content_is_stored_once(layout: Layout) -> None:
+    store = AssetStore(layout)
+    keep(store)
+    before = (layout.root / PATH).stat().st_ino
+    keep(store, address="http://h/2")
+    assert (layout.root / PATH).stat().st_ino == before
+    assert parts(layout) == []
+
+
+def test_a_file_of_the_same_name_that_is_torn_is_replaced(layout: Layout) -> None:
+    keep(AssetStore(layout))
+    (layout.root / PATH).write_bytes(b"torn")
+    keep(AssetStore(layout))
+    assert (layout.root / PATH).read_bytes() == BODY
+
+
+def test_a_small_part_is_not_gone_on_with(layout: Layout) -> None:
+    store = AssetStore(layout)
+    part = store.part("http://h/")
+    part.restart('"e"', 100)
+    part.write(b"half")
+    part.close()
+    assert parts(layout) == []
+    again = store.part("http://h/")
+    assert again.size == 0
+    again.discard()
+
+
+def test_a_large_part_is_gone_on_with(layout: Layout) -> None:
+    store = AssetStore(layout)
+    part = store.part("http://h/")
+    part.restart('"e"', 5_000_000)
+    part.write(BODY[:4])
+    part.close()
+    again = AssetStore(layout).part("http://h/")
+    assert (again.size, again.validator) == (4, '"e"')
+    again.write(BODY[4:])
+    assert again.sha256 == SHA
+    store.keep(again, "image/png")
+    assert parts(layout) == []
+
+
+def test_a_part_left_by_a_kill_without_its_note_is_begun_anew(layout: Layout) -> None:
+    store = AssetStore(layout)
+    part = store.part("http://h/")
+    part.restart('"e"', 5_000_000)
+    part.write(b"x" * 9)
+    part.file.flush()
+    part.path.with_suffix(".json").write_bytes(b"torn")
+    again = store.part("http://h/")
+    assert (again.size, again.validator, again.path.stat().st_size) == (0, None, 0)
+    part.discard()
+    again.discard()
+
+
+def test_restarting_forgets_what_was_there(layout: Layout) -> None:
+    part = AssetStore(layout).part("http://h/")
+    part.restart('"e"', 5_000_000)
+    part.write(b"old")
+    part.restart(None, None)
+    part.write(BODY)
+    assert (part.size, part.sha256, part.validator) == (len(BODY), SHA, None)
+    part.discard()
+
+
+def test_parts_nobody_waits_for_are_swept_away(layout: Layout) -> None:
+    store = AssetStore(layout)
+    assert store.sweep() == 0
+    for name in "ab":
+        part = store.part(f"http://h/{name}")
+        part.restart('"e"', 5_000_000)
+        part.close()
+    assert store.sweep(["http://h/a"]) == 2
+    assert len(parts(layout)) == 2
+    assert store.sweep() == 2
+    assert parts(layout) == []
+
+
+def test_strange_files_are_no_assets(layout: Layout) -> None:
+    store = AssetStore(layout)
+    keep(store)
+    for name in (
+        f"assets/{SHA[:2]}/.{SHA}.tmp",
+        f"assets/{SHA[:2]}/notes.txt",
+        f"assets/zz/{SHA}.png",
+        "assets/README",
+    ):
+        (layout.root / name).parent.mkdir(exist_ok=True)
+        (layout.root / name).write_bytes(b"x")
+    (layout.root / "assets" / SHA[:2] / (SHA[:2] + "0" * 62)).symlink_to("/etc/passwd")
+    assert list(AssetStore(layout).files()) == [SHA]
+
+
+def record(sha256: str | None = SHA, size: int | None = len(BODY)) -> tuple[str, dict[str, Any]]:
+    return "http://h/", {"url": "http://h/", "sha256": sha256, "bytes": size, "content_type": "image/png"}
+
+
+def findings(layout: Layout, *records: tuple[str, dict[str, Any]], quick: bool = False) -> list[tuple[Code, str, str]]:
+    found = AssetStore(layout).verify(records, quick=quick)
+    return [(each.code, each.path, each.detail) for each in found]
+
+
+@pytest.mark.parametrize("quick", [True, False])
+def test_what_is_as_it_was_is_fine(layout: Layout, quick: bool) -> None:
+    keep(AssetStore(layout))
+    assert findings(layout, record(), record(), record(None, None), quick=quick) == []
+    assert findings(layout, quick=quick) == []
+
+
+@pytest.mark.parametrize("quick", [True, False])
+def test_a_missing_file_is_found(layout: Layout, quick: bool) -> None:
+    assert findings(layout, record(), quick=quick) == [(Code.ASSET_MISSING, PATH, "it is the content of http://h/")]
+
+
+@pytest.mark.parametrize("quick", [True, False])
+def test_a_file_of_another_size_is_found(layout: Layout, quick: bool) -> None:
+    keep(AssetStore(layout))
+    (layout.root / PATH).write_bytes(b"torn")
+    assert findings(layout, record(), quick=quick) == [(Code.ASSET_DAMAGED, PATH, "it has 4 bytes, not 9")]
+
+
+def test_a_file_of_another_content_is_found_by_a_full_look(layout: Layout) -> None:
+    store = AssetStore(layout)
+    keep(store)
+    (layout.root / PATH).write_bytes(b"A PICTURE")
+    wrong = (Code.ASSET_DAMAGED, PATH, "its content is not what its name says")
+    assert findings(layout, record(), quick=True) == []
+    assert findings(layout, record()) == [wrong]
+    assert findings(layout) == [wrong]
+    assert store.forget_damaged() == [PATH]
+    assert store.find(SHA) is None
+
+
+def test_a_file_that_cannot_be_read_is_found(layout: Layout) -> None:
+    store = AssetStore(layout)
+    keep(store)
+    (layout.root / PATH).unlink()
+    found = list(store.verify([record()]))
+    assert [(each.code, each.detail) for each in found] == [
+        (Code.ASSET_DAMAGED, "it cannot be read: No such file or directory")
+    ]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no full device")
+def test_a_full_disk_is_told(tmp_path: Path) -> None:
+    link = tmp_path / "x.part"
+    link.symlink_to("/dev/full")
+    part = Part(link)
+    with pytest.raises(NoSpace):
+        part.write(bytes(100_000))
+    part.discard()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_path_of_an_unknown_type() -> None:
+    assert asset_path(SHA, "application/octet-stream") == f"assets/{SHA[:2]}/{SHA}.bin"
