@@ -11,6 +11,7 @@ import re
 import unicodedata
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _SPACES = re.compile(r"\s+")
@@ -60,7 +61,7 @@ def _key_of(cluster: str) -> str:
 def _clusters(text: str) -> list[tuple[int, int]]:
     """Cut a text where normalisation never joins what stands on both sides."""
     bounds = [at for at in range(len(text)) if at == 0 or not _joins(text[at])]
-    return list(zip(bounds, [*bounds[1:], len(text)], strict=True))
+    return list(pairwise([*bounds, len(text)]))
 
 
 @lru_cache(maxsize=8192)

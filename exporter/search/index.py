@@ -102,7 +102,11 @@ class Index:
         self._reader = reader
         self._version = version
         self._temporary = tempfile.TemporaryDirectory(prefix="blog-exporter-search-")
-        self._store = open_store(reader, version, Path(self._temporary.name))
+        try:
+            self._store = open_store(reader, version, Path(self._temporary.name))
+        except BaseException:
+            self._temporary.cleanup()
+            raise
 
     def search(self, query: Query) -> list[Hit]:
         """Return the hits, best first; see :meth:`find`."""

@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from exporter.search.documents import Rank, comment_document, entry_document, file_document, listed_document
+from exporter.search.plain import plain_text
+from tests.history.building import comment, entry
+
+
+@pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        ("波の音", "波の音"),
+        ("<p>東<b>京</b></p><p>大阪</p>", "東京\n大阪"),
+        ("東京<br>大阪", "東京\n大阪"),
+        ("a &amp; b &lt;c&gt;", "a & b <c>"),
+        ('<img src="x" alt="海の写真">と<script>alert(1)</script><style>p{}</style>', "海の写真と"),
+        ("<ul><li>一<li>二</ul>", "一\n二"),
+        ("<table><tr><td>甲<td>乙</table>", "甲\n乙"),
+        ("", ""),
+        ("5 < 6 & 7", "5 < 6 & 7"),
+        ("<div>" * 3000 + "底", "底"),
+    ],
+)
+def test_plain_text_is_what_a_reader_saw(source: str, text: str) -> None:
+    assert plain_text(source) == text
+
+
+def test_a_body_too_tangled_to_read_is_searched_without_its_tags() -> None:
+    source = "".join(f'<b x="{number}"><p>' for number in range(40_000)) + "底 &amp; 海"
+    assert plain_text(source).strip() == "底 & 海"
+
+
+def test_an_entry_has_all_its_texts() -> None:
+    raw = entry("1", "海の日", "<p>波</p>", ps_title="続き", ps_text="<b>砂</b>")
+    document = entry_document(raw, {"entry_id": "1", "category": "日記"})
+    assert [(text.field, text.rank, text.text) for text in document.texts] == [
+        ("title", Rank.TITLE, "海の日"),
+        ("body", Rank.BODY, "波"),
+        ("continuation", Rank.BODY, "続き"),
+        ("continuation", Rank.BODY, "砂"),
+        ("category", Rank.BODY, "日記"),
+    ]
+    assert (document.entry_id, document.title) == ("1", "海の日")
+    assert document.date is not None
+    assert document.date.isoformat() == "2024-07-15T09:30:00+09:00"
+
+
+def test_an_entry_that_is_only_listed() -> None:
+    document = listed_document({"entry_id": "3", "title": "下書き", "regist_date": "2024/01/02", "period_date": ""})
+    assert [(text.field, text.text) for text in document.texts] == [("title", "下書き")]
+    assert document.date is not None
+    assert document.date.date().isoformat() == "2024-01-02"
+
+
+def test_a_comment_ranks_below_all_else() -> None:
+    document = comment_document(comment("7", "1", "きれい<br>ですね", title="はじめまして"))
+    assert {text.rank for text in document.texts} == {Rank.COMMENT}
+    assert [text.field for text in document.texts] == ["title", "name", "text"]
+    assert (document.entry_id, document.title) == ("1", "")
+
+
+@pytest.mark.parametrize(
+    ("mtime", "date"), [("0", datetime(1970, 1, 1, tzinfo=UTC)), ("9" * 30, None), ("", None), ("x", None)]
+)
+def test_a_file_is_dated_by_its_mtime(mtime: str, date: datetime | None) -> None:
+    document = file_document({"file_id": "9", "name": "umi.jpg", "title": None, "explanation": "浜", "mtime": mtime})
+    assert document.date == date
+    assert document.title == "umi.jpg"
+    assert [(text.field, text.rank) for text in document.texts] == [("name", Rank.TITLE), ("explanation", Rank.BODY)]

@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+import unicodedata
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from exporter.search.excerpts import excerpt, spans_of
+from exporter.search.folding import fold, fold_with_places
+
+TRICKY = st.text(
+    alphabet=st.one_of(
+        st.characters(), st.sampled_from("ｶﾞﾊﾟか\u3099 \u3000\nＡａ㍿ﬁİß각ㅏ\u0301\u0345👨\u200d\x00\ud83d")
+    ),
+    max_size=30,
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        ("ｶﾞｷﾞｸﾞ", "ガギグ"),
+        ("ＡＢＣ　１２３", "abc 123"),
+        ("STRASSE straße", "strasse strasse"),
+        ("か\u3099", "が"),
+        ("一\n\n二\t 三", "一 二 三"),
+        ("㍿", "株式会社"),
+        ("\ud83d", "\ufffd"),
+    ],
+)
+def test_what_looks_the_same_has_one_key(text: str, key: str) -> None:
+    assert fold(text) == key
+
+
+@given(text=TRICKY)
+@example(text="ﾊ\u0301ﾟ")
+@example(text="\u1100ㅏ\uffc2")
+@example(text="´ ´")
+def test_the_key_with_places_is_the_same_key(text: str) -> None:
+    folded = fold_with_places(text)
+    assert folded.key == fold(text)
+    assert len(folded.starts) == len(folded.ends) == len(folded.key)
+    assert folded.starts == sorted(folded.starts)
+    assert all(0 <= low < high <= len(text) for low, high in zip(folded.starts, folded.ends, strict=True))
+
+
+@given(
+    before=st.sampled_from(["", "あ", "A ", "ｱ"]),
+    word=st.sampled_from(["ｶﾞｽ", "ＡＢ", "㍿", "か\u3099", "波 音"]),
+    after=st.sampled_from(["", "い", " b"]),
+)
+def test_spans_are_those_of_the_text_as_it_was_written(before: str, word: str, after: str) -> None:
+    text = before + word + after
+    (span,) = spans_of(text, [fold(word)])
+    assert text[slice(*span)] == word
+
+
+def test_spans_that_overlap_are_one() -> None:
+    assert spans_of("海の日の海", ["海の日", "の日の"]) == [(0, 4)]
+    assert spans_of("海の日の海", ["海", "日"]) == [(0, 1), (2, 3), (4, 5)]
+    assert spans_of("なななな", ["なな"]) == [(0, 4)]
+    assert spans_of("海", ["山"]) == []
+
+
+def test_an_excerpt_is_a_part_of_the_text() -> None:
+    text = "あ" * 100 + "海\nの日" + "い" * 200
+    part = excerpt(text, spans_of(text, [fold("海 の")]))
+    assert part.text == text[part.start : part.start + len(part.text)].replace("\n", " ")
+    ((low, high),) = part.marks
+    assert part.text[low:high] == "海 の"
+    assert (part.start, part.cut) == (70, True)
+
+
+def test_an_excerpt_of_a_short_text_is_all_of_it() -> None:
+    part = excerpt("海の日", [(0, 1), (2, 3)])
+    assert (part.text, part.start, part.marks, part.cut) == ("海の日", 0, ((0, 1), (2, 3)), False)
+
+
+def test_a_long_hit_is_shown_whole_and_far_ones_are_not() -> None:
+    part = excerpt("x" * 500, [(10, 400), (450, 460)])
+    assert part.marks == ((10, 400),)
+    assert part.cut
+
+
+def test_normalisation_never_joins_over_a_boundary() -> None:
+    """Every character that some composition ends with belongs to the cluster before it."""
+    for code in range(0x110000):
+        decomposed = unicodedata.decomposition(chr(code))
+        if decomposed and not decomposed.startswith("<") and " " in decomposed:
+            last = chr(int(decomposed.split(" ")[1], 16))
+            whole = "".join(chr(int(part, 16)) for part in decomposed.split(" "))
+            assert len(set(fold_with_places(whole).starts)) == 1, hex(ord(last))

@@ -1,0 +1,380 @@
+from __future__ import annotations
+
+import sqlite3
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from exporter.archive.reader import ArchiveReader
+from exporter.errors import ArchiveDamaged, BlogExporterError, NoArchive, UsageError
+from exporter.model.kinds import Kind
+from exporter.search import build, opening
+from exporter.search.documents import comment_document, entry_document
+from exporter.search.folding import fold
+from exporter.search.index import Hit, Index, open_index
+from exporter.search.opening import index_path
+from exporter.search.query import Query, parse_query
+from exporter.search.store import Store
+from tests.history.building import ArchiveMaker, comment, entry
+
+FAMILY = "👨\u200d👩\u200d👧"
+
+
+@pytest.fixture(scope="module")
+def maker(tmp_path_factory: pytest.TempPathFactory) -> ArchiveMaker:
+    made = ArchiveMaker(tmp_path_factory.mktemp("search") / "archive")
+    made.commit(
+        {
+            Kind.ENTRIES: {
+                "1": entry("1", "海の日", "<p>ｶﾞﾗｽの風鈴と<b>波</b>の音。</p>"),
+                "2": entry(
+                    "2",
+                    "山の日",
+                    "<p>海が見えた。海、海。</p>",
+                    year="2025",
+                    ps_title="おまけ",
+                    ps_text="ＡＢＣ朝ごはん",
+                ),
+                "3": entry("3", "家族", f"{FAMILY}と散歩\ud83d。Straße\x00の終わり", year="2020"),
+                "4": entry("4", "無日付", "海の話", year="", mon="", day="", hour="", min="", sec=""),
+            },
+            Kind.ENTRY_LIST: {
+                "1": {"entry_id": "1", "title": "海の日", "category": "日記"},
+                "5": {"entry_id": "5", "title": "読めない海", "category": "下書き", "regist_date": "2019/05/05"},
+            },
+            Kind.COMMENTS: {
+                "7": comment("7", "1", "海がきれい"),
+                "8": comment("8", "2", "山もいい", name="うみ\"ねこ'"),
+            },
+            Kind.FILES: {
+                "9": {
+                    "file_id": "9",
+                    "name": "UMI.JPG",
+                    "title": "海の写真",
+                    "explanation": "<i>浜</i>辺",
+                    "mtime": "1700000000",
+                }
+            },
+        }
+    )
+    return made
+
+
+@pytest.fixture(scope="module")
+def index(maker: ArchiveMaker) -> Iterator[Index]:
+    with open_index(maker.reader) as found:
+        yield found
+
+
+def ids(hits: list[Hit]) -> list[str]:
+    return [f"{hit.kind}/{hit.record_id}" for hit in hits]
+
+
+def test_titles_come_first_then_bodies_then_comments(index: Index) -> None:
+    hits = index.search(parse_query(["海"]))
+    assert ids(hits) == ["entries/1", "files/9", "entries/5", "entries/2", "entries/4", "comments/7"]
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        ("音", ["entries/1"]),
+        ("風鈴", ["entries/1"]),
+        ("ガラス", ["entries/1"]),
+        ("ｶﾞﾗｽ", ["entries/1"]),
+        ("abc朝", ["entries/2"]),
+        ("STRASSE", ["entries/3"]),
+        ("\x00の", ["entries/3"]),
+        (FAMILY, ["entries/3"]),
+        ("👩", ["entries/3"]),
+        ("\ud83d", ["entries/3"]),
+        ("umi.jpg", ["files/9"]),
+        ("i.j", ["files/9"]),
+        ("浜辺", ["files/9"]),
+        ("ねこ'", ["comments/8"]),
+        ("下書き", ["entries/5"]),
+        ("日記", ["entries/1"]),
+        ("海 山", ["entries/2"]),
+        ('"海 山"', []),
+        ("海 波 風鈴", ["entries/1"]),
+        ("AND", []),
+        ("*", []),
+        ("(", []),
+        ("通りすがり", ["comments/7"]),
+    ],
+)
+def test_words(index: Index, words: str, found: list[str]) -> None:
+    assert ids(index.search(parse_query([words]))) == found
+
+
+def test_filters(index: Index) -> None:
+    assert ids(index.search(parse_query(["海"], "comment"))) == ["comments/7"]
+    assert ids(index.search(parse_query(["海"], since="2024-07-16"))) == ["entries/2", "comments/7"]
+    assert ids(index.search(parse_query(["海"], "entry", "2025-01-01"))) == ["entries/2"]
+
+
+def test_a_limit_keeps_the_best_and_counts_all(index: Index) -> None:
+    found = index.find(parse_query(["海"], limit=2))
+    assert (ids(found.hits), found.total) == (["entries/1", "files/9"], 6)
+
+
+def test_a_hit_says_where_it_is(index: Index) -> None:
+    (hit,) = index.search(parse_query(["abc"]))
+    assert (hit.entry_id, hit.title, hit.field, hit.excerpt, hit.marks) == (
+        "2",
+        "山の日",
+        "continuation",
+        "ＡＢＣ朝ごはん",
+        ((0, 3),),
+    )
+    (hit,) = index.search(parse_query(["きれい"]))
+    assert (hit.kind, hit.entry_id, hit.title, hit.field) == (Kind.COMMENTS, "1", "海の日", "text")
+    assert hit.date is not None
+    assert hit.date.isoformat() == "2024-07-16T00:00:00+09:00"
+    assert index.search(parse_query(["無日付"]))[0].date is None
+
+
+def test_a_comment_of_an_entry_that_is_gone_has_no_title(tmp_path: Path) -> None:
+    made = ArchiveMaker(tmp_path / "archive")
+    made.commit({Kind.COMMENTS: {"7": comment("7", "99")}})
+    with open_index(made.reader) as found:
+        assert found.search(parse_query(["きれい"]))[0].title == ""
+
+
+def test_more_hits_come_first_and_then_the_newer(tmp_path: Path) -> None:
+    made = ArchiveMaker(tmp_path / "archive")
+    made.commit(
+        {
+            Kind.ENTRIES: {
+                "1": entry("1", "x", "海"),
+                "2": entry("2", "x", "海海"),
+                "3": entry("3", "x", "海", year="2025"),
+                "10": entry("10", "x", "海"),
+                "4": entry("4", "x", "海", year="x"),
+            }
+        }
+    )
+    with open_index(made.reader) as found:
+        assert [hit.record_id for hit in found.search(parse_query(["海"]))] == ["2", "3", "1", "10", "4"]
+
+
+def test_expressions(index: Index) -> None:
+    hits = index.search(parse_query(["[海山]の日"], regex=True))
+    assert ids(hits) == ["entries/2", "entries/1"]
+    assert hits[0].excerpt[slice(*hits[0].marks[0])] == "山の日"
+    assert ids(index.search(parse_query(["海"], "comment", "2024-01-01", regex=True))) == ["comments/7"]
+    assert index.search(parse_query(["x*"], regex=True)) == []
+    assert ids(index.search(parse_query(["(?i)umi"], regex=True))) == ["files/9"]
+
+
+def test_a_hostile_expression_is_ended(tmp_path: Path) -> None:
+    made = ArchiveMaker(tmp_path / "archive")
+    made.commit({Kind.ENTRIES: {"1": entry("1", "x", "a" * 60 + "!")}})
+    with open_index(made.reader) as found, pytest.raises(UsageError, match=r"more than 1\.5 seconds"):
+        found.find(parse_query(["(a+)+$"], regex=True), regex_seconds=1.5)
+
+
+def test_an_expression_that_fails_says_so(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing(*args: Any, **kwargs: Any) -> subprocess.CompletedProcess[bytes]:
+        return subprocess.CompletedProcess([], 1, b"", b"Traceback\nMemoryError: too much")
+
+    monkeypatch.setattr(subprocess, "run", failing)
+    with pytest.raises(BlogExporterError, match="MemoryError: too much"):
+        index.find(parse_query(["海"], regex=True))
+
+
+def brute(documents: dict[str, list[str]], terms: tuple[str, ...]) -> set[str]:
+    return {number for number, keys in documents.items() if all(any(term in key for key in keys) for term in terms)}
+
+
+BODIES = st.text(alphabet="海山のはがかﾊﾟAbß \n👩\u200d\u3099.\"'*<&", max_size=25)
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    titles=st.lists(BODIES, min_size=1, max_size=5),
+    comments=st.lists(BODIES, max_size=4),
+    words=st.lists(st.lists(BODIES, min_size=1, max_size=2), min_size=1, max_size=12),
+)
+def test_hits_are_exactly_those_of_a_search_through_all_texts(
+    tmp_path_factory: pytest.TempPathFactory, titles: list[str], comments: list[str], words: list[list[str]]
+) -> None:
+    made = ArchiveMaker(tmp_path_factory.mktemp("brute") / "archive")
+    entries = {str(at): entry(str(at), text, text[::-1]) for at, text in enumerate(titles)}
+    said = {str(at): comment(str(at), "0", text) for at, text in enumerate(comments)}
+    made.commit({Kind.ENTRIES: entries, Kind.COMMENTS: said})
+    documents = {
+        f"entries/{key}": [fold(text.text) for text in entry_document(raw, None).texts] for key, raw in entries.items()
+    }
+    documents |= {
+        f"comments/{key}": [fold(text.text) for text in comment_document(raw).texts] for key, raw in said.items()
+    }
+    with open_index(made.reader) as found:
+        for wanted in words:
+            terms = tuple(key for word in wanted if (key := fold(word)))
+            if not terms:
+                continue
+            hits = found.search(Query(terms))
+            assert set(ids(hits)) == brute(documents, terms)
+            assert len(hits) == len(set(ids(hits)))
+            for hit in hits:
+                assert hit.marks
+                assert any(fold(hit.excerpt[low:high]) for low, high in hit.marks)
+
+
+def counting(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Return a list that grows by the number of records each time an index is made or renewed."""
+    counts: list[int] = []
+
+    def update(store: Store, state: Any) -> int:
+        counts.append(build.update(store, state))
+        return counts[-1]
+
+    monkeypatch.setattr(opening, "update", update)
+    return counts
+
+
+def small(root: Path) -> ArchiveMaker:
+    made = ArchiveMaker(root / "archive")
+    made.commit({Kind.ENTRIES: {"1": entry("1"), "2": entry("2", "山")}, Kind.COMMENTS: {"7": comment("7")}})
+    return made
+
+
+def hits_of(reader: ArchiveReader, word: str, at: int | None = None) -> list[str]:
+    with open_index(reader, at=at) as found:
+        return ids(found.search(parse_query([word])))
+
+
+def test_the_index_is_made_once_and_renewed_record_by_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = small(tmp_path)
+    counts = counting(monkeypatch)
+    assert hits_of(made.reader, "海の日") == ["entries/1"]
+    assert hits_of(made.reader, "海の日") == ["entries/1"]
+    assert counts == [3]
+    made.commit({Kind.ENTRIES: {"1": entry("1", "川の日"), "3": entry("3", "空")}, Kind.COMMENTS: {"7": None}})
+    assert hits_of(made.reader, "海の日") == []
+    assert hits_of(made.reader, "川") == ["entries/1"]
+    assert hits_of(made.reader, "きれい") == []
+    assert counts == [3, 2]
+    assert index_path(made.layout).stat().st_mode & 0o777 == 0o600
+    assert [path.name for path in made.layout.work.glob(".search*")] == []
+
+
+def test_older_versions_have_an_index_of_their_own_for_a_while(tmp_path: Path) -> None:
+    made = small(tmp_path)
+    made.commit({Kind.ENTRIES: {"1": entry("1", "川の日")}})
+    assert hits_of(made.reader, "海の日", 1) == ["entries/1"]
+    assert not index_path(made.layout).exists()
+    assert hits_of(made.reader, "海の日", 2) == []
+    with pytest.raises(UsageError, match="no version 3"):
+        open_index(made.reader, at=3)
+
+
+def test_an_archive_without_a_version(tmp_path: Path) -> None:
+    with pytest.raises(NoArchive):
+        open_index(ArchiveMaker(tmp_path / "archive").reader)
+
+
+def harm_text(path: Path) -> None:
+    path.write_bytes(b"this is no database" * 1000)
+
+
+def harm_empty(path: Path) -> None:
+    path.write_bytes(b"")
+
+
+def harm_edition(path: Path) -> None:
+    connection = sqlite3.connect(path)
+    connection.execute("UPDATE meta SET value = '0 1 x'")
+    connection.commit()
+    connection.close()
+
+
+def harm_schema(path: Path) -> None:
+    connection = sqlite3.connect(path)
+    connection.execute("UPDATE meta SET value = '1 0 x'")
+    connection.execute("DROP TABLE texts")
+    connection.commit()
+    connection.close()
+
+
+@pytest.mark.parametrize("harm", [Path.unlink, harm_text, harm_empty, harm_edition, harm_schema])
+def test_an_index_that_is_gone_or_damaged_is_made_again(tmp_path: Path, harm: Callable[[Path], None]) -> None:
+    made = small(tmp_path)
+    assert hits_of(made.reader, "海の日") == ["entries/1"]
+    harm(index_path(made.layout))
+    assert hits_of(made.reader, "海の日") == ["entries/1"]
+
+
+@pytest.mark.parametrize("regex", [False, True])
+def test_damage_that_shows_only_when_searching_is_healed(tmp_path: Path, regex: bool) -> None:
+    made = small(tmp_path)
+    hits_of(made.reader, "海")
+    connection = sqlite3.connect(index_path(made.layout))
+    connection.execute("DROP TABLE texts")
+    connection.commit()
+    connection.close()
+    with open_index(made.reader) as found:
+        assert ids(found.search(parse_query(["海の日"], regex=regex))) == ["entries/1"]
+
+
+def test_an_archive_that_cannot_be_written_is_searched_all_the_same(tmp_path: Path) -> None:
+    made = small(tmp_path)
+    made.layout.work.rmdir()
+    made.layout.work.write_bytes(b"no folder")
+    assert hits_of(made.reader, "海の日") == ["entries/1"]
+
+
+def test_a_stale_index_that_cannot_be_written_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = small(tmp_path)
+    hits_of(made.reader, "海")
+    made.commit({Kind.ENTRIES: {"1": entry("1", "川の日")}})
+
+    def refused(path: Path, **_: Any) -> None:
+        raise PermissionError(path)
+
+    monkeypatch.setattr(opening.atomic, "make_folder", refused)  # type: ignore[attr-defined]
+    monkeypatch.setattr(
+        Store, "transaction", lambda self: refused(self.path) if self.path == index_path(made.layout) else real(self)
+    )
+    assert hits_of(made.reader, "川") == ["entries/1"]
+
+
+real = Store.transaction
+
+
+def test_no_place_for_an_index_is_one_clear_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = small(tmp_path)
+
+    def full(path: Path) -> Store:
+        raise sqlite3.OperationalError("database or disk is full")
+
+    monkeypatch.setattr(Store, "create", full)
+    with pytest.raises(BlogExporterError, match="disk is full; free some space"):
+        open_index(made.reader)
+    assert list(made.layout.work.iterdir()) == []
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_a_damaged_archive_is_not_searched(tmp_path: Path, known: bool) -> None:
+    made = small(tmp_path)
+    if known:
+        hits_of(made.reader, "海")
+        made.commit({Kind.ENTRIES: {"1": entry("1", "川の日")}})
+    path = made.layout.segment(1, Kind.ENTRIES)
+    path.write_bytes(b"nonsense\n")
+    with pytest.raises(ArchiveDamaged):
+        open_index(made.reader)
+
+
+def test_closing_removes_what_is_temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    made = small(tmp_path)
+    made.commit({Kind.ENTRIES: {"1": None}})
+    hits_of(made.reader, "海", 1)
+    assert [path.name for path in tmp_path.iterdir()] == ["archive"]
