@@ -1,0 +1,60 @@
+"""One row for each file a blog has or the archive holds."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from exporter.archive.assets import StoredFile, asset_path
+from exporter.archive.inventory import FileRow, Held, inventory
+from exporter.model.asset import Asset
+
+SHA, OTHER, VANISHED = "ab" * 32, "cd" * 32, "ef" * 32
+FILE = {"file_id": "7", "name": "海.jpg", "title": "海", "file_size": "9", "width": "3", "height": "4", "mtime": "1"}
+STORE = {sha: StoredFile(asset_path(sha, "image/gif"), 9) for sha in (SHA, OTHER)}
+
+
+def rows(*assets: Asset, files: bool = True) -> list[FileRow]:
+    return list(inventory([asset.data() for asset in assets], [("7", FILE)] if files else [], STORE))
+
+
+def test_what_is_stored_is_shown_with_where_it_is_used() -> None:
+    stored = Asset("http://h/a.gif", 200, "image/gif", 9, SHA, None, [{"entry": "1"}, {"file": "7"}], 3, 4)
+    row, left_over = rows(stored)
+    assert row == FileRow(
+        Held.STORED, "http://h/a.gif", STORE[SHA].path, 9, "image/gif", 3, 4, "海.jpg", "海", ("7",), ("1",), False, 200
+    )
+    assert not row.absent
+    assert row.document()["held"] == "stored"
+    assert left_over == FileRow(Held.NAMELESS, path=STORE[OTHER].path, bytes=9, orphan=True)
+    assert not left_over.absent
+
+
+def test_what_is_lost_missing_or_unread_is_absent() -> None:
+    lost = Asset("http://h/b.gif", 404, error="it answered 404", refs=[{"entry": "1"}])
+    missing = Asset("http://h/c.gif", 200, "image/gif", 9, VANISHED, refs=[{"entry": "1"}])
+    found = [row for row in rows(lost, missing) if row.absent]
+    assert [(row.held, row.reason) for row in found] == [
+        (Held.LOST, "it answered 404"),
+        (Held.MISSING, "the stored file is gone: run backup"),
+        (Held.UNREAD, "its address is not known: give --file-url"),
+    ]
+    assert (found[0].path, found[1].path) == (None, None)
+    assert (found[2].files, found[2].bytes, found[2].name) == (("7",), 9, "海.jpg")
+
+
+def test_a_lost_upload_has_the_size_the_list_says() -> None:
+    lost = Asset("http://h/b.gif", 404, error="it answered 404", refs=[{"file": "7"}])
+    row = rows(lost)[0]
+    assert (row.bytes, row.orphan, row.entries) == (9, True, ())
+
+
+def test_refs_to_uploads_that_are_gone_do_no_harm() -> None:
+    stored = Asset("http://h/a.gif", 200, "image/gif", 9, SHA, refs=[{"file": "8"}])
+    row = rows(stored, files=False)[0]
+    assert (row.name, row.files, row.orphan) == (None, ("8",), True)
+
+
+def test_a_doubt_is_shown() -> None:
+    stored = Asset("http://h/a.gif", 200, "image/gif", 9, SHA, "it has 9 bytes, the file list says 8")
+    assert rows(stored)[0].reason == stored.error
+    assert rows(replace(stored, error=None))[0].reason is None

@@ -1,0 +1,67 @@
+"""A process killed while it reads pictures: none is lost, none is torn, and none that arrived is read twice."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+from aiohttp import web
+
+from tests.assets.killed import SETTINGS, blog_with
+from tests.assets.web import Blog, Web, png
+
+COUNT = 60
+ROOT = Path(__file__).parents[2]
+
+
+def body(number: int) -> bytes:
+    return png(number) + b"\0" * 50_000
+
+
+def assert_none_torn(blog: Blog) -> None:
+    for path in blog.stored():
+        assert hashlib.sha256(path.read_bytes()).hexdigest() == path.stem
+
+
+@pytest.mark.parametrize("kill_at", [1, 9, 30, 57])
+async def test_a_kill_loses_none_and_keeps_no_torn_one(served: Web, tmp_path: Path, kill_at: int) -> None:
+    healed = False
+    reached = asyncio.Event()
+
+    async def picture(request: web.Request) -> web.StreamResponse:
+        whole = body(int(request.path[1:-4]))
+        answer = web.StreamResponse(headers={"Content-Length": str(len(whole))})
+        await answer.prepare(request)
+        await answer.write(whole[: len(whole) // 2])
+        if served.asked.total() >= kill_at and not healed:
+            reached.set()
+            await asyncio.sleep(30)
+        await answer.write(whole[len(whole) // 2 :])
+        return answer
+
+    for number in range(COUNT):
+        served.answers[f"/{number}.png"] = picture
+    blog = blog_with(tmp_path / "blog", served.url, COUNT)
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "tests.assets.killed", str(tmp_path / "blog"), served.url, str(COUNT), cwd=ROOT
+    )
+    await asyncio.wait_for(reached.wait(), 30)
+    process.send_signal(signal.SIGKILL)
+    assert await process.wait() == -signal.SIGKILL
+    assert_none_torn(blog)
+    arrived = len(blog.stored())
+    assert arrived < COUNT
+
+    healed = True
+    served.asked.clear()
+    result = await blog.backup(SETTINGS)
+    assert result.lost == []
+    assert len(blog.stored()) == COUNT
+    assert_none_torn(blog)
+    assert {record["sha256"] for record in result.records.values()} == {path.stem for path in blog.stored()}
+    assert COUNT - arrived <= served.asked.total() <= COUNT - arrived + SETTINGS.concurrency
+    assert list((blog.layout.work / "assets").iterdir()) == []
