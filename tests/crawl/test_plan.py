@@ -1,0 +1,66 @@
+"""Which entries to read: pure."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from exporter.crawl.plan import NEWEST_ALWAYS_READ, Age, Listed, Refresh, entries_to_read
+
+NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
+LISTING = [Listed("9", True, False), Listed("8", False, True), Listed("7", True, True), Listed("6", True, False)]
+
+
+def test_all_reads_all() -> None:
+    assert list(entries_to_read(LISTING, Refresh.ALL, None)) == ["9", "8", "7", "6"]
+
+
+def test_changed_reads_what_is_new_or_changed() -> None:
+    assert list(entries_to_read(LISTING, Refresh.CHANGED, None)) == ["8", "7"]
+
+
+def test_what_failed_last_time_comes_first_and_once() -> None:
+    assert list(entries_to_read(LISTING, Refresh.ALL, None, ["6", "8", "6"])) == ["6", "8", "9", "7"]
+    assert list(entries_to_read(LISTING, Refresh.CHANGED, None, ["6"])) == ["6", "8", "7"]
+
+
+def test_auto_without_ages_reads_all() -> None:
+    listing = [Listed(str(number), True, False) for number in range(100)]
+    assert len(list(entries_to_read(listing, Refresh.AUTO, None))) == 100
+
+
+def test_auto_always_reads_the_newest() -> None:
+    listing = [Listed(str(number), True, False) for number in range(100, 0, -1)]
+    age = Age(NOW, timedelta(days=7), {str(number): NOW for number in range(101)})
+    read = list(entries_to_read(listing, Refresh.AUTO, age))
+    assert read == [str(number) for number in range(100, 100 - NEWEST_ALWAYS_READ, -1)]
+
+
+def test_what_was_never_read_or_too_long_ago_is_due() -> None:
+    age = Age(NOW, timedelta(days=7), {"1": NOW - timedelta(days=7), "2": NOW})
+    assert age.due("1")
+    assert age.due("unknown")
+    assert not age.due("2")
+
+
+@given(st.text(min_size=1), st.integers(1, 40))
+def test_every_entry_has_its_day(entry_id: str, days: int) -> None:
+    """Read once on its day of the cycle, and never left for longer than the age allowed."""
+    max_age = timedelta(days=days)
+    read = NOW
+    times = []
+    for day in range(1, 3 * days + 1):
+        now = NOW + timedelta(days=day)
+        if Age(now, max_age, {entry_id: read}).due(entry_id):
+            assert now - read <= max_age
+            read = now
+            times.append(day)
+    assert len(times) in {3, 4}
+
+
+@given(st.text(min_size=1))
+def test_less_than_a_day_means_every_day(entry_id: str) -> None:
+    age = Age(NOW, timedelta(hours=3), {entry_id: NOW - timedelta(days=1)})
+    assert age.due(entry_id)
