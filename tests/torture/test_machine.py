@@ -179,9 +179,11 @@ class Archive(RuleBasedStateMachine):
         assert done.code in {0, 3, 4, 130, 143, -signal.SIGTERM}, done
         self.check_plausible()
 
-    @precondition(lambda self: self.shown is not None)
     @rule(at=st.integers(0, 60))
     def prune(self, at: int) -> None:
+        # No precondition: what the kills left is a matter of time, and examples must not depend on that.
+        if self.shown is None:
+            return
         done = self.runs.run("prune", self.root, "--keep-last", 2, kill_at=at or None)
         assert done.code in {0, -signal.SIGKILL}, done
         if not self.runs.run("prune", self.root, "--keep-last", 2).code:

@@ -1,0 +1,226 @@
+"""What cannot be read is named, what can be read is saved, and the next run tries again."""
+
+from __future__ import annotations
+
+import pytest
+from aiohttp import web
+
+from exporter.archive.reader import ArchiveReader
+from exporter.crawl.events import RecordFailed
+from exporter.demo.content import fields
+from exporter.demo.generated import generated_blog
+from exporter.demo.service import DemoService, ServiceOptions
+from exporter.errors import ApiError, ConnectFailed, NotAuthorised, ServiceError, TransportError
+from exporter.model.kinds import Kind
+from tests.crawl.conftest import MakeCrawl
+from tests.support import faults
+from tests.support.runs import folded, held, lines_of_runs
+
+ID = "id=generated.blog.example.jp"
+
+
+@pytest.mark.parametrize("status", [404, 500, 403])
+async def test_an_entry_that_stays_unreadable(crawl_of: MakeCrawl, status: int) -> None:
+    blog = generated_blog(30)
+    async with DemoService(blog) as service:
+        crawl = crawl_of(service)
+        await crawl.run()
+        older = folded(crawl.root)[Kind.ENTRIES]["7"]
+        blog.entries[7] = {**fields(blog.entries[7]), "title": "改題", "entry_text": "新"}
+        blog.entries[31] = {**fields(blog.entries[8]), "entry_id": "31"}
+        service.before = faults.first_of(
+            *(faults.only(f"entry_id={number}", faults.status(status)) for number in (7, 31))
+        )
+        ran = await crawl.run()
+        assert (ran.code, ran.outcome.outcome, ran.error) == (3, "partial", None)
+        assert {problem.id for problem in ran.outcome.problems} == {"7", "31"}
+        assert str(status) in ran.reasons
+        found = folded(crawl.root)
+        assert found[Kind.ENTRIES]["7"] == older
+        assert "31" in found[Kind.ENTRY_LIST]
+        assert "31" not in found[Kind.ENTRIES]
+        manifest = ArchiveReader(crawl.root).manifest(2)
+        line = lines_of_runs(crawl.root)[-1]
+        assert [problem.id for problem in manifest.problems] == [problem["id"] for problem in line["problems"]]
+        assert manifest.completeness["entries"] == {"listed": 31, "read": 29, "unread": 2, "list_complete": True}
+        assert {event.record_id for event in ran.of(RecordFailed)} == {"7", "31"}
+
+        # Nothing else changed, so no version; the run still says what is missing.
+        ran = await crawl.run()
+        assert (ran.code, ran.outcome.version) == (3, None)
+        assert set(crawl.gets[:2]) == {"7", "31"}
+        service.before = None
+        ran = await crawl.run(window=1)
+        assert ran.code == 0
+        assert set(crawl.gets[:2]) == {"7", "31"}
+        assert folded(crawl.root) == held(blog)
+
+
+async def test_a_refusal_that_was_a_slip_is_tried_once_more(crawl_of: MakeCrawl) -> None:
+    blog = generated_blog(30)
+    async with DemoService(blog) as service:
+        crawl = crawl_of(service)
+        service.before = faults.only("entry_id=7", faults.times(1, faults.status(404)))
+        ran = await crawl.run()
+        assert ran.code == 0
+        assert crawl.gets.count("7") == 2
+        assert folded(crawl.root) == held(blog)
+
+
+@pytest.mark.parametrize("path", ["entry/list", "comment/list", "file/list"])
+async def test_one_failing_list_does_not_stop_the_others(crawl_of: MakeCrawl, path: str) -> None:
+    blog = generated_blog(30, 50, 50)
+    async with DemoService(blog) as service:
+        crawl = crawl_of(service)
+        service.before = faults.only(path, faults.status(500))
+        ran = await crawl.run()
+        assert (ran.code, ran.outcome.version) == (3, 1)
+        found, there = folded(crawl.root), held(blog)
+        lost = {
+            "entry/list": {Kind.ENTRIES, Kind.ENTRY_LIST},
+            "comment/list": {Kind.COMMENTS},
+            "file/list": {Kind.FILES},
+        }[path]
+        for kind, records in there.items():
+            assert found[kind] == ({} if kind in lost else records)
+        service.before = None
+        assert (await crawl.run()).code == 0
+        assert folded(crawl.root) == there
+
+
+async def test_a_page_that_fails_for_a_while_costs_a_sweep_and_nothing_else(crawl_of: MakeCrawl) -> None:
+    blog = generated_blog(30, 100, 5)
+    async with DemoService(blog) as service:
+        crawl = crawl_of(service)
+        service.before = faults.only(f"comment/list?{ID}&page=3", faults.times(1, faults.status(404)))
+        ran = await crawl.run()
+        assert (ran.code, ran.outcome.sweeps) == (0, 3)
+        assert folded(crawl.root) == held(blog)
+
+
+async def test_a_failing_user_operation(crawl_of: MakeCrawl) -> None:
+    blog = generated_blog(5)
+    async with DemoService(blog) as service:
+        crawl = crawl_of(service)
+        service.before = faults.only("/v1/user", faults.status(404))
+        ran = await crawl.run()
+        assert (ran.code, ran.outcome.version) == (3, 1)
+        assert "the user could not be read" in ran.reasons
+        assert ran.outcome.completeness is not None
+        assert ran.outcome.completeness["user"] == {"read": False}
+        service.before = None
+        assert (await crawl.run()).code == 0
+        assert folded(crawl.root) == held(blog)
+
+
+async def test_an_answer_that_is_another_entry(crawl_of: MakeCrawl) -> None:
+    blog = generated_blog(5)
+    blog.entries[3] = {**fields(blog.entries[4])}
+    blog.list_items[3] = {"entry_id": "3"}
+    async with DemoService(blog) as service:
+        crawl = crawl_of(service)
+        ran = await crawl.run()
+        assert ran.code == 3
+        assert "the answer is entry '4'" in ran.reasons
+        assert "3" not in folded(crawl.root)[Kind.ENTRIES]
+
+
+async def test_fewer_comments_than_the_entries_count(crawl_of: MakeCrawl) -> None:
+    blog = generated_blog(3, 4)
+    blog.list_items[2] = {"entry_id": "2", "comment_count": "99"}
+    async with DemoService(blog) as service:
+        ran = await crawl_of(service).run()
+        assert ran.code == 3
+        assert "the comment list holds 4 comments, the entries count" in ran.reasons
+
+
+async def test_fewer_files_than_the_summary_counts(crawl_of: MakeCrawl) -> None:
+    blog = generated_blog(1, 0, 5)
+    async with DemoService(blog) as service:
+
+        async def boast(request: web.Request) -> web.StreamResponse | None:
+            if not request.path.endswith("file/list"):
+                return None
+            items = ",".join(f'{{"file_id":"{number}"}}' for number in range(5)) if request.query["page"] == "1" else ""
+            body = f'{{"json":{{"result":"ok","message":"","data":{{"list":[{items}],"page":1,"limit":20,"summary":{{"filenum":"7"}}}}}}}}'
+            return web.Response(text=body, content_type="application/json")
+
+        service.before = boast
+        ran = await crawl_of(service).run()
+        assert ran.code == 3
+        assert "5 of 7 files" in ran.reasons
+
+
+async def test_a_token_that_is_not_accepted(crawl_of: MakeCrawl) -> None:
+    async with DemoService(generated_blog(3), ServiceOptions(require_token="secret")) as service:
+        crawl = crawl_of(service)
+        ran = await crawl.run()
+        assert isinstance(ran.error, NotAuthorised)
+        assert ran.code == 12
+        assert len(service.requests) <= 4
+        assert not (crawl.root / "archive.json").exists()
+
+
+async def test_a_token_that_expires_in_the_middle(crawl_of: MakeCrawl) -> None:
+    blog = generated_blog(60, 5, 5)
+    async with DemoService(blog) as service:
+        crawl = crawl_of(service)
+
+        async def expire(request: web.Request) -> web.StreamResponse | None:
+            if len(crawl.gets) > 20:
+                return web.Response(status=401)
+            return None
+
+        service.before = expire
+        ran = await crawl.run()
+        assert isinstance(ran.error, NotAuthorised)
+        assert ran.code == 12
+        assert (crawl.root / ".work/checkpoint").is_dir()
+        service.before = None
+        assert (await crawl.run()).code == 0
+        assert len(crawl.gets) <= 60 - 12
+        assert folded(crawl.root) == held(blog)
+
+
+async def test_a_token_that_expires_while_the_lists_are_read(crawl_of: MakeCrawl) -> None:
+    blog = generated_blog(60, 200, 5)
+    async with DemoService(blog) as service:
+        crawl = crawl_of(service)
+
+        async def expire(request: web.Request) -> web.StreamResponse | None:
+            return web.Response(status=403) if len(service.requests) > 8 else None
+
+        service.before = expire
+        ran = await crawl.run()
+        assert (ran.code, type(ran.error)) == (12, NotAuthorised)
+        service.before = None
+        assert (await crawl.run()).code == 0
+        assert folded(crawl.root) == held(blog)
+
+
+async def test_an_unknown_blog(crawl_of: MakeCrawl) -> None:
+    async with DemoService(generated_blog(3)) as service:
+        crawl = crawl_of(service)
+        ran = await crawl.run(blog_id="nobody.blog.example.jp")
+        assert (ran.code, type(ran.error)) == (20, ServiceError)
+        assert "check the blog ID" in str(ran.error)
+        assert not (crawl.root / "archive.json").exists()
+
+
+async def test_a_host_that_is_away(crawl_of: MakeCrawl) -> None:
+    async with DemoService(generated_blog(3)) as service:
+        crawl = crawl_of(service)
+        service.base_url = "http://127.0.0.1:9"
+        ran = await crawl.run()
+        assert isinstance(ran.error, ConnectFailed)
+        assert not isinstance(ran.error, ApiError)
+        assert ran.code == 20
+
+
+async def test_a_host_that_only_speaks_html(crawl_of: MakeCrawl) -> None:
+    async with DemoService(generated_blog(3)) as service:
+        service.before = faults.html
+        crawl = crawl_of(service)
+        ran = await crawl.run()
+        assert isinstance(ran.error, TransportError)
+        assert (ran.code, (crawl.root / "archive.json").exists()) == (20, False)
