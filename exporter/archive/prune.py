@@ -18,8 +18,9 @@ from exporter.archive import atomic, swap
 from exporter.archive.find import Place, places, taken_apart
 from exporter.archive.latest import file_sha256
 from exporter.archive.layout import MANIFEST, SEGMENTS, SUMS, segment_name, version_name
-from exporter.archive.manifest import SegmentInfo, sums
+from exporter.archive.manifest import sums
 from exporter.archive.reader import ArchiveReader, apply_version
+from exporter.archive.rewriting import write_documents
 from exporter.archive.state import State
 from exporter.errors import ArchiveDamaged, UsageError
 from exporter.model.kinds import Kind, sort_key
@@ -100,7 +101,7 @@ class _Rewriting:
                 for name in SEGMENTS:
                     _link(self._layout.version(kept.version) / name, folder / name)
             document["parent"] = self._parent
-            digest = self._write_documents(folder, document)
+            digest = write_documents(folder, document, self._info_sha256)
             self._parent = {"version": kept.version, "sha256": digest}
             for version in (*kept.folds, kept.version):
                 apply_version(self._state, self._layout, version)
@@ -154,20 +155,6 @@ class _Rewriting:
                 yield text, "new"
             elif state.identity(row) != line.identity:
                 yield text, "changed"
-
-    def _write_documents(self, folder: Path, document: dict[str, Any]) -> str:
-        """Write ``manifest.json`` and ``SHA256SUMS``; returns the manifest's hash."""
-        data = codec.dumps(document, pretty=True) + b"\n"
-        files = {
-            name: SegmentInfo(info["lines"], info["bytes"], info["sha256"]) for name, info in document["files"].items()
-        }
-        with atomic.hashing(folder / MANIFEST) as file:
-            file.write(data)
-            digest = file.close()
-        with atomic.hashing(folder / SUMS) as file:
-            file.write(sums(digest, self._info_sha256, files))
-            file.close()
-        return digest
 
 
 def _pruned(kept: Kept, documents: list[dict[str, Any]]) -> dict[str, Any]:
