@@ -18,13 +18,11 @@ from benchmarks.blog_size import BLOG_ID, BlogSize, add_options, addresses
 from benchmarks.measure import Cores, Cost, Sample, measure, running_service
 
 _MIB = 1024 * 1024
-_BARE, _TIGHT, _THREADS, _SERIAL, _OURS = (
-    "aiohttp, bare",
-    "aiohttp, tight script",
-    "requests, threads",
-    "requests, one by one",
-    "blog-exporter backup",
-)
+_BARE = "aiohttp, bare"
+_TIGHT = "aiohttp, tight script"
+_OURS = "blog-exporter backup"
+_THREADS = "requests, threads"
+_SERIAL = "requests, one by one"
 _HEADING = (
     f"{'':22}{'requests':>9}{'wall s':>8}{'(least - most)':>18}{'CPU s':>8}{'µs/request':>12}"
     f"{'wall ×':>8}{'CPU ×':>8}{'peak MB':>9}"

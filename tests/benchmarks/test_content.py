@@ -1,0 +1,110 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from benchmarks.blog_size import BLOG_ID, BlogSize, addresses, pages
+from benchmarks.content import Content
+from exporter.model.records import Comment, Entry, EntryListItem, FileInfo
+
+SIZE = BlogSize(45, 101, 21)
+
+
+@pytest.fixture(scope="module")
+def content() -> Content:
+    return Content(SIZE)
+
+
+def data(content: Content, name: str, **params: int) -> dict[str, Any]:
+    query = "".join(f"&{key}={value}" for key, value in params.items())
+    body = content.answer(f"/blog/v1/{name}?id={BLOG_ID}{query}".encode())
+    assert body is not None
+    envelope = json.loads(body)["json"]
+    assert (envelope["result"], envelope["message"]) == ("ok", "")
+    return dict(envelope["data"])
+
+
+def whole(content: Content, name: str, count: int) -> list[dict[str, Any]]:
+    return [item for page in range(1, pages(count) + 1) for item in data(content, name, page=page)["list"]]
+
+
+def test_every_address_has_an_answer(content: Content) -> None:
+    every = list(addresses(SIZE))
+    assert len(every) == 1 + 45 + 2 * (3 + 6 + 2)
+    assert all(content.answer(address.encode()) for address in every)
+
+
+def test_records_are_whole_and_typed(content: Content) -> None:
+    for number in (1, 7, 45):
+        entry = Entry.from_raw(data(content, "entry/get", entry_id=number))
+        assert (entry.entry_id, entry.problems) == (str(number), ())
+    for model, name, count in (
+        (EntryListItem, "entry/list", SIZE.entries),
+        (Comment, "comment/list", SIZE.comments),
+        (FileInfo, "file/list", SIZE.files),
+    ):
+        records = [model.from_raw(each) for each in whole(content, name, count)]
+        assert len(records) == count
+        assert [record.problems for record in records] == [()] * count
+
+
+def test_lists_hold_each_id_once_the_newest_first(content: Content) -> None:
+    for name, key, count in (
+        ("entry/list", "entry_id", SIZE.entries),
+        ("comment/list", "cm_id", SIZE.comments),
+        ("file/list", "file_id", SIZE.files),
+    ):
+        assert [int(item[key]) for item in whole(content, name, count)] == list(range(count, 0, -1))
+
+
+def test_the_counts_agree_with_each_other(content: Content) -> None:
+    said = {item["entry_id"]: int(item["comment_count"]) for item in whole(content, "entry/list", SIZE.entries)}
+    found = dict.fromkeys(said, 0)
+    for comment in whole(content, "comment/list", SIZE.comments):
+        found[comment["entry_id"]] += 1
+    assert said == found
+    files = whole(content, "file/list", SIZE.files)
+    summary = data(content, "file/list", page=1)["summary"]
+    assert int(summary["filenum"]) == len(files)
+    assert int(summary["totalsize"]) == sum(int(file["file_size"]) for file in files)
+
+
+def test_paging_is_a_chain(content: Content) -> None:
+    numbers = [data(content, "comment/list", page=page)["paging"] for page in (1, 2, 6)]
+    assert numbers == [
+        {"prev_no": None, "next_no": 2, "page_no": 1, "all_page": 6},
+        {"prev_no": 1, "next_no": 3, "page_no": 2, "all_page": 6},
+        {"prev_no": 5, "next_no": None, "page_no": 6, "all_page": 6},
+    ]
+
+
+def test_the_same_bytes_come_every_time(content: Content) -> None:
+    again = Content(SIZE)
+    assert all(content.answer(each.encode()) == again.answer(each.encode()) for each in addresses(SIZE))
+
+
+def test_entries_have_about_the_size_of_real_ones(content: Content) -> None:
+    sizes = [len(content.answer(f"/blog/v1/entry/get?id={BLOG_ID}&entry_id={n}".encode()) or b"") for n in range(1, 46)]
+    assert 3_400 < sum(sizes) / len(sizes) < 4_100
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        f"/blog/v1/entry/get?id={BLOG_ID}&entry_id=46",
+        f"/blog/v1/entry/get?id={BLOG_ID}&entry_id=0",
+        f"/blog/v1/entry/get?id={BLOG_ID}",
+        "/blog/v1/entry/get?id=another.example&entry_id=1",
+        f"/blog/v1/tag/list?id={BLOG_ID}",
+    ],
+)
+def test_what_is_not_there_is_not_answered(content: Content, target: str) -> None:
+    assert content.answer(target.encode()) is None
+
+
+@pytest.mark.parametrize("target", ["/blog/v1/entry/get", f"/blog/v1/entry/list?id={BLOG_ID}&page=x"])
+def test_a_query_that_is_none_is_an_error(content: Content, target: str) -> None:
+    with pytest.raises(ValueError):
+        content.answer(target.encode())
