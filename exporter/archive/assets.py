@@ -51,7 +51,9 @@ class Part:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._note = path.with_suffix(".json")
-        self.validator = self._noted()
+        self._noted = False
+        self._open = True
+        self.validator = self._read_note()
         flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0) | (os.O_TRUNC if self.validator is None else 0)
         with atomic.translated(path):
             self.file: BinaryIO = cast("BinaryIO", os.fdopen(os.open(path, flags, atomic.FILE_MODE), "r+b"))
@@ -74,10 +76,12 @@ class Part:
             NoSpace: see :func:`exporter.archive.atomic.translate`, as for ``write``.
         """
         with atomic.translated(self.path):
-            self.file.seek(0)
-            self.file.truncate(0)
-            self._note.unlink(missing_ok=True)
+            if self.size:
+                self.file.seek(0)
+                self.file.truncate(0)
+            self._drop_note()
             if validator is not None and length is not None and length >= _WORTH_RESUMING:
+                self._noted = True
                 atomic.write_file(self._note, codec.dumps({"validator": validator}) + b"\n")
         self._hash = hashlib.sha256()
         self.size = 0
@@ -90,23 +94,46 @@ class Part:
         self._hash.update(data)
         self.size += len(data)
 
+    def move(self, target: Path) -> None:
+        """Give it its name, once its content is durable."""
+        with atomic.translated(self.path):
+            self.file.flush()
+            os.fsync(self.file.fileno())
+            self._close()
+            atomic.make_folder(target.parent)
+            self.path.replace(target)
+            self._drop_note()
+
     def close(self) -> None:
-        """Close it and leave it for a later run, if it is worth that."""
-        with contextlib.suppress(OSError):
-            self.file.close()
-        if not self._note.exists():
-            self.path.unlink(missing_ok=True)
+        """Close it and leave it for a later run, if it is worth that; once it is moved or closed, do nothing."""
+        if self._open:
+            with contextlib.suppress(OSError):
+                self._close()
+            if not self._noted:
+                self.path.unlink(missing_ok=True)
 
     def discard(self) -> None:
         """Remove it."""
-        self._note.unlink(missing_ok=True)
+        self._drop_note()
         self.close()
 
-    def _noted(self) -> str | None:
+    def _close(self) -> None:
+        self._open = False
+        self.file.close()
+
+    def _drop_note(self) -> None:
+        if self._noted:
+            self._note.unlink(missing_ok=True)
+            self._noted = False
+
+    def _read_note(self) -> str | None:
         try:
             note = codec.loads(self._note.read_bytes())
-        except (OSError, codec.NotJson):
+        except FileNotFoundError:
             return None
+        except (OSError, codec.NotJson):
+            note = None
+        self._noted = True
         validator = note.get("validator") if isinstance(note, dict) else None
         return validator if isinstance(validator, str) else None
 
@@ -159,13 +186,7 @@ class AssetStore:
         if self._files.get(digest) == stored and target.is_file():
             part.discard()
             return stored
-        with atomic.translated(part.path):
-            part.file.flush()
-            os.fsync(part.file.fileno())
-            part.file.close()
-            atomic.make_folder(target.parent)
-            part.path.replace(target)
-        part.discard()
+        part.move(target)
         with self._lock:
             self._unsynced.add(target.parent)
             self._files[digest] = stored

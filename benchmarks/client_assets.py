@@ -1,0 +1,49 @@
+"""Reading pictures the way a backup does: ``python -m benchmarks.client_assets URL FOLDER --pictures 5000``."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from argparse import ArgumentParser
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from exporter.archive.assets import AssetStore
+from exporter.archive.layout import Layout
+from exporter.clock import SystemClock
+from exporter.crawl.assets.run import AssetRun, AssetSettings
+from exporter.model.kinds import Kind
+
+
+class Records:
+    """A blog with one entry for each picture."""
+
+    def __init__(self, base_url: str, pictures: int) -> None:
+        self._base_url = base_url
+        self._pictures = pictures
+
+    def scan(self, kind: Kind) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Yield the entries; there is nothing else."""
+        for number in range(self._pictures if kind is Kind.ENTRIES else 0):
+            yield str(number), {"entry_text": f'<p>文</p><img src="{self._base_url}/{number}.png">'}
+
+
+async def _run(base_url: str, folder: Path, pictures: int, concurrency: int) -> int:
+    layout = Layout(folder)
+    settings = AssetSettings(base_url, allow_private_network=True, concurrency=concurrency, per_host=concurrency)
+    records = Records(base_url, pictures)
+    run = AssetRun(records, AssetStore(layout), layout.work / "assets.jsonl", settings, SystemClock())
+    result = await run.run()
+    assert (result.read, result.lost) == (pictures, [])
+    return result.statistics.requests
+
+
+if __name__ == "__main__":
+    parser = ArgumentParser(description=__doc__)
+    parser.add_argument("base_url")
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--pictures", type=int, default=5000)
+    parser.add_argument("--concurrency", type=int, default=8)
+    given = parser.parse_args()
+    print(json.dumps({"requests": asyncio.run(_run(given.base_url, given.folder, given.pictures, given.concurrency))}))
