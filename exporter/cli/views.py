@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from exporter.archive.latest import View, is_current, write_latest
 from exporter.exporters.markdown import MarkdownView
-from exporter.render.entry_page import RENDERER_VERSION
 
 if TYPE_CHECKING:
     from exporter.archive.reader import ArchiveReader
@@ -30,4 +29,4 @@ def chosen_views(assume: Assumptions, *, markdown: bool = True) -> list[View]:
     if not markdown:
         return []
     view = MarkdownView(assume)
-    return [View(view.name, f"{RENDERER_VERSION} {assume.timezone}", view.files)]
+    return [View(view.name, view.edition, view.files)]

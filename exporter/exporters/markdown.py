@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from hashlib import sha256
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 from urllib.parse import quote
 
 from exporter.exporters.interface import RecordSource, ViewFile
+from exporter.model.asset import Asset
 from exporter.model.assumptions import DEFAULT, Assumptions
 from exporter.model.kinds import Kind, key_of
 from exporter.model.records import Comment, Entry, EntryListItem
+from exporter.render.addresses import AddressPattern
 from exporter.render.entry_page import (
     RENDERER_VERSION,
     UNTITLED,
@@ -22,6 +24,8 @@ from exporter.render.entry_page import (
     render_comments,
     render_entry,
 )
+from exporter.render.local import AssetMap, EntryAddresses
+from exporter.render.localise import Surroundings
 from exporter.render.slug import page_path
 from exporter.render.text import visible
 
@@ -30,6 +34,8 @@ ORPHANS: Final = "orphan-comments.md"
 INDEX: Final = "index.md"
 
 _TITLE_KEPT: Final = 200
+_PLACE: Final = "latest/markdown"
+"""Where the view stands in the archive; its pages point at the files of ``assets/`` from there."""
 
 
 class _Page(NamedTuple):
@@ -42,22 +48,45 @@ class _Page(NamedTuple):
 
 
 class MarkdownView:
-    """Implements :class:`~exporter.exporters.interface.View`; holds a path, a day and a title for each entry."""
+    """Implements :class:`~exporter.exporters.interface.View`; holds a path, a day and a title for each entry.
+
+    Args:
+        assume: how records are read.
+        entry_urls: how the blog's own addresses of entries are made, so that links between entries stay inside.
+
+    Attributes:
+        replaced: how many characters of the pages rendered so far had to become U+FFFD.
+    """
 
     name = "markdown"
 
-    def __init__(self, assume: Assumptions = DEFAULT) -> None:
+    def __init__(self, assume: Assumptions = DEFAULT, entry_urls: Sequence[AddressPattern] = ()) -> None:
         self._assume = assume
+        self._entry_urls = tuple(entry_urls)
+        self.replaced = 0
+
+    @property
+    def edition(self) -> str:
+        """Changes whenever the same records would give other files."""
+        patterns = " ".join(pattern.text for pattern in self._entry_urls)
+        return f"{RENDERER_VERSION} {self._assume.timezone} {patterns}".rstrip()
 
     def files(self, records: RecordSource) -> Iterator[ViewFile]:
         """Yield the entries' pages in the order of their ids, then the indexes."""
         comments = self._comments_by_entry(records)
-        pages: list[_Page] = []
-        for entry_id, raw in records.scan(Kind.ENTRIES):
-            entry = Entry.from_raw(raw, self._assume)
-            path = page_path(entry.date, entry.title, entry_id)
-            pages.append(_Page(entry_id, path, day(entry.date), entry.title[:_TITLE_KEPT]))
-            yield self._entry_file(records, entry_id, path, comments.pop(entry_id, []))
+        pages = [self._described(entry_id, raw) for entry_id, raw in records.scan(Kind.ENTRIES)]
+        around, assets = self._surroundings(records, pages)
+        links = _hash([f"{page.entry_id}\0{page.path}".encode() for page in pages]) if self._entry_urls else b""
+        for page in pages:
+            cm_ids = comments.pop(page.entry_id, [])
+            parts = [
+                *_identities(records, Kind.ENTRIES, [page.entry_id]),
+                *_identities(records, Kind.ENTRY_LIST, [page.entry_id]),
+                *_identities(records, Kind.COMMENTS, cm_ids),
+                *_identities(records, Kind.ASSETS, assets.get(page.entry_id, [])),
+                links,
+            ]
+            yield ViewFile(page.path, _hash(parts), partial(self._page, records, page, cm_ids, around))
         years = _by_year(pages)
         for year, of_year in years.items():
             yield _file(f"{year}/{INDEX}", partial(_year_index, year, of_year))
@@ -68,28 +97,41 @@ class MarkdownView:
         unread = list(self._unread(records, {page.entry_id for page in pages}))
         yield _file(INDEX, partial(_top_index, records.blog_id, years, unread, len(orphans)))
 
+    def _described(self, entry_id: str, raw: dict[str, Any]) -> _Page:
+        entry = Entry.from_raw(raw, self._assume)
+        path = page_path(entry.date, entry.title, entry_id)
+        return _Page(entry_id, path, day(entry.date), entry.title[:_TITLE_KEPT])
+
+    def _surroundings(self, records: RecordSource, pages: list[_Page]) -> tuple[Surroundings, dict[str, list[str]]]:
+        """Return what pages can point at, and for each entry the addresses of the assets it needs."""
+        base = f"https://{records.blog_id}/"
+        needed: defaultdict[str, list[str]] = defaultdict(list)
+        found = []
+        for url, raw in records.scan(Kind.ASSETS):
+            found.append(raw)
+            for entry_id in Asset.from_raw(raw).ids("entry"):
+                needed[entry_id].append(url)
+        entries = records.scan(Kind.ENTRIES) if self._entry_urls else ()
+        addresses = EntryAddresses(self._entry_urls, entries, base)
+        paths = {page.entry_id: f"{_PLACE}/{page.path}" for page in pages} if self._entry_urls else {}
+        return Surroundings(AssetMap(found, base), addresses, paths), needed
+
     def _comments_by_entry(self, records: RecordSource) -> defaultdict[str, list[str]]:
         found: defaultdict[str, list[str]] = defaultdict(list)
         for cm_id, raw in records.scan(Kind.COMMENTS):
             found[key_of(raw.get("entry_id")) or ""].append(cm_id)
         return found
 
-    def _entry_file(self, records: RecordSource, entry_id: str, path: str, cm_ids: list[str]) -> ViewFile:
-        parts = [
-            *_identities(records, Kind.ENTRIES, [entry_id]),
-            *_identities(records, Kind.ENTRY_LIST, [entry_id]),
-            *_identities(records, Kind.COMMENTS, cm_ids),
-        ]
-        return ViewFile(path, _hash(parts), partial(self._page, records, entry_id, cm_ids))
-
-    def _page(self, records: RecordSource, entry_id: str, cm_ids: list[str]) -> bytes:
-        item = records.load(Kind.ENTRY_LIST, entry_id)
-        page = render_entry(
-            Entry.from_raw(records.load(Kind.ENTRIES, entry_id) or {}, self._assume),
+    def _page(self, records: RecordSource, page: _Page, cm_ids: list[str], around: Surroundings) -> bytes:
+        item = records.load(Kind.ENTRY_LIST, page.entry_id)
+        rendered = render_entry(
+            Entry.from_raw(records.load(Kind.ENTRIES, page.entry_id) or {}, self._assume),
             None if item is None else EntryListItem.from_raw(item, self._assume),
             self._comments(records, cm_ids),
+            lambda body: around.localise(body, f"{_PLACE}/{page.path}"),
         )
-        return page.text.encode()
+        self.replaced += rendered.replaced
+        return rendered.text.encode()
 
     def _orphans(self, records: RecordSource, cm_ids: list[str]) -> bytes:
         lead = "ここにあるコメントの記事は、アーカイブにありません。"

@@ -87,13 +87,13 @@ class AddressPattern:
     """
 
     def __init__(self, text: str, what: str) -> None:
-        self._text = text.strip()
+        self.text = text.strip()
         self._what = what
-        self.fields = tuple(_FIELD.findall(self._text))
-        sample = absolute(_FIELD.sub("x", self._text), "")
-        if sample is None or not self.fields or not all(self.fields) or set("{}") & set(_FIELD.sub("", self._text)):
+        self.fields = tuple(_FIELD.findall(self.text))
+        sample = absolute(_FIELD.sub("x", self.text), "")
+        if sample is None or not self.fields or not all(self.fields) or set("{}") & set(_FIELD.sub("", self.text)):
             raise UsageError(f"{what} must be an address with fields in braces, such as https://HOST/{{name}}.")
-        rest = _FIELD.split(_WEB.sub("", self._text))
+        rest = _FIELD.split(_WEB.sub("", self.text))
         shape = "".join("[^/?#]+" if at % 2 else re.escape(part) for at, part in enumerate(rest))
         self._shape = re.compile(shape.rstrip("/"))
 
@@ -103,7 +103,7 @@ class AddressPattern:
         if any(value is None or isinstance(value, bool | dict | list) or str(value) == "" for value in values):
             return None
         filled = iter(quote(str(value), safe="", errors="replace") for value in values)
-        return absolute(_FIELD.sub(lambda _: next(filled), self._text), "")
+        return absolute(_FIELD.sub(lambda _: next(filled), self.text), "")
 
     def check(self, names: Iterable[str]) -> None:
         """Compare the fields with those that records have.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
@@ -11,6 +11,7 @@ from exporter.model.records import Comment, Entry, EntryListItem
 from exporter.render.blocks import Block, quote_block
 from exporter.render.escape import escape_heading_end, escape_text, link_target
 from exporter.render.frontmatter import front_matter
+from exporter.render.htmltree import Element
 from exporter.render.links import commenter_link
 from exporter.render.markdown import to_markdown
 from exporter.render.runs import collapse
@@ -31,11 +32,19 @@ class Rendered(NamedTuple):
     replaced: int
 
 
-def render_entry(entry: Entry, item: EntryListItem | None, comments: Sequence[Comment]) -> Rendered:
-    """Return an entry's page; the comments stand in the order of their ids. Never raises."""
+def render_entry(
+    entry: Entry,
+    item: EntryListItem | None,
+    comments: Sequence[Comment],
+    change: Callable[[Element], None] | None = None,
+) -> Rendered:
+    """Return an entry's page; the comments stand in the order of their ids. Never raises.
+
+    ``change`` is applied to the trees of the body and the continuation, such as to point them at local files.
+    """
     head, replaced = front_matter(entry, item, len(comments))
-    body = to_markdown(entry.entry_text)
-    more = to_markdown(entry.ps_text)
+    body = to_markdown(entry.entry_text, change)
+    more = to_markdown(entry.ps_text, change)
     blocks = [heading(1, collapse(entry.title) or UNTITLED), body.text]
     lead = collapse(entry.ps_title)
     if lead or more.text:

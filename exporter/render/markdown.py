@@ -5,6 +5,7 @@ Text, bold, links, pictures and table cells are kept; what Markdown lacks stays 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 from exporter.render.blocks import join
@@ -22,8 +23,8 @@ class Markdown(NamedTuple):
     replaced: int
 
 
-def to_markdown(html: str) -> Markdown:
-    """Convert a body.
+def to_markdown(html: str, change: Callable[[Element], None] | None = None) -> Markdown:
+    """Convert a body, its tree changed by ``change`` first.
 
     A body without any tag that ends lines keeps its line ends, since the meanings of ``text_format`` are not known
     (API 2.8). One too tangled to parse is shown as its source, in a code block.
@@ -33,6 +34,8 @@ def to_markdown(html: str) -> Markdown:
         body = parse(source)
     except TooTangled:
         return Markdown(code_fence(source.replace("\r", ""), "html"), replaced)
+    if change is not None:
+        change(body)
     marked = any(isinstance(node, Element) and node.tag in LINE_TAGS for node in body.walk())
     writer = BlockWriter(keep_lines=not marked)
     writer.write(body)
