@@ -40,7 +40,7 @@ CREATE VIRTUAL TABLE tokens USING fts5 (text, content='', detail=none, columnsiz
 INSERT INTO tokens (tokens, rank) VALUES ('hashsize', 33554432);
 """
 _MOVED: Final = {code: 0xE000 + code for code in range(128)}
-_COMMON: Final = re.compile("[\ue000-\ue07f\u3040-\u30ff]{2,}")
+_COMMON_PAIR: Final = re.compile("(?=([\ue000-\ue07f\u3040-\u30ff]{2}))")
 _MOST_TOKENS: Final = 24
 _WAIT_SECONDS: Final = 30
 
@@ -100,7 +100,8 @@ class Store:
         try:
             yield
         except BaseException:
-            self._connection.execute("ROLLBACK")
+            with contextlib.suppress(sqlite3.Error):
+                self._connection.execute("ROLLBACK")
             raise
         self._connection.execute("COMMIT")
 
@@ -227,8 +228,7 @@ def _tokens_of(folded: Iterable[str]) -> str:
     for key in folded:
         moved = key.translate(_MOVED)
         found.update(moved)
-        for run in _COMMON.findall(moved):
-            found.update(map(str.__add__, run, run[1:]))
+        found.update(_COMMON_PAIR.findall(moved))
     return " ".join(found)
 
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import ctypes
 import errno
 import hashlib
 import json
@@ -306,6 +307,25 @@ def test_exchange_says_when_it_cannot(tmp_path: Path, monkeypatch: pytest.Monkey
 def test_exchange_fails_as_the_system_does(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         swap.exchange(tmp_path / "nothing", tmp_path)
+
+
+class OtherSystem:
+    """A C library whose file system cannot exchange names, and one of macOS that can."""
+
+    def renameat2(self, *_: object) -> int:
+        ctypes.set_errno(errno.EINVAL)
+        return -1
+
+    def renamex_np(self, *_: object) -> int:
+        return 0
+
+
+def test_exchange_asks_the_system_it_runs_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ctypes, "CDLL", lambda *_, **__: OtherSystem())
+    monkeypatch.setattr(sys, "platform", "linux")
+    assert not swap.exchange(tmp_path, tmp_path)
+    monkeypatch.setattr(sys, "platform", "darwin")
+    assert swap.exchange(tmp_path, tmp_path)
 
 
 def test_recover_does_nothing_where_it_may_not_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

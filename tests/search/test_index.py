@@ -103,6 +103,8 @@ def test_titles_come_first_then_bodies_then_comments(index: Index) -> None:
         ('"海 山"', []),
         ("海 波 風鈴", ["entries/1"]),
         ("AND", []),
+        ("音波", []),
+        ("が見海", []),
         ("*", []),
         ("(", []),
         ("通りすがり", ["comments/7"]),
@@ -263,6 +265,28 @@ def test_the_index_is_made_once_and_renewed_record_by_record(tmp_path: Path, mon
     assert counts == [3, 2]
     assert index_path(made.layout).stat().st_mode & 0o777 == 0o600
     assert [path.name for path in made.layout.work.glob(".search*")] == []
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_an_index_whose_making_was_cut_short_is_as_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, known: bool
+) -> None:
+    made = small(tmp_path)
+    if known:
+        hits_of(made.reader, "海")
+        made.commit({Kind.ENTRIES: {"1": entry("1", "川の日")}})
+
+    def cut(store: Store, state: Any) -> int:
+        build.update(store, state)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(opening, "update", cut)
+        with pytest.raises(KeyboardInterrupt):
+            open_index(made.reader)
+    assert index_path(made.layout).exists() == known
+    assert [path.name for path in made.layout.work.glob(".search*")] == []
+    assert hits_of(made.reader, "川") == (["entries/1"] if known else [])
 
 
 def test_older_versions_have_an_index_of_their_own_for_a_while(tmp_path: Path) -> None:
