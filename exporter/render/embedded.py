@@ -10,10 +10,10 @@ from typing import Final, NamedTuple
 from exporter.render.htmltree import Element, TooTangled, parse
 
 _WORTH_PARSING = re.compile(r"src|href|background|poster|url\(", re.IGNORECASE)
-_TAG = re.compile(r"<(?:img|image|a|source|input|video|body|table|td|th)\b[^<>]{1,10000}>", re.IGNORECASE)
+_TAG = re.compile(r"<(?:img|image|a|source|input|video|body|table|td|th)\b[^<>]{1,20000}>", re.IGNORECASE)
 _STYLE_URL = re.compile(r"url\(\s*(?:\"([^\"]*)\"|'([^']*)'|([^\"'()\s]+))\s*\)", re.IGNORECASE)
 _CANDIDATE = re.compile(r"[\s,]*([^\s,]\S*)")
-_DESCRIPTOR = re.compile(r"[^,(]*(?:\([^)]*\)[^,(]*)*")
+_DESCRIPTOR = re.compile(r"[^,(]*(?:\([^)]*(?:\)|\Z)[^,(]*)*")
 
 _ATTRIBUTES: Final = {
     "img": ("src", "data-src", "data-original", "lowsrc"),

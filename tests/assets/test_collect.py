@@ -29,7 +29,9 @@ def test_bodies_continuations_and_templates_are_looked_at() -> None:
     assert all(each.refs == [{"entry": "7"}] for each in wanted.values())
 
 
-@pytest.mark.parametrize("body", [None, 7, ["<img src=a.gif>"], "", "ただの文"])
+@pytest.mark.parametrize(
+    "body", [None, 7, ["<img src=a.gif>"], "", "ただの文", "<img src='data:image/gif;base64,AAAA'>"]
+)
 def test_a_body_that_is_none_is_passed_over(body: Any) -> None:
     assert gathered({"7": {"entry_text": body}}).wanted() == {}
 
