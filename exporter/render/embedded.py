@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from enum import Enum, auto
 from typing import Final, NamedTuple
 
-from exporter.render.htmltree import Element, TooTangled, parse
+from exporter.render.htmltree import Element, TooTangled, find
 
 _WORTH_PARSING = re.compile(r"src|href|background|poster|url\(", re.IGNORECASE)
-_TAG = re.compile(r"<(?:img|image|a|source|input|video|body|table|td|th)\b[^<>]{1,20000}>", re.IGNORECASE)
+_TAG = re.compile(r"<(?:img|image|a|source|input|video|area|table|td|th)\b[^<>]{1,20000}>", re.IGNORECASE)
 _STYLE_URL = re.compile(r"url\(\s*(?:\"([^\"]*)\"|'([^']*)'|([^\"'()\s]+))\s*\)", re.IGNORECASE)
 _CANDIDATE = re.compile(r"[\s,]*([^\s,]\S*)")
 _DESCRIPTOR = re.compile(r"[^,(]*(?:\([^)]*(?:\)|\Z)[^,(]*)*")
@@ -19,11 +19,13 @@ _ATTRIBUTES: Final = {
     "img": ("src", "data-src", "data-original", "lowsrc"),
     "image": ("src", "href"),
     "video": ("poster",),
-    "body": ("background",),
     "table": ("background",),
     "td": ("background",),
     "th": ("background",),
 }
+
+
+_SELECTOR: Final = ", ".join([*_ATTRIBUTES, "a", "area", "input", "source", '[style*="url(" i]'])
 
 
 class Use(Enum):
@@ -50,11 +52,11 @@ def embedded(html: str) -> Iterator[Found]:
     if "<" not in html or not _WORTH_PARSING.search(html):
         return
     try:
-        yield from _in_tree(parse(html))
+        yield from _in_tree(html)
     except TooTangled:
         for tag in _TAG.finditer(html):
             try:
-                yield from _in_tree(parse(tag[0]))
+                yield from _in_tree(tag[0])
             except TooTangled:
                 continue
 
@@ -71,10 +73,9 @@ def candidates(srcset: str) -> Iterator[str]:
         yield text
 
 
-def _in_tree(body: Element) -> Iterator[Found]:
-    for node in body.walk():
-        if isinstance(node, Element):
-            yield from _in_element(node)
+def _in_tree(html: str) -> Iterator[Found]:
+    for element in find(html, _SELECTOR):
+        yield from _in_element(element)
 
 
 def _in_element(element: Element) -> Iterator[Found]:
