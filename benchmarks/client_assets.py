@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from argparse import ArgumentParser
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +23,23 @@ class Records:
         self._base_url = base_url
         self._pictures = pictures
 
+    def ids(self, kind: Kind) -> Sequence[str]:
+        """Return the entries' ids; there is nothing else."""
+        return [str(number) for number in range(self._pictures if kind is Kind.ENTRIES else 0)]
+
+    def identity(self, kind: Kind, record_id: str) -> bytes | None:
+        """Return something that tells the entries apart."""
+        return f"{kind} {record_id}".encode()
+
+    def load(self, kind: Kind, record_id: str) -> dict[str, Any] | None:
+        """Return an entry."""
+        body = f'<p>文</p><img src="{self._base_url}/{record_id}.png">'
+        return {"entry_text": body} if kind is Kind.ENTRIES else None
+
     def scan(self, kind: Kind) -> Iterator[tuple[str, dict[str, Any]]]:
-        """Yield the entries; there is nothing else."""
-        for number in range(self._pictures if kind is Kind.ENTRIES else 0):
-            yield str(number), {"entry_text": f'<p>文</p><img src="{self._base_url}/{number}.png">'}
+        """Yield the entries."""
+        for record_id in self.ids(kind):
+            yield record_id, self.load(kind, record_id) or {}
 
 
 async def _run(base_url: str, folder: Path, pictures: int, concurrency: int) -> int:

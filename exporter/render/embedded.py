@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from exporter.render.htmltree import Element, TooTangled, find
 
-_WORTH_PARSING = re.compile(r"src|href|background|poster|url\(", re.IGNORECASE)
+_WORTH_PARSING: Final = ("src", "href", "background", "poster", "url(")
 _TAG = re.compile(r"<(?:img|image|a|source|input|video|area|table|td|th)\b[^<>]{1,20000}>", re.IGNORECASE)
 _STYLE_URL = re.compile(r"url\(\s*(?:\"([^\"]*)\"|'([^']*)'|([^\"'()\s]+))\s*\)", re.IGNORECASE)
 _CANDIDATE = re.compile(r"[\s,]*([^\s,]\S*)")
@@ -23,8 +23,6 @@ _ATTRIBUTES: Final = {
     "td": ("background",),
     "th": ("background",),
 }
-
-
 _SELECTOR: Final = ", ".join([*_ATTRIBUTES, "a", "area", "input", "source", '[style*="url(" i]'])
 
 
@@ -49,7 +47,8 @@ def embedded(html: str) -> Iterator[Found]:
 
     A body too tangled to be parsed as a whole is read tag by tag.
     """
-    if "<" not in html or not _WORTH_PARSING.search(html):
+    lower = html.lower()
+    if "<" not in html or not any(word in lower for word in _WORTH_PARSING):
         return
     try:
         yield from _in_tree(html)

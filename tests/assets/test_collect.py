@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from exporter.crawl.assets.collect import Collection, collect
+from exporter.crawl.assets.collect import Collection, addresses
 from exporter.demo.blog import demo_blog
 from exporter.errors import UsageError
 from exporter.render.addresses import AddressPattern
@@ -15,10 +15,14 @@ BASE = "https://blog.example.jp/"
 PATTERN = "https://files.example.jp/u/{user_id}/{mtime}"
 
 
-def gathered(entries: dict[str, Any], files: dict[str, Any] | None = None, pattern: str | None = PATTERN) -> Collection:
-    collection = Collection(BASE, None if pattern is None else AddressPattern(pattern, "--file-url"))
-    steps = list(collect((files or {}).items(), entries.items(), collection))
-    assert len(steps) == len(entries) + len(files or {})
+def gathered(
+    entries: dict[str, Any], files: dict[str, Any] | None = None, pattern: str | None = PATTERN, base: str = BASE
+) -> Collection:
+    collection = Collection(None if pattern is None else AddressPattern(pattern, "--file-url"))
+    for file_id, record in (files or {}).items():
+        collection.add_file(file_id, record)
+    for entry_id, record in entries.items():
+        collection.add_entry(entry_id, addresses(record, base))
     return collection
 
 
@@ -83,7 +87,11 @@ def test_the_sample_blogs_pictures_are_all_found() -> None:
     blog = demo_blog()
     files = {str(number): record for number, record in enumerate(blog.files)}
     entries = {str(key): record for key, record in blog.entries.items()}
-    pattern = AddressPattern("https://files.example.jp/v1/blog/user/{user_id}/{mtime}", "--file-url")
-    collection = Collection(f"https://{blog.blog_id}/", pattern)
-    list(collect(files.items(), entries.items(), collection))
-    assert set(blog.pictures) <= set(collection.wanted())
+    pattern = "https://files.example.jp/v1/blog/user/{user_id}/{mtime}"
+    wanted = gathered(entries, files, pattern, f"https://{blog.blog_id}/").wanted()
+    assert set(blog.pictures) <= set(wanted)
+
+
+def test_an_address_both_shown_and_linked_to_is_shown() -> None:
+    entry = {"entry_text": "<a href=x>1</a><img src=x><a href=x>2</a><a href=a>3</a>"}
+    assert addresses(entry, BASE) == [(f"{BASE}a", False), (f"{BASE}x", True)]

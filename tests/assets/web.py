@@ -12,6 +12,7 @@ from typing import Any
 
 from aiohttp import web
 
+from exporter import codec
 from exporter.archive.assets import AssetStore
 from exporter.archive.layout import Layout
 from exporter.crawl.assets.events import AssetEvent
@@ -79,10 +80,21 @@ class Blog:
         self.kinds: dict[Kind, dict[str, dict[str, Any]]] = {kind: {} for kind in Kind}
         self.clock = JumpClock()
         self.events: list[AssetEvent] = []
+        self.loaded: list[str] = []
 
     def scan(self, kind: Kind) -> Iterator[tuple[str, dict[str, Any]]]:
         for record_id in sorted(self.kinds[kind], key=sort_key):
             yield record_id, self.kinds[kind][record_id]
+
+    def ids(self, kind: Kind) -> list[str]:
+        return sorted(self.kinds[kind], key=sort_key)
+
+    def identity(self, kind: Kind, record_id: str) -> bytes | None:
+        return codec.freeze(self.kinds[kind][record_id]).identity
+
+    def load(self, kind: Kind, record_id: str) -> dict[str, Any] | None:
+        self.loaded.append(record_id)
+        return self.kinds[kind].get(record_id)
 
     def entry(self, number: int, body: str, **more: str) -> None:
         self.kinds[Kind.ENTRIES][str(number)] = {"entry_id": str(number), "entry_text": body, **more}

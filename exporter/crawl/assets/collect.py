@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Protocol
 
@@ -16,10 +16,21 @@ _BODIES = ("entry_text", "ps_text", "template_text")
 _FILE_FIELDS = tuple(each.name for each in fields(FileInfo) if each.name not in {"raw", "problems"})
 
 Ref = dict[str, str]
+Shown = tuple[str, bool]
+"""An absolute address in an entry, and whether it is embedded there as a picture; otherwise it is linked to."""
 
 
 class Records(Protocol):
     """The state about to be committed."""
+
+    def ids(self, kind: Kind) -> Sequence[str]:
+        """Return the ids of all records of a kind."""
+
+    def identity(self, kind: Kind, record_id: str) -> bytes | None:
+        """Return bytes that change with the record."""
+
+    def load(self, kind: Kind, record_id: str) -> dict[str, Any] | None:
+        """Return a record's raw object."""
 
     def scan(self, kind: Kind) -> Iterator[tuple[str, dict[str, Any]]]:
         """Yield the id and raw object of every record of a kind."""
@@ -59,16 +70,32 @@ class Wanted:
         return Expected(bool(self.entries), frozenset(self.sizes), frozenset(self.endings))
 
 
+def addresses(record: Mapping[str, Any], base: str) -> list[Shown]:
+    """Return the addresses in an entry's body, continuation and template, each once, in the order of their text.
+
+    Args:
+        record: the raw entry.
+        base: the blog's address, which relative addresses start from.
+    """
+    found: dict[str, bool] = {}
+    for name in _BODIES:
+        html = record.get(name)
+        if isinstance(html, str):
+            for text, use in embedded(html):
+                url = absolute(text, base)
+                if url is not None:
+                    found[url] = found.get(url, False) or use is Use.SHOWN
+    return sorted(found.items())
+
+
 class Collection:
     """Gathers addresses; one place is one address, however it is written.
 
     Args:
-        base: the blog's address, which relative addresses start from.
         file_pattern: where uploaded files are served; ``None`` when that is not known.
     """
 
-    def __init__(self, base: str, file_pattern: AddressPattern | None = None) -> None:
-        self._base = base
+    def __init__(self, file_pattern: AddressPattern | None = None) -> None:
         self._pattern = file_pattern
         self._wanted: dict[str, Wanted] = {}
         self._by_file: dict[str, str] = {}
@@ -94,24 +121,14 @@ class Collection:
         if info.extension:
             wanted.endings.add(info.extension.lower().lstrip("."))
 
-    def add_entry(self, entry_id: str, record: Mapping[str, Any]) -> None:
-        """Add what an entry's body, continuation and template embed, and the pictures and files they link to."""
-        for name in _BODIES:
-            html = record.get(name)
-            if isinstance(html, str):
-                for url in self._addresses(html):
-                    self._want(url).entries.add(entry_id)
-
-    def _addresses(self, html: str) -> Iterator[str]:
-        for text, use in embedded(html):
-            url = absolute(text, self._base)
-            if url is None:
-                continue
+    def add_entry(self, entry_id: str, shows: Iterable[Shown]) -> None:
+        """Add what an entry embeds, and the pictures and files it links to; see :func:`addresses`."""
+        for url, embedded_there in shows:
             of_file = self._by_file.get(meaning(url))
             if of_file is not None:
-                yield of_file
-            elif use is Use.SHOWN or is_picture(url) or (self._pattern is not None and self._pattern.fits(url)):
-                yield url
+                self._want(of_file).entries.add(entry_id)
+            elif embedded_there or is_picture(url) or (self._pattern is not None and self._pattern.fits(url)):
+                self._want(url).entries.add(entry_id)
 
     def _want(self, url: str) -> Wanted:
         return self._wanted.setdefault(url, Wanted(url))
@@ -119,17 +136,3 @@ class Collection:
     def wanted(self) -> dict[str, Wanted]:
         """Return all addresses, in the order of their text."""
         return {url: self._wanted[url] for url in sorted(self._wanted)}
-
-
-def collect(files: Iterable[tuple[str, Any]], entries: Iterable[tuple[str, Any]], into: Collection) -> Iterator[None]:
-    """Add all records, giving way after each, so that the caller can let other work go on.
-
-    Raises:
-        UsageError: see :meth:`Collection.add_file`.
-    """
-    for file_id, record in files:
-        into.add_file(file_id, record)
-        yield
-    for entry_id, record in entries:
-        into.add_entry(entry_id, record)
-        yield

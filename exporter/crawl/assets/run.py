@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,8 @@ from exporter.api.download import Download, Downloader, DownloadLimits
 from exporter.api.guard import AddressGuard
 from exporter.api.hosts import PICTURE_POLICY, DownloadStatistics, Hosts
 from exporter.api.retry import RetryPolicy
-from exporter.crawl.assets.collect import Collection, Records, Wanted, collect
+from exporter.crawl.assets.collect import Collection, Records, Wanted
+from exporter.crawl.assets.embeddings import Embeddings
 from exporter.crawl.assets.events import AssetEvent, AssetFailed, AssetRead, AssetsPlanned
 from exporter.crawl.assets.fetch import Fetched, Fetcher, check_fallback
 from exporter.crawl.assets.journal import Journal, Note
@@ -48,6 +50,7 @@ class AssetSettings:
         policy: of trying again within this run.
         retry_now: try lost files again although their time has not come.
         recheck: read the stored files first, and read from the web again those that are damaged.
+        locate: says where an address is really asked for, such as a copy of a host that is gone; ``None`` for itself.
     """
 
     base: str
@@ -62,6 +65,7 @@ class AssetSettings:
     policy: RetryPolicy = PICTURE_POLICY
     retry_now: bool = False
     recheck: bool = False
+    locate: Callable[[str], str] | None = None
 
 
 @dataclass(slots=True)
@@ -144,11 +148,17 @@ class AssetRun:
         return self._result
 
     async def _collect(self) -> dict[str, Wanted]:
-        collection = Collection(self._settings.base, self._settings.file_url)
-        steps = collect(self._records.scan(Kind.FILES), self._records.scan(Kind.ENTRIES), collection)
-        for number, _ in enumerate(steps):
+        records = self._records
+        collection = Collection(self._settings.file_url)
+        for file_id, raw in records.scan(Kind.FILES):
+            collection.add_file(file_id, raw)
+        known = Embeddings(self._journal_path.with_name("embedded.jsonl"), self._settings.base)
+        for number, entry_id in enumerate(records.ids(Kind.ENTRIES)):
+            identity = records.identity(Kind.ENTRIES, entry_id)
+            collection.add_entry(entry_id, known.of(entry_id, identity, partial(records.load, Kind.ENTRIES, entry_id)))
             if number % _GIVE_WAY_EVERY == 0:
                 await asyncio.sleep(0)
+        known.save()
         return collection.wanted()
 
     def _decide(self, wanted: dict[str, Wanted], base: dict[str, Asset], journal: Journal) -> dict[str, Decision]:
@@ -183,7 +193,7 @@ class AssetRun:
         guard = AddressGuard(allow_private=settings.allow_private_network)
         downloader = Downloader(settings.limits, guard, resolver=self._resolver)
         hosts = Hosts(downloader, self._clock, per_host=settings.per_host, rate=settings.rate, policy=settings.policy)
-        fetcher = Fetcher(hosts, self._store, settings.archive_fallback)
+        fetcher = Fetcher(hosts, self._store, settings.archive_fallback, settings.locate)
 
         async def work(urls: Iterator[str]) -> None:
             for url in urls:
