@@ -1,12 +1,21 @@
-"""The interface between an archive and what is made of it: records in, files to write out."""
+"""The interface between an archive and what is made of it: records in, files to write out.
+
+A :class:`View` is rebuilt beside the archive whenever it changes; an :class:`Exporter` is run once, on request, for a
+place to move to. Neither touches the disk.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from exporter.model.kinds import Kind
+
+if TYPE_CHECKING:
+    from exporter.exporters.options import ExportOptions
+    from exporter.exporters.posts import Posts
+    from exporter.exporters.report import Report
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,3 +62,43 @@ class View(Protocol):
 
     def files(self, records: RecordSource) -> Iterable[ViewFile]:
         """Yield every file of the view; files of the folder that are not among them are no longer part of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """A file of an export, made while it is written.
+
+    Attributes:
+        path: relative to the export's folder, with forward slashes.
+        chunks: the content; to be read to its end before the next file is asked for.
+    """
+
+    path: str
+    chunks: Iterable[bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """A file of an export that the archive holds already.
+
+    Attributes:
+        path: relative to the export's folder.
+        source: relative to the archive.
+    """
+
+    path: str
+    source: str
+
+
+ExportFile = Content | Copy
+
+
+class Exporter(Protocol):
+    """A format: the same posts and options give the same files, byte for byte, in memory that does not grow with them.
+
+    Every post is reported with :meth:`~exporter.exporters.report.Report.wrote` once it is in a file, and whatever had
+    to be changed for the target with :meth:`~exporter.exporters.report.Report.changed`.
+    """
+
+    def __call__(self, posts: Posts, options: ExportOptions, report: Report) -> Iterator[ExportFile]:
+        """Yield the files."""

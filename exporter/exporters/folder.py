@@ -1,0 +1,110 @@
+"""Writing an export to the disk: a folder that appears whole, with its report beside it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from exporter import codec
+from exporter.archive import atomic
+from exporter.errors import ArchiveDamaged, UsageError
+from exporter.exporters.interface import Content, Copy, ExportFile
+
+_BLOCK = 1 << 20
+
+
+class WrittenFile(NamedTuple):
+    """A file of an export: its path in the export's folder, its bytes, its SHA-256 in hexadecimal."""
+
+    path: str
+    bytes: int
+    sha256: str
+
+
+def report_path(target: Path) -> Path:
+    """Return where an export's report stands."""
+    return target.with_name(f"{target.name}.report.json")
+
+
+def check_target(target: Path, *, force: bool) -> None:
+    """Refuse to write where something else is.
+
+    Raises:
+        UsageError: there is a file, a folder that no export made, or one that an export made and ``force`` is not set.
+    """
+    if not target.name:
+        raise UsageError(f"{target} cannot be a new folder; name one.")
+    if not target.exists() or (target.is_dir() and not any(target.iterdir())):
+        return
+    if not target.is_dir() or not report_path(target).is_file():
+        raise UsageError(f"{target} is there already, and no export made it; name another folder.")
+    if not force:
+        raise UsageError(f"{target} is there already; add --force to replace the export in it, or name another folder.")
+
+
+def write_export(files: Iterable[ExportFile], archive: Path, target: Path) -> list[WrittenFile]:
+    """Write all files into a folder beside ``target``, then give it its name.
+
+    Raises:
+        UsageError: nothing can be written there.
+        NoSpace: the disk is full.
+        ArchiveDamaged: a picture is not where the archive says it is.
+    """
+    new = target.with_name(f".{target.name}.tmp")
+    with atomic.translated(target):
+        atomic.make_folder(target.parent)
+        atomic.remove_folder(new)
+        atomic.make_folder(new)
+        try:
+            written = [_write(file, archive, new) for file in files]
+            atomic.swap_folder(new, target, target.with_name(f".{target.name}.old"))
+        finally:
+            atomic.remove_folder(new)
+    return written
+
+
+def measure_export(files: Iterable[ExportFile], archive: Path) -> list[WrittenFile]:
+    """Make all files and write none."""
+    found = []
+    for file in files:
+        digest = hashlib.sha256()
+        size = 0
+        for chunk in _chunks(file, archive):
+            digest.update(chunk)
+            size += len(chunk)
+        found.append(WrittenFile(file.path, size, digest.hexdigest()))
+    return found
+
+
+def write_report(target: Path, document: dict[str, Any]) -> Path:
+    """Write an export's report beside it and return its path."""
+    path = report_path(target)
+    with atomic.translated(path):
+        atomic.write_file(path, codec.dumps(document) + b"\n")
+    return path
+
+
+def _write(file: ExportFile, archive: Path, folder: Path) -> WrittenFile:
+    path = folder.joinpath(*file.path.split("/"))
+    atomic.make_folder(path.parent)
+    with atomic.hashing(path) as made:
+        for chunk in _chunks(file, archive):
+            made.write(chunk)
+        size = made.size
+        digest = made.close(sync=False)
+    return WrittenFile(file.path, size, digest)
+
+
+def _chunks(file: ExportFile, archive: Path) -> Iterator[bytes]:
+    match file:
+        case Content():
+            yield from file.chunks
+        case Copy():
+            path = archive / file.source
+            if not path.is_file():
+                raise ArchiveDamaged(f"{path} is missing; run verify.")
+            with path.open("rb") as source:
+                while block := source.read(_BLOCK):
+                    yield block

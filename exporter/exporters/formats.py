@@ -1,0 +1,54 @@
+"""The formats and the known targets: what each is for, and where its module is. Pure."""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass
+from typing import Final, cast
+
+from exporter.exporters.interface import Exporter
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A format.
+
+    Attributes:
+        module: the module below ``exporter.exporters`` whose ``export`` makes it.
+        help: what takes it, in a few words.
+        holds_back: whether it can carry a comment that must not be shown yet.
+        comments: whether it carries comments at all.
+        of_posts: whether it is made of posts; otherwise of the archive as a whole, or of addresses.
+        streams: whether entries are written while they are read.
+    """
+
+    module: str
+    help: str
+    holds_back: bool = False
+    comments: bool = True
+    of_posts: bool = True
+    streams: bool = True
+
+    def load(self) -> Exporter:
+        """Import the format's module and return its exporter."""
+        return cast("Exporter", importlib.import_module(f"exporter.exporters.{self.module}").export)
+
+
+FORMATS: Final[dict[str, Format]] = {
+    "wxr": Format("wxr", "WordPress, Hatena (WXR 1.2)", holds_back=True),
+}
+"""Every format by its name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The known limits of a service's import: the most entries and bytes in one file."""
+
+    max_entries: int
+    max_bytes: int
+
+
+TARGETS: Final[dict[str, Target]] = {
+    # Files must stay under 5,000 entries and under 100 MB, or the import stops half way.
+    "hatena": Target(4_999, 99_000_000),
+}

@@ -1,0 +1,165 @@
+"""Where the pictures of a post are, and where they will be; and the addresses of posts in their new home. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import urlsplit
+
+from exporter.exporters.interface import Copy, RecordSource
+from exporter.exporters.options import ExportOptions
+from exporter.exporters.posts import Post, Posts
+from exporter.exporters.report import Report
+from exporter.model.asset import Asset
+from exporter.model.kinds import Kind
+from exporter.model.media import extension_of
+from exporter.model.records import FileInfo
+from exporter.render.addresses import AddressPattern, absolute, meaning
+from exporter.render.embedded import Use, embedded
+from exporter.render.local import EntryAddresses, stored_path
+from exporter.render.rewrite import rewrite_addresses
+from exporter.render.slug import slug
+
+FOLDER: Final = "media"
+_SHOWN_DIGITS: Final = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A picture or file of a post.
+
+    Attributes:
+        asset: its record.
+        source: where the archive holds it, relative to the archive; ``None`` when the archive does not have it.
+        name: its file name in an export.
+        info: what the service knew of it as an uploaded file.
+    """
+
+    asset: Asset
+    source: str | None
+    name: str
+    info: FileInfo | None
+
+
+class Media:
+    """Finds the pictures that posts show, and rewrites addresses; reads the records one at a time."""
+
+    def __init__(self, posts: Posts, options: ExportOptions) -> None:
+        self._records = posts.records
+        self._posts = posts
+        self._options = options
+        self._base = f"https://{posts.blog_id}/"
+        self._folder_url = options.media_base_url or (f"/{FOLDER}/" if options.media_folder else "")
+        self._own = EntryAddresses(options.old_urls, _entries(posts.records, options), self._base)
+
+    def find(self, address: str) -> Picture | None:
+        """Return what the archive knows of an address; ``None`` when it is none of the blog's pictures or files."""
+        url = absolute(address, self._base)
+        if url is None:
+            return None
+        raw = next((raw for one in _spellings(url) if (raw := self._records.load(Kind.ASSETS, one)) is not None), None)
+        if raw is None:
+            return None
+        asset = Asset.from_raw(raw)
+        infos = (self._records.load(Kind.FILES, file_id) for file_id in asset.ids("file"))
+        info = next((FileInfo.from_raw(found, self._options.assume) for found in infos if found is not None), None)
+        return Picture(asset, stored_path(asset), _name(asset), info)
+
+    def pictures(self, *bodies: str) -> list[Picture]:
+        """Return what bodies show, and the blog's files they link to, each once and in their order."""
+        found: dict[str, Picture] = {}
+        for body in bodies:
+            for address, _ in embedded(body):
+                picture = self.find(address)
+                if picture is not None:
+                    found.setdefault(picture.asset.url, picture)
+        return list(found.values())
+
+    def missing(self, post: Post) -> list[str]:
+        """Return the addresses of pictures the archive does not have."""
+        bodies = (post.entry.entry_text, post.entry.ps_text)
+        shown = [found.text for body in bodies for found in embedded(body) if found.use is Use.SHOWN]
+        pictures = ((address, self.find(address)) for address in shown)
+        return [address for address, picture in pictures if picture is None or picture.source is None]
+
+    def new_address(self, picture: Picture) -> str:
+        """Return where a target will find a picture: under the base that was named, or where it always was."""
+        if self._folder_url and picture.source is not None:
+            return self._folder_url + picture.name
+        return picture.asset.url
+
+    def rewritten(self, body: str, folder: str | None = None) -> str:
+        """Return a body with the addresses of pictures and of the blog's own posts as the new home has them.
+
+        Args:
+            body: HTML.
+            folder: the relative way to the pictures' folder, where the export holds them itself.
+        """
+
+        def resolve(address: str) -> str | None:
+            picture = self.find(address)
+            if picture is not None:
+                held = folder is not None and picture.source is not None
+                return f"{folder}{picture.name}" if held else self.new_address(picture)
+            return self._new_home(address)
+
+        return rewrite_addresses(body, resolve)
+
+    def _new_home(self, address: str) -> str | None:
+        if self._options.new_url is None:
+            return None
+        entry_id = self._own.entry_of(address)
+        # The address of a post that is not in this export would tell its title.
+        if entry_id is None or entry_id not in self._posts:
+            return None
+        return new_address(self._records, entry_id, self._options.new_url)
+
+
+class Copies:
+    """Copies of pictures into one folder of an export, each once."""
+
+    def __init__(self, report: Report, folder: str = FOLDER) -> None:
+        self._report = report
+        self._folder = folder
+        self._done: set[str] = set()
+
+    def of(self, pictures: list[Picture]) -> Iterator[Copy]:
+        """Yield what has to be copied for these pictures and was not yet."""
+        for picture in pictures:
+            if picture.source is not None and picture.name not in self._done:
+                self._done.add(picture.name)
+                self._report.wrote_picture()
+                yield Copy(f"{self._folder}/{picture.name}", picture.source)
+
+
+def new_address(records: RecordSource, entry_id: str, pattern: AddressPattern) -> str | None:
+    """Return an entry's address by a pattern; beside the record's own fields there is ``slug``."""
+    raw = records.load(Kind.ENTRIES, entry_id) or {}
+    title = raw.get("title")
+    return pattern.fill(
+        {**raw, "slug": slug(title, 150) or f"entry-{entry_id}" if isinstance(title, str) else entry_id}
+    )
+
+
+def _entries(records: RecordSource, options: ExportOptions) -> Iterator[tuple[str, dict[str, object]]]:
+    return records.scan(Kind.ENTRIES) if options.old_urls and options.new_url is not None else iter(())
+
+
+def _spellings(url: str) -> Iterator[str]:
+    """Yield an address and what is written for it where two spellings mean the same."""
+    yield url
+    rest = meaning(url)
+    for scheme in ("https", "http"):
+        for end in ("", "/"):
+            yield f"{scheme}://{rest}{end}"
+
+
+def _name(asset: Asset) -> str:
+    """Return a name in ASCII: a readable beginning where the address has one, and digits that tell contents apart."""
+    if asset.sha256 is None:
+        return ""
+    last = urlsplit(asset.url).path.rpartition("/")[2]
+    stem = "".join(char for char in last.rpartition(".")[0] if char.isascii() and (char.isalnum() or char in "-_"))[:40]
+    digits = asset.sha256[:_SHOWN_DIGITS]
+    return f"{stem}-{digits}.{extension_of(asset.content_type or '')}".lstrip("-")

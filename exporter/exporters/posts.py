@@ -1,0 +1,231 @@
+"""The posts of one export: an archive's entries with what belongs to each, chosen, dated and in order. Pure."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cached_property
+from typing import NamedTuple
+
+from exporter.exporters.interface import RecordSource
+from exporter.exporters.options import ExportOptions, Side
+from exporter.exporters.report import Report
+from exporter.model.kinds import Kind, key_of
+from exporter.model.publication import Status, Verdict, is_visible, publication
+from exporter.model.records import Comment, Entry, EntryListItem
+from exporter.render.runs import collapse
+
+_NO_DATE = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class PostComment(NamedTuple):
+    """A comment, whether it may be shown, and a moment that no other comment of the export has."""
+
+    comment: Comment
+    visible: bool
+    when: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Post:
+    """An entry as exports write it.
+
+    Attributes:
+        entry_id: its id.
+        entry: its full record.
+        item: its element of the list, where there is one.
+        status: what it is to be in its new home.
+        when: its date; where that is impossible, the nearest that is known of it.
+        title: its title on one line, without the spaces around it.
+        category: the name of its category; empty when unknown.
+        comments: those that go with it, in the order of their ids.
+    """
+
+    entry_id: str
+    entry: Entry
+    item: EntryListItem | None
+    status: Status
+    when: datetime
+    title: str
+    category: str
+    comments: tuple[PostComment, ...]
+
+
+class _Chosen(NamedTuple):
+    entry_id: str
+    status: Status
+    moment: int
+
+
+class Posts:
+    """The posts of one side, read one at a time; holds an id, a status and a moment for each, and its comments' ids.
+
+    Args:
+        records: the state of the archive.
+        options: what is asked for.
+        report: is told what is there and what is left out, and why.
+        holds_back: whether the target can keep a comment unapproved.
+    """
+
+    def __init__(
+        self, records: RecordSource, options: ExportOptions, report: Report, *, holds_back: bool = False
+    ) -> None:
+        self.records = records
+        self.blog_id = records.blog_id
+        self._options = options
+        self._report = report
+        self._hidden = holds_back and (options.hidden_comments or options.side is Side.REST)
+        self._categories: dict[str, None] = {}
+        self._chosen = list(self._choose())
+        self._ids = {chosen.entry_id for chosen in self._chosen}
+        self._comments: dict[str, list[tuple[str, int]]] = self._index_comments()
+
+    def __len__(self) -> int:
+        return len(self._chosen)
+
+    def __contains__(self, entry_id: str) -> bool:
+        return entry_id in self._ids
+
+    def __iter__(self) -> Iterator[Post]:
+        """Yield the posts in the order of their ids."""
+        return map(self._load, self._chosen)
+
+    def by_date(self, *, newest_first: bool = False) -> Iterator[Post]:
+        """Yield the posts in the order of their dates, then of their ids."""
+        ordered = sorted(self._chosen, key=lambda chosen: chosen.moment)
+        return map(self._load, reversed(ordered) if newest_first else ordered)
+
+    def ids(self) -> list[str]:
+        """Return the ids of the posts in their order."""
+        return [chosen.entry_id for chosen in self._chosen]
+
+    def categories(self) -> list[str]:
+        """Return the names of the posts' categories, each once, in the order of the posts."""
+        return list(self._categories)
+
+    def newest(self) -> datetime:
+        """Return when the blog was read, or the newest post's date: what an export gives as its own."""
+        latest = max((chosen.moment for chosen in self._chosen), default=0)
+        return self._options.as_of or datetime.fromtimestamp(latest, UTC)
+
+    def _choose(self) -> Iterator[_Chosen]:
+        read = set()
+        for entry_id, raw in self.records.scan(Kind.ENTRIES):
+            read.add(entry_id)
+            self._report.took("entries")
+            entry = Entry.from_raw(raw, self._options.assume)
+            item = self._item(entry_id)
+            verdict = publication(entry, item, self._options.declared, self._options.as_of)
+            reason = self._refusal(entry, item, verdict)
+            if reason:
+                self._report.left("entries", reason, entry_id)
+            else:
+                self._categories.update(dict.fromkeys(filter(None, [self._category(entry, item)])))
+                yield _Chosen(entry_id, verdict.status, int(_when(entry, item).timestamp()))
+        for entry_id in self.records.ids(Kind.ENTRY_LIST):
+            if entry_id not in read:
+                self._report.took("entries")
+                self._report.left("entries", "listed, but the archive has no full record of it", entry_id)
+
+    def _refusal(self, entry: Entry, item: EntryListItem | None, verdict: Verdict) -> str:
+        """Return why an entry is not part of this export; empty when it is."""
+        options = self._options
+        public = verdict.status is Status.PUBLISH
+        if public != (options.side is Side.PUBLIC):
+            return "public, and so in the other export" if public else f"not public: {verdict.reason}"
+        if options.category is not None and self._category(entry, item) != options.category:
+            return "of another category"
+        if options.since is not None or options.until is not None:
+            if entry.date is None:
+                return "without a date, and a span of dates was asked for"
+            day = entry.date.date()
+            if (options.since and day < options.since) or (options.until and day > options.until):
+                return "outside of the dates asked for"
+        return ""
+
+    def _index_comments(self) -> dict[str, list[tuple[str, int]]]:
+        """Find each post's comments, and give each a second of its own, in the order of ids.
+
+        A comment comes with a day only (API 2.5), and importers drop the second one of a name and a moment.
+        """
+        chosen = {each.entry_id: each.moment for each in self._chosen}
+        known = set(self.records.ids(Kind.ENTRIES))
+        found: defaultdict[str, list[tuple[str, int]]] = defaultdict(list)
+        moments = _Moments()
+        for cm_id, raw in self.records.scan(Kind.COMMENTS):
+            self._report.took("comments")
+            entry_id = key_of(raw.get("entry_id")) or ""
+            comment = Comment.from_raw(raw, self._options.assume)
+            if entry_id not in chosen:
+                of = "is not in this export" if entry_id in known else "is not in the archive"
+                self._report.left("comments", f"its entry {of}", cm_id)
+            elif not self._hidden and not is_visible(comment, self._options.declared):
+                self._report.left("comments", f"delete_flg {comment.raw.get('delete_flg')!r:.20} is not visible", cm_id)
+            else:
+                date = comment.regist_date
+                second = chosen[entry_id] if date is None else int(date.timestamp())
+                found[entry_id].append((cm_id, moments.next_free(second)))
+        return dict(found)
+
+    def _load(self, chosen: _Chosen) -> Post:
+        entry = Entry.from_raw(self.records.load(Kind.ENTRIES, chosen.entry_id) or {}, self._options.assume)
+        item = self._item(chosen.entry_id)
+        return Post(
+            entry_id=chosen.entry_id,
+            entry=entry,
+            item=item,
+            status=chosen.status,
+            when=_when(entry, item).astimezone(self._options.assume.timezone),
+            title=collapse(entry.title),
+            category=self._category(entry, item),
+            comments=tuple(map(self._comment, self._comments.get(chosen.entry_id, ()))),
+        )
+
+    def _comment(self, place: tuple[str, int]) -> PostComment:
+        cm_id, second = place
+        comment = Comment.from_raw(self.records.load(Kind.COMMENTS, cm_id) or {}, self._options.assume)
+        when = datetime.fromtimestamp(second, self._options.assume.timezone)
+        return PostComment(comment, is_visible(comment, self._options.declared), when)
+
+    def _item(self, entry_id: str) -> EntryListItem | None:
+        raw = self.records.load(Kind.ENTRY_LIST, entry_id)
+        return None if raw is None else EntryListItem.from_raw(raw, self._options.assume)
+
+    def _category(self, entry: Entry, item: EntryListItem | None) -> str:
+        named = collapse(item.category) if item is not None else ""
+        return named or self._names.get(entry.category_id, "")
+
+    @cached_property
+    def _names(self) -> dict[str, str]:
+        """The names of categories by their ids, for entries that are in no list; read when first needed."""
+        names: dict[str, str] = {}
+        for entry_id, raw in self.records.scan(Kind.ENTRIES):
+            category_id = key_of(raw.get("category_id"))
+            if category_id is not None and category_id not in names:
+                item = self._item(entry_id)
+                if item is not None and collapse(item.category):
+                    names[category_id] = collapse(item.category)
+        return names
+
+
+class _Moments:
+    """Seconds, each given once: the one asked for, or the next that is free."""
+
+    def __init__(self) -> None:
+        self._taken: set[int] = set()
+        self._next: dict[int, int] = {}
+
+    def next_free(self, second: int) -> int:
+        free = self._next.get(second, second)
+        while free in self._taken:
+            free += 1
+        self._taken.add(free)
+        self._next[second] = free + 1
+        return free
+
+
+def _when(entry: Entry, item: EntryListItem | None) -> datetime:
+    known = [entry.date, item.regist_date if item is not None else None, entry.last_update, entry.period_date]
+    return next((date for date in known if date is not None), _NO_DATE)

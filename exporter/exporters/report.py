@@ -1,0 +1,92 @@
+"""What an export says of itself: what went in and came out, what was left out or changed and why. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+from typing import Any, Final
+
+KINDS: Final = ("entries", "comments", "pictures", "categories")
+
+
+class Report:
+    """The account of one export; every entry and comment that went in is written or left out."""
+
+    def __init__(self) -> None:
+        self.received: Counter[str] = Counter()
+        self.written: Counter[str] = Counter()
+        self.left_out: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
+        self.changes: defaultdict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+        self.limits: defaultdict[str, list[str]] = defaultdict(list)
+        self._categories: set[str] = set()
+
+    def took(self, kind: str, count: int = 1) -> None:
+        """Count records that the archive holds."""
+        self.received[kind] += count
+
+    def wrote(self, comments: int, category: str) -> None:
+        """Count an entry that is in a file now, with so many comments."""
+        self.written["entries"] += 1
+        self.written["comments"] += comments
+        if category and category not in self._categories:
+            self._categories.add(category)
+            self.written["categories"] += 1
+
+    def wrote_picture(self) -> None:
+        """Count a picture that is in the export, or that the target is told to fetch."""
+        self.written["pictures"] += 1
+
+    def left(self, kind: str, reason: str, record_id: str) -> None:
+        """Name a record that is in no file, and say why."""
+        self.left_out[kind, reason].append(record_id)
+
+    def changed(self, kind: str, what: str, record_id: str, times: int = 1) -> None:
+        """Name a record of which something had to be written otherwise, and how often."""
+        if times:
+            self.changes[kind, what][record_id] += times
+
+    def limit(self, what: str, entry_id: str) -> None:
+        """Name an entry that meets a known limit of the target."""
+        if entry_id not in self.limits[what][-1:]:
+            self.limits[what].append(entry_id)
+
+    def left_count(self, kind: str) -> int:
+        """Return how many records of a kind are in no file."""
+        return sum(len(ids) for (of, _), ids in self.left_out.items() if of == kind)
+
+    def document(self) -> dict[str, Any]:
+        """Return the report as it is written to ``OUT.report.json``."""
+        return {
+            "in": {kind: self.received[kind] for kind in KINDS if kind in self.received},
+            "out": {kind: self.written[kind] for kind in KINDS},
+            "left_out": [
+                {"kind": kind, "reason": reason, "count": len(ids), "ids": ids}
+                for (kind, reason), ids in sorted(self.left_out.items())
+            ],
+            "changed": [
+                {"kind": kind, "what": what, "records": len(times), "times": times.total(), "ids": list(times)}
+                for (kind, what), times in sorted(self.changes.items())
+            ],
+            "preflight": [
+                {"limit": what, "count": len(ids), "entries": ids} for what, ids in sorted(self.limits.items())
+            ],
+        }
+
+
+def short_table(document: Mapping[str, Any]) -> list[str]:
+    """Return a report's document as lines for people, without the ids beyond the first five."""
+    lines = [f"{'':<12} {'in':>9} {'written':>9} {'left out':>9}"]
+    for kind in KINDS:
+        given = document["in"].get(kind)
+        left = sum(row["count"] for row in document["left_out"] if row["kind"] == kind)
+        shown = "" if given is None else f"{given:,}"
+        lines.append(f"{kind:<12} {shown:>9} {document['out'][kind]:>9,} {left:>9,}")
+    lines += [_row("left out", row["kind"], row["reason"], row["count"], row["ids"]) for row in document["left_out"]]
+    lines += [_row("changed", row["kind"], row["what"], row["records"], row["ids"]) for row in document["changed"]]
+    lines += [_row("mind", "entries", row["limit"], row["count"], row["entries"]) for row in document["preflight"]]
+    return lines
+
+
+def _row(verb: str, kind: str, reason: str, count: int, ids: list[str]) -> str:
+    named = ", ".join(ids[:5]) + (", …" if len(ids) > 5 else "")
+    return f"{verb}: {count:,} {kind}: {reason} ({named})"

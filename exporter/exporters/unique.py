@@ -1,0 +1,104 @@
+"""What importers want to be unique, made so: titles with their dates, names in addresses, numbers. Pure."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from hashlib import blake2b
+from typing import Final
+
+_PLAIN_NAME = re.compile(r"(?=.*[a-z])[a-z0-9][a-z0-9_-]{0,99}")
+_KATAKANA: Final = {code: code - 0x60 for code in range(0x30A1, 0x30F7)}
+_SMALL: Final = str.maketrans("ぁぃぅぇぉっゃゅょゎゕゖ", "あいうえおつやゆよわかけ")
+_LARGEST_ID: Final = 10**15
+
+
+class UniqueDates:
+    """Moves a post by seconds until no post before it has its title and its date.
+
+    WordPress drops a post whose title and date it knows, comparing titles as its database does: without regard to case,
+    accents, width or kind of kana. A post without a title is dropped when any post has its date.
+    """
+
+    def __init__(self) -> None:
+        self._taken: set[bytes] = set()
+
+    def fit(self, title: str, when: datetime) -> datetime:
+        """Return the date to write."""
+        key = _folded(title)
+        while _hash(key, when) in self._taken:
+            when += timedelta(seconds=1)
+        self._taken |= {_hash(key, when), _hash("", when)}
+        return when
+
+
+def _folded(title: str) -> str:
+    plain = unicodedata.normalize("NFKD", title).casefold().translate(_KATAKANA).translate(_SMALL)
+    return "".join(char for char in plain if char.isalnum()) or plain.strip()
+
+
+def _hash(key: str, when: datetime) -> bytes:
+    text = f"{int(when.timestamp())} {key}".encode("utf-8", "surrogatepass")
+    return blake2b(text, digest_size=12).digest()
+
+
+class UniqueNames:
+    """Names for addresses: an entry's own where it is plain ASCII and not taken, else ``entry-ID``."""
+
+    def __init__(self) -> None:
+        self._taken: set[str] = set()
+
+    def fit(self, name: str, entry_id: str) -> str:
+        """Return the name to write."""
+        wanted = name.lower()
+        if not _PLAIN_NAME.fullmatch(wanted) or wanted in self._taken:
+            wanted = f"entry-{plain_id(entry_id)}"
+        while wanted in self._taken:
+            wanted += "-2"
+        self._taken.add(wanted)
+        return wanted
+
+
+def plain_id(entry_id: str) -> str:
+    """Return an id in ASCII letters and digits, as it is where it is that already."""
+    return (
+        entry_id
+        if re.fullmatch(r"[a-z0-9]{1,40}", entry_id)
+        else f"x{blake2b(_bytes(entry_id), digest_size=8).hexdigest()}"
+    )
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
+
+
+class Numbers:
+    """Whole numbers for records: an id that is one keeps it, others get numbers behind the largest.
+
+    Attributes:
+        beyond: a round number above all of them, where more can be counted from.
+    """
+
+    def __init__(self, ids: Iterable[str]) -> None:
+        largest = 0
+        self._others: dict[str, int] = {}
+        for record_id in ids:
+            number = _number(record_id)
+            if number is None:
+                self._others[record_id] = 0
+            else:
+                largest = max(largest, number)
+        for number, record_id in enumerate(self._others, largest + 1):
+            self._others[record_id] = number
+        self.beyond = int(10 ** len(str(largest + len(self._others))))
+
+    def of(self, record_id: str) -> int:
+        """Return a record's number."""
+        return self._others.get(record_id) or int(record_id)
+
+
+def _number(record_id: str) -> int | None:
+    plain = record_id.isascii() and record_id.isdecimal() and len(record_id) <= 15 and record_id[0] != "0"
+    return int(record_id) if plain and int(record_id) < _LARGEST_ID else None

@@ -1,0 +1,37 @@
+"""Text as XML can hold it. Pure."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from exporter.render.text import REPLACEMENT
+
+_LINE_END = re.compile(r"\r\n?")
+_NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+class Cleaned(NamedTuple):
+    """A text every XML parser reads, and how many characters had to be removed or replaced."""
+
+    text: str
+    characters: int
+
+
+def cleaned(text: str) -> Cleaned:
+    """Remove the control characters XML 1.0 (section 2.2) cannot hold; lone surrogates become U+FFFD."""
+    without, removed = _NOT_XML.subn("", text)
+    whole, replaced = _SURROGATE.subn(REPLACEMENT, without)
+    return Cleaned(_LINE_END.sub("\n", whole), removed + replaced)
+
+
+def cdata(text: str) -> str:
+    """Return a text as a CDATA section, or as two where it holds the end of one."""
+    return f"<![CDATA[{cleaned(text).text.replace(']]>', ']]]]><![CDATA[>')}]]>"
+
+
+def escaped(text: str) -> str:
+    """Return a text as it stands between tags or in an attribute."""
+    clean = cleaned(text).text
+    return clean.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")

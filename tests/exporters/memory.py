@@ -1,0 +1,115 @@
+"""Records in memory as exporters read them, and exports taken apart again."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import Any
+
+from exporter.exporters.formats import FORMATS
+from exporter.exporters.interface import Content, Copy
+from exporter.exporters.options import ExportOptions, Side
+from exporter.exporters.posts import Posts
+from exporter.exporters.report import Report
+from exporter.model.kinds import Kind, record_key, sort_key
+from exporter.model.publication import Declared
+from tests.render import records
+
+BLOG = "umi.blog.example.jp"
+SAID = Declared(frozenset({"1"}), visible_delete_flgs=frozenset({"f"}))
+PIXEL = b"\x89PNG\r\n\x1a\n" + bytes(60)
+
+
+@dataclass
+class Memory:
+    """A state of an archive, held in memory."""
+
+    kinds: dict[Kind, dict[str, dict[str, Any]]] = field(default_factory=lambda: {kind: {} for kind in Kind})
+    blog_id: str = BLOG
+
+    def add(self, kind: Kind, record: dict[str, Any]) -> None:
+        self.kinds[kind][record_key(kind, record) or ""] = record
+
+    def entry(self, entry_id: str, *, listed: bool = True, category: str = "日記", **changes: Any) -> None:
+        self.add(Kind.ENTRIES, records.entry(entry_id=entry_id, **changes))
+        if listed:
+            same = {name: changes[name] for name in ("title", "open_flg", "period_flg") if name in changes}
+            self.add(Kind.ENTRY_LIST, records.item(entry_id=entry_id, category=category, **same))
+
+    def comment(self, cm_id: str, entry_id: str, **changes: Any) -> None:
+        self.add(Kind.COMMENTS, records.comment(cm_id=cm_id, entry_id=entry_id, **changes))
+
+    def picture(self, url: str, *, entry_id: str = "", file_id: str = "", data: bytes | None = PIXEL) -> str:
+        """Add an asset, and its uploaded file; returns where an archive would hold it."""
+        refs = [{"entry": entry_id}] * bool(entry_id) + [{"file": file_id}] * bool(file_id)
+        digest = None if data is None else sha256(data + url.encode()).hexdigest()
+        self.add(Kind.ASSETS, {"url": url, "status": 200, "content_type": "image/png", "bytes": 68, "sha256": digest,
+                               "error": None, "refs": refs})  # fmt: skip
+        if file_id:
+            self.add(Kind.FILES, {"file_id": file_id, "name": f"{file_id}.png", "title": f"画{file_id}"})
+        return "" if digest is None else f"assets/{digest[:2]}/{digest}.png"
+
+    def ids(self, kind: Kind) -> list[str]:
+        return sorted(self.kinds[kind], key=sort_key)
+
+    def identity(self, kind: Kind, record_id: str) -> bytes | None:
+        return sha256(repr(self.kinds[kind].get(record_id)).encode("utf-8", "replace")).digest()
+
+    def load(self, kind: Kind, record_id: str) -> dict[str, Any] | None:
+        return self.kinds[kind].get(record_id)
+
+    def scan(self, kind: Kind) -> Iterator[tuple[str, dict[str, Any]]]:
+        for record_id in self.ids(kind):
+            yield record_id, self.kinds[kind][record_id]
+
+
+@dataclass
+class Made:
+    """An export: its files with their bytes, what is copied from where, and its report."""
+
+    files: dict[str, bytes]
+    copies: dict[str, str]
+    report: Report
+
+    @property
+    def document(self) -> dict[str, Any]:
+        return self.report.document()
+
+    def only(self) -> bytes:
+        assert len(self.files) == 1, list(self.files)
+        return next(iter(self.files.values()))
+
+    def everything(self) -> bytes:
+        """All bytes of all files, those of archives unpacked, and their names."""
+        parts = [name.encode() for name in [*self.files, *self.copies]]
+        for data in self.files.values():
+            parts.append(data)
+            if data[:2] == b"PK":
+                with zipfile.ZipFile(io.BytesIO(data)) as packed:
+                    parts += [name.encode() + b"\n" + packed.read(name) for name in packed.namelist()]
+        return b"\n".join(parts)
+
+
+def export(form: str, source: Memory, **options: Any) -> Made:
+    """Make an export; without other options, of what is public."""
+    chosen = ExportOptions(**{"declared": SAID, "side": Side.PUBLIC, **options})
+    report = Report()
+    posts = Posts(source, chosen, report, holds_back=FORMATS[form].holds_back)
+    made = Made({}, {}, report)
+    for file in FORMATS[form].load()(posts, chosen, report):
+        assert file.path not in made.files
+        assert file.path not in made.copies
+        match file:
+            case Content():
+                made.files[file.path] = b"".join(file.chunks)
+            case Copy():
+                made.copies[file.path] = file.source
+    return made
+
+
+def count(document: Mapping[str, Any], part: str, kind: str) -> int:
+    """Count what a report says of a kind in one of its lists."""
+    return sum(row["count"] for row in document[part] if row["kind"] == kind)

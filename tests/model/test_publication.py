@@ -1,0 +1,89 @@
+"""Nothing in doubt is public."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from exporter.model.publication import Declared, Status, is_visible, publication
+from exporter.model.records import Comment, Entry, EntryListItem
+from tests.render import records
+
+SAID = Declared(frozenset({"1"}), visible_delete_flgs=frozenset({"f"}))
+ODD: list[Any] = ["t", "f", "1", "0", "", " f", "F", "false", None, 0, 1, True, False, [], {}, "\ud83d"]
+
+
+def status(declared: Declared = SAID, as_of: datetime | None = None, **changes: Any) -> Status:
+    return publication(Entry.from_raw(records.entry(**changes)), None, declared, as_of).status
+
+
+def test_a_plain_entry_is_public_once_its_flag_is_declared() -> None:
+    assert status() is Status.PUBLISH
+    assert status(Declared()) is Status.DRAFT
+    assert status(Declared(frozenset({"2"}))) is Status.DRAFT
+
+
+def test_a_number_means_what_its_digits_mean() -> None:
+    assert status(open_flg=1) is Status.PUBLISH
+
+
+def test_private_goes_before_everything_else() -> None:
+    assert status(is_private="t", open_flg="9", mon="99") is Status.PRIVATE
+    assert status(Declared(all_as_draft=True), is_private="t") is Status.PRIVATE
+
+
+def test_all_as_draft_makes_drafts_of_what_would_be_public() -> None:
+    assert status(Declared(frozenset({"1"}), all_as_draft=True)) is Status.DRAFT
+
+
+@pytest.mark.parametrize("value", [value for value in ODD if value not in ("f", False) or isinstance(value, int)])
+def test_is_private_other_than_f_is_private(value: Any) -> None:
+    expected = Status.PUBLISH if value is False else Status.PRIVATE
+    assert status(is_private=value) is expected
+
+
+def test_a_period_is_public_only_when_declared() -> None:
+    assert status(period_flg="t") is Status.DRAFT
+    assert status(Declared(frozenset({"1"}), period_public=True), period_flg="t") is Status.PUBLISH
+    assert status(Declared(frozenset({"1"}), period_public=True), period_flg="?") is Status.DRAFT
+
+
+def test_an_impossible_date_is_a_draft() -> None:
+    assert status(mon="02", day="30") is Status.DRAFT
+
+
+def test_what_is_dated_after_the_backup_was_not_shown_yet() -> None:
+    assert status(as_of=datetime(2024, 3, 5, tzinfo=UTC)) is Status.DRAFT
+    assert status(as_of=datetime(2024, 3, 6, tzinfo=UTC)) is Status.PUBLISH
+
+
+@pytest.mark.parametrize(("changes", "reason"), [({"open_flg": "2"}, "open_flg '2'"), ({"period_flg": "t"}, "period")])
+def test_the_more_hidden_of_entry_and_list_item_counts(changes: dict[str, str], reason: str) -> None:
+    verdict = publication(Entry.from_raw(records.entry()), EntryListItem.from_raw(records.item(**changes)), SAID, None)
+    assert verdict.status is Status.DRAFT
+    assert reason in verdict.reason
+
+
+@given(st.sampled_from(ODD), st.sampled_from(ODD), st.sampled_from(ODD), st.booleans(), st.booleans())
+def test_every_combination_of_flags(private: Any, opened: Any, period: Any, periods: bool, drafts: bool) -> None:
+    declared = Declared(frozenset({"1"}), periods, all_as_draft=drafts)
+    found = status(declared, is_private=private, open_flg=opened, period_flg=period)
+    may = (
+        any(private is value or private == value == "f" for value in ("f", False)) and not drafts and str(opened) == "1"
+    )
+    may = may and not isinstance(opened, bool)
+    may = may and (period == "f" or period is False or (periods and (period == "t" or period is True)))
+    assert (found is Status.PUBLISH) == may
+
+
+@pytest.mark.parametrize("value", ODD)
+def test_a_comment_is_visible_only_with_a_declared_flag(value: Any) -> None:
+    comment = Comment.from_raw(records.comment(delete_flg=value))
+    assert is_visible(comment, SAID) == (value == "f" or value is False)
+    assert not is_visible(comment, Declared())
+    both = Declared(visible_delete_flgs=frozenset({"t", "f"}))
+    assert is_visible(comment, both) == (value in ("t", "f") or value is True or value is False)
