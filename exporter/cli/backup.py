@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ import click
 
 from exporter.api.auth import Credentials
 from exporter.api.client import open_api
+from exporter.api.download import DownloadLimits
 from exporter.api.retry import RetryPolicy
 from exporter.api.transport import TransportOptions
 from exporter.archive import writer
@@ -22,19 +23,22 @@ from exporter.archive.latest import View, read_record
 from exporter.archive.layout import Layout
 from exporter.archive.lock import ArchiveLock
 from exporter.archive.reader import ArchiveReader
-from exporter.cli.options import config_option, setting_options, talking
+from exporter.cli.options import config_option, flag_options, setting_options, talking
 from exporter.cli.output import Output
 from exporter.cli.progress import progress_for
-from exporter.cli.settings import Settings, resolve
+from exporter.cli.settings import Settings, assumptions_of, resolve
 from exporter.cli.signals import Signals, caught
 from exporter.cli.summary import summary_lines
 from exporter.cli.views import chosen_views, refresh_latest
 from exporter.clock import Clock, SystemClock
+from exporter.crawl.assets.fetch import check_fallback
+from exporter.crawl.assets.plan import Mode
+from exporter.crawl.assets.run import AssetSettings
 from exporter.crawl.harvest import ReadingSettings
 from exporter.crawl.plan import Refresh
 from exporter.crawl.runner import BackupRun, Outcome, RunSettings
 from exporter.errors import UsageError
-from exporter.model.assumptions import Assumptions
+from exporter.render.addresses import AddressPattern
 
 _EPILOG = """\b
 Examples:
@@ -51,6 +55,8 @@ The access token is read from BLOG_EXPORTER_TOKEN or --token-file, never from th
     "base_url", "profile", "refresh", "max_age", "concurrency", "rate", "retries", "connect_timeout", "read_timeout",
     "total_timeout", "give_up_after", "resume_max_age", "wait_lock", "token_file", "entry_list_page_param", "timezone",
 )  # fmt: skip
+@setting_options("assets", "file_url", "entry_url", "max_asset_size", "archive_fallback")
+@flag_options("allow_private_network", "strict_assets")
 @click.option("--accept-removals", is_flag=True, help="Believe it when a large part of the blog is gone.")
 @click.option("--dry-run", is_flag=True, help="Only read the lists and say what a backup would find.")
 @click.option("--no-markdown", is_flag=True, help="Keep no Markdown in latest/.")
@@ -96,11 +102,12 @@ def back_up(
     markdown: bool = True,
     clock: Clock | None = None,
     recorded_url: str | None = None,
+    locate: Callable[[str], str] | None = None,
 ) -> Outcome:
     """Run one backup of a blog into the archive at ``root``, and say what it did.
 
-    ``clock`` and ``recorded_url`` (the service's address as the archive shall state it) are for samples, whose bytes
-    must depend on neither the hour nor a port.
+    ``clock``, ``recorded_url`` (the service's address as the archive shall state it) and ``locate`` (where a picture's
+    address is really asked for) are for the made-up blog, whose archive must depend on neither the hour nor a port.
 
     Raises:
         BlogExporterError: whatever kept it from being saved.
@@ -112,11 +119,18 @@ def back_up(
     assume = assumptions_of(settings)
     reading = ReadingSettings(settings["concurrency"], Refresh(settings["refresh"]), settings["max_age"], assume)
     run_settings = RunSettings(
-        blog_id, recorded_url or base_url, reading, accept_removals, dry_run, settings["resume_max_age"]
+        blog_id,
+        recorded_url or base_url,
+        reading,
+        accept_removals,
+        dry_run,
+        settings["resume_max_age"],
+        asset_settings(blog_id, settings, locate),
+        settings["strict_assets"],
     )
     timing = clock or SystemClock()
     begun = time.monotonic()
-    views = chosen_views(assume, markdown=markdown)
+    views = chosen_views(settings, markdown=markdown)
     with caught() as signals, _writing(root, settings["wait_lock"].total_seconds(), timing, dry_run=dry_run):
         if not dry_run:
             _catch_up(root, views)
@@ -138,9 +152,27 @@ def _catch_up(root: Path, views: list[View]) -> None:
             refresh_latest(reader, views)
 
 
-def assumptions_of(settings: Settings) -> Assumptions:
-    """Return the assumptions with what the settings override."""
-    return Assumptions(**{name: settings[name] for name in Assumptions.__slots__})
+def asset_settings(blog_id: str, settings: Settings, locate: Callable[[str], str] | None) -> AssetSettings | None:
+    """Return how pictures and files are read, ``None`` when they are not.
+
+    Raises:
+        UsageError: an address pattern cannot be right.
+    """
+    mode = Mode(settings["assets"])
+    if mode is Mode.NONE:
+        return None
+    pattern = settings["file_url"]
+    check_fallback(settings["archive_fallback"])
+    return AssetSettings(
+        base=f"https://{blog_id}/",
+        mode=mode,
+        file_url=None if pattern is None else AddressPattern(pattern, "file_url"),
+        archive_fallback=settings["archive_fallback"],
+        allow_private_network=settings["allow_private_network"],
+        concurrency=settings["concurrency"],
+        limits=DownloadLimits(max_bytes=settings["max_asset_size"]),
+        locate=locate,
+    )
 
 
 def _default_archive(blog_id: str) -> Path:

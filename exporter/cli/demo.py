@@ -13,7 +13,7 @@ from exporter.cli.backup import back_up
 from exporter.cli.options import talking
 from exporter.cli.output import Output, counted
 from exporter.cli.settings import resolve
-from exporter.clock import Clock, FixedClock, SystemClock
+from exporter.clock import FixedClock
 from exporter.demo.blog import demo_blog, later_changes
 from exporter.demo.service import DemoService
 from exporter.errors import ArchiveDamaged
@@ -21,6 +21,11 @@ from exporter.model.kinds import Kind
 
 _SAMPLE_START = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 _SAMPLE_URL = "http://demo.example.jp"
+_SETTINGS = {
+    "file_url": "https://files.example.jp/v1/blog/user/{user_id}/{mtime}",
+    "entry_url": "https://{blog_id}/Entry/{entry_id}/",
+    "allow_private_network": "yes",
+}
 
 
 @click.command("demo")
@@ -33,18 +38,21 @@ def command(*, out: Output, directory: Path, fixed_clock: bool) -> int:
     Nothing leaves this machine: the blog is served on a free loopback port.
     """
     blog = demo_blog()
-    settings = {"base_url": "", "retries": "8"}
     quiet = Output(as_json=False, verbosity=out.verbosity)
     service = DemoService(blog)
     with service.run_in_thread():
-        settings["base_url"] = service.base_url
-        resolved = resolve(settings, environ={})
-        url = _SAMPLE_URL if fixed_clock else None
+        settings = resolve({**_SETTINGS, "base_url": service.base_url}, environ={})
+
+        def run(number: int) -> None:
+            clock = FixedClock(_SAMPLE_START + timedelta(days=number)) if fixed_clock else None
+            url = _SAMPLE_URL if fixed_clock else None
+            back_up(directory, blog.blog_id, settings, quiet, clock=clock, recorded_url=url, locate=service.local)
+
         out.say(f"A made-up blog is served at {service.base_url}. Backing it up:\n")
-        back_up(directory, blog.blog_id, resolved, quiet, clock=_clock(fixed_clock, 0), recorded_url=url)
+        run(0)
         later_changes(blog)
         out.say("\nThe blog goes on: a post is edited, one is written, one is deleted. Backing it up again:\n")
-        back_up(directory, blog.blog_id, resolved, quiet, clock=_clock(fixed_clock, 1), recorded_url=url)
+        run(1)
     reader = ArchiveReader(directory)
     findings = [finding for finding in verify(reader) if finding.damage]
     if findings:
@@ -55,10 +63,6 @@ def command(*, out: Output, directory: Path, fixed_clock: bool) -> int:
         out.say(f"  {what:<28} {where}")
     out.document({"archive": str(directory.absolute()), "blog_id": blog.blog_id, "versions": len(reader.versions())})
     return 0
-
-
-def _clock(fixed: bool, run: int) -> Clock:
-    return FixedClock(_SAMPLE_START + timedelta(days=run)) if fixed else SystemClock()
 
 
 def _sights(directory: Path, reader: ArchiveReader) -> list[tuple[str, str]]:

@@ -50,6 +50,25 @@ def setting_options(*names: str) -> Callable[[Command], Command]:
     return decorate
 
 
+def flag_options(*names: str) -> Callable[[Command], Command]:
+    """Add a flag for each setting that is on or off."""
+
+    def decorate(command: Command) -> Command:
+        for name in reversed(names):
+            words = SETTINGS[name].help
+            option = click.option(
+                f"--{name.replace('_', '-')}",
+                name,
+                flag_value="yes",
+                default=None,
+                help=f"{words[0].upper()}{words[1:]}.",
+            )
+            command = option(command)
+        return command
+
+    return decorate
+
+
 config_option = click.option(
     "--config", type=click.Path(path_type=Path), metavar="FILE", help="Settings file to use in place of your own."
 )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from exporter.api.printable import printable
 from exporter.cli.output import counted, time_text
+from exporter.crawl.assets.events import AssetFailed, AssetRead, AssetsPlanned
 from exporter.crawl.events import (
     EntriesPlanned,
     EntryRead,
@@ -69,6 +70,8 @@ class _Words:
             return f"  ! {what}{printable(event.reason)}", -1
         if isinstance(event, SweepDone) and event.sweep > 1 and not event.agreed:
             return f"The blog changed while it was read (sweep {event.sweep}); sweeping again.", 0
+        if isinstance(event, AssetFailed):
+            return f"  {printable(event.url)}: {printable(event.reason)}", 1
         return None
 
     def retry_sentence(self, event: RetryEvent) -> tuple[str, int]:
@@ -85,6 +88,7 @@ class LineProgress:
         self._words = _Words(out)
         self._next = time.monotonic() + _LINE_SECONDS
         self._planned = self._read = self._pages = 0
+        self._assets_planned = self._assets = 0
 
     def handle(self, event: Event) -> None:
         """Say what is worth a line now, the counts every ten seconds."""
@@ -97,10 +101,17 @@ class LineProgress:
             self._planned += event.count
         elif isinstance(event, EntryRead):
             self._read += 1
+        elif isinstance(event, AssetsPlanned):
+            self._assets_planned = event.count
+        elif isinstance(event, AssetRead | AssetFailed):
+            self._assets += 1
         if time.monotonic() >= self._next:
             self._next = time.monotonic() + _LINE_SECONDS
             entries = f", {self._read:,} of {self._planned:,} entries" if self._planned else ""
-            self._out.say(f"{counted(self._pages, 'list page')}{entries} read")
+            assets = (
+                f", {self._assets:,} of {self._assets_planned:,} pictures and files" if self._assets_planned else ""
+            )
+            self._out.say(f"{counted(self._pages, 'list page')}{entries}{assets} read")
 
     def retrying(self, event: RetryEvent) -> None:
         """Say long waits."""
@@ -149,6 +160,10 @@ class LiveProgress:
             done = self._bars.tasks[task].completed + 1
             rate = done / max(0.001, time.monotonic() - self._begun[Kind.ENTRIES])
             self._bars.update(task, completed=done, rate=f"{rate:.0f}/s")
+        elif isinstance(event, AssetsPlanned) and event.count:
+            self._bars.update(self._task(Kind.ASSETS, "pictures"), total=event.count)
+        elif isinstance(event, AssetRead | AssetFailed):
+            self._bars.advance(self._task(Kind.ASSETS, "pictures"))
 
     def retrying(self, event: RetryEvent) -> None:
         """Say long waits above the bars."""

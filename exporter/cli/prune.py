@@ -13,7 +13,6 @@ from exporter.archive.prune import prune
 from exporter.archive.prune_plan import PrunePlan, plan_prune
 from exporter.archive.reader import ArchiveReader
 from exporter.archive.version_rows import version_rows
-from exporter.cli.backup import assumptions_of
 from exporter.cli.options import archive_argument, config_option, setting_options, talking
 from exporter.cli.output import Output, counted, size_text
 from exporter.cli.settings import Settings, resolve
@@ -72,7 +71,7 @@ def command(
     with ArchiveLock(reader.layout.lock) as lock:
         lock.acquire(SystemClock().now(), settings["wait_lock"].total_seconds())
         plan = _plan(reader, settings, keep)
-        views = chosen_views(assumptions_of(settings), markdown=(reader.layout.latest / "markdown").is_dir())
+        views = chosen_views(settings, markdown=(reader.layout.latest / "markdown").is_dir())
         done = prune(reader.layout, plan)
         if plan.dropped:
             refresh_latest(reader, views, force=True)

@@ -9,7 +9,6 @@ import click
 
 from exporter.archive.lock import ArchiveLock
 from exporter.archive.reader import ArchiveReader
-from exporter.cli.backup import assumptions_of
 from exporter.cli.options import archive_argument, config_option, setting_options, talking
 from exporter.cli.output import Output, counted
 from exporter.cli.settings import resolve
@@ -28,7 +27,7 @@ def command(*, out: Output, archive: Path, config: Path | None, no_markdown: boo
     reader = ArchiveReader(archive)
     number = reader.resolve()
     settings = resolve(options, config=config, blog_id=reader.info.blog_id, warn=out.warn)
-    views = chosen_views(assumptions_of(settings), markdown=not no_markdown)
+    views = chosen_views(settings, markdown=not no_markdown)
     with ArchiveLock(reader.layout.lock) as lock:
         lock.acquire(SystemClock().now(), settings["wait_lock"].total_seconds())
         made = refresh_latest(reader, views, force=True) or 0

@@ -20,6 +20,7 @@ import platformdirs
 from exporter.cli import values
 from exporter.errors import UsageError
 from exporter.model import assumptions
+from exporter.model.assumptions import Assumptions
 
 PREFIX = "BLOG_EXPORTER_"
 FILE_NAME = "blog-exporter.toml"
@@ -92,6 +93,13 @@ SETTINGS: dict[str, Setting] = {
     "token_file": Setting(Path, None, "file that holds the access token"),
     "auth_header": Setting(_text, assumptions.AUTH_HEADER, "header that carries the token"),
     "auth_scheme": Setting(str, assumptions.AUTH_SCHEME, "word before the token"),
+    "assets": Setting(_one_of("linked", "files", "none"), "linked", "which pictures and files are read"),
+    "file_url": Setting(_text, None, "address of an uploaded file, with fields of its record in braces"),
+    "entry_url": Setting(_text, None, "address of an entry, with fields of its record in braces"),
+    "max_asset_size": Setting(values.size, 100_000_000, "largest picture or file"),
+    "archive_fallback": Setting(_text, None, "web archive to ask for lost pictures, an address with {url} in it"),
+    "allow_private_network": Setting(values.yes_or_no, False, "let pictures be read from private addresses"),
+    "strict_assets": Setting(values.yes_or_no, False, "take a lost picture for an incomplete backup"),
     "success_result": Setting(_text, assumptions.SUCCESS_RESULT, "the envelope's result that means success"),
     "entry_list_page_param": Setting(_text, assumptions.ENTRY_LIST_PAGE_PARAM, "page parameter of the entries"),
     "comment_list_page_param": Setting(_text, assumptions.COMMENT_LIST_PAGE_PARAM, "page parameter of the comments"),
@@ -100,10 +108,18 @@ SETTINGS: dict[str, Setting] = {
     "file_page_size": Setting(_whole(1, 10_000), assumptions.FILE_PAGE_SIZE, "files on a full page"),
     "max_pages": Setting(_whole(1, 10_000_000), assumptions.MAX_PAGES, "most pages of a list that are believed"),
     "timezone": Setting(values.zone, assumptions.TIMEZONE, "time zone of the blog's dates"),
+    "public_open_flg": Setting(values.words, None, "values of open_flg that mean published, such as 1 or 1,3"),
+    "period_flg_public": Setting(values.yes_or_no, None, "whether entries with period_flg t are public too"),
+    "visible_delete_flg": Setting(values.flags, None, "values of delete_flg that mean shown: f, t, or f,t"),
 }  # fmt: skip
 
 PROFILES: dict[str, dict[str, str]] = {
-    "ninja": {"base_url": "https://api.shinobi.jp", "timezone": "Asia/Tokyo"},
+    "ninja": {
+        "base_url": "https://api.shinobi.jp",
+        "timezone": "Asia/Tokyo",
+        "file_url": "https://blog.cnobi.jp/v1/blog/user/{user_id}/{mtime}",
+        "entry_url": "https://{blog_id}/Entry/{entry_id}/",
+    },
 }
 PROFILE_OF_DOMAIN = {".blog.shinobi.jp": "ninja"}
 
@@ -170,12 +186,13 @@ def _read(origin: str, name: str, value: Any) -> Any:
     setting = SETTINGS.get(name)
     if setting is None:
         raise UsageError(f"{origin}{shown} is no setting{_nearest(name, SETTINGS)}.")
-    if isinstance(value, bool) or not isinstance(value, str | int | float):
-        raise UsageError(f"{origin}{shown} must be text or a number.")
+    if not isinstance(value, str | int | float):
+        raise UsageError(f"{origin}{shown} must be text, a number, true or false.")
+    text = ("yes" if value else "no") if isinstance(value, bool) else str(value)
     try:
-        return setting.read(str(value))
+        return setting.read(text)
     except ValueError as error:
-        raise UsageError(f"{origin}{shown} is {str(value)!r}: {error}.") from error
+        raise UsageError(f"{origin}{shown} is {text!r}: {error}.") from error
 
 
 def _nearest(name: str, among: Mapping[str, Any] | tuple[str, ...]) -> str:
@@ -243,3 +260,8 @@ def _token_from_file(path: Path, warn: Callable[[str], None]) -> str:
 def _warn_if_readable(path: Path, warn: Callable[[str], None]) -> None:
     if os.name != "nt" and path.stat().st_mode & 0o077:
         warn(f"{path} holds a token and others can read it: chmod 600 {path}")
+
+
+def assumptions_of(settings: Settings) -> Assumptions:
+    """Return the assumptions with what the settings override."""
+    return Assumptions(**{name: settings[name] for name in Assumptions.__slots__})

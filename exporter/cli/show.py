@@ -11,10 +11,9 @@ from exporter.api.printable import printable
 from exporter.archive.history import LastKnown, Stored, last_known, record_at, resolve_at
 from exporter.archive.lines import latest_line
 from exporter.archive.reader import ArchiveReader
-from exporter.cli.backup import assumptions_of
 from exporter.cli.options import archive_argument, config_option, setting_options, talking
 from exporter.cli.output import Output
-from exporter.cli.settings import resolve
+from exporter.cli.settings import assumptions_of, resolve
 from exporter.errors import UsageError
 from exporter.model.assumptions import Assumptions
 from exporter.model.changes import title_of

@@ -10,6 +10,7 @@ from typing import Any
 
 from exporter.api.printable import printable
 from exporter.cli.output import counted, size_text, time_text
+from exporter.crawl.assets.join import AssetSummary
 from exporter.crawl.outcome import Outcome
 from exporter.model.kinds import Kind
 
@@ -33,6 +34,8 @@ def summary_lines(root: Path, outcome: Outcome, took: timedelta, *, dry_run: boo
                 f"{getattr(counts, part):,} {part}" for part in ("new", "changed", "gone") if getattr(counts, part)
             ]
             yield f"  {counted(counts.total, noun):>16}   {', '.join(parts) or 'as before'}"
+    if outcome.assets is not None:
+        yield from asset_lines(outcome.assets)
     if outcome.completeness is not None:
         yield from completeness_lines(outcome.completeness, [asdict(problem) for problem in outcome.problems])
     speed = f"{counted(outcome.requests, 'request')}, {size_text(outcome.bytes)}, {time_text(took.total_seconds())}"
@@ -41,6 +44,18 @@ def summary_lines(root: Path, outcome: Outcome, took: timedelta, *, dry_run: boo
     if not dry_run:
         yield f"Archive: {printable(str(root.absolute()))}"
         yield f"Read it: {printable(str(root / 'latest' / 'markdown' / 'index.md'))}"
+
+
+def asset_lines(assets: AssetSummary) -> Iterator[str]:
+    """Yield how many pictures and files are there, and name each lost one in the run that first misses it."""
+    if assets.held or assets.lost:
+        lost = f", {len(assets.lost):,} lost" if assets.lost else ""
+        yield f"Pictures and files: {assets.held:,} in the archive ({assets.read:,} read now){lost}."
+    new = assets.newly_lost
+    for one in new[:_PROBLEMS_SHOWN]:
+        yield f"  - {printable(one.url)}: {printable(one.reason)}"
+    if len(new) > _PROBLEMS_SHOWN:
+        yield f"  … and {len(new) - _PROBLEMS_SHOWN:,} more; blog-exporter files DIR --missing lists them."
 
 
 def completeness_lines(completeness: dict[str, Any], problems: list[dict[str, Any]]) -> Iterator[str]:

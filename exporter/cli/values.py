@@ -48,6 +48,18 @@ def size(text: str) -> int:
     return int(float(found["amount"]) * _BYTES[found["unit"].upper()])
 
 
+def yes_or_no(text: str) -> bool:
+    """Read ``yes``, ``no`` and what else people write for them.
+
+    Raises:
+        ValueError: it is none of these.
+    """
+    found = {"yes": True, "true": True, "1": True, "on": True, "no": False, "false": False, "0": False, "off": False}
+    if text.strip().lower() not in found:
+        raise ValueError("yes or no is expected")
+    return found[text.strip().lower()]
+
+
 def zone(text: str) -> tzinfo:
     """Read a name such as ``Asia/Tokyo``, ``UTC``, or an offset such as ``+09:00``.
 
@@ -62,3 +74,27 @@ def zone(text: str) -> tzinfo:
         return ZoneInfo(text.strip())
     except (KeyError, OSError, ValueError):
         raise ValueError("a time zone such as Asia/Tokyo or an offset such as +09:00 is expected") from None
+
+
+def words(text: str) -> frozenset[str]:
+    """Read values with commas between them.
+
+    Raises:
+        ValueError: there is none.
+    """
+    found = frozenset(word.strip() for word in text.split(",") if word.strip())
+    if not found:
+        raise ValueError("a value, or several with commas between them, is expected")
+    return found
+
+
+def flags(text: str) -> frozenset[str]:
+    """Read ``t``, ``f`` or both, with a comma between them.
+
+    Raises:
+        ValueError: it is none of these.
+    """
+    found = words(text)
+    if not found <= {"t", "f"}:
+        raise ValueError("t, f or f,t is expected")
+    return found

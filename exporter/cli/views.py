@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from exporter.archive.latest import View, is_current, write_latest
+from exporter.cli.settings import Settings, assumptions_of
 from exporter.exporters.markdown import MarkdownView
+from exporter.render.addresses import AddressPattern
 
 if TYPE_CHECKING:
     from exporter.archive.reader import ArchiveReader
-    from exporter.model.assumptions import Assumptions
 
 
 def refresh_latest(reader: ArchiveReader, views: list[View], *, force: bool = False) -> int | None:
@@ -24,9 +25,11 @@ def refresh_latest(reader: ArchiveReader, views: list[View], *, force: bool = Fa
     return write_latest(reader.layout, state, views, reuse=not force)
 
 
-def chosen_views(assume: Assumptions, *, markdown: bool = True) -> list[View]:
+def chosen_views(settings: Settings, *, markdown: bool = True) -> list[View]:
     """Return the views to keep."""
     if not markdown:
         return []
-    view = MarkdownView(assume)
+    pattern = settings["entry_url"]
+    patterns = [] if pattern is None else [AddressPattern(pattern, "entry_url")]
+    view = MarkdownView(assumptions_of(settings), patterns)
     return [View(view.name, view.edition, view.files)]

@@ -10,6 +10,7 @@ from exporter.crawl.sweep import SweepResult
 from exporter.model.kinds import Kind
 
 if TYPE_CHECKING:
+    from exporter.crawl.assets.join import AssetSummary
     from exporter.errors import ServiceError
 
 
@@ -20,6 +21,8 @@ def assess(
     unread: Mapping[str, str],
     unlisted: int = 0,
     user: ServiceError | None,
+    assets: AssetSummary | None = None,
+    strict_assets: bool = False,
 ) -> tuple[dict[str, Any], list[RecordProblem]]:
     """Compare what was read with what the service says there is.
 
@@ -30,6 +33,8 @@ def assess(
         unread: entry ids to the reason why they could not be read.
         unlisted: how many of these the entry list does not hold.
         user: why the user could not be read, or ``None``.
+        assets: what became of pictures and files, or ``None`` when none were asked for.
+        strict_assets: whether a lost one makes the backup incomplete; old blogs are full of dead links.
 
     Returns:
         The ``completeness`` object of FORMAT.md, and everything that could not be read.
@@ -57,7 +62,9 @@ def assess(
                 f"the file list holds {files.listed} files, its summary counts {files.filenum}",
             )
         )
-    document = {
+    if assets is not None and strict_assets:
+        problems += [RecordProblem(str(Kind.ASSETS), lost.url, lost.reason) for lost in assets.lost]
+    document: dict[str, Any] = {
         "complete": not problems,
         "sweeps": number_of_sweeps,
         "sweeps_agreed": all(result.agreed for result in sweeps.values() if result.complete),
@@ -81,4 +88,6 @@ def assess(
         },
         "user": {"read": user is None},
     }
+    if assets is not None:
+        document["assets"] = {"held": assets.held, "lost": len(assets.lost)}
     return document, problems

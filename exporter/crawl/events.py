@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from exporter.crawl.assets.events import AssetEvent
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -101,6 +103,7 @@ Event = (
     | EntryRead
     | RecordFailed
     | SweepDone
+    | AssetEvent
     | Planned
     | Committed
 )

@@ -7,6 +7,8 @@ from datetime import timedelta
 from typing import Any
 
 from exporter.archive.manifest import KindCounts, Manifest, RecordProblem
+from exporter.crawl.assets.join import AssetSummary
+from exporter.crawl.assets.run import AssetSettings
 from exporter.crawl.checkpoint import Purpose
 from exporter.crawl.harvest import ReadingSettings
 from exporter.errors import Incomplete
@@ -14,7 +16,7 @@ from exporter.errors import Incomplete
 
 @dataclass(frozen=True, slots=True)
 class RunSettings:
-    """What a run is asked to do, beside how it reads the service."""
+    """What a run is asked to do, beside how it reads the service; without ``assets`` no picture is read."""
 
     blog_id: str
     base_url: str
@@ -22,6 +24,8 @@ class RunSettings:
     accept_removals: bool = False
     dry_run: bool = False
     resume_max_age: timedelta = timedelta(hours=24)
+    assets: AssetSettings | None = None
+    strict_assets: bool = False
 
     def purpose(self, parent: int | None, parent_sha256: str | None) -> Purpose:
         """Return what a checkpoint of such a run is good for, on top of a version and its manifest's SHA-256."""
@@ -49,10 +53,11 @@ class Outcome:
     counts: dict[str, KindCounts] = field(default_factory=dict)
     completeness: dict[str, Any] | None = None
     problems: list[RecordProblem] = field(default_factory=list)
+    assets: AssetSummary | None = None
 
     def line(self) -> dict[str, Any]:
         """Return the run's line in ``runs.jsonl``."""
-        return asdict(self)
+        return {**asdict(self), "assets": None if self.assets is None else self.assets.document()}
 
     @classmethod
     def of(cls, manifest: Manifest) -> Outcome:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from exporter.archive import writer
 from exporter.crawl.checkpoint import drop, read_meta
 from exporter.crawl.outcome import Outcome
+from exporter.model.kinds import Kind
 
 if TYPE_CHECKING:
     from exporter.archive.layout import Layout
@@ -51,3 +52,15 @@ def _drop_committed(layout: Layout, newest: Manifest) -> None:
     parent = newest.parent or {}
     if (meta.get("parent"), meta.get("parent_sha256")) == (parent.get("version"), parent.get("sha256")):
         drop(layout.checkpoint)
+
+
+def unread_before(reader: ArchiveReader) -> list[str]:
+    """Return the entries that the newest run with a result could not read; the next run reads them first."""
+    for run in reversed(reader.runs()):
+        if run.get("completeness") is not None:
+            return [
+                problem["id"]
+                for problem in run.get("problems", [])
+                if problem.get("kind") == Kind.ENTRIES and isinstance(problem.get("id"), str)
+            ]
+    return []

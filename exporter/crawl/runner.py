@@ -21,15 +21,17 @@ from exporter.archive.reader import ArchiveReader
 from exporter.archive.state import State
 from exporter.clock import timestamp
 from exporter.crawl import commit
+from exporter.crawl.assets.join import read_assets
 from exporter.crawl.checkpoint import Checkpoint, Purpose, set_aside
 from exporter.crawl.completeness import assess
 from exporter.crawl.events import Committed, Event, PageRead, Planned, Resumed, SetAside, Started
 from exporter.crawl.freshness import Freshness
 from exporter.crawl.harvest import Harvest
 from exporter.crawl.outcome import Outcome, RunSettings, incomplete
-from exporter.crawl.recovery import finish_commit
+from exporter.crawl.recovery import finish_commit, unread_before
 from exporter.crawl.removals import Removals, find_removals, refuse_mass_disappearance
 from exporter.crawl.tasks import in_thread
+from exporter.crawl.upcoming import Upcoming
 from exporter.errors import BlogExporterError, Interrupted, MassDisappearance
 from exporter.model.kinds import Kind
 
@@ -155,6 +157,7 @@ class BackupRun:
                 if not self._settings.accept_removals:
                     refuse_mass_disappearance(harvest)
                 removals = await find_removals(harvest, reading.window)
+                await self._read_assets(harvest, state, removals)
                 checkpoint.flush()
             await self._commit(harvest, removals, parent)
             newest = self._sealed(self.outcome.version or parent)
@@ -169,7 +172,7 @@ class BackupRun:
         reader = ArchiveReader(self._layout.root)
         if not self._settings.dry_run:
             finish_commit(reader)
-        return reader.state(), _unread_before(reader)
+        return reader.state(), unread_before(reader)
 
     def _sealed(self, version: int | None) -> str | None:
         return None if version is None else file_sha256(self._layout.manifest(version))
@@ -237,6 +240,15 @@ class BackupRun:
         self.outcome.counts = {str(kind): found for kind, found in counts.items()}
         self._emit(Planned(counts))
 
+    async def _read_assets(self, harvest: Harvest, state: State, removals: Removals) -> None:
+        if self._settings.assets is None:
+            return
+        records = Upcoming(state, harvest.ledgers, removals)
+        ledger = harvest.ledgers[Kind.ASSETS]
+        self.outcome.assets = await read_assets(
+            self._layout, self._settings.assets, records, ledger, self._clock, self._emit
+        )
+
     async def _commit(self, harvest: Harvest, removals: Removals, parent: int | None) -> None:
         counts = {kind: commit.count(harvest.ledgers[kind], removals.of(kind)) for kind in Kind}
         completeness, problems = assess(
@@ -245,6 +257,8 @@ class BackupRun:
             unread={key: str(error) for key, error in harvest.unread.items()},
             unlisted=harvest.unlisted(),
             user=harvest.user_failure,
+            assets=self.outcome.assets,
+            strict_assets=self._settings.strict_assets,
         )
         done = self.outcome
         done.counts = {str(kind): found for kind, found in counts.items()}
@@ -270,15 +284,3 @@ class BackupRun:
             if self._end is not None:
                 raise self._end
             yield line
-
-
-def _unread_before(reader: ArchiveReader) -> list[str]:
-    """Return the entries that the newest run with a result could not read."""
-    for run in reversed(reader.runs()):
-        if run.get("completeness") is not None:
-            return [
-                problem["id"]
-                for problem in run.get("problems", [])
-                if problem.get("kind") == Kind.ENTRIES and isinstance(problem.get("id"), str)
-            ]
-    return []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -63,12 +64,20 @@ class Fetcher:
         hosts: what asks.
         store: where files go.
         fallback: the address of a web archive with ``{url}`` in it, asked for what is gone.
+        locate: says where an address is really asked for.
     """
 
-    def __init__(self, hosts: Hosts, store: AssetStore, fallback: str | None = None) -> None:
+    def __init__(
+        self,
+        hosts: Hosts,
+        store: AssetStore,
+        fallback: str | None = None,
+        locate: Callable[[str], str] | None = None,
+    ) -> None:
         self._hosts = hosts
         self._store = store
         self._fallback = fallback
+        self._locate = locate or str
 
     async def fetch(self, url: str, expected: Expected, known: Download | None = None) -> Fetched:
         """Read the file at ``url``; ``known`` is the answer it came with before, if it did.
@@ -111,7 +120,7 @@ class Fetcher:
         self, url: str, part: Part, expected: Expected, known: Download | None, before: str | None = None
     ) -> Fetched:
         """Read a file; one that may have been cut short is read a second time, and believed if it is the same."""
-        answer = await self._hosts.read(url, part, known=known)
+        answer = await self._hosts.read(self._locate(url), part, known=known)
         if answer.status == _NOT_MODIFIED and known is not None:
             return Fetched(Asset(url), answer, unchanged=True)
         if answer.status != _OK:
