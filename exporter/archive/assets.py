@@ -13,11 +13,12 @@ import re
 import threading
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, Final, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, NamedTuple, cast
 
 from exporter import codec
 from exporter.archive import atomic
 from exporter.archive.findings import Code, Finding
+from exporter.archive.seen import Seen
 from exporter.model.media import extension_of
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 _NAME = re.compile(r"([0-9a-f]{64})(?:\.[a-z0-9]{1,8})?")
 _PIECE = 1 << 20
+_RECHECKED: Final = "stored.jsonl"
 _WORTH_RESUMING: Final = 1 << 20
 
 
@@ -156,16 +158,26 @@ class AssetStore:
         """Return all files by their SHA-256."""
         return dict(self._files)
 
-    def forget_damaged(self) -> list[str]:
-        """Read every file and forget those that are not what their name says, so that they are read anew.
+    def forget_damaged(self, *, quick: bool = False) -> list[str]:
+        """Read the files and forget those that are not what their name says, so that they are read anew.
+
+        Args:
+            quick: believe those that were right the last time and have not changed since.
 
         Returns:
             Their paths, relative to the archive.
         """
-        damaged = {digest: each for digest, each in self._files.items() if self._fault(digest, each, None, quick=False)}
+        seen = Seen(self._layout, _RECHECKED, quick=quick)
+        damaged = {digest: each for digest, each in self._files.items() if self._fault(digest, each, None, seen)}
         for digest in damaged:
             del self._files[digest]
+        seen.save()
         return sorted(each.path for each in damaged.values())
+
+    def distrust(self) -> None:
+        """Let the next :meth:`forget_damaged` read every file: a verification has found damage that no stamp shows."""
+        with contextlib.suppress(OSError):
+            (self._layout.work / _RECHECKED).unlink(missing_ok=True)
 
     def part(self, address: str) -> Part:
         """Return the place for a file that is about to be read from ``address``."""
@@ -214,12 +226,12 @@ class AssetStore:
                     removed += 1
         return removed
 
-    def verify(self, records: Iterable[tuple[str, dict[str, object]]], *, quick: bool = False) -> Iterator[Finding]:
+    def verify(self, records: Iterable[tuple[str, dict[str, Any]]], *, seen: Seen | None = None) -> Iterator[Finding]:
         """Compare the files with the asset records that name them, and with their own names.
 
         Args:
             records: url and record of every asset, of whatever versions.
-            quick: sizes only, without reading the files.
+            seen: which files were found right before and need not be read again.
         """
         checked: set[str] = set()
         for url, record in records:
@@ -232,22 +244,26 @@ class AssetStore:
                 path = asset_path(digest, str(record.get("content_type")))
                 yield Finding(Code.ASSET_MISSING, path, f"it is the content of {url}")
                 continue
-            fault = self._fault(digest, stored, record.get("bytes"), quick=quick)
+            fault = self._fault(digest, stored, record.get("bytes"), seen)
             if fault is not None:
                 yield Finding(Code.ASSET_DAMAGED, stored.path, fault)
         for digest in sorted(self._files.keys() - checked):
-            fault = self._fault(digest, self._files[digest], None, quick=quick)
+            fault = self._fault(digest, self._files[digest], None, seen)
             if fault is not None:
                 yield Finding(Code.ASSET_DAMAGED, self._files[digest].path, fault)
 
-    def _fault(self, digest: str, stored: StoredFile, size: object, *, quick: bool) -> str | None:
+    def _fault(self, digest: str, stored: StoredFile, size: object, seen: Seen | None = None) -> str | None:
         if isinstance(size, int) and size != stored.size:
             return f"it has {stored.size} bytes, not {size}"
-        if quick:
-            return None
+        path = self._layout.root / stored.path
         try:
-            with (self._layout.root / stored.path).open("rb") as file:
+            stat = path.stat()
+            if seen is not None and seen.passes(stored.path, stat):
+                return None
+            with path.open("rb") as file:
                 same = hashlib.file_digest(file, "sha256").hexdigest() == digest
+            if same and seen is not None:
+                seen.note(stored.path, stat)
         except OSError as error:
             return f"it cannot be read: {os.strerror(error.errno or 0)}"
         return None if same else "its content is not what its name says"

@@ -117,7 +117,7 @@ def hashing(path: Path) -> Iterator[HashingFile]:
         made.discard()
 
 
-def write_file(path: Path, data: bytes) -> None:
+def write_file(path: Path, data: bytes | bytearray) -> None:
     """Write a small file atomically: afterwards it holds either the old bytes or these."""
     temporary = path.with_name(f".{path.name}.tmp")
     try:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -21,7 +21,7 @@ from exporter.errors import ArchiveDamaged
 from exporter.model.kinds import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
 
@@ -49,11 +49,13 @@ class View:
         name: the folder's name.
         edition: changes whenever the same records would give other files.
         files: yields the files, in any order.
+        options: what it was made with, kept so that it can be made again without the settings at hand.
     """
 
     name: str
     edition: str
     files: Callable[[State], Iterable[DerivedFile]]
+    options: Mapping[str, str] = field(default_factory=dict)
 
 
 def read_record(layout: Layout) -> dict[str, Any]:
@@ -141,6 +143,7 @@ def write_latest(layout: Layout, state: State, views: Sequence[View], *, reuse: 
             "manifest_sha256": manifest_sha256(layout, state.version),
             "files": files,
             "views": {view.name: view.edition for view in views},
+            "options": {name: value for view in views for name, value in view.options.items()},
             "index_sha256": index_sha256,
         }
         atomic.write_file(layout.latest_record, codec.dumps(record, pretty=True) + b"\n")

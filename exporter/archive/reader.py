@@ -13,6 +13,7 @@ from exporter.archive.latest import load_latest
 from exporter.archive.layout import SUMS, Layout, version_number
 from exporter.archive.manifest import ArchiveInfo, Manifest
 from exporter.archive.state import State
+from exporter.archive.swap import recover
 from exporter.errors import ArchiveDamaged, BlogExporterError, NewerFormat, NoArchive, UsageError
 from exporter.model.kinds import Kind
 
@@ -72,6 +73,7 @@ class ArchiveReader:
     def __init__(self, root: Path) -> None:
         self.layout = Layout(root)
         self.info = read_info(self.layout)
+        recover(self.layout)
 
     def versions(self) -> list[int]:
         """Return the numbers of the versions, oldest first."""

@@ -1,4 +1,4 @@
-"""Is the archive intact: every hash, every chain, every fold, and the views derived from them.
+"""Is the archive intact: every hash, every chain, every fold, every stored file, and the views derived from them.
 
 Whether it is complete is another question, answered by what the runs recorded, never by this module.
 """
@@ -6,122 +6,81 @@ Whether it is complete is another question, answered by what the runs recorded, 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 from exporter import codec
 from exporter.archive import latest
+from exporter.archive.assets import AssetStore
 from exporter.archive.findings import Code, Finding
 from exporter.archive.latest import file_sha256
-from exporter.archive.layout import MANIFEST, SEGMENTS, SUMS, segment_name, version_name
+from exporter.archive.layout import MANIFEST, segment_name, version_name
 from exporter.archive.lines import split
-from exporter.archive.manifest import Manifest, sums
 from exporter.archive.reader import ArchiveReader, apply_version
+from exporter.archive.seen import Seen
 from exporter.archive.state import State
-from exporter.errors import ArchiveDamaged
+from exporter.archive.verify_version import check_version
 from exporter.model.kinds import Kind
 
+Told = Callable[[int, int], None]
+_WORKERS = 2
 
-def verify(reader: ArchiveReader) -> Iterator[Finding]:
-    """Check the whole archive and yield what is wrong, as it is found."""
+
+def _nobody(_done: int, _total: int) -> None:
+    """Stand in for whoever wants to know of progress."""
+
+
+def verify(reader: ArchiveReader, *, quick: bool = False, told: Told = _nobody) -> Iterator[Finding]:
+    """Check the whole archive and yield what is wrong, as it is found.
+
+    Args:
+        reader: the archive.
+        quick: check sizes, chains and sums, the sums only of files that changed since a verification found them right;
+            lines, folds and derived files are left out.
+        told: is told how many of how many versions and stored files have been checked.
+    """
+    seen = Seen(reader.layout, quick=quick)
     state = State(reader.info.blog_id)
-    parent: tuple[int, str] | None = None
-    foldable = True
-    for number in reader.versions():
-        found = list(_version(reader, number, parent))
+    store = AssetStore(reader.layout)
+    assets: dict[str, dict[str, Any]] = {}
+    versions = reader.versions()
+    total = len(versions) + len(store.files())
+    foldable = not quick
+    for done, (number, found) in enumerate(_versions(reader, versions, seen), 1):
         yield from found
         if any(finding.code is not Code.STRANGE_FILE for finding in found):
             foldable = False
         if foldable:
-            yield from _fold(reader, number, state)
-        path = reader.layout.manifest(number)
-        parent = (number, file_sha256(path)) if path.is_file() else None
+            yield from _fold(reader, number, state, assets)
+        told(done, total)
     yield from _strangers(reader)
     yield from _runs(reader)
     if foldable and state.version:
         yield from _latest(reader, state)
     state.close()
+    for finding in store.verify(((str(data.get("url")), data) for data in assets.values()), seen=seen):
+        store.distrust()
+        yield finding
+    told(total, total)
+    seen.save()
 
 
-def _version(reader: ArchiveReader, number: int, parent: tuple[int, str] | None) -> Iterator[Finding]:
-    """Check one version's files against its manifest and sums, and its place in the chain."""
-    folder = reader.layout.version(number)
-    name = f"versions/{version_name(number)}"
-    try:
-        data = (folder / MANIFEST).read_bytes()
-    except OSError:
-        yield Finding(Code.MANIFEST_MISSING, f"{name}/{MANIFEST}", "it cannot be read")
-        return
-    digest = hashlib.sha256(data).hexdigest()
-    try:
-        manifest = Manifest.decode(data, f"{name}/{MANIFEST}")
-    except ArchiveDamaged as error:
-        yield Finding(Code.MANIFEST_DAMAGED, f"{name}/{MANIFEST}", str(error))
-        return
-    yield from _sums(reader, folder, name, digest, manifest)
-    if manifest.version != number:
-        yield Finding(Code.MANIFEST_DAMAGED, f"{name}/{MANIFEST}", f"it says version {manifest.version}")
-    stated = None if manifest.parent is None else (manifest.parent.get("version"), manifest.parent.get("sha256"))
-    if stated != parent:
-        before = "no version" if parent is None else f"version {parent[0]}"
-        yield Finding(Code.CHAIN_BROKEN, f"{name}/{MANIFEST}", f"its parent is not {before} as it stands here")
-    for segment in SEGMENTS:
-        yield from _segment(folder / segment, f"{name}/{segment}", manifest)
-    for path in sorted(folder.iterdir()):
-        if path.name not in (MANIFEST, SUMS, *SEGMENTS):
-            yield Finding(Code.STRANGE_FILE, f"{name}/{path.name}", "no part of the format")
+def _versions(reader: ArchiveReader, versions: list[int], seen: Seen) -> Iterator[tuple[int, list[Finding]]]:
+    """Check the versions on both cores: hashing lets go of the interpreter."""
+    digests = [latest.manifest_sha256(reader.layout, number) for number in versions]
+    parents = [None, *zip(versions, digests, strict=True)]
+
+    def check(place: int) -> list[Finding]:
+        return list(check_version(reader, versions[place], parents[place], seen))
+
+    with ThreadPoolExecutor(_WORKERS) as pool:
+        yield from zip(versions, pool.map(check, range(len(versions))), strict=True)
 
 
-def _sums(reader: ArchiveReader, folder: Path, name: str, digest: str, manifest: Manifest) -> Iterator[Finding]:
-    try:
-        found = (folder / SUMS).read_bytes()
-    except OSError:
-        found = b""
-    listed = {row[66:]: row[:64] for row in found.decode("utf-8", "replace").splitlines()}
-    if listed.get(MANIFEST) not in (None, digest):
-        yield Finding(Code.MANIFEST_DAMAGED, f"{name}/{MANIFEST}", f"its hash is not the one in {SUMS}")
-    info = file_sha256(reader.layout.info)
-    if listed.get("../../archive.json") not in (None, info):
-        yield Finding(Code.INFO_DAMAGED, "archive.json", f"its hash is not the one in {name}/{SUMS}")
-    if found != sums(digest, info, manifest.files):
-        yield Finding(Code.SUMS_DAMAGED, f"{name}/{SUMS}", "it does not agree with the manifest")
-
-
-def _segment(path: Path, name: str, manifest: Manifest) -> Iterator[Finding]:
-    info = manifest.files.get(path.name)
-    if info is None:
-        yield Finding(Code.MANIFEST_DAMAGED, name, "the manifest does not list this file")
-        return
-    try:
-        if path.stat().st_size == info.bytes and file_sha256(path) == info.sha256:
-            yield from _lines(path, name, info.lines)
-            return
-    except OSError:
-        yield Finding(Code.SEGMENT_MISSING, name, "it cannot be read")
-        return
-    yield Finding(Code.SEGMENT_DAMAGED, name, "its size or hash is not the one in the manifest")
-    yield from _lines(path, name, info.lines)
-
-
-def _lines(path: Path, name: str, expected: int) -> Iterator[Finding]:
-    """Check every line's own hash, so that a finding names the record."""
-    count = 0
-    with path.open("rb") as file:
-        for count, text in enumerate(file, 1):
-            try:
-                fault = split(text).fault()
-            except ValueError as error:
-                fault = str(error)
-            if fault is not None:
-                yield Finding(Code.LINE_DAMAGED, name, f"line {count}: {fault}")
-    if count != expected:
-        yield Finding(Code.SEGMENT_DAMAGED, name, f"it has {count} lines, the manifest says {expected}")
-
-
-def _fold(reader: ArchiveReader, number: int, state: State) -> Iterator[Finding]:
-    """Apply an intact version, and check that it says only what changes the state before it."""
+def _fold(reader: ArchiveReader, number: int, state: State, assets: dict[str, dict[str, Any]]) -> Iterator[Finding]:
+    """Apply an intact version, check that it says only what changes the state before it, and note its assets."""
     name = f"versions/{version_name(number)}"
     manifest = reader.manifest(number)
     for kind in Kind:
@@ -134,6 +93,8 @@ def _fold(reader: ArchiveReader, number: int, state: State) -> Iterator[Finding]
                 if line.record_id in ids:
                     yield Finding(Code.FOLD_WRONG, f"{name}/{segment_name(kind)}", f"{line.record_id} stands twice")
                 ids.add(line.record_id)
+                if kind is Kind.ASSETS and not line.removed:
+                    assets[line.record_id + line.digest.hex()] = dict(codec.loads(line.data))
                 if line.removed and row is None and manifest.pruned is None:
                     detail = f"{line.record_id} is removed but was not there"
                     yield Finding(Code.FOLD_WRONG, f"{name}/{segment_name(kind)}", detail)

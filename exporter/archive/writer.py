@@ -12,7 +12,7 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from exporter import codec
-from exporter.archive import atomic
+from exporter.archive import atomic, swap
 from exporter.archive.latest import file_sha256
 from exporter.archive.layout import MANIFEST, SUMS, Layout, segment_name
 from exporter.archive.manifest import ArchiveInfo, KindCounts, Manifest, RecordProblem, SegmentInfo, sums
@@ -94,6 +94,7 @@ def create(layout: Layout, info: ArchiveInfo) -> None:
 def clean_leftovers(layout: Layout) -> None:
     """Remove what a run that died had not finished; nothing of it is part of the archive."""
     with atomic.translated(layout.work):
+        swap.clear_aside(layout)
         for name in _LEFTOVERS:
             path = layout.work / name
             if path.is_dir():

@@ -130,7 +130,7 @@ def back_up(
     )
     timing = clock or SystemClock()
     begun = time.monotonic()
-    views = chosen_views(settings, markdown=markdown)
+    views = chosen_views(settings, root, markdown=markdown)
     with caught() as signals, _writing(root, settings["wait_lock"].total_seconds(), timing, dry_run=dry_run):
         if not dry_run:
             _catch_up(root, views)

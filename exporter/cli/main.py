@@ -22,6 +22,7 @@ COMMANDS = {
     "diff": "Show what changed between two versions.",
     "show": "Show a record as it is, or as it was.",
     "search": "Find words in titles, bodies, comments and file names.",
+    "files": "List uploads and pictures: where they are used, what is missing.",
     "verify": "Check that an archive is intact, and whether it is complete.",
     "prune": "Forget versions by rules such as --keep-daily 30.",
     "rebuild": "Make latest/ and its views again from the versions.",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, Self
 
 from exporter.api.printable import printable
 from exporter.cli.output import counted, time_text
@@ -180,3 +180,32 @@ class LiveProgress:
             self._tasks[key] = self._bars.add_task(name, total=0, rate="")
             self._begun[key] = time.monotonic()
         return self._tasks[key]
+
+
+class Bar:
+    """One live bar for a command that has no events; nothing where there is no terminal."""
+
+    def __init__(self, out: Output, name: str) -> None:
+        self._name = name
+        self._bars: RichProgress | None = None
+        self._task: TaskID | None = None
+        self._shown = out.verbosity >= 0 and sys.stderr.isatty()
+
+    def update(self, done: int, total: int) -> None:
+        """Show that ``done`` of ``total`` are done."""
+        if self._bars is not None and self._task is not None:
+            self._bars.update(self._task, completed=done, total=total)
+
+    def __enter__(self) -> Self:
+        if self._shown:
+            from rich.console import Console  # noqa: PLC0415 - a cron job never pays for it
+            from rich.progress import Progress  # noqa: PLC0415
+
+            self._bars = Progress(console=Console(stderr=True, highlight=False, markup=False), transient=True)
+            self._task = self._bars.add_task(self._name, total=None)
+            self._bars.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._bars is not None:
+            self._bars.stop()

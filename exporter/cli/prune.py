@@ -71,7 +71,7 @@ def command(
     with ArchiveLock(reader.layout.lock) as lock:
         lock.acquire(SystemClock().now(), settings["wait_lock"].total_seconds())
         plan = _plan(reader, settings, keep)
-        views = chosen_views(settings, markdown=(reader.layout.latest / "markdown").is_dir())
+        views = chosen_views(settings, archive, markdown=(reader.layout.latest / "markdown").is_dir())
         done = prune(reader.layout, plan)
         if plan.dropped:
             refresh_latest(reader, views, force=True)

@@ -19,7 +19,7 @@ from exporter.clock import SystemClock
 @click.command("rebuild")
 @archive_argument
 @click.option("--no-markdown", is_flag=True, help="Keep no Markdown in latest/.")
-@setting_options("timezone", "wait_lock")
+@setting_options("timezone", "entry_url", "wait_lock")
 @config_option
 @talking
 def command(*, out: Output, archive: Path, config: Path | None, no_markdown: bool, **options: Any) -> int:
@@ -27,7 +27,7 @@ def command(*, out: Output, archive: Path, config: Path | None, no_markdown: boo
     reader = ArchiveReader(archive)
     number = reader.resolve()
     settings = resolve(options, config=config, blog_id=reader.info.blog_id, warn=out.warn)
-    views = chosen_views(settings, markdown=not no_markdown)
+    views = chosen_views(settings, archive, markdown=not no_markdown)
     with ArchiveLock(reader.layout.lock) as lock:
         lock.acquire(SystemClock().now(), settings["wait_lock"].total_seconds())
         made = refresh_latest(reader, views, force=True) or 0

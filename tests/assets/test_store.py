@@ -12,6 +12,7 @@ import pytest
 from exporter.archive.assets import AssetStore, Part, StoredFile, asset_path
 from exporter.archive.findings import Code
 from exporter.archive.layout import Layout
+from exporter.archive.seen import Seen
 from exporter.errors import NoSpace
 
 BODY = b"a picture"
@@ -145,7 +146,9 @@ def record(sha256: str | None = SHA, size: int | None = len(BODY)) -> tuple[str,
 
 
 def findings(layout: Layout, *records: tuple[str, dict[str, Any]], quick: bool = False) -> list[tuple[Code, str, str]]:
-    found = AssetStore(layout).verify(records, quick=quick)
+    seen = Seen(layout, quick=quick)
+    found = list(AssetStore(layout).verify(records, seen=seen))
+    seen.save()
     return [(each.code, each.path, each.detail) for each in found]
 
 
@@ -168,16 +171,30 @@ def test_a_file_of_another_size_is_found(layout: Layout, quick: bool) -> None:
     assert findings(layout, record(), quick=quick) == [(Code.ASSET_DAMAGED, PATH, "it has 4 bytes, not 9")]
 
 
-def test_a_file_of_another_content_is_found_by_a_full_look(layout: Layout) -> None:
+def test_a_file_of_another_content_is_found_also_by_a_quick_look_since_it_was_written_to(layout: Layout) -> None:
     store = AssetStore(layout)
     keep(store)
+    assert findings(layout, record()) == []
     (layout.root / PATH).write_bytes(b"A PICTURE")
     wrong = (Code.ASSET_DAMAGED, PATH, "its content is not what its name says")
-    assert findings(layout, record(), quick=True) == []
+    assert findings(layout, record(), quick=True) == [wrong]
     assert findings(layout, record()) == [wrong]
     assert findings(layout) == [wrong]
     assert store.forget_damaged() == [PATH]
     assert store.find(SHA) is None
+
+
+def test_files_are_read_again_only_when_they_changed_or_are_distrusted(
+    layout: Layout, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keep(AssetStore(layout))
+    assert AssetStore(layout).forget_damaged(quick=True) == []
+    monkeypatch.setattr(hashlib, "file_digest", lambda *_: 1 // 0)
+    store = AssetStore(layout)
+    assert store.forget_damaged(quick=True) == []
+    store.distrust()
+    with pytest.raises(ZeroDivisionError):
+        store.forget_damaged(quick=True)
 
 
 def test_a_file_that_cannot_be_read_is_found(layout: Layout) -> None:

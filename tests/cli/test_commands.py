@@ -206,11 +206,14 @@ def test_rebuild_makes_the_same_bytes_from_the_versions_alone(program: Program, 
     }
     shutil.rmtree(archive / "latest")
     shutil.rmtree(archive / ".work")
-    found = program("rebuild", archive, "--json").json
+    found = program("rebuild", archive, "--json", "--entry-url", "https://{blog_id}/Entry/{entry_id}/").json
     assert found["version"] == 2
     assert found["files_made"] > 60
     after = {path.relative_to(archive): path.read_bytes() for path in (archive / "latest").rglob("*") if path.is_file()}
     assert after == before
+    assert program("rebuild", archive).code == 0
+    again = {path.relative_to(archive): path.read_bytes() for path in (archive / "latest").rglob("*") if path.is_file()}
+    assert again == before
     assert program("rebuild", archive, "--no-markdown").code == 0
     assert not (archive / "latest" / "markdown").exists()
 
@@ -323,8 +326,8 @@ def test_show_by_date(program: Program, archive: Path) -> None:
 
 
 def test_show_as_markdown_and_as_html(program: Program, archive: Path) -> None:
-    markdown = program("show", archive, "entry", EDITED_ENTRY, "--markdown").out
-    page = next(archive.glob(f"latest/markdown/*/*/*-{EDITED_ENTRY}.md"))
+    markdown = program("show", archive, "entry", 5, "--markdown").out
+    page = next(archive.glob("latest/markdown/*/*/*-5.md"))
     assert markdown.encode() == page.read_bytes()
     comment = ArchiveReader(archive).state().ids(Kind.COMMENTS)[0]
     assert program("show", archive, "comment", comment, "--markdown").out.startswith("### ")
@@ -415,3 +418,47 @@ def test_a_search_that_cannot_be_right_is_one_line(program: Program, archive: Pa
     failed = program("search", archive, *words, *(["--regex"] if words == ["("] else []))
     assert failed.code == 2
     assert failed.err.count("\n") == 1
+
+
+def test_files_lists_uploads_and_pictures(program: Program, archive: Path) -> None:
+    found = program("files", archive, "--json").json
+    assert found["counts"] == {"stored": 47, "lost": 1}
+    lost = program("files", archive, "--missing")
+    assert len(lost.out.splitlines()) == 1
+    assert "it answered 404" in lost.out
+    table = program("files", archive, "--csv").out.splitlines()
+    assert table[0].removeprefix("\ufeff").startswith("held,url,path")
+    assert len(table) == 49
+    assert program("files", archive, "--csv", "--json").code == 2
+    assert program("files", archive, "--at", 1, "--json").json["counts"] == {"stored": 46, "lost": 1, "nameless": 1}
+
+
+def test_verify_quick_reads_only_what_changed(program: Program, archive: Path) -> None:
+    assert program("verify", archive).code == 0
+    quick = program("verify", archive, "--quick", "--json").json
+    assert quick["intact"] is True
+    assert quick["quick"] is True
+    picture = next(archive.glob("assets/*/*.png"))
+    picture.write_bytes(picture.read_bytes()[:-1] + b"x")
+    segment = archive / "versions" / "000002" / "entries.jsonl"
+    segment.write_bytes(segment.read_bytes().replace(b"a", b"b", 1))
+    found = program("verify", archive, "--quick")
+    assert found.code == 13
+    assert picture.name in found.out
+    assert "versions/000002/entries.jsonl" in found.out
+
+
+def test_a_damaged_picture_is_read_again_by_the_next_backup(program: Program, tmp_path: Path) -> None:
+    archive = tmp_path / "archive"
+    assert program("demo", archive).code == 0
+    picture = next(archive.glob("assets/*/*.png"))
+    good = picture.read_bytes()
+    for damage in (picture.unlink, lambda: picture.write_bytes(good[:-1] + b"x")):
+        damage()
+        found = program("verify", archive)
+        assert found.code == 13
+        assert picture.name in found.out
+        assert "run backup" in found.out
+        assert program("demo", archive).code == 0
+        assert picture.read_bytes() == good
+        assert program("verify", archive).code == 0

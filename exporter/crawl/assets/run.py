@@ -49,7 +49,8 @@ class AssetSettings:
         limits: of one download.
         policy: of trying again within this run.
         retry_now: try lost files again although their time has not come.
-        recheck: read the stored files first, and read from the web again those that are damaged.
+        recheck: read all stored files first, also those that have not changed since they were right; what is damaged is
+            read from the web again.
         locate: says where an address is really asked for, such as a copy of a host that is gone; ``None`` for itself.
     """
 
@@ -133,8 +134,7 @@ class AssetRun:
         """
         wanted = await self._collect()
         base = {url: Asset.from_raw(raw) for url, raw in self._records.scan(Kind.ASSETS)}
-        if self._settings.recheck:
-            await asyncio.to_thread(self._store.forget_damaged)
+        await asyncio.to_thread(self._store.forget_damaged, quick=not self._settings.recheck)
         journal = Journal(self._journal_path)
         try:
             decisions = self._decide(wanted, base, journal)

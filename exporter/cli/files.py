@@ -1,0 +1,84 @@
+"""``files``: the uploads and pictures of a blog, where they are used, and which the archive does not hold."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections import Counter
+from pathlib import Path
+
+import click
+
+from exporter.api.printable import printable
+from exporter.archive.assets import AssetStore
+from exporter.archive.history import resolve_at
+from exporter.archive.inventory import FileRow, inventory
+from exporter.archive.reader import ArchiveReader
+from exporter.cli.options import archive_argument, talking
+from exporter.cli.output import Output, counted, size_text
+from exporter.errors import UsageError
+from exporter.model.kinds import Kind
+
+_COLUMNS = (
+    "held", "url", "path", "bytes", "content_type", "width", "height", "name", "title", "files", "entries", "orphan",
+    "status", "reason",
+)  # fmt: skip
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+@click.command("files")
+@archive_argument
+@click.option("--missing", is_flag=True, help="Only what the archive does not hold.")
+@click.option("--csv", "as_csv", is_flag=True, help="As CSV, for a spreadsheet.")
+@click.option("--at", metavar="N|DATE", help="As of version N, or of a date. [default: the newest]")
+@talking
+def command(*, out: Output, archive: Path, missing: bool, as_csv: bool, at: str | None) -> int:
+    """List the uploads and pictures of the blog in DIR, with their sizes and where they are used."""
+    if as_csv and out.as_json:
+        raise UsageError("--csv and --json cannot both be given.")
+    reader = ArchiveReader(archive)
+    version = reader.resolve() if at is None else resolve_at(reader, at)
+    state = reader.state(version)
+    assets = (raw for _, raw in state.scan(Kind.ASSETS))
+    rows = list(inventory(assets, state.scan(Kind.FILES), AssetStore(reader.layout).files()))
+    state.close()
+    shown = [row for row in rows if row.absent or not missing]
+    counts = Counter(str(row.held) for row in rows)
+    out.document({"version": version, "counts": dict(counts), "files": [row.document() for row in shown]})
+    if as_csv:
+        out.raw(_csv(shown))
+        return 0
+    for row in shown:
+        out.answer(_text(row))
+    held = sum(row.bytes or 0 for row in rows if not row.absent)
+    out.say(f"{counted(len(rows), 'file')}: {', '.join(f'{n:,} {name}' for name, n in counts.items()) or 'none'}.")
+    out.say(f"{size_text(held)} in the archive.")
+    return 0
+
+
+def _text(row: FileRow) -> str:
+    name = row.name or row.url or row.path or "?"
+    size = "" if row.bytes is None else size_text(row.bytes)
+    used = f"used by {', '.join(row.entries[:5])}{' …' if len(row.entries) > 5 else ''}" if row.entries else "unused"
+    reason = f"  ({printable(row.reason)})" if row.reason else ""
+    place = row.path or row.url or ""
+    return f"{row.held:<9} {size:>9}  {printable(name, 80)}  {printable(used, 80)}  {printable(place, 120)}{reason}"
+
+
+def _csv(rows: list[FileRow]) -> bytes:
+    """Write CSV that a spreadsheet opens as it is: UTF-8 with a mark, and nothing a cell could run."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\r\n")
+    writer.writerow(_COLUMNS)
+    for row in rows:
+        document = row.document()
+        writer.writerow([_cell(document[column]) for column in _COLUMNS])
+    return b"\xef\xbb\xbf" + text.getvalue().encode("utf-8", "replace")
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, list | tuple):
+        text = " ".join(str(item) for item in value)
+    else:
+        text = "" if value is None else str(value)
+    return f"'{text}" if text.startswith(_FORMULA) else text
