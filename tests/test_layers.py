@@ -16,7 +16,7 @@ ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "exporter"
 
 LEVELS: list[set[str]] = [
-    {"codec", "jsontext", "errors", "clock", "__init__"},
+    {"codec", "jsontext", "errors", "clock", "printable", "__init__"},
     {"model"},
     {"api", "archive", "render"},
     {"crawl", "exporters", "site", "search", "demo"},

@@ -20,11 +20,13 @@ from exporter import __version__
 from exporter.api.guard import AddressGuard, AddressRefused, is_refusal
 from exporter.api.inflate import Identity, decoder
 from exporter.api.once import SingleTry
-from exporter.api.printable import printable
 from exporter.api.transport import Unreachable
 from exporter.errors import BadBody, BlogExporterError, BodyTooLarge, ConnectFailed, RequestTimeout
+from exporter.printable import printable
 
 _PIECE = 256 * 1024
+Resolver = AbstractResolver
+"""What looks up the addresses of a name."""
 _OK, _PARTIAL, _UNSATISFIABLE = 200, 206, 416
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _CONTENT_RANGE = re.compile(r"bytes ([0-9]{1,18})-([0-9]{1,18})/(?:([0-9]{1,18})|\*)")
@@ -93,9 +95,7 @@ class Downloader:
     says.
     """
 
-    def __init__(
-        self, limits: DownloadLimits, guard: AddressGuard, *, resolver: AbstractResolver | None = None
-    ) -> None:
+    def __init__(self, limits: DownloadLimits, guard: AddressGuard, *, resolver: Resolver | None = None) -> None:
         self._limits = limits
         self._guard = guard
         self._session = aiohttp.ClientSession(

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NoReturn
 
-from exporter.api.printable import printable
 from exporter.api.response import Response
 from exporter.codec import NotJson, loads
 from exporter.errors import ApiError, BadBody, HtmlBody, NotAuthorised, RetryableStatus
 from exporter.model.assumptions import Assumptions
+from exporter.printable import printable
 
+_MESSAGE_SHOWN = 300
 _BODY_SHOWN = 500
 _HTML_TYPES = ("text/html", "application/xhtml")
 
@@ -62,7 +63,9 @@ def _parse(operation: str, params: Mapping[str, str], response: Response) -> dic
         kind = response.headers.get("content-type", "").lower()
         if kind.startswith(_HTML_TYPES):
             raise HtmlBody(f"{operation} answered with something called HTML: is the base URL right?") from None
-        raise BadBody(f"{operation} answered with a body that is not JSON ({printable(str(error))})") from None
+        raise BadBody(
+            f"{operation} answered with a body that is not JSON ({printable(str(error), _MESSAGE_SHOWN)})"
+        ) from None
     if not isinstance(value, dict):
         _fail(operation, params, response, "the answer is not an object")
     return value
@@ -100,7 +103,7 @@ def _message_of(body: bytes) -> str:
 
 
 def _text(message: Any) -> str:
-    return printable(message) if isinstance(message, str) else ""
+    return printable(message, _MESSAGE_SHOWN) if isinstance(message, str) else ""
 
 
 def wrong_shape(operation: str, params: Mapping[str, str], response: Response, message: str) -> ApiError:

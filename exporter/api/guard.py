@@ -14,8 +14,8 @@ from typing import Any, Final
 
 from yarl import URL
 
-from exporter.api.printable import printable
 from exporter.errors import TransportError
+from exporter.printable import printable
 
 PORTS: Final = frozenset({80, 443, 8080})
 """Ports that the web is served on; other services may take a request for something else."""

@@ -9,7 +9,6 @@ from urllib.parse import urlsplit
 
 from exporter.api.download import Download, Downloader, Sink
 from exporter.api.guard import AddressRefused
-from exporter.api.printable import printable
 from exporter.api.retry import RetryPolicy
 from exporter.api.retry_after import seconds_to_wait
 from exporter.api.throttle import Throttle
@@ -23,6 +22,7 @@ from exporter.errors import (
     RetryableStatus,
     TransportError,
 )
+from exporter.printable import printable
 
 _MAX_HOPS = 5
 _RETRYABLE = frozenset({408, 425, 429, *range(500, 600)})

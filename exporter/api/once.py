@@ -5,8 +5,8 @@ from __future__ import annotations
 import aiohttp
 from aiohttp.connector import Connection
 
-from exporter.api.printable import printable
 from exporter.errors import ConnectFailed
+from exporter.printable import printable
 
 
 class SingleTry(aiohttp.ClientResponse):

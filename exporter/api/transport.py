@@ -18,7 +18,6 @@ from aiohttp.connector import Connection
 from yarl import URL
 
 from exporter import __version__
-from exporter.api.printable import printable
 from exporter.api.response import Response
 from exporter.errors import (
     BadBody,
@@ -29,6 +28,7 @@ from exporter.errors import (
     RequestTimeout,
     UsageError,
 )
+from exporter.printable import printable
 
 _MIB = 1024 * 1024
 _CHUNK = 256 * 1024

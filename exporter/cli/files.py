@@ -9,7 +9,6 @@ from pathlib import Path
 
 import click
 
-from exporter.api.printable import printable
 from exporter.archive.assets import AssetStore
 from exporter.archive.history import resolve_at
 from exporter.archive.inventory import FileRow, inventory
@@ -18,6 +17,7 @@ from exporter.cli.options import archive_argument, talking
 from exporter.cli.output import Output, counted, size_text
 from exporter.errors import UsageError
 from exporter.model.kinds import Kind
+from exporter.printable import printable
 
 _COLUMNS = (
     "held", "url", "path", "bytes", "content_type", "width", "height", "name", "title", "files", "entries", "orphan",
@@ -60,7 +60,7 @@ def _text(row: FileRow) -> str:
     name = row.name or row.url or row.path or "?"
     size = "" if row.bytes is None else size_text(row.bytes)
     used = f"used by {', '.join(row.entries[:5])}{' …' if len(row.entries) > 5 else ''}" if row.entries else "unused"
-    reason = f"  ({printable(row.reason)})" if row.reason else ""
+    reason = f"  ({printable(row.reason, 200)})" if row.reason else ""
     place = row.path or row.url or ""
     return f"{row.held:<9} {size:>9}  {printable(name, 80)}  {printable(used, 80)}  {printable(place, 120)}{reason}"
 

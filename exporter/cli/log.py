@@ -7,7 +7,6 @@ from pathlib import Path
 
 import click
 
-from exporter.api.printable import printable
 from exporter.archive.history import Step, life
 from exporter.archive.reader import ArchiveReader
 from exporter.archive.version_rows import VersionRow, version_rows
@@ -15,6 +14,7 @@ from exporter.cli.options import archive_argument, talking
 from exporter.cli.output import Output
 from exporter.errors import UsageError
 from exporter.model.kinds import Kind
+from exporter.printable import printable
 
 _SHOWN = (Kind.ENTRIES, Kind.COMMENTS, Kind.FILES, Kind.ASSETS)
 

@@ -9,8 +9,8 @@ from typing import Any
 import click
 
 from exporter import codec
-from exporter.api.printable import printable
 from exporter.errors import BlogExporterError
+from exporter.printable import printable
 
 PROGRAM = "blog-exporter"
 

@@ -6,7 +6,6 @@ import sys
 import time
 from typing import TYPE_CHECKING, Protocol, Self
 
-from exporter.api.printable import printable
 from exporter.cli.output import counted, time_text
 from exporter.crawl.assets.events import AssetFailed, AssetRead, AssetsPlanned
 from exporter.crawl.events import (
@@ -19,6 +18,7 @@ from exporter.crawl.events import (
     SweepDone,
 )
 from exporter.model.kinds import Kind
+from exporter.printable import printable
 
 if TYPE_CHECKING:
     from rich.progress import Progress as RichProgress
@@ -64,14 +64,14 @@ class _Words:
         if isinstance(event, Resumed):
             return f"Going on with the run of {event.started_at}: {counted(event.records, 'record')} already read.", 0
         if isinstance(event, SetAside):
-            return f"An interrupted run was set aside: {printable(event.reason)}.", -1
+            return f"An interrupted run was set aside: {printable(event.reason, 300)}.", -1
         if isinstance(event, RecordFailed):
             what = "" if event.record_id is None else f"entry {printable(event.record_id, 40)} could not be read: "
-            return f"  ! {what}{printable(event.reason)}", -1
+            return f"  ! {what}{printable(event.reason, 300)}", -1
         if isinstance(event, SweepDone) and event.sweep > 1 and not event.agreed:
             return f"The blog changed while it was read (sweep {event.sweep}); sweeping again.", 0
         if isinstance(event, AssetFailed):
-            return f"  {printable(event.url)}: {printable(event.reason)}", 1
+            return f"  {printable(event.url, 200)}: {printable(event.reason, 200)}", 1
         return None
 
     def retry_sentence(self, event: RetryEvent) -> tuple[str, int]:

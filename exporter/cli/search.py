@@ -8,13 +8,13 @@ from typing import Any
 
 import click
 
-from exporter.api.printable import printable
 from exporter.archive.history import resolve_at
 from exporter.archive.reader import ArchiveReader
 from exporter.cli.options import archive_argument, config_option, setting_options, talking
 from exporter.cli.output import Output, counted
 from exporter.cli.settings import resolve
 from exporter.model.kinds import Kind
+from exporter.printable import printable
 from exporter.search.index import Hit, open_index
 from exporter.search.query import parse_query
 

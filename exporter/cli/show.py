@@ -7,7 +7,6 @@ from pathlib import Path
 import click
 
 from exporter import codec
-from exporter.api.printable import printable
 from exporter.archive.history import LastKnown, Stored, last_known, record_at, resolve_at
 from exporter.archive.lines import latest_line
 from exporter.archive.reader import ArchiveReader
@@ -19,6 +18,7 @@ from exporter.model.assumptions import Assumptions
 from exporter.model.changes import title_of
 from exporter.model.kinds import Kind, key_of
 from exporter.model.records import Comment, Entry, EntryListItem
+from exporter.printable import printable
 from exporter.render.entry_page import render_comments, render_entry
 from exporter.render.record_page import record_page
 

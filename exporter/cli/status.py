@@ -8,7 +8,6 @@ from typing import Any
 
 import click
 
-from exporter.api.printable import printable
 from exporter.archive.lock import ArchiveLock
 from exporter.archive.reader import ArchiveReader
 from exporter.archive.verify import recorded
@@ -18,6 +17,7 @@ from exporter.cli.output import Output, counted
 from exporter.cli.summary import completeness_lines
 from exporter.clock import SystemClock
 from exporter.errors import Incomplete, UsageError
+from exporter.printable import printable
 
 _GOOD = ("saved", "unchanged", "partial")
 
@@ -73,7 +73,7 @@ def _tell(out: Output, document: dict[str, Any]) -> None:
     out.answer(f"Newest version: {newest['version']} of {newest['finished_at']}")
     out.answer("Records: " + ", ".join(f"{count:,} {kind}" for kind, count in document["records"].items() if count))
     if last is not None:
-        error = f" ({printable(str(last['error']))})" if last.get("error") else ""
+        error = f" ({printable(str(last['error']), 300)})" if last.get("error") else ""
         out.answer(f"Last run: {last['finished_at']} {last['outcome']}{error}")
     for line in completeness_lines(document["completeness"], document["problems"]):
         out.answer(line)

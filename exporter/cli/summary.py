@@ -8,11 +8,11 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from exporter.api.printable import printable
 from exporter.cli.output import counted, size_text, time_text
 from exporter.crawl.assets.join import AssetSummary
 from exporter.crawl.outcome import Outcome
 from exporter.model.kinds import Kind
+from exporter.printable import printable
 
 _NOUNS = {Kind.ENTRIES: "entry", Kind.COMMENTS: "comment", Kind.FILES: "file", Kind.ASSETS: "asset"}
 _PROBLEMS_SHOWN = 20
@@ -53,7 +53,7 @@ def asset_lines(assets: AssetSummary) -> Iterator[str]:
         yield f"Pictures and files: {assets.held:,} in the archive ({assets.read:,} read now){lost}."
     new = assets.newly_lost
     for one in new[:_PROBLEMS_SHOWN]:
-        yield f"  - {printable(one.url)}: {printable(one.reason)}"
+        yield f"  - {printable(one.url, 200)}: {printable(one.reason, 200)}"
     if len(new) > _PROBLEMS_SHOWN:
         yield f"  … and {len(new) - _PROBLEMS_SHOWN:,} more; blog-exporter files DIR --missing lists them."
 
@@ -66,7 +66,7 @@ def completeness_lines(completeness: dict[str, Any], problems: list[dict[str, An
         yield f"INCOMPLETE: {counted(len(problems), 'thing')} could not be read:"
         for problem in problems[:_PROBLEMS_SHOWN]:
             name = problem["kind"] if problem["id"] is None else f"{problem['kind']} {problem['id']}"
-            yield f"  - {printable(name, 60)}: {printable(problem['reason'])}"
+            yield f"  - {printable(name, 60)}: {printable(problem['reason'], 300)}"
         if len(problems) > _PROBLEMS_SHOWN:
             yield f"  … and {len(problems) - _PROBLEMS_SHOWN:,} more; all of them are in runs.jsonl."
     if not completeness.get("sweeps_agreed", True):

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import click
 
-from exporter.api.printable import printable
 from exporter.archive.reader import ArchiveReader
 from exporter.archive.verify import recorded, verify
 from exporter.cli.options import archive_argument, talking
@@ -14,6 +13,7 @@ from exporter.cli.output import Output, counted
 from exporter.cli.progress import Bar
 from exporter.cli.summary import completeness_lines
 from exporter.errors import ArchiveDamaged, Incomplete
+from exporter.printable import printable
 
 
 @click.command("verify")

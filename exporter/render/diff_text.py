@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from exporter.model.changes import Change, FieldChange, RecordChange
+from exporter.printable import printable
 from exporter.render.changes import KIND_NAMES, count_changes, in_context, value_text
-from exporter.render.text import printable
 from exporter.render.worddiff import Op, word_diff
 
 if TYPE_CHECKING:

@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from exporter.printable import printable
 from exporter.render.links import commenter_link, safe_frame_url, safe_image_url, safe_url
-from exporter.render.text import printable, visible
+from exporter.render.text import visible
 
 
 def test_printable_shows_what_a_terminal_would_act_on() -> None:

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from exporter.api.download import Download, Downloader, DownloadLimits
+from exporter.api.download import Download, Downloader, DownloadLimits, Resolver
 from exporter.api.guard import AddressGuard
 from exporter.api.hosts import PICTURE_POLICY, DownloadStatistics, Hosts
 from exporter.api.retry import RetryPolicy
@@ -24,8 +24,6 @@ from exporter.model.asset import Asset
 from exporter.model.kinds import Kind
 
 if TYPE_CHECKING:
-    from aiohttp.abc import AbstractResolver
-
     from exporter.archive.assets import AssetStore
     from exporter.clock import Clock
     from exporter.render.addresses import AddressPattern
@@ -113,7 +111,7 @@ class AssetRun:
         clock: Clock,
         emit: Callable[[AssetEvent], None] = lambda _: None,
         *,
-        resolver: AbstractResolver | None = None,
+        resolver: Resolver | None = None,
     ) -> None:
         check_fallback(settings.archive_fallback)
         self._records = records

@@ -12,9 +12,9 @@ _UNSAFE = re.compile(
 )
 
 
-def printable(text: str, limit: int = 300) -> str:
-    r"""Return at most ``limit`` characters of ``text``; what could steer a terminal becomes ``\xNN`` or ``\uNNNN``."""
-    cut = text if len(text) <= limit else text[: limit - 1] + "…"
+def printable(text: str, limit: int | None = None) -> str:
+    r"""Return ``text``, cut after ``limit`` characters; what could steer a terminal becomes ``\xNN`` or ``\uNNNN``."""
+    cut = text if limit is None or len(text) <= limit else text[: limit - 1] + "…"
     return _UNSAFE.sub(_escape, cut)
 
 
