@@ -131,7 +131,7 @@ def dumps(value: Any, *, pretty: bool = False) -> bytes:
     try:
         return orjson.dumps(value, option=orjson.OPT_INDENT_2 if pretty else None)
     except TypeError:
-        return canonical(value)
+        return jsontext.write(value, ordered=True).encode("utf-8", errors="backslashreplace")
 
 
 def text(value: str) -> bytes:

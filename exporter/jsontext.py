@@ -190,8 +190,10 @@ class _Parser:
         return ValueError(f"{what} at character {at}")
 
 
-def write(value: Any) -> str:
+def write(value: Any, *, ordered: bool = False) -> str:
     """Return the canonical text: keys sorted by code point, no spaces, numbers as Python writes them.
+
+    With ``ordered`` the keys stay in the order given instead.
 
     The text may hold lone surrogates; encode it with ``errors="backslashreplace"``, which makes JSON escapes of them.
     """
@@ -202,7 +204,12 @@ def write(value: Any) -> str:
         if isinstance(item, _Raw):
             out.append(item)
         elif isinstance(item, dict):
-            _push(todo, "{", "}", [(_Raw(_scalar(str(key)) + ":"), item[key]) for key in sorted(item)])
+            _push(
+                todo,
+                "{",
+                "}",
+                [(_Raw(_scalar(str(key)) + ":"), item[key]) for key in (item if ordered else sorted(item))],
+            )
         elif isinstance(item, list):
             _push(todo, "[", "]", [(_Raw(""), element) for element in item])
         else:

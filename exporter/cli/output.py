@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +14,8 @@ from exporter.errors import BlogExporterError
 from exporter.printable import printable
 
 PROGRAM = "blog-exporter"
+_STEERING = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\u2028\u2029\ufeff]")
+"""What JSON leaves as it is although a terminal would act on it; it can only stand inside strings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,13 +42,17 @@ class Output:
     def document(self, value: dict[str, Any]) -> None:
         """Give programs the answer: one JSON object on a line of standard output; nothing without ``--json``."""
         if self.as_json:
-            self.raw(codec.dumps(value) + b"\n")
+            self.raw(_STEERING.sub(_escape, codec.dumps(value).decode("utf-8")).encode("utf-8") + b"\n")
 
     def raw(self, data: bytes) -> None:
         """Write bytes to standard output as they are."""
         sys.stdout.flush()
         sys.stdout.buffer.write(data)
         sys.stdout.buffer.flush()
+
+
+def _escape(found: re.Match[str]) -> str:
+    return f"\\u{ord(found[0]):04x}"
 
 
 def report(error: BlogExporterError, *, as_json: bool) -> None:

@@ -47,6 +47,7 @@ class Runs:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._zygote: subprocess.Popen[str] | None = None
+        self._last: Run | None = None
 
     def __enter__(self) -> Self:
         environ = {name: value for name, value in os.environ.items() if not name.startswith("BLOG_EXPORTER_")}
@@ -61,6 +62,8 @@ class Runs:
         assert self._zygote is not None
         assert self._zygote.stdin is not None
         assert self._zygote.stdout is not None
+        if self._last is not None and not self._last.ended:
+            self._last.signal(signal.SIGKILL)
         self._zygote.stdin.close()
         self._zygote.stdout.close()
         self._zygote.wait()
@@ -85,7 +88,8 @@ class Runs:
         }
         for name in ("stdout", "stderr", "calls"):
             (self._folder / name).write_bytes(b"")
-        return Run(self._zygote, order)
+        self._last = Run(self._zygote, order)
+        return self._last
 
     def run(self, *arguments: object, **how: Any) -> Done:
         """Start a run and wait for its end."""
@@ -103,6 +107,7 @@ class Run:
         zygote.stdin.write(json.dumps(order) + "\n")
         zygote.stdin.flush()
         self.pid = int(self._answers.readline())
+        self.ended = False
 
     def signal(self, number: signal.Signals) -> None:
         """Send a signal; a run that has ended already is fine."""
@@ -117,6 +122,7 @@ class Run:
         timer.start()
         code = int(self._answers.readline())
         timer.cancel()
+        self.ended = True
         calls = Path(self._order["calls"])
         return Done(
             code,

@@ -1,0 +1,145 @@
+"""One writer for an archive, readers never blocked, and no dead writer in the way."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from exporter.demo.content import Blog
+from exporter.demo.generated import generated_blog
+from exporter.demo.service import DemoService
+from tests.support import faults
+from tests.support.runs import Run, Runs, findings, folded, held, serving
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Iterator[Runs]:
+    folder = tmp_path / "process"
+    folder.mkdir()
+    with Runs(folder) as started:
+        yield started
+
+
+@pytest.fixture
+def others(tmp_path: Path) -> Iterator[Runs]:
+    folder = tmp_path / "other process"
+    folder.mkdir()
+    with Runs(folder) as started:
+        yield started
+
+
+@pytest.fixture
+def blog() -> Blog:
+    return generated_blog(30, 5, 5)
+
+
+@pytest.fixture
+def service(blog: Blog) -> Iterator[DemoService]:
+    with serving(blog) as running:
+        yield running
+
+
+def held_up(runs: Runs, service: DemoService, blog: Blog, root: Path) -> Run:
+    """Start a run and return it while it waits for an answer."""
+    service.before = faults.only("entry_id=7", faults.hang)
+    run = runs.start("backup", blog.blog_id, "--base-url", service.base_url, "--archive", root)
+    while not any(each.params.get("entry_id") == "7" for each in service.requests):
+        time.sleep(0.01)
+    return run
+
+
+def test_a_second_writer_is_turned_away(
+    runs: Runs, others: Runs, service: DemoService, blog: Blog, tmp_path: Path
+) -> None:
+    root = tmp_path / "archive"
+    command = ("backup", blog.blog_id, "--base-url", service.base_url, "--archive", root)
+    assert runs.run(*command).code == 0
+    run = held_up(runs, service, blog, root)
+    done = others.run(*command)
+    assert done.code == 11
+    assert re.search(rf"being written by process {run.pid} on \S+ since \d{{4}}-\d\d-\d\dT\d\d:\d\d:\d\dZ;", done.err)
+    assert "--wait-lock" in done.err
+
+    # Whoever only reads is not kept waiting.
+    for reading in (("verify", root), ("status", root), ("log", root), ("show", root, "entry", "3")):
+        assert others.run(*reading).code == 0, reading
+    assert f"process {run.pid} since" in others.run("status", root).out
+
+    # A dead writer is none.
+    run.signal(signal.SIGKILL)
+    assert run.wait().code == -signal.SIGKILL
+    assert others.run("status", root, "--json").document["writer"] is None
+    service.before = None
+    assert others.run(*command).code == 0
+    assert folded(root) == held(blog)
+
+
+def test_waiting_for_the_lock(runs: Runs, others: Runs, service: DemoService, blog: Blog, tmp_path: Path) -> None:
+    root = tmp_path / "archive"
+    run = held_up(runs, service, blog, root)
+    command = ("backup", blog.blog_id, "--base-url", service.base_url, "--archive", root)
+    begun = time.monotonic()
+    assert others.run(*command, "--wait-lock", "0.5s").code == 11
+    assert 0.5 <= time.monotonic() - begun < 10
+
+    service.before = None
+    ended = threading.Timer(0.5, run.signal, (signal.SIGTERM,))
+    ended.start()
+    done = others.run(*command, "--wait-lock", "10m")
+    assert done.code == 0
+    assert "Going on with the run" in done.err
+    assert run.wait().code == 143
+    ended.join()
+    assert folded(root) == held(blog)
+    assert findings(root) == []
+
+
+def test_many_first_runs_at_once_leave_one_whole_archive(
+    runs: Runs, others: Runs, service: DemoService, blog: Blog, tmp_path: Path
+) -> None:
+    root = tmp_path / "archive"
+    command = ("backup", blog.blog_id, "--base-url", service.base_url, "--archive", root)
+    first = runs.start(*command)
+    second = others.start(*command)
+    codes = {first.wait().code, second.wait().code}
+    assert codes in ({0}, {0, 11})
+    assert folded(root) == held(blog)
+    assert findings(root) == []
+
+
+def test_a_lock_whose_folder_went_is_not_mistaken_for_the_new_one(tmp_path: Path) -> None:
+    """A first run that fails takes its folder away, also from under those who wait for it."""
+    from datetime import UTC, datetime  # noqa: PLC0415
+
+    from exporter.archive.lock import ArchiveLock  # noqa: PLC0415
+    from exporter.errors import ArchiveLocked  # noqa: PLC0415
+
+    path = tmp_path / "archive/.work/lock"
+    now = datetime.now(UTC)
+    first = ArchiveLock(path)
+    first.acquire(now)
+    waiting = ArchiveLock(path)
+    got: list[float] = []
+
+    def wait() -> None:
+        waiting.acquire(now, 10.0)
+        got.append(time.monotonic())
+
+    thread = threading.Thread(target=wait)
+    thread.start()
+    time.sleep(0.3)
+    path.unlink()
+    path.parent.rmdir()
+    path.parent.parent.rmdir()
+    first.release()
+    thread.join()
+    with pytest.raises(ArchiveLocked, match=f"process {os.getpid()}"):
+        ArchiveLock(path).acquire(now)
+    waiting.release()

@@ -1,0 +1,150 @@
+"""A token is shown to the service and to nothing and nobody else."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from aiohttp import web
+
+from exporter.demo.content import Blog
+from exporter.demo.generated import generated_blog
+from exporter.demo.service import DemoService, ServiceOptions
+from tests.support import faults
+from tests.support.runs import Done, Runs, serving
+
+TOKEN = "s3cret-t0ken-9f8e7d6c5b4a"
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Iterator[Runs]:
+    folder = tmp_path / "process"
+    folder.mkdir()
+    with Runs(folder) as started:
+        yield started
+
+
+@pytest.fixture
+def blog() -> Blog:
+    return generated_blog(30, 5, 5)
+
+
+@pytest.fixture
+def service(blog: Blog) -> Iterator[DemoService]:
+    with serving(blog, require_token=TOKEN) as running:
+        yield running
+
+
+def check_unseen(done: Done, root: Path) -> None:
+    assert TOKEN not in done.out + done.err
+    for path in root.rglob("*"):
+        assert TOKEN not in path.name
+        assert not path.is_file() or TOKEN.encode() not in path.read_bytes(), path
+
+
+async def gossip(request: web.Request) -> web.StreamResponse:
+    """Fail and repeat what the caller said, in the message and in a header."""
+    said = request.headers.get("Authorization", "")
+    body = '{"json":{"result":"error","message":"you said %s","data":{}}}' % said  # noqa: UP031
+    return web.Response(status=404, text=body, content_type="application/json", headers={"X-Echo": said})
+
+
+@pytest.mark.parametrize("level", ["-q", "-v", "-vv", "--json"])
+def test_a_token_is_nowhere(runs: Runs, service: DemoService, blog: Blog, tmp_path: Path, level: str) -> None:
+    root = tmp_path / "archive"
+    service.before = faults.first_of(
+        faults.only("entry_id=7", gossip), faults.only("entry_id=8", faults.times(1, faults.status(503, 0)))
+    )
+    environ = {"BLOG_EXPORTER_TOKEN": TOKEN}
+    command = ("backup", blog.blog_id, "--base-url", service.base_url, "--archive", root, level)
+    done = runs.run(*command, environ=environ)
+    assert done.code == 3
+    assert any(each.headers.get("Authorization") == f"Bearer {TOKEN}" for each in service.requests)
+    check_unseen(done, root)
+    # Also not in the checkpoint of a run that is cut short.
+    done = runs.run(*command, environ=environ, kill_at=20)
+    check_unseen(done, root)
+    assert runs.run("status", root, "--json", environ=environ).code == 0
+    check_unseen(runs.run("status", root, "--json", environ=environ), root)
+
+
+def test_a_token_that_is_refused(runs: Runs, service: DemoService, blog: Blog, tmp_path: Path) -> None:
+    wrong = TOKEN + "x"
+    service.before = faults.only("", gossip_401)
+    command = ("backup", blog.blog_id, "--base-url", service.base_url, "--archive", tmp_path / "a", "-vv")
+    done = runs.run(*command, environ={"BLOG_EXPORTER_TOKEN": wrong})
+    assert done.code == 12
+    assert "BLOG_EXPORTER_TOKEN" in done.err
+    assert TOKEN not in done.err
+
+
+async def gossip_401(request: web.Request) -> web.StreamResponse:
+    return web.Response(status=401, text=f"no such token: {request.headers.get('Authorization')}")
+
+
+@pytest.mark.parametrize("same_host", [True, False])
+def test_a_token_never_follows_a_redirect_elsewhere(
+    runs: Runs, service: DemoService, blog: Blog, tmp_path: Path, same_host: bool
+) -> None:
+    with DemoService(blog, ServiceOptions()).run_in_thread() as thief:
+        target = thief.base_url if same_host else thief.base_url.replace("127.0.0.1", "localhost")
+
+        async def redirect(request: web.Request) -> web.StreamResponse:
+            return web.Response(status=302, headers={"Location": target + request.path_qs})
+
+        service.before = redirect
+        command = ("backup", blog.blog_id, "--base-url", service.base_url, "--archive", tmp_path / "a", "-vv")
+        done = runs.run(*command, environ={"BLOG_EXPORTER_TOKEN": TOKEN})
+        assert done.code == 20
+        assert thief.requests == []
+        assert TOKEN not in done.err
+
+
+def test_the_process_list_shows_no_token_and_no_child(
+    runs: Runs, service: DemoService, blog: Blog, tmp_path: Path
+) -> None:
+    token = tmp_path / "token"
+    token.write_text(TOKEN + "\n")
+    token.chmod(0o600)
+    service.before = faults.slow(0.05)
+    run = runs.start(
+        "backup", blog.blog_id, "--base-url", service.base_url, "--archive", tmp_path / "a", "--token-file", token
+    )
+    seen = 0
+    while not any(each.path.endswith("entry/get") for each in service.requests):
+        time.sleep(0.01)
+    for name in ("cmdline", "environ"):
+        assert TOKEN.encode() not in Path(f"/proc/{run.pid}/{name}").read_bytes()
+        seen += 1
+    for thread in Path(f"/proc/{run.pid}/task").iterdir():
+        children = thread / "children"
+        assert not children.exists() or children.read_text() == ""
+    done = run.wait()
+    assert (done.code, seen) == (0, 2)
+    check_unseen(done, tmp_path / "a")
+
+
+def test_there_is_no_option_for_a_token(runs: Runs, blog: Blog) -> None:
+    done = runs.run("backup", blog.blog_id, "--token", TOKEN)
+    assert done.code == 2
+    assert TOKEN not in done.err
+
+
+@pytest.mark.parametrize("mode", [0o644, 0o640, 0o600])
+@pytest.mark.parametrize("where", ["settings", "token file"])
+def test_files_with_a_token_that_others_can_read_get_a_warning(
+    runs: Runs, service: DemoService, blog: Blog, tmp_path: Path, mode: int, where: str
+) -> None:
+    path = tmp_path / "kept"
+    path.write_text(f'token = "{TOKEN}"\n' if where == "settings" else TOKEN)
+    path.chmod(mode)
+    option = "--config" if where == "settings" else "--token-file"
+    command = ("backup", blog.blog_id, "--base-url", service.base_url, "--archive", tmp_path / "a", option, path, "-q")
+    done = runs.run(*command)
+    assert done.code == 0
+    assert ("others can read it: chmod 600" in done.err) is (mode != 0o600)
+    check_unseen(done, tmp_path / "a")
+    assert os.environ.get("BLOG_EXPORTER_TOKEN") is None

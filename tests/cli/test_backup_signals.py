@@ -1,0 +1,213 @@
+"""SIGINT and SIGTERM end a backup within two seconds, with all that was read kept."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from aiohttp import web
+
+from exporter.cli.signals import Signals, caught
+from exporter.demo.content import Blog
+from exporter.demo.generated import generated_blog
+from exporter.demo.service import DemoService
+from exporter.errors import Interrupted, Terminated
+from tests.support import faults
+from tests.support.runs import Runs, all_findings, findings, folded, held, lines_of_runs, serving
+
+CODES = [(signal.SIGINT, 130), (signal.SIGTERM, 143)]
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Iterator[Runs]:
+    folder = tmp_path / "process"
+    folder.mkdir()
+    with Runs(folder) as started:
+        yield started
+
+
+@pytest.fixture
+def blog() -> Blog:
+    return generated_blog(60, 5, 5)
+
+
+@pytest.fixture
+def service(blog: Blog) -> Iterator[DemoService]:
+    with serving(blog) as running:
+        yield running
+
+
+def wait_until(condition: object, seconds: float = 30.0) -> None:
+    assert callable(condition)
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.005)
+
+
+@pytest.mark.parametrize(("number", "code"), CODES)
+def test_a_signal_while_answers_hang(
+    runs: Runs, service: DemoService, blog: Blog, tmp_path: Path, number: signal.Signals, code: int
+) -> None:
+    root = tmp_path / "archive"
+    command = ("backup", blog.blog_id, "--base-url", service.base_url, "--archive", root)
+
+    async def hang_later(request: web.Request) -> web.StreamResponse | None:
+        return await faults.hang(request) if int(request.query.get("entry_id", 99)) <= 30 else None
+
+    service.before = hang_later
+    run = runs.start(*command)
+    wait_until(lambda: sum(each.path.endswith("entry/get") for each in service.requests) >= 38)
+    time.sleep(0.2)
+    begun = time.monotonic()
+    run.signal(number)
+    done = run.wait()
+    assert time.monotonic() - begun < 2.0
+    assert done.code == code
+    word = "Interrupted" if number is signal.SIGINT else "Terminated"
+    assert f"error: {word}; what was read is kept, the same command goes on from there." in done.err
+    assert [line["outcome"] for line in lines_of_runs(root)] == ["interrupted"]
+    service.before = None
+    service.requests.clear()
+    done = runs.run(*command)
+    assert done.code == 0
+    assert "already read" in done.err
+    assert 30 <= sum(each.path.endswith("entry/get") for each in service.requests) < 60
+    assert folded(root) == held(blog)
+
+
+@pytest.mark.parametrize(("number", "code"), CODES)
+def test_a_signal_while_views_are_made(runs: Runs, tmp_path: Path, number: signal.Signals, code: int) -> None:
+    """The version is saved by then; ``latest/`` follows with the next run."""
+    root = tmp_path / "archive"
+    blog = generated_blog(1500)
+    with serving(blog) as service:
+        command = ("backup", blog.blog_id, "--base-url", service.base_url, "--archive", root, "--concurrency", 32)
+        run = runs.start(*command)
+        wait_until((root / ".work/latest.new/markdown").is_dir)
+        begun = time.monotonic()
+        run.signal(number)
+        done = run.wait()
+        assert time.monotonic() - begun < 2.0
+        assert done.code == code
+        assert findings(root) == []
+        assert not (root / ".work/latest.new").exists()
+        assert [line["outcome"] for line in lines_of_runs(root)] == ["saved"]
+        assert runs.run(*command).code == 0
+        assert all_findings(root) == []
+        assert len(list((root / "latest/markdown").glob("*/*/*.md"))) == 1500
+
+
+@pytest.mark.parametrize(("number", "code"), CODES)
+def test_a_signal_while_waiting_for_the_lock(
+    runs: Runs, service: DemoService, blog: Blog, tmp_path: Path, number: signal.Signals, code: int
+) -> None:
+    root = tmp_path / "archive"
+    command = ("backup", blog.blog_id, "--base-url", service.base_url, "--archive", root)
+    assert runs.run(*command).code == 0
+    import fcntl  # noqa: PLC0415
+
+    with (root / ".work/lock").open("rb+") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        run = runs.start(*command, "--wait-lock", "10m")
+        time.sleep(0.5)
+        begun = time.monotonic()
+        run.signal(number)
+        assert run.wait().code == code
+        assert time.monotonic() - begun < 2.0
+
+
+SCRIPT = """
+import sys, time
+from exporter.cli.signals import caught
+from exporter.errors import Interrupted
+with caught():
+    print("ready", flush=True)
+    while True:
+        try:
+            time.sleep(60)
+        except Interrupted:
+            print("told", flush=True)
+"""
+
+
+def stubborn() -> subprocess.Popen[str]:
+    """Start a process that does not end by itself when told to."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", SCRIPT], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    return process
+
+
+@pytest.mark.parametrize(("number", "code"), CODES)
+def test_what_does_not_end_by_itself_is_ended(number: signal.Signals, code: int) -> None:
+    process = stubborn()
+    begun = time.monotonic()
+    process.send_signal(number)
+    out, err = process.communicate(timeout=10)
+    assert 1.0 < time.monotonic() - begun < 2.5
+    assert (process.returncode, out) == (code, "told\n")
+    assert err.count("\n") == 1
+    assert "what was read is kept" in err
+
+
+@pytest.mark.parametrize(("first", "second", "code"), [(2, 2, 130), (15, 15, 143), (15, 2, 130)])
+def test_a_second_signal_ends_at_once(first: int, second: int, code: int) -> None:
+    process = stubborn()
+    assert process.stdout is not None
+    process.send_signal(first)
+    assert process.stdout.readline() == "told\n"
+    begun = time.monotonic()
+    process.send_signal(second)
+    process.communicate(timeout=10)
+    assert time.monotonic() - begun < 1.0
+    assert process.returncode == code
+
+
+def test_handlers_are_put_back() -> None:
+    before = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
+    with caught(), pytest.raises(Terminated):
+        os.kill(os.getpid(), signal.SIGTERM)
+    assert (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)) == before
+
+
+async def test_a_running_loop_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[Interrupted] = []
+    with caught() as signals:
+        with signals.handed_to(told.append):
+            os.kill(os.getpid(), signal.SIGINT)
+            while not told:
+                await _turn()
+        assert type(told[0]) is Interrupted
+        with signals.handed_to(told.append):
+            assert len(told) == 2, "what came before the run is passed on to it"
+
+
+async def _turn() -> None:
+    import asyncio  # noqa: PLC0415
+
+    await asyncio.sleep(0)
+
+
+def test_outside_of_the_main_thread_nothing_is_caught() -> None:
+    found: list[Signals] = []
+
+    def use() -> None:
+        with caught() as signals:
+            found.append(signals)
+
+    before = signal.getsignal(signal.SIGTERM)
+    thread = threading.Thread(target=use)
+    thread.start()
+    thread.join()
+    assert len(found) == 1
+    assert signal.getsignal(signal.SIGTERM) is before
