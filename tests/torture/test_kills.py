@@ -21,8 +21,18 @@ from exporter.demo.service import DemoService
 from tests.support.runs import Runs, State, all_findings, findings, folded, held, lines_of_runs, serving, tree
 
 WINDOW = 8
-AFTERWARDS = {"lock", "latest.json", "views.jsonl", "freshness.jsonl"}
-"""All that a finished run leaves in ``.work/``."""
+NEEDED = {"lock", "latest.json", "views.jsonl", "freshness.jsonl"}
+CACHES = {"assets", "assets.jsonl", "stored.jsonl", "verified.jsonl", "embedded.jsonl"}
+"""All that a finished run leaves in ``.work/``: no checkpoint, no half-made folder, no temporary file."""
+
+
+def command_for(service: DemoService, root: Path) -> tuple[object, ...]:
+    """Return the command that backs up a blog together with its files."""
+    files = service.base_url + "/v1/blog/user/{user_id}/{mtime}"
+    return (
+        "backup", next(iter(service.blogs)), "--base-url", service.base_url, "--archive", root,
+        "--assets", "files", "--file-url", files, "--allow-private-network", "--retries", 1,
+    )  # fmt: skip
 
 
 @pytest.fixture
@@ -61,14 +71,16 @@ def check_finished(root: Path, expected: State) -> None:
     assert folded(root) == expected
     versions = [int(path.name) for path in sorted((root / "versions").iterdir())]
     assert [run["version"] for run in lines_of_runs(root) if run["version"] is not None] == versions
-    assert {path.name for path in (root / ".work").iterdir()} == AFTERWARDS
+    left = {path.name for path in (root / ".work").iterdir()}
+    assert NEEDED <= left <= NEEDED | CACHES
+    assert not list((root / ".work").glob("assets/*"))
 
 
 def matrix(runs: Runs, service: DemoService, blog: Blog, start: Path, root: Path, *, step: int) -> int:
     """Kill a run before its n-th call for every ``step``-th n, and let another one finish; returns how many."""
     before = [folded(start)] if (start / "archive.json").exists() else []
     expected = held(blog)
-    command = ("backup", blog.blog_id, "--base-url", service.base_url, "--archive", root, "-q")
+    command = (*command_for(service, root), "-q")
     for kills, number in enumerate(range(1, 10_000, step)):
         shutil.rmtree(root, ignore_errors=True)
         if start.exists():
@@ -82,6 +94,7 @@ def matrix(runs: Runs, service: DemoService, blog: Blog, start: Path, root: Path
         done = runs.run(*command)
         assert (done.code, done.err) == (0, ""), number
         check_finished(root, expected)
+        assert {path.read_bytes() for path in root.glob("assets/*/*")} >= set(blog.pictures.values())
     raise AssertionError("the run never ended")
 
 
@@ -101,7 +114,7 @@ def test_a_run_with_changes_killed_before_any_call(
     runs: Runs, service: DemoService, blog: Blog, tmp_path: Path, step: int
 ) -> None:
     start = tmp_path / "start"
-    assert runs.run("backup", blog.blog_id, "--base-url", service.base_url, "--archive", start, "-q").code == 0
+    assert runs.run(*command_for(service, start), "-q").code == 0
     change(blog)
     assert matrix(runs, service, blog, start, tmp_path / "archive", step=step) * step > 60
 
@@ -110,7 +123,7 @@ def test_a_run_without_changes_killed_before_any_call(
     runs: Runs, service: DemoService, blog: Blog, tmp_path: Path
 ) -> None:
     start = tmp_path / "start"
-    assert runs.run("backup", blog.blog_id, "--base-url", service.base_url, "--archive", start, "-q").code == 0
+    assert runs.run(*command_for(service, start), "-q").code == 0
     assert matrix(runs, service, blog, start, tmp_path / "archive", step=8) > 3
 
 

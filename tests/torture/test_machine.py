@@ -129,7 +129,11 @@ class Archive(RuleBasedStateMachine):
     # What the program is put through.
 
     def command(self) -> tuple[object, ...]:
-        return ("backup", self.blog.blog_id, "--base-url", self.service.base_url, "--archive", self.root, "--json")
+        return (
+            "backup", self.blog.blog_id, "--base-url", self.service.base_url, "--archive", self.root, "--json",
+            "--assets", "files", "--file-url", self.service.base_url + "/v1/blog/user/{user_id}/{mtime}",
+            "--allow-private-network",
+        )  # fmt: skip
 
     async def refuse(self, request: web.Request) -> web.StreamResponse | None:
         return web.Response(status=404) if request.query.get("entry_id") in self.refused else None
