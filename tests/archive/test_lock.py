@@ -118,6 +118,7 @@ def test_a_holder_without_a_readable_note_is_another_process(path: Path, note: b
     ("pid", "host", "shown"),
     [(10**30, socket.gethostname(), True), (1, "another.example", True), ("1", socket.gethostname(), True),
      (os.getpid(), socket.gethostname(), True), (2**22 + 1, socket.gethostname(), False)],
+    ids=["huge", "elsewhere", "text", "this", "dead"],
 )  # fmt: skip
 def test_only_a_process_of_this_machine_is_known_to_be_dead(path: Path, pid: object, host: str, shown: bool) -> None:
     path.parent.mkdir(parents=True)
