@@ -50,12 +50,14 @@ class View:
         edition: changes whenever the same records would give other files.
         files: yields the files, in any order.
         options: what it was made with, kept so that it can be made again without the settings at hand.
+        replaced: says how many characters of the files made had to become U+FFFD.
     """
 
     name: str
     edition: str
     files: Callable[[State], Iterable[DerivedFile]]
     options: Mapping[str, str] = field(default_factory=dict)
+    replaced: Callable[[], int] = int
 
 
 def read_record(layout: Layout) -> dict[str, Any]:

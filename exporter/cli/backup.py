@@ -24,12 +24,12 @@ from exporter.archive.layout import Layout
 from exporter.archive.lock import ArchiveLock
 from exporter.archive.reader import ArchiveReader
 from exporter.cli.options import config_option, flag_options, setting_options, talking
-from exporter.cli.output import Output
+from exporter.cli.output import Output, counted
 from exporter.cli.progress import progress_for
 from exporter.cli.settings import Settings, assumptions_of, resolve
 from exporter.cli.signals import Signals, caught
 from exporter.cli.summary import summary_lines
-from exporter.cli.views import chosen_views, refresh_latest
+from exporter.cli.views import Refreshed, chosen_views, refresh_latest
 from exporter.clock import Clock, SystemClock
 from exporter.crawl.assets.fetch import check_fallback
 from exporter.crawl.assets.plan import Mode
@@ -135,11 +135,13 @@ def back_up(
         if not dry_run:
             _catch_up(root, views)
         outcome = asyncio.run(_run(root, settings, run_settings, out, timing, signals))
-        if not dry_run:
-            refresh_latest(ArchiveReader(root), views)
+        shown = Refreshed() if dry_run else refresh_latest(ArchiveReader(root), views)
     for line in summary_lines(root, outcome, timedelta(seconds=time.monotonic() - begun), dry_run=dry_run):
         out.say(line)
-    out.document({"blog_id": blog_id, "archive": str(root.absolute()), "dry_run": dry_run, **outcome.line()})
+    if shown.replaced:
+        out.say(f"{counted(shown.replaced, 'character')} that no text file can hold stand as U+FFFD in the views.")
+    document = {"blog_id": blog_id, "archive": str(root.absolute()), "dry_run": dry_run, **outcome.line()}
+    out.document({**document, "characters_replaced": shown.replaced})
     return outcome
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from exporter.archive.history import resolve_at
 from exporter.archive.lock import ArchiveLock
 from exporter.archive.reader import ArchiveReader
 from exporter.cli.options import archive_argument, config_option, setting_options, talking
@@ -18,19 +19,25 @@ from exporter.clock import SystemClock
 
 @click.command("rebuild")
 @archive_argument
+@click.option("--at", metavar="N|DATE", help="Show version N there, or that of a date. [default: the newest]")
 @click.option("--no-markdown", is_flag=True, help="Keep no Markdown in latest/.")
 @setting_options("timezone", "entry_url", "wait_lock")
 @config_option
 @talking
-def command(*, out: Output, archive: Path, config: Path | None, no_markdown: bool, **options: Any) -> int:
-    """Make latest/ of the archive in DIR again, offline; nothing in versions/ is touched."""
+def command(
+    *, out: Output, archive: Path, at: str | None, config: Path | None, no_markdown: bool, **options: Any
+) -> int:
+    """Make latest/ of the archive in DIR again, offline; nothing in versions/ is touched.
+
+    With --at it shows an older version, until the next backup or rebuild.
+    """
     reader = ArchiveReader(archive)
-    number = reader.resolve()
     settings = resolve(options, config=config, blog_id=reader.info.blog_id, warn=out.warn)
+    number = reader.resolve() if at is None else resolve_at(reader, at, settings["timezone"])
     views = chosen_views(settings, archive, markdown=not no_markdown)
     with ArchiveLock(reader.layout.lock) as lock:
         lock.acquire(SystemClock().now(), settings["wait_lock"].total_seconds())
-        made = refresh_latest(reader, views, force=True) or 0
-    out.document({"archive": str(archive.absolute()), "version": number, "files_made": made})
-    out.say(f"latest/ shows version {number} again; {counted(made, 'file')} of its views were made.")
+        made = refresh_latest(reader, views, force=True, at=number)
+    out.document({"archive": str(archive.absolute()), "version": number, "files_made": made.files})
+    out.say(f"latest/ shows version {number}; {counted(made.files, 'file')} of its views were made.")
     return 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,16 +16,27 @@ if TYPE_CHECKING:
     from exporter.archive.reader import ArchiveReader
 
 
-def refresh_latest(reader: ArchiveReader, views: list[View], *, force: bool = False) -> int | None:
-    """Bring ``latest/`` to the newest version; returns how many files were made, ``None`` when all was as it should be.
+@dataclass(frozen=True, slots=True)
+class Refreshed:
+    """What was made: how many files of views, and how many characters in them had to become U+FFFD."""
+
+    files: int = 0
+    replaced: int = 0
+
+
+def refresh_latest(
+    reader: ArchiveReader, views: list[View], *, force: bool = False, at: int | None = None
+) -> Refreshed:
+    """Bring ``latest/`` to the newest version, or to version ``at``.
 
     The caller holds the archive's lock. With ``force`` the versions are folded and everything is made again.
     """
-    newest = reader.newest()
-    if newest is None or (not force and is_current(reader.layout, newest, views)):
-        return None
-    state = reader.fold(newest) if force else reader.state()
-    return write_latest(reader.layout, state, views, reuse=not force)
+    number = reader.newest() if at is None else at
+    if number is None or (not force and is_current(reader.layout, number, views)):
+        return Refreshed()
+    state = reader.fold(number) if force else reader.state(number)
+    made = write_latest(reader.layout, state, views, reuse=not force)
+    return Refreshed(made, sum(view.replaced() for view in views))
 
 
 def chosen_views(settings: Settings, root: Path, *, markdown: bool = True) -> list[View]:
@@ -38,4 +50,4 @@ def chosen_views(settings: Settings, root: Path, *, markdown: bool = True) -> li
     patterns = [] if pattern is None else [AddressPattern(pattern, "entry_url")]
     view = MarkdownView(assumptions_of(settings), patterns)
     options = {} if pattern is None else {"entry_url": pattern}
-    return [View(view.name, view.edition, view.files, options)]
+    return [View(view.name, view.edition, view.files, options, lambda: view.replaced)]

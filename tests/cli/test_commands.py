@@ -462,3 +462,22 @@ def test_a_damaged_picture_is_read_again_by_the_next_backup(program: Program, tm
         assert program("demo", archive).code == 0
         assert picture.read_bytes() == good
         assert program("verify", archive).code == 0
+
+
+def test_rebuild_shows_an_older_version_until_the_next_rebuild(program: Program, archive: Path) -> None:
+    newest = (archive / "latest" / "entries.jsonl").read_bytes()
+    assert program("rebuild", archive, "--at", 1, "--json").json["version"] == 1
+    older = [codec.loads(line) for line in (archive / "latest" / "entries.jsonl").read_bytes().splitlines()]
+    state = ArchiveReader(archive).state(1)
+    assert [line["id"] for line in older] == state.ids(Kind.ENTRIES)
+    assert {line["version"] for line in older} == {1}
+    stale = program("verify", archive)
+    assert stale.code == 0
+    assert "latest-stale" in stale.out
+    assert program("rebuild", archive).code == 0
+    assert (archive / "latest" / "entries.jsonl").read_bytes() == newest
+
+
+def test_characters_that_no_text_can_hold_are_counted(program: Program, tmp_path: Path) -> None:
+    shown = program("demo", tmp_path / "demo")
+    assert "stand as U+FFFD in the views" in shown.err
