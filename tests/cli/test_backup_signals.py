@@ -22,6 +22,8 @@ from exporter.errors import Interrupted, Terminated
 from tests.support import faults
 from tests.support.runs import Runs, all_findings, findings, folded, held, lines_of_runs, serving
 
+SOON = 2.5
+"""Seconds: two, and what a busy machine adds."""
 CODES = [(signal.SIGINT, 130), (signal.SIGTERM, 143)]
 
 
@@ -69,7 +71,7 @@ def test_a_signal_while_answers_hang(
     begun = time.monotonic()
     run.signal(number)
     done = run.wait()
-    assert time.monotonic() - begun < 2.0
+    assert time.monotonic() - begun < SOON
     assert done.code == code
     word = "Interrupted" if number is signal.SIGINT else "Terminated"
     assert f"error: {word}; what was read is kept, the same command goes on from there." in done.err
@@ -95,7 +97,7 @@ def test_a_signal_while_views_are_made(runs: Runs, tmp_path: Path, number: signa
         begun = time.monotonic()
         run.signal(number)
         done = run.wait()
-        assert time.monotonic() - begun < 2.0
+        assert time.monotonic() - begun < SOON
         assert done.code == code
         assert findings(root) == []
         assert not (root / ".work/latest.new").exists()
@@ -121,7 +123,7 @@ def test_a_signal_while_waiting_for_the_lock(
         begun = time.monotonic()
         run.signal(number)
         assert run.wait().code == code
-        assert time.monotonic() - begun < 2.0
+        assert time.monotonic() - begun < SOON
 
 
 SCRIPT = """
@@ -129,12 +131,13 @@ import sys, time
 from exporter.cli.signals import caught
 from exporter.errors import Interrupted
 with caught():
-    print("ready", flush=True)
+    word = "ready"
     while True:
         try:
+            print(word, flush=True)
             time.sleep(60)
         except Interrupted:
-            print("told", flush=True)
+            word = "told"
 """
 
 

@@ -141,6 +141,15 @@ def serving(blog: Blog, **options: Any) -> Iterator[DemoService]:
         yield service
 
 
+def command_for(service: DemoService, root: Path) -> tuple[object, ...]:
+    """Return the command that backs up a blog together with its files."""
+    files = service.base_url + "/v1/blog/user/{user_id}/{mtime}"
+    return (
+        "backup", next(iter(service.blogs)), "--base-url", service.base_url, "--archive", root,
+        "--assets", "files", "--file-url", files, "--allow-private-network", "--retries", 1,
+    )  # fmt: skip
+
+
 def held(blog: Blog) -> State:
     """Return what a service holds, in canonical bytes, as an archive must fold to it."""
 

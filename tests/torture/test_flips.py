@@ -13,12 +13,12 @@ from exporter.archive.reader import ArchiveReader
 from exporter.archive.verify import verify
 from exporter.demo.generated import generated_blog
 from exporter.errors import BlogExporterError
-from tests.support.runs import Runs, all_findings, serving
+from tests.support.runs import Runs, all_findings, command_for, serving
 
 
 @pytest.fixture
 def archive(runs: Runs, tmp_path: Path) -> Path:
-    """Three versions of a small blog."""
+    """Three versions of a small blog, with its files."""
     root = tmp_path / "archive"
     blog = generated_blog(4, 5, 3)
     with serving(blog) as service:
@@ -27,8 +27,7 @@ def archive(runs: Runs, tmp_path: Path) -> Path:
             if number > 1:
                 del blog.comments[0]
                 del blog.entries[number]
-            command = ("backup", blog.blog_id, "--base-url", service.base_url, "--archive", root, "-q")
-            assert runs.run(*command).code == 0
+            assert runs.run(*command_for(service, root), "-q").code == 0
     shutil.rmtree(root / "latest" / "markdown")
     shutil.rmtree(root / "latest")
     assert [line for line in all_findings(root) if "latest-stale" not in line] == []
@@ -70,7 +69,8 @@ def flip(root: Path, count: int, seed: int) -> dict[str, int]:
 
 def test_flipped_bits_are_noticed(archive: Path) -> None:
     hit = flip(archive, 250, seed=1)
-    assert {"archive.json", "manifest.json", "SHA256SUMS", "entries.jsonl", "user.jsonl"} <= set(hit)
+    assert {"archive.json", "manifest.json", "SHA256SUMS", "entries.jsonl", "assets.jsonl"} <= set(hit)
+    assert any(name.endswith(".png") for name in hit)
 
 
 @pytest.mark.slow
