@@ -113,7 +113,9 @@ def test_everything_is_archived_and_nothing_escapes(
     assert not [path for path in root.rglob("*") if path.is_symlink()]
 
     # One file for each entry, each with a name that every system takes, and front matter that any parser reads.
-    files = [path for path in (root / "latest/markdown").rglob("*.md") if path.name not in {"index.md", "orphan-comments.md"}]
+    files = [
+        path for path in (root / "latest/markdown").rglob("*.md") if path.name not in {"index.md", "orphan-comments.md"}
+    ]
     assert len(files) == len(blog.entries)
     assert len({str(path).casefold() for path in files}) == len(files)
     for path in files:
