@@ -59,7 +59,7 @@ def finish(root: Path) -> None:
     assert damage(root) == []
     assert list(verify(ArchiveReader(root))) == []
     assert is_current(layout, 6, [pages(NEW_VIEW)])
-    assert {path.name for path in layout.work.iterdir()} == {"latest.json", "views.jsonl"}
+    assert {path.name for path in layout.work.iterdir()} <= {"latest.json", "views.jsonl", "verified.jsonl"}
     assert (layout.latest / "markdown/2016/02/b.md").read_bytes() == b"b\n"
 
 
