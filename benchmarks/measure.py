@@ -9,7 +9,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from benchmarks.blog_size import BlogSize
@@ -49,7 +49,7 @@ class Cores:
 
 
 @contextmanager
-def _pinned(core: int | None) -> Iterator[None]:
+def pinned(core: int | None) -> Iterator[None]:
     """Let processes started inside the block run on one core only."""
     if core is None:
         yield
@@ -66,7 +66,7 @@ def _pinned(core: int | None) -> Iterator[None]:
 def running_service(size: BlogSize, core: int | None) -> Iterator[str]:
     """Run the service of :mod:`benchmarks.service` in its own process and yield its base URL."""
     command = [sys.executable, "-m", "benchmarks.service", *size.options()]
-    with _pinned(core), subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as service:
+    with pinned(core), subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as service:
         assert service.stdin is not None
         assert service.stdout is not None
         yield service.stdout.readline().strip()
@@ -79,7 +79,17 @@ def measure(command: Sequence[str], core: int | None) -> Sample:
     Raises:
         RuntimeError: the command failed; its messages went to standard error.
     """
-    with _pinned(core):
+    cost, said = run(command, core)
+    return replace(cost, requests=int(json.loads(said)["requests"]))
+
+
+def run(command: Sequence[str], core: int | None) -> tuple[Sample, bytes]:
+    """Run a command, and return what it cost, with 0 requests, and what it printed.
+
+    Raises:
+        RuntimeError: the command failed; its messages went to standard error.
+    """
+    with pinned(core):
         begun = time.perf_counter()
         process = subprocess.Popen(command, stdout=subprocess.PIPE)
     assert process.stdout is not None
@@ -90,5 +100,4 @@ def measure(command: Sequence[str], core: int | None) -> Sample:
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
         raise RuntimeError(f"{' '.join(command)} ended with {process.returncode}")
-    cpu = usage.ru_utime + usage.ru_stime
-    return Sample(wall, cpu, usage.ru_maxrss * _RSS_UNIT, int(json.loads(said)["requests"]))
+    return Sample(wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * _RSS_UNIT, 0), said
