@@ -6,7 +6,7 @@ import contextlib
 import hashlib
 import os
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from exporter import codec
 from exporter.archive.latest import load_latest
@@ -14,8 +14,12 @@ from exporter.archive.layout import SUMS, Layout, version_number
 from exporter.archive.manifest import ArchiveInfo, Manifest
 from exporter.archive.state import State
 from exporter.archive.swap import recover
+from exporter.archive.tail import newest_lines
 from exporter.errors import ArchiveDamaged, BlogExporterError, NewerFormat, NoArchive, UsageError
 from exporter.model.kinds import Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 def read_info(layout: Layout) -> ArchiveInfo:
@@ -55,7 +59,7 @@ def _is_sealed_otherwise(layout: Layout, digest: str) -> bool:
 def version_numbers(layout: Layout) -> list[int]:
     """Return the numbers of the versions that are there, oldest first."""
     try:
-        names = [path.name for path in layout.versions.iterdir()]
+        names = os.listdir(layout.versions)  # noqa: PTH208  a Path for each of thousands of names takes most of the time
     except (FileNotFoundError, NotADirectoryError):
         return []
     return sorted(number for name in names if (number := version_number(name)) is not None)
@@ -137,19 +141,16 @@ class ArchiveReader:
 
     def runs(self) -> list[dict[str, Any]]:
         """Return the lines of ``runs.jsonl``, oldest first; a torn last line is passed over."""
-        try:
-            lines = self.layout.runs.read_bytes().split(b"\n")[:-1]
-        except FileNotFoundError:
-            return []
-        found = []
-        for line in lines:
-            try:
-                value = codec.loads(line)
-            except codec.NotJson:
-                continue
-            if isinstance(value, dict):
-                found.append(dict(value))
-        return found
+        return list(self.newest_runs())[::-1]
+
+    def newest_runs(self) -> Iterator[dict[str, Any]]:
+        """Yield the lines of ``runs.jsonl``, newest first; no more of the file is read than is asked for."""
+        with contextlib.suppress(FileNotFoundError):
+            for line in newest_lines(self.layout.runs):
+                with contextlib.suppress(codec.NotJson):
+                    value = codec.loads(line)
+                    if isinstance(value, dict):
+                        yield dict(value)
 
 
 def apply_version(state: State, layout: Layout, version: int) -> None:

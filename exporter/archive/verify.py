@@ -170,7 +170,7 @@ def _latest(reader: ArchiveReader, state: State) -> Iterator[Finding]:
 
 def recorded(reader: ArchiveReader) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """Return ``completeness`` and ``problems`` as the newest run that read the service recorded them."""
-    for run in reversed(reader.runs()):
+    for run in reader.newest_runs():
         completeness = run.get("completeness")
         if isinstance(completeness, dict):
             return completeness, list(run.get("problems", []))

@@ -31,8 +31,8 @@ def command(*, out: Output, archive: Path, max_age: str | None) -> int:
     limit = _limit(max_age)
     reader = ArchiveReader(archive)
     newest = reader.manifest(reader.resolve())
-    runs = reader.runs()
-    good = next((run for run in reversed(runs) if run.get("outcome") in _GOOD), None)
+    last = next(reader.newest_runs(), None)
+    good = next((run for run in reader.newest_runs() if run.get("outcome") in _GOOD), None)
     completeness, problems = recorded(reader)
     since = str(good["finished_at"]) if good is not None else newest.finished_at
     age = SystemClock().now() - datetime.fromisoformat(since)
@@ -44,7 +44,7 @@ def command(*, out: Output, archive: Path, max_age: str | None) -> int:
         "versions": len(reader.versions()),
         "newest": {"version": newest.version, "finished_at": newest.finished_at},
         "records": {kind: counts.total for kind, counts in newest.counts.items()},
-        "last_run": runs[-1] if runs else None,
+        "last_run": last,
         "last_success": since,
         "stale": stale,
         "complete": bool(completeness.get("complete")),

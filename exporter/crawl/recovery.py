@@ -34,7 +34,7 @@ def finish_commit(reader: ArchiveReader) -> None:
     if newest is None:
         return
     manifest = reader.manifest(newest)
-    if all(run.get("version") != newest for run in reader.runs()):
+    if all(run.get("version") != newest for run in reader.newest_runs()):
         line = Outcome.of(manifest).line()
         writer.append_run(reader.layout, {**line, **dict.fromkeys(_DIED_WITH_IT)})
     _drop_committed(reader.layout, manifest)
@@ -56,7 +56,7 @@ def _drop_committed(layout: Layout, newest: Manifest) -> None:
 
 def unread_before(reader: ArchiveReader) -> list[str]:
     """Return the entries that the newest run with a result could not read; the next run reads them first."""
-    for run in reversed(reader.runs()):
+    for run in reader.newest_runs():
         if run.get("completeness") is not None:
             return [
                 problem["id"]
