@@ -65,7 +65,7 @@ class Freshness:
             validators = self.validators.get(entry_id, _NONE)
             lines += codec.dumps([entry_id, timestamp(read), validators.etag, validators.last_modified]) + b"\n"
         with atomic.translated(path):
-            atomic.write_file(path, bytes(lines))
+            atomic.write_file(path, lines)
 
 
 _NONE = Validators()

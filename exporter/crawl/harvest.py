@@ -275,6 +275,7 @@ class Harvest:
             raise OtherEntry("entry/get", {"entry_id": asked}, 200, f"the answer is entry {answered[:40]!r}")
 
     def close(self) -> None:
-        """Close the files read back from."""
+        """Close the files read back from, and let go of the ledgers: whatever comes after a run needs their memory."""
         for ledger in self.ledgers.values():
             ledger.close()
+        self.ledgers.clear()
