@@ -27,6 +27,7 @@ _HEADING = (
     f"{'':22}{'requests':>9}{'wall s':>8}{'(least - most)':>18}{'CPU s':>8}{'µs/request':>12}"
     f"{'wall ×':>8}{'CPU ×':>8}{'peak MB':>9}"
 )
+_CRAWL_ONLY = ("--no-markdown", "--assets=none")
 _MOST_TIMES_BARE = 2.0
 _LEAST_TIMES_FASTER = 2.0
 _MOST_MEMORY = 150 * _MIB
@@ -58,7 +59,7 @@ class Bench:
         """Return the command of a first backup into a new archive, without views."""
         archive = self.folder / f"archive-{turn}"
         options = [f"--archive={archive}", f"--base-url={base_url}", f"--concurrency={self.concurrency}"]
-        return [*_module("exporter"), "backup", BLOG_ID, *options, "--no-markdown", "--json", "--quiet"]
+        return [*_module("exporter"), "backup", BLOG_ID, *options, *_CRAWL_ONLY, "--json", "--quiet"]
 
 
 def _module(name: str) -> list[str]:
