@@ -18,7 +18,7 @@ FORMAT_MAXIMUM = 1
 
 MANIFEST = "manifest.json"
 SUMS = "SHA256SUMS"
-_VERSION_NAME = re.compile(r"[0-9]{6,}")
+_VERSION_NAME = re.compile(r"[0-9]{6}|[1-9][0-9]{6,}")
 
 
 def version_name(number: int) -> str:
@@ -28,9 +28,7 @@ def version_name(number: int) -> str:
 
 def version_number(name: str) -> int | None:
     """Return the number a version folder's name stands for, or ``None`` when it is no such name."""
-    if _VERSION_NAME.fullmatch(name) and version_name(int(name)) == name and int(name) > 0:
-        return int(name)
-    return None
+    return int(name) or None if _VERSION_NAME.fullmatch(name) else None
 
 
 def segment_name(kind: Kind) -> str:

@@ -9,14 +9,12 @@ import click
 
 from exporter.archive.history import Step, life
 from exporter.archive.reader import ArchiveReader
-from exporter.archive.version_rows import VersionRow, version_rows
+from exporter.archive.version_rows import version_log
 from exporter.cli.options import archive_argument, talking
 from exporter.cli.output import Output
 from exporter.errors import UsageError
 from exporter.model.kinds import Kind
 from exporter.printable import printable
-
-_SHOWN = (Kind.ENTRIES, Kind.COMMENTS, Kind.FILES, Kind.ASSETS)
 
 
 @click.command("log")
@@ -28,26 +26,12 @@ def command(*, out: Output, archive: Path, entry: str | None) -> int:
     reader = ArchiveReader(archive)
     if entry is not None:
         return _life(reader, entry, out)
-    rows = version_rows(reader)
-    out.document({"versions": [row.document() for row in rows]})
-    if not rows:
+    log = version_log(reader)
+    out.lines("versions", log.documents)
+    if not log.versions:
         reader.resolve()
-    for row in rows:
-        out.answer(_row_text(row))
+    out.answer(log.texts.decode("utf-8").removesuffix("\n"))
     return 0
-
-
-def _row_text(row: VersionRow) -> str:
-    counts = row.counts()
-    parts = []
-    for kind in _SHOWN:
-        signs = ((counts[kind].new, "+"), (counts[kind].changed, "~"), (counts[kind].gone, "-"))
-        changes = " ".join(f"{sign}{number}" for number, sign in signs if number)
-        if changes:
-            parts.append(f"{kind} {changes}")
-    folded = f"   {row.pruned} older folded in" if row.pruned else ""
-    mark = "" if row.complete else "   INCOMPLETE"
-    return f"{row.version:>6}  {row.finished_at}  {', '.join(parts) or 'lists only'}{folded}{mark}"
 
 
 def _life(reader: ArchiveReader, entry_id: str, out: Output) -> int:

@@ -42,13 +42,26 @@ class Output:
     def document(self, value: dict[str, Any]) -> None:
         """Give programs the answer: one JSON object on a line of standard output; nothing without ``--json``."""
         if self.as_json:
-            self.raw(_STEERING.sub(_escape, codec.dumps(value).decode("utf-8")).encode("utf-8") + b"\n")
+            self.raw(_harmless(codec.dumps(value)) + b"\n")
+
+    def lines(self, name: str, documents: bytes) -> None:
+        """Give programs lines of JSON as one document: an object with an array of that name; needs ``--json``, too."""
+        if self.as_json:
+            array = b",".join(documents.splitlines())
+            self.raw(b"{%b:[%b]}\n" % (codec.text(name), _harmless(array)))
 
     def raw(self, data: bytes) -> None:
         """Write bytes to standard output as they are."""
         sys.stdout.flush()
         sys.stdout.buffer.write(data)
         sys.stdout.buffer.flush()
+
+
+def _harmless(text: bytes) -> bytes:
+    """Escape in a JSON text what a terminal would act on."""
+    if text.isascii() and b"\x7f" not in text:
+        return text
+    return _STEERING.sub(_escape, text.decode("utf-8")).encode("utf-8")
 
 
 def _escape(found: re.Match[str]) -> str:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,7 @@ from exporter.archive import atomic
 from exporter.archive import version_rows as module
 from exporter.archive.manifest import KindCounts
 from exporter.archive.reader import ArchiveReader
-from exporter.archive.version_rows import VersionRow, cache_path, version_rows
+from exporter.archive.version_rows import VersionRow, cache_path, version_log, version_rows
 from exporter.errors import ArchiveDamaged
 from exporter.model.kinds import Kind
 from tests.history.building import ArchiveMaker, comment, entry
@@ -71,7 +72,7 @@ def test_a_spoilt_cache_is_made_again(tmp_path: Path, monkeypatch: pytest.Monkey
         path.unlink()
         path.mkdir()
     elif harm == "edition":
-        monkeypatch.setattr(module, "_EDITION", 2)
+        monkeypatch.setattr(module, "_EDITION", 0)
     else:
         path.write_bytes({"cut": data[:-5], "flip": data.replace(b"2026", b"2036"), "empty": b""}[harm])
     read = counting(monkeypatch)
@@ -120,3 +121,23 @@ def test_a_damaged_manifest_is_named(tmp_path: Path) -> None:
     reader.layout.manifest(2).write_bytes(b"{}")
     with pytest.raises(ArchiveDamaged, match="000002"):
         version_rows(reader)
+
+
+def test_what_is_kept_is_what_the_rows_say(tmp_path: Path) -> None:
+    maker = made(tmp_path)
+    fresh = version_log(maker.reader)
+    maker.commit({Kind.ENTRIES: {"2": None}, Kind.FILES: {"5": {"file_id": "5"}}})
+    for log in (fresh, version_log(maker.reader), version_log(maker.reader)):
+        rows = log.rows()
+        assert [row.version for row in rows] == log.versions
+        assert log.texts.decode().splitlines() == [row.text() for row in rows]
+        assert [json.loads(line) for line in log.documents.splitlines()] == [row.document() for row in rows]
+    assert rows[3].text() == "     4  2026-01-04T12:00:00Z  entries -1, files +1"
+    assert rows[2].text() == "     3  2026-01-03T12:00:00Z  entries +1 ~1"
+
+
+def test_a_row_says_what_is_out_of_the_ordinary() -> None:
+    counts = [[9, 0, 0, 0] for _ in Kind]
+    row = VersionRow(7, "2026-01-01T00:00:00Z", "\x1b[2J\u202e", complete=False, problems=1, numbers=counts, pruned=3)
+    assert row.text() == "     7  \\x1b[2J\\u202e  lists only   3 older folded in   INCOMPLETE"
+    assert VersionRow.of(row.document()) == row
