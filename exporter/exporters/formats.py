@@ -17,6 +17,7 @@ class Format:
         module: the module below ``exporter.exporters`` whose ``export`` makes it.
         help: what takes it, in a few words.
         holds_back: whether it can carry a comment that must not be shown yet.
+        bodies: whether bodies can be Markdown or HTML.
         comments: whether it carries comments at all.
         of_posts: whether it is made of posts; otherwise of the archive as a whole, or of addresses.
         streams: whether entries are written while they are read.
@@ -25,6 +26,7 @@ class Format:
     module: str
     help: str
     holds_back: bool = False
+    bodies: bool = False
     comments: bool = True
     of_posts: bool = True
     streams: bool = True
@@ -36,6 +38,18 @@ class Format:
 
 FORMATS: Final[dict[str, Format]] = {
     "wxr": Format("wxr", "WordPress, Hatena (WXR 1.2)", holds_back=True),
+    "movabletype": Format("movabletype", "Hatena, livedoor, Ameba, FC2, Seesaa, WordPress (MT import format)"),
+    "atom": Format("atom", "feed readers, and whatever reads Atom 1.0", comments=False),
+    "jsonfeed": Format("jsonfeed", "feed readers, and whatever reads JSON Feed 1.1", comments=False),
+    "csv": Format("table", "Excel and other spreadsheets: a row for each entry", comments=False),
+    "jsonl": Format("jsonl", "programs: a flat JSON object on each line"),
+    "redirects": Format(
+        "redirects", "nginx, Apache, Netlify: old addresses to new ones", comments=False, of_posts=False
+    ),
+    "hugo": Format("hugo", "Hugo: page bundles with their pictures", bodies=True),
+    "jekyll": Format("jekyll", "Jekyll, GitHub Pages", bodies=True),
+    "pelican": Format("pelican", "Pelican", bodies=True),
+    "markdown": Format("plain", "Eleventy, Astro and others: Markdown with front matter", bodies=True),
 }
 """Every format by its name."""
 

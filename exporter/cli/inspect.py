@@ -1,0 +1,62 @@
+"""``inspect``: which values the undocumented flags of a blog have, so that its owner can say what they mean."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from exporter.archive.history import resolve_at
+from exporter.archive.reader import ArchiveReader
+from exporter.cli.options import archive_argument, config_option, setting_options, talking
+from exporter.cli.output import Output
+from exporter.cli.settings import resolve
+from exporter.exporters.survey import comment_combinations, entry_combinations, survey_lines
+from exporter.printable import printable
+
+_EPILOG = """\b
+Examples:
+  blog-exporter inspect DIR
+  blog-exporter inspect DIR --at 3 --json
+"""
+
+HINT = (
+    "Look at the samples on the blog itself: say which open_flg is public with --public-open-flg, whether entries with "
+    "period_flg t are too with --period-flg-public, and which delete_flg is shown with --visible-delete-flg."
+)
+
+
+@click.command("inspect", epilog=_EPILOG)
+@archive_argument
+@click.option("--at", metavar="N|DATE", help="As of version N, or of a date. [default: the newest]")
+@setting_options("timezone")
+@config_option
+@talking
+def command(*, out: Output, archive: Path, at: str | None, timezone: str | None, config: Path | None) -> int:
+    """Show the values that open_flg, is_private, period_flg and delete_flg have in the archive in DIR.
+
+    Their meanings are not documented; an export publishes nothing before its owner has said which are public.
+    """
+    reader = ArchiveReader(archive)
+    settings = resolve({"timezone": timezone}, config=config, blog_id=reader.info.blog_id, warn=out.warn)
+    version = reader.resolve() if at is None else resolve_at(reader, at, settings["timezone"])
+    state = reader.state(version)
+    try:
+        if out.as_json:
+            out.document(
+                {
+                    "archive": str(archive.resolve()),
+                    "blog_id": reader.info.blog_id,
+                    "version": version,
+                    "entries": [one.document() for one in entry_combinations(state)],
+                    "comments": [one.document() for one in comment_combinations(state)],
+                }
+            )
+        else:
+            for line in survey_lines(state):
+                out.answer(printable(line))
+            out.say()
+            out.say(HINT)
+    finally:
+        state.close()
+    return 0

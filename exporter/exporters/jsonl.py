@@ -1,0 +1,80 @@
+"""Flat, typed JSON lines for programs: one file of entries and one of comments. Pure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any
+
+from exporter.exporters.interface import Content, ExportFile
+from exporter.exporters.media import Media, new_address
+from exporter.exporters.options import ExportOptions
+from exporter.exporters.posts import Post, PostComment, Posts
+from exporter.exporters.report import Report
+from exporter.exporters.table import plain_text
+from exporter.render.links import commenter_link
+
+
+def export(posts: Posts, options: ExportOptions, report: Report) -> Iterator[ExportFile]:
+    """Yield ``entries`` and ``comments``; docs/export.md names their members and types."""
+    yield Content(f"entries-{options.label}.jsonl", _entries(posts, options, report))
+    yield Content(
+        f"comments-{options.label}.jsonl", (_line(_comment(post, one)) for post in posts for one in post.comments)
+    )
+
+
+def _entries(posts: Posts, options: ExportOptions, report: Report) -> Iterator[bytes]:
+    media = Media(posts, options)
+    for post in posts:
+        report.wrote(len(post.comments), post.category)
+        yield _line(_entry(post, posts, options, media))
+
+
+def _entry(post: Post, posts: Posts, options: ExportOptions, media: Media) -> dict[str, Any]:
+    entry = post.entry
+    new = new_address(posts.records, post.entry_id, options.new_url) if options.new_url is not None else None
+    return {
+        "entry_id": post.entry_id,
+        "title": entry.title,
+        "name": entry.name,
+        "date": _date(entry.date),
+        "last_update": _date(entry.last_update),
+        "status": str(post.status),
+        "category": post.category or None,
+        "category_id": entry.category_id or None,
+        "body_html": media.rewritten(entry.entry_text),
+        "continuation_title": entry.ps_title,
+        "continuation_html": media.rewritten(entry.ps_text),
+        "text": plain_text(f"{entry.entry_text}\n{entry.ps_text}"),
+        "pictures": [media.new_address(picture) for picture in media.pictures(entry.entry_text, entry.ps_text)],
+        "comments": len(post.comments),
+        "url": next((address for pattern in options.old_urls if (address := pattern.fill(entry.raw))), None),
+        "new_url": new,
+    }
+
+
+def _comment(post: Post, found: PostComment) -> dict[str, Any]:
+    comment = found.comment
+    return {
+        "cm_id": comment.cm_id,
+        "entry_id": post.entry_id,
+        "date": _date(comment.regist_date),
+        "name": comment.name,
+        "title": comment.title,
+        "text": comment.cm_text,
+        "url": commenter_link(comment.url_text),
+        "visible": found.visible,
+    }
+
+
+def _date(date: datetime | None) -> str | None:
+    return None if date is None else date.isoformat()
+
+
+def _line(record: dict[str, Any]) -> bytes:
+    try:
+        return json.dumps(record, ensure_ascii=False).encode() + b"\n"
+    except UnicodeEncodeError:
+        # Lone surrogates stay what they are, as JSON escapes.
+        return json.dumps(record).encode() + b"\n"

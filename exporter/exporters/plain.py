@@ -1,0 +1,43 @@
+"""Plain Markdown pages with front matter that Eleventy, Astro and most other generators take. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from exporter.exporters.interface import Content, ExportFile
+from exporter.exporters.media import FOLDER, Copies
+from exporter.exporters.options import ExportOptions
+from exporter.exporters.pages import Bodies, front_matter, old_paths, shown_title
+from exporter.exporters.posts import Post, Posts
+from exporter.exporters.report import Report
+from exporter.model.publication import Status
+from exporter.render.slug import file_name
+
+
+def export(posts: Posts, options: ExportOptions, report: Report) -> Iterator[ExportFile]:
+    """Yield a page for each post below ``posts``, and the pictures they show below ``media``."""
+    bodies = Bodies(posts, options, report)
+    copies = Copies(report)
+    for post in posts:
+        path = f"posts/{file_name(post.entry.date, post.title, post.entry_id)}"
+        yield Content(path, [_page(post, bodies, options).encode()])
+        if not options.media_base_url:
+            yield from copies.of(bodies.media.pictures(post.entry.entry_text, post.entry.ps_text))
+        report.wrote(len(post.comments), post.category)
+
+
+def _page(post: Post, bodies: Bodies, options: ExportOptions) -> str:
+    head = front_matter(
+        {
+            "title": shown_title(post),
+            "date": post.when,
+            "updated": post.entry.last_update,
+            "draft": post.status is not Status.PUBLISH,
+            "categories": [post.category] if post.category else [],
+            "entry_id": post.entry_id,
+            "aliases": list(old_paths(post, options)) or None,
+            # Eleventy runs Liquid over Markdown unless told otherwise.
+            "templateEngineOverride": "md",
+        }
+    )
+    return f"{head}\n{bodies.of(post, f'/{FOLDER}/')}"
