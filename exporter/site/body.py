@@ -1,0 +1,194 @@
+"""A body as a page shows it: pictures from the archive, players as links, links into the archive, all of it clean."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from html import escape
+from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
+
+from markupsafe import Markup
+
+from exporter.render.addresses import absolute
+from exporter.render.elements import DROPPED, LINE_TAGS
+from exporter.render.htmltree import Element, TooTangled, parse
+from exporter.render.tangle import tag_set
+from exporter.render.text import visible
+from exporter.site.pictures import openable
+from exporter.site.sanitize import ATTRIBUTES, ID_PREFIX, TAGS, clean
+
+if TYPE_CHECKING:
+    from exporter.render.local import AssetMap, EntryAddresses
+
+_PLAYERS: Final = tag_set("applet audio embed frame iframe object video")
+_UNSEEN: Final = DROPPED - {"col", "colgroup", "wbr"} | {"math", "svg"}
+_VOID: Final = tag_set("br col hr img wbr")
+_RENAMED: Final = {
+    "listing": "pre",
+    "xmp": "pre",
+    "plaintext": "pre",
+    "textarea": "pre",
+    "image": "img",
+    "noscript": "div",
+}
+_EVERYWHERE: Final = ATTRIBUTES["*"]
+_NONE: Final[frozenset[str]] = frozenset()
+_PIXELS: Final = "data:image/"
+
+
+class BodyWriter:
+    """Turns bodies into what stands on pages.
+
+    Args:
+        assets: the files of the archive by their addresses.
+        base: the blog's address, which relative addresses start from.
+        prefix: from the site's folder to the one that holds ``assets/``.
+        lost: what is said of a picture that was not saved.
+        player: what is said of something embedded.
+        entries: the blog's own addresses, where their form is known.
+        page_of: the path of an entry's page in the site.
+    """
+
+    def __init__(
+        self,
+        assets: AssetMap,
+        base: str,
+        prefix: str,
+        *,
+        lost: str,
+        player: str,
+        entries: EntryAddresses | None = None,
+        page_of: Callable[[str], str | None] = lambda _: None,
+    ) -> None:
+        self._assets = assets
+        self._base = base
+        self._prefix = prefix
+        self._lost = lost
+        self._player = player
+        self._entries = entries
+        self._page_of = page_of
+
+    def html(self, source: str, root: str) -> Markup:
+        """Return a body, safe to stand in a page; never raises.
+
+        Args:
+            source: HTML, or text: without any tag that ends lines, its own line ends do (API 2.8).
+            root: from the page to the site's folder: empty, or ``../``.
+        """
+        text, _ = visible(source)
+        if "<" not in text and "&" not in text:
+            escaped = escape(text, quote=False).replace("\r\n", "\n").replace("\n", "<br>\n")
+            return Markup(escaped)  # noqa: S704  nothing in it is markup but the line ends
+        try:
+            body = parse(text)
+        except TooTangled:
+            return Markup("<pre>{}</pre>").format(text)
+        keep_lines = not any(isinstance(node, Element) and node.tag in LINE_TAGS for node in body.walk())
+        return Markup(clean(self._written(body, root, keep_lines=keep_lines)))  # noqa: S704  cleaned in this line
+
+    def _written(self, body: Element, root: str, *, keep_lines: bool) -> str:
+        parts: list[str] = []
+        todo: list[Element | str | _End] = list(reversed(body.children))
+        while todo:
+            node = todo.pop()
+            if isinstance(node, _End):
+                parts.append(node.text)
+            elif isinstance(node, str):
+                text = escape(node, quote=False)
+                parts.append(text.replace("\r\n", "\n").replace("\n", "<br>\n") if keep_lines else text)
+            elif node.tag in _PLAYERS:
+                parts.append(self._card(node, root))
+            elif node.tag not in _UNSEEN:
+                opening, end = self._tags(node, root)
+                parts.append(opening)
+                if end:
+                    todo.append(_End(end))
+                todo.extend(reversed(node.children))
+        return "".join(parts)
+
+    def _tags(self, element: Element, root: str) -> tuple[str, str]:
+        tag = _RENAMED.get(element.tag, element.tag)
+        if tag == "img" or (tag == "input" and element.attributes.get("type", "").lower() == "image"):
+            return self._picture(element, root), ""
+        if tag not in TAGS:
+            return "", " " if tag in {"option", "optgroup"} else ""
+        if not element.attributes:
+            return f"<{tag}>", "" if tag in _VOID else f"</{tag}>"
+        allowed = ATTRIBUTES.get(tag, _NONE)
+        found = {name: value for name, value in element.attributes.items() if name in allowed or name in _EVERYWHERE}
+        if tag == "a":
+            href = self._link(found.pop("href", ""), root)
+            if href is not None:
+                found["href"] = href
+            if "id" not in found and element.attributes.get("name"):
+                found["id"] = element.attributes["name"]
+        return _opening(tag, found), "" if tag in _VOID else f"</{tag}>"
+
+    def _picture(self, element: Element, root: str) -> str:
+        source = _source_of(element)
+        alt = element.attributes.get("alt", "")
+        kept = {name: value for name, value in element.attributes.items() if name in ATTRIBUTES["img"] | _EVERYWHERE}
+        if source.strip().lower().startswith(_PIXELS):
+            return _opening("img", {**kept, "src": source.strip(), "alt": alt})
+        local = self._assets.local_path(source)
+        if local is not None:
+            return _opening("img", {**kept, "src": f"{root}{self._prefix}{local}", "alt": alt})
+        address = absolute(source, self._base)
+        if address is None:
+            return escape(alt)
+        named = escape(alt or self._lost)
+        shown = escape(address)
+        return f'<span class="lost" title="{escape(self._lost)}">{named} <a href="{shown}">{shown}</a></span>'
+
+    def _card(self, element: Element, root: str) -> str:
+        """Return a link to what a player would have shown; its own content is never on the page."""
+        names = ("src", "data", "href", "movie")
+        nested = [node for node in element.walk() if isinstance(node, Element)]
+        sources = [each.attributes.get(name, "") for each in (element, *nested) for name in names]
+        values = [
+            each.attributes.get("value", "") for each in nested if each.attributes.get("name", "").lower() == "movie"
+        ]
+        for source in filter(None, [*sources, *values]):
+            href = self._link(source, root)
+            if href is not None and not href.startswith("#"):
+                address = absolute(source, self._base) or source
+                label = element.attributes.get("title") or urlsplit(address).netloc
+                return f'<a class="player" href="{escape(href)}">{escape(self._player)}: {escape(label)}</a>'
+        return ""
+
+    def _link(self, href: str, root: str) -> str | None:
+        text = href.strip()
+        if text.startswith("#"):
+            return f"#{ID_PREFIX}{text[1:]}" if len(text) > 1 else None
+        if text.lower().startswith("mailto:"):
+            return text
+        address = absolute(text, self._base)
+        if address is None:
+            return None
+        local = self._assets.local_path(text)
+        if local is not None and openable(local):
+            return f"{root}{self._prefix}{local}"
+        entry_id = None if self._entries is None else self._entries.entry_of(text)
+        page = None if entry_id is None else self._page_of(entry_id)
+        if page is not None:
+            return f"{root}{page}"
+        _, mark, fragment = text.partition("#")
+        return address + mark + fragment
+
+
+class _End:
+    __slots__ = ("text",)
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+
+def _opening(tag: str, attributes: dict[str, str]) -> str:
+    written = "".join(f' {name}="{escape(value)}"' for name, value in attributes.items())
+    return f"<{tag}{written}>"
+
+
+def _source_of(element: Element) -> str:
+    """Return the address of a picture; one that waits for a script (``data-src``) is the picture meant."""
+    attributes = element.attributes
+    return next(filter(None, (attributes.get(name, "") for name in ("data-src", "data-original", "src"))), "")

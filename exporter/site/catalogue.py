@@ -1,0 +1,193 @@
+"""What a site is made of: the entries in the order of their dates, with everything a page's fingerprint depends on."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from exporter.model.assumptions import Assumptions
+from exporter.model.kinds import Kind, key_of, sort_key
+from exporter.model.records import Comment, Entry, EntryListItem
+from exporter.render.text import visible
+
+if TYPE_CHECKING:
+    from exporter.exporters.interface import RecordSource
+    from exporter.site.history import HistorySource
+
+UNDATED: Final = "undated"
+ORPHANS_PAGE: Final = "comments/orphans.html"
+_TITLE_KEPT: Final = 200
+_PLAIN_ID = re.compile(r"[0-9]{1,40}")
+_USUALLY_OPEN: Final = "1"
+
+
+class Post(NamedTuple):
+    """What is held of an entry.
+
+    Attributes:
+        entry_id: its id.
+        page: the path of its page in the site.
+        date: when it was written; ``None`` when undated.
+        title: as far as it is shown in lists; may be empty.
+        category: the category's name from its list item; may be empty.
+        private: whether it is marked as private.
+        open_flg: its publication code where that is not the usual one, else empty.
+        identity: changes with the entry, its list item and its comments.
+        listed: changes with what lists show of it.
+        comments: the ids of its comments.
+        gone_in: the version that found it gone; ``None`` while it is there.
+        gone_at: when that was.
+    """
+
+    entry_id: str
+    page: str
+    date: datetime | None
+    title: str
+    category: str
+    private: bool
+    open_flg: str
+    identity: bytes
+    listed: bytes
+    comments: tuple[str, ...] = ()
+    gone_in: int | None = None
+    gone_at: str = ""
+
+    @property
+    def year(self) -> str:
+        """The year it belongs to, or :data:`UNDATED`."""
+        return UNDATED if self.date is None else f"{self.date.year:04d}"
+
+
+class Catalogue:
+    """All entries of a state, by date; holds some hundred bytes for each, and no texts."""
+
+    def __init__(self, records: RecordSource, assume: Assumptions, history: HistorySource | None = None) -> None:
+        self.records = records
+        self.assume = assume
+        self.history = history
+        self._gone = {} if history is None else history.gone_entries()
+        categories = self._categories()
+        comments = self._comments_by_entry()
+        posts = [self._post(entry_id, raw, categories, comments) for entry_id, raw in self._entries()]
+        posts.sort(key=lambda post: (_moment(post.date), sort_key(post.entry_id)))
+        self.posts: list[Post] = posts
+        self.by_id = {post.entry_id: post for post in posts}
+        self.places = {post.entry_id: at for at, post in enumerate(posts)}
+        self.orphans = sorted((cm_id for cm_ids in comments.values() for cm_id in cm_ids), key=sort_key)
+        self.unread = [item_id for item_id in records.ids(Kind.ENTRY_LIST) if item_id not in self.by_id]
+
+    def by_year(self) -> dict[str, list[Post]]:
+        """Return the entries by year, the newest first; the undated come last."""
+        years: defaultdict[str, list[Post]] = defaultdict(list)
+        for post in reversed(self.posts):
+            years[post.year].append(post)
+        return dict(years)
+
+    def by_category(self) -> dict[str, list[Post]]:
+        """Return the entries by category, the fullest category first, the newest entry first."""
+        found: defaultdict[str, list[Post]] = defaultdict(list)
+        for post in reversed(self.posts):
+            found[post.category].append(post)
+        return dict(sorted(found.items(), key=lambda each: (-len(each[1]), each[0])))
+
+    def entry(self, post: Post) -> Entry:
+        """Read an entry in full; one that is gone, as it last was."""
+        return Entry.from_raw(self.raw(post), self.assume)
+
+    def raw(self, post: Post) -> Mapping[str, Any]:
+        """Read an entry's record as it was sent."""
+        if post.gone_in is not None and self.history is not None:
+            return self._gone[post.entry_id].load()
+        return self.records.load(Kind.ENTRIES, post.entry_id) or {}
+
+    def item(self, post: Post) -> EntryListItem | None:
+        """Read an entry's list item."""
+        raw = self.records.load(Kind.ENTRY_LIST, post.entry_id)
+        return None if raw is None else EntryListItem.from_raw(raw, self.assume)
+
+    def comments(self, cm_ids: tuple[str, ...] | list[str]) -> list[Comment]:
+        """Read comments."""
+        raws = (self.records.load(Kind.COMMENTS, cm_id) for cm_id in cm_ids)
+        return [Comment.from_raw(raw, self.assume) for raw in raws if raw is not None]
+
+    def identities(self, kind: Kind, ids: tuple[str, ...] | list[str]) -> bytes:
+        """Return one fingerprint for some records of a kind."""
+        return fingerprint(*(self.records.identity(kind, record_id) or b"-" for record_id in ids))
+
+    def _entries(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
+        yield from self.records.scan(Kind.ENTRIES)
+        for entry_id, gone in self._gone.items():
+            yield entry_id, gone.load()
+
+    def _post(
+        self,
+        entry_id: str,
+        raw: Mapping[str, Any],
+        categories: Mapping[str, str],
+        comments: defaultdict[str, list[str]],
+    ) -> Post:
+        entry = Entry.from_raw(raw, self.assume)
+        gone = self._gone.get(entry_id)
+        cm_ids = tuple(comments.pop(entry_id, ()))
+        parts = (
+            (self.records.identity(Kind.ENTRIES, entry_id) or b"-") if gone is None else gone.identity,
+            self.records.identity(Kind.ENTRY_LIST, entry_id) or b"-",
+            self.identities(Kind.COMMENTS, cm_ids),
+        )
+        post = Post(
+            entry_id,
+            f"entry/{safe_name(entry_id)}.html",
+            entry.date,
+            shown(entry.title)[:_TITLE_KEPT],
+            categories.get(entry_id, ""),
+            entry.is_private is True,
+            "" if entry.open_flg == _USUALLY_OPEN else shown(entry.open_flg)[:20],
+            fingerprint(*parts),
+            b"",
+            cm_ids,
+            None if gone is None else gone.version,
+            "" if gone is None else gone.date,
+        )
+        shown_in_lists = (post.page, str(post.date), *post[3:7], len(cm_ids), post.gone_in)
+        return post._replace(listed=fingerprint(repr(shown_in_lists)))
+
+    def _categories(self) -> dict[str, str]:
+        return {
+            entry_id: shown(EntryListItem.from_raw(raw, self.assume).category)[:_TITLE_KEPT]
+            for entry_id, raw in self.records.scan(Kind.ENTRY_LIST)
+        }
+
+    def _comments_by_entry(self) -> defaultdict[str, list[str]]:
+        found: defaultdict[str, list[str]] = defaultdict(list)
+        for cm_id, raw in self.records.scan(Kind.COMMENTS):
+            found[key_of(raw.get("entry_id")) or ""].append(cm_id)
+        return found
+
+
+def fingerprint(*parts: bytes | str) -> bytes:
+    """Return 32 bytes that change with any of the parts or their number."""
+    digest = sha256()
+    for part in parts:
+        data = part.encode("utf-8", "surrogatepass") if isinstance(part, str) else part
+        digest.update(len(data).to_bytes(8, "big") + data)
+    return digest.digest()
+
+
+def safe_name(record_id: str) -> str:
+    """Return a file name's stem for an id: numbers as they are, anything else by its hash."""
+    if _PLAIN_ID.fullmatch(record_id):
+        return record_id
+    return "x" + sha256(record_id.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def shown(text: str) -> str:
+    """Return a stranger's text on one line, as a page can show it."""
+    return " ".join(visible(text)[0].split())
+
+
+def _moment(date: datetime | None) -> float:
+    return float("-inf") if date is None else date.timestamp()

@@ -1,0 +1,129 @@
+"""What a site tells of an archive's versions: which there are, what each changed, and the life of every entry."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from exporter import codec
+from exporter.archive.diff import diff_versions
+from exporter.archive.find import Place, places
+from exporter.archive.version_rows import VersionRow, version_rows
+from exporter.model.kinds import Kind
+
+if TYPE_CHECKING:
+    from exporter.archive.manifest import Manifest
+    from exporter.archive.reader import ArchiveReader
+    from exporter.model.changes import RecordChange
+
+
+class Step(NamedTuple):
+    """An entry in one version: its record, or ``None`` where that version found it gone."""
+
+    version: int
+    date: str
+    record: Mapping[str, Any] | None
+
+
+@dataclass(frozen=True, slots=True)
+class GoneEntry:
+    """An entry that is no longer there: which version found that, when, and where its last state stands."""
+
+    version: int
+    date: str
+    last: Place
+
+    @property
+    def identity(self) -> bytes:
+        """What changes with its last state."""
+        return f"gone {self.version} {self.last.path.parent.name} {self.last.offset}".encode()
+
+    def load(self) -> dict[str, Any]:
+        """Read its last state."""
+        return dict(codec.loads(self.last.read().data))
+
+
+class HistorySource(Protocol):
+    """What the history pages are made from."""
+
+    def rows(self) -> Sequence[VersionRow]:
+        """Return every version, oldest first."""
+
+    def manifest(self, version: int) -> tuple[Manifest, str]:
+        """Return a version's manifest and its SHA-256 in hexadecimal."""
+
+    def gone_entries(self) -> Mapping[str, GoneEntry]:
+        """Return the entries that are gone and whose content is still held, by id."""
+
+    def changed_entries(self) -> Mapping[str, tuple[int, ...]]:
+        """Return the versions of every entry that more than one version holds, oldest first, by id."""
+
+    def steps(self, entry_id: str) -> list[Step]:
+        """Read an entry as each of its versions holds it, oldest first."""
+
+    def changes(self, version: int) -> list[RecordChange]:
+        """Return what a version changed; nothing for the first."""
+
+
+class ArchiveHistory:
+    """The :class:`HistorySource` of an archive, up to a version.
+
+    Only the ids that versions after the first hold are kept, so the first, which holds everything, costs one pass.
+    """
+
+    def __init__(self, reader: ArchiveReader, at: int | None = None) -> None:
+        self._reader = reader
+        self._rows = [row for row in version_rows(reader) if at is None or row.version <= at]
+        self._dates = {row.version: row.finished_at for row in self._rows}
+        self._lives: dict[str, list[tuple[int, Place]]] = self._walk()
+
+    def rows(self) -> Sequence[VersionRow]:
+        """Return every version, oldest first."""
+        return self._rows
+
+    def manifest(self, version: int) -> tuple[Manifest, str]:
+        """Return a version's manifest and its SHA-256 in hexadecimal."""
+        digest = hashlib.sha256(self._reader.layout.manifest(version).read_bytes()).hexdigest()
+        return self._reader.manifest(version), digest
+
+    def gone_entries(self) -> Mapping[str, GoneEntry]:
+        """Return the entries that are gone and whose content is still held, by id."""
+        found = {}
+        for entry_id, life in self._lives.items():
+            held = [place for _, place in life if not place.removed]
+            version, last = life[-1]
+            if last.removed and held:
+                found[entry_id] = GoneEntry(version, self._dates[version], held[-1])
+        return found
+
+    def changed_entries(self) -> Mapping[str, tuple[int, ...]]:
+        """Return the versions of every entry that more than one version holds, oldest first, by id."""
+        return {
+            entry_id: tuple(version for version, _ in life) for entry_id, life in self._lives.items() if len(life) > 1
+        }
+
+    def steps(self, entry_id: str) -> list[Step]:
+        """Read an entry as each of its versions holds it, oldest first."""
+        return [
+            Step(version, self._dates[version], None if place.removed else dict(codec.loads(place.read().data)))
+            for version, place in self._lives.get(entry_id, ())
+        ]
+
+    def changes(self, version: int) -> list[RecordChange]:
+        """Return what a version changed; nothing for the first."""
+        earlier = [row.version for row in self._rows if row.version < version]
+        return list(diff_versions(self._reader, earlier[-1], version)) if earlier else []
+
+    def _walk(self) -> dict[str, list[tuple[int, Place]]]:
+        lives: defaultdict[str, list[tuple[int, Place]]] = defaultdict(list)
+        layout = self._reader.layout
+        for row in self._rows[1:]:
+            for entry_id, place in places(layout.segment(row.version, Kind.ENTRIES)):
+                lives[entry_id].append((row.version, place))
+        for row in self._rows[:1]:
+            for entry_id, place in places(layout.segment(row.version, Kind.ENTRIES), lives.keys()):
+                lives[entry_id].insert(0, (row.version, place))
+        return dict(lives)

@@ -1,0 +1,93 @@
+"""The page of each entry: its text, its comments, its neighbours, and the record it was made from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Final
+
+from exporter import codec
+from exporter.exporters.interface import ViewFile
+from exporter.render.text import visible
+from exporter.site.catalogue import Post, fingerprint, safe_name, shown
+from exporter.site.pages.site import Site, category_page
+from exporter.site.pictures import openable
+from exporter.site.templating import root_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_BODIES: Final = ("entry_text", "ps_text")
+_MOST_PICTURES: Final = 60
+
+
+def entry_files(site: Site) -> Iterator[ViewFile]:
+    """Yield the entries' pages, by date."""
+    catalogue = site.catalogue
+    lives = {} if catalogue.history is None else catalogue.history.changed_entries()
+    everything = fingerprint(*(post.page for post in catalogue.posts)) if site.options.entry_addresses else b""
+    for at, post in enumerate(catalogue.posts):
+        before = catalogue.posts[at - 1] if at else None
+        after = catalogue.posts[at + 1] if at + 1 < len(catalogue.posts) else None
+        parts: list[bytes | str] = [
+            post.identity,
+            post.listed,
+            b"" if before is None else before.listed,
+            b"" if after is None else after.listed,
+            site.pictures.depends(post.entry_id),
+            repr(lives.get(post.entry_id)),
+            everything,
+        ]
+        yield site.file(
+            post.page,
+            "entry.html",
+            parts,
+            lambda post=post, before=before, after=after: _context(  # type: ignore[misc]
+                site, post, before, after, lives.get(post.entry_id)
+            ),
+        )
+
+
+def life_page(entry_id: str) -> str:
+    """Return the path of the page that tells how an entry changed."""
+    return f"history/entry-{safe_name(entry_id)}.html"
+
+
+def _context(
+    site: Site, post: Post, before: Post | None, after: Post | None, life: tuple[int, ...] | None
+) -> dict[str, Any]:
+    raw = site.catalogue.raw(post)
+    entry = site.catalogue.entry(post)
+    root = root_of(post.page)
+    pictures = site.pictures.by_entry.get(post.entry_id, [])[:_MOST_PICTURES]
+    period = entry.period_date if entry.period_date != entry.date else None
+    return {
+        "title": post.title or site.pages.words["untitled"],
+        "current": "years",
+        "post": post,
+        "before": before,
+        "after": after,
+        "body": site.bodies.html(entry.entry_text, root),
+        "more_title": shown(entry.ps_title),
+        "more": site.bodies.html(entry.ps_text, root),
+        "comments": site.comments(post.comments, post.page),
+        "category": category_page(post.category),
+        "original": site.address_of(raw),
+        "pictures": [(site.asset(post.page, each.path), openable(each.path)) for each in pictures]
+        if len(pictures) > 1
+        else [],
+        "updated": entry.last_update if entry.last_update != entry.date else None,
+        "period": period,
+        "life": life_page(post.entry_id) if life is not None else None,
+        "fields": [] if site.options.public else list(_fields(raw)),
+        "sources": [] if site.options.public else _sources(raw),
+    }
+
+
+def _fields(raw: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    for name, value in raw.items():
+        if name not in _BODIES:
+            yield shown(name), value if isinstance(value, str) else visible(codec.canonical(value).decode())[0]
+
+
+def _sources(raw: Mapping[str, Any]) -> list[tuple[str, str]]:
+    return [(name, str(raw[name])) for name in _BODIES if isinstance(raw.get(name), str) and raw[name]]

@@ -1,0 +1,94 @@
+"""The pictures of the blog, by the year of the entry that used each first, and those no entry uses."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import Any, Final, NamedTuple
+
+from exporter.exporters.interface import ViewFile
+from exporter.model.kinds import Kind
+from exporter.model.records import FileInfo
+from exporter.site.catalogue import UNDATED, Post, fingerprint, shown
+from exporter.site.pages.site import Site
+from exporter.site.pictures import Picture, openable
+
+UNUSED: Final = "unused"
+_NEWEST: Final = 48
+_SMALLEST: Final = 48
+
+
+class _Item(NamedTuple):
+    """A picture, the newest entries that use it first, what its file record calls it, and whether it opens alone."""
+
+    picture: Picture
+    posts: tuple[Post, ...]
+    caption: str
+    opens: bool
+
+
+def gallery_files(site: Site) -> Iterator[ViewFile]:
+    """Yield the pages of pictures."""
+    items = sorted(_items(site), key=_newest_first)
+    groups: defaultdict[str, list[_Item]] = defaultdict(list)
+    for item in items:
+        groups[item.posts[0].year if item.posts else UNUSED].append(item)
+    rows = [(year, f"gallery/{year}.html", len(groups[year])) for year in groups]
+    words = site.pages.words
+
+    def page(path: str, title: str, shown_items: list[_Item], parts: list[str]) -> ViewFile:
+        def context() -> dict[str, Any]:
+            return {
+                "title": title,
+                "current": "gallery",
+                "items": [(item, site.asset(path, item.picture.path)) for item in shown_items],
+                "rows": [(_name(site, year), target, count) for year, target, count in rows] if parts else [],
+                "total": len(items) if parts else len(shown_items),
+            }
+
+        return site.file(path, "gallery.html", [title, *parts, _depends(shown_items)], context)
+
+    yield page("gallery.html", words["gallery"], [item for item in items if item.posts][:_NEWEST], [repr(rows)])
+    for year, path, _ in rows:
+        yield page(path, f"{words['gallery']} {_name(site, year)}", groups[year], [])
+
+
+def _items(site: Site) -> Iterator[_Item]:
+    """Yield each stored picture once; small icons are no pictures of the blog."""
+    seen: set[str] = set()
+    for picture in site.pictures.all:
+        if picture.path in seen or (picture.width is not None and picture.width < _SMALLEST):
+            continue
+        seen.add(picture.path)
+        posts = [site.catalogue.by_id[each] for each in picture.entries if each in site.catalogue.by_id]
+        posts.sort(key=lambda post: site.catalogue.places[post.entry_id], reverse=True)
+        yield _Item(picture, tuple(posts), _caption(site, picture), openable(picture.path))
+
+
+def _newest_first(item: _Item) -> tuple[float, str]:
+    date = item.posts[0].date if item.posts else None
+    return (0.0 if date is None else -date.timestamp(), item.picture.path)
+
+
+def _caption(site: Site, picture: Picture) -> str:
+    for file_id in picture.files:
+        raw = site.catalogue.records.load(Kind.FILES, file_id)
+        if raw is not None:
+            file = FileInfo.from_raw(raw, site.catalogue.assume)
+            return shown(file.title or file.explanation or file.name)
+    return ""
+
+
+def _depends(items: list[_Item]) -> bytes:
+    return fingerprint(
+        *(
+            repr((item.picture.path, item.caption, [(post.page, post.title, post.private) for post in item.posts]))
+            for item in items
+        )
+    )
+
+
+def _name(site: Site, year: str) -> str:
+    if year == UNUSED:
+        return site.pages.words["unused"]
+    return site.pages.words["undated"] if year == UNDATED else site.pages.dates.year(year)

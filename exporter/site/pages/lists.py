@@ -1,0 +1,188 @@
+"""The ways to an entry: home, years and months, categories, and the days of the year."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import Any, Final
+
+from exporter.exporters.interface import ViewFile
+from exporter.model.kinds import Kind
+from exporter.model.records import EntryListItem
+from exporter.render.embedded import Use, embedded
+from exporter.search.plain import plain_text
+from exporter.site.catalogue import ORPHANS_PAGE, UNDATED, Catalogue, Post, fingerprint, shown
+from exporter.site.data import script
+from exporter.site.pages.site import Site, category_page, listed
+
+_RECENT: Final = 12
+_EXCERPT: Final = 110
+_SHADES: Final = 4
+_PICTURE = re.compile(r"<img\b[^<>]*>", re.IGNORECASE)
+
+
+def list_files(site: Site) -> Iterator[ViewFile]:
+    """Yield all lists."""
+    years = site.catalogue.by_year()
+    yield _home(site, years)
+    yield _years(site, years)
+    for year, posts in years.items():
+        yield site.file(
+            year_page(year), "year.html", [listed(posts), *_neighbours(years, year)],
+            lambda year=year, posts=posts: _year_context(site, years, year, posts),  # type: ignore[misc]
+        )  # fmt: skip
+    yield from _categories(site)
+    yield from _days(site)
+
+
+def year_page(year: str) -> str:
+    """Return the path of a year's page."""
+    return f"year/{year}.html"
+
+
+def _home(site: Site, years: dict[str, list[Post]]) -> ViewFile:
+    catalogue = site.catalogue
+    recent = [post for post in reversed(catalogue.posts) if post.gone_in is None][:_RECENT]
+    dated = [post for post in catalogue.posts if post.date is not None]
+    parts: list[bytes | str] = [
+        *(fingerprint(post.identity, post.listed, site.pictures.depends(post.entry_id)) for post in recent),
+        repr([(year, len(posts)) for year, posts in years.items()]),
+        str(dated[0].date if dated else ""),
+        str(dated[-1].date if dated else ""),
+        " ".join(_months(catalogue)),
+    ]
+    return site.file("index.html", "home.html", parts, lambda: {
+        "current": "home",
+        "recent": [_card(site, post) for post in recent],
+        "years": [(year, year_page(year), len(posts)) for year, posts in years.items()],
+        "total": len(catalogue.posts),
+        "first": dated[0].date if dated else None,
+        "last": dated[-1].date if dated else None,
+        "months": " ".join(_months(catalogue)),
+    })  # fmt: skip
+
+
+def _card(site: Site, post: Post) -> dict[str, Any]:
+    entry = site.catalogue.entry(post)
+    text = shown(plain_text(_PICTURE.sub("", entry.entry_text)))
+    return {
+        "post": post,
+        "excerpt": text if len(text) <= _EXCERPT else text[:_EXCERPT].rstrip() + "…",
+        "thumbnail": _thumbnail(site, post, entry.entry_text),
+    }
+
+
+def _thumbnail(site: Site, post: Post, html: str) -> str | None:
+    """Return the first picture of an entry that is no icon."""
+    known = {picture.url: picture for picture in site.pictures.by_entry.get(post.entry_id, ())}
+    addresses = [found.text for found in embedded(html) if found.use is Use.SHOWN]
+    for picture in [*(known[each] for each in addresses if each in known), *known.values()]:
+        if picture.width is None or picture.width >= 64:
+            return site.asset("index.html", picture.path)
+    return None
+
+
+def _years(site: Site, years: dict[str, list[Post]]) -> ViewFile:
+    catalogue = site.catalogue
+    counts = {year: Counter(post.date.month for post in posts if post.date) for year, posts in years.items()}
+    unread = [
+        EntryListItem.from_raw(catalogue.records.load(Kind.ENTRY_LIST, item_id) or {}, catalogue.assume)
+        for item_id in catalogue.unread
+    ]
+    gone = [post for post in reversed(catalogue.posts) if post.gone_in is not None]
+    most = max((number for months in counts.values() for number in months.values()), default=1)
+    parts: list[bytes | str] = [
+        repr([(year, len(posts), sorted(counts[year].items())) for year, posts in years.items()]),
+        catalogue.identities(Kind.ENTRY_LIST, catalogue.unread),
+        listed(gone),
+        str(len(catalogue.orphans)),
+    ]
+    return site.file("years.html", "years.html", parts, lambda: {
+        "title": site.pages.words["years"],
+        "current": "years",
+        "rows": [
+            (year, year_page(year), len(posts), [
+                (month, counts[year][month], -(-counts[year][month] * _SHADES // most)) for month in range(1, 13)
+            ])
+            for year, posts in years.items() if year != UNDATED
+        ],
+        "undated": len(years.get(UNDATED, ())),
+        "undated_page": year_page(UNDATED),
+        "unread": [(item.regist_date, shown(item.title), shown(item.entry_id)) for item in unread],
+        "gone": gone,
+        "orphans": len(catalogue.orphans),
+        "orphans_page": ORPHANS_PAGE,
+        "total": len(catalogue.posts),
+    })  # fmt: skip
+
+
+def _neighbours(years: dict[str, list[Post]], year: str) -> tuple[str, str]:
+    """Return the names of the newer and the older year, empty at the ends."""
+    names = list(years)
+    at = names.index(year)
+    return names[at - 1] if at else "", names[at + 1] if at + 1 < len(names) else ""
+
+
+def _year_context(site: Site, years: dict[str, list[Post]], year: str, posts: list[Post]) -> dict[str, Any]:
+    newer, older = _neighbours(years, year)
+    words, dates = site.pages.words, site.pages.dates
+
+    def name(each: str) -> str:
+        return words["undated"] if each == UNDATED else dates.year(each)
+
+    return {
+        "title": name(year),
+        "current": "years",
+        "months": [
+            (month, dates.month(month) if month else "", list(of_month))
+            for month, of_month in groupby(posts, key=lambda post: post.date.month if post.date else 0)
+        ],
+        "total": len(posts),
+        "newer": (name(newer), year_page(newer)) if newer else None,
+        "older": (name(older), year_page(older)) if older else None,
+    }
+
+
+def _categories(site: Site) -> Iterator[ViewFile]:
+    categories = site.catalogue.by_category()
+    rows = [(name, category_page(name), len(posts)) for name, posts in categories.items()]
+    title = site.pages.words["categories"]
+    yield site.file(
+        "categories.html", "categories.html", [repr(rows)],
+        lambda: {"title": title, "current": "categories", "rows": rows},
+    )  # fmt: skip
+    for name, posts in categories.items():
+        yield site.file(
+            category_page(name), "category.html", [name, listed(posts)],
+            lambda name=name, posts=posts: {  # type: ignore[misc]
+                "title": name or site.pages.words["uncategorised"],
+                "current": "categories",
+                "years": _grouped(posts),
+                "total": len(posts),
+            },
+        )  # fmt: skip
+
+
+def _grouped(posts: Sequence[Post]) -> list[tuple[str, list[Post]]]:
+    return [(year, list(of_year)) for year, of_year in groupby(posts, key=lambda post: post.year)]
+
+
+def _months(catalogue: Catalogue) -> list[str]:
+    return sorted({f"{post.date.month:02d}" for post in catalogue.posts if post.date and post.gone_in is None})
+
+
+def _days(site: Site) -> Iterator[ViewFile]:
+    """Yield what the home page asks for on a day of each month: day, year, title and page of every entry."""
+    months: defaultdict[str, list[Post]] = defaultdict(list)
+    for post in site.catalogue.posts:
+        if post.date is not None and post.gone_in is None:
+            months[f"{post.date.month:02d}"].append(post)
+    for month, posts in sorted(months.items()):
+        yield ViewFile(
+            f"data/days-{month}.js", fingerprint("days", listed(posts)),
+            lambda month=month, posts=posts: script("days", month, [  # type: ignore[misc]
+                [post.date.day, post.date.year, post.title, post.page] for post in posts if post.date
+            ]),
+        )  # fmt: skip

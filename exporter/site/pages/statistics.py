@@ -1,0 +1,166 @@
+"""The blog in numbers: each chart with a table that says the same."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any, Final, NamedTuple
+
+from markupsafe import Markup
+
+from exporter.exporters.interface import ViewFile
+from exporter.model.kinds import Kind
+from exporter.model.records import Comment
+from exporter.site.catalogue import UNDATED, Catalogue
+from exporter.site.charts import Bar, bars, grid, rows
+from exporter.site.pages.lists import year_page
+from exporter.site.pages.site import Site, category_page
+
+_TAGS_AND_SPACES = re.compile(r"<[^<>]*>|&[a-zA-Z#0-9]+;|\s+")
+_MOST_CATEGORIES: Final = 12
+_LENGTHS: Final = (100, 200, 400, 800, 1_600, 3_200, 6_400, 12_800)
+
+
+class Chart(NamedTuple):
+    """A chart: its anchor, its title, the drawing, and its twin for those who read tables: heads and lines."""
+
+    name: str
+    title: str
+    drawing: Markup
+    heads: tuple[str, str]
+    lines: list[tuple[str, int]]
+
+
+def statistics_files(site: Site) -> Iterator[ViewFile]:
+    """Yield the page of statistics."""
+    catalogue = site.catalogue
+    parts: list[bytes | str] = [
+        *(post.identity + post.listed for post in catalogue.posts),
+        catalogue.identities(Kind.COMMENTS, list(catalogue.records.ids(Kind.COMMENTS))),
+        *(f"{picture.path} {picture.entries}" for picture in site.pictures.all),
+    ]
+    yield site.file("statistics.html", "statistics.html", parts, lambda: _context(site))
+
+
+def _context(site: Site) -> dict[str, Any]:
+    catalogue, words, dates = site.catalogue, site.pages.words, site.pages.dates
+    lengths = _lengths(catalogue)
+    longest = sorted(lengths, key=lambda entry_id: -lengths[entry_id])[:5]
+    posts = Counter(_month(post.date.year, post.date.month) for post in catalogue.posts if post.date)
+    talks = Counter(
+        _month(date.year, date.month)
+        for _, raw in catalogue.records.scan(Kind.COMMENTS)
+        if (date := Comment.from_raw(raw, catalogue.assume).regist_date) is not None
+    )
+    charts = [
+        _monthly("per-month", words["per_month"], posts, words),
+        _heatmap(site, posts),
+        _monthly("comments-month", words["comments_month"], talks, words),
+        _histogram(words["lengths"], list(lengths.values()), words),
+        _sizes(site),
+        _top_categories(site),
+    ]
+    total = sum(lengths.values())
+    return {
+        "title": words["statistics"],
+        "current": "statistics",
+        "charts": [chart for chart in charts if chart.lines],
+        "facts": [
+            words["count"] % len(catalogue.posts),
+            words["n_comments"] % len(catalogue.records.ids(Kind.COMMENTS)),
+            words["n_of"] % len(site.pictures.all),
+            words["sum_characters"] % f"{total:,}",
+        ],
+        "longest": [(catalogue.by_id[entry_id], lengths[entry_id]) for entry_id in longest],
+        "dates": dates,
+    }
+
+
+def _lengths(catalogue: Catalogue) -> dict[str, int]:
+    """Return the characters of each entry's texts, without tags and spaces."""
+    found = {}
+    for post in catalogue.posts:
+        entry = catalogue.entry(post)
+        found[post.entry_id] = sum(len(_TAGS_AND_SPACES.sub("", text)) for text in (entry.entry_text, entry.ps_text))
+    return found
+
+
+def _month(year: int, month: int) -> str:
+    return f"{year:04d}-{month:02d}"
+
+
+def _months(counts: Counter[str]) -> Sequence[str]:
+    """Return every month from the first to the last that has anything; over 60 years, only those that have."""
+    if not counts:
+        return ()
+    first, last = min(counts), max(counts)
+    start, end = (int(name[:4]) * 12 + int(name[5:]) - 1 for name in (first, last))
+    if end - start > 720:
+        return sorted(counts)
+    return [_month(at // 12, at % 12 + 1) for at in range(start, end + 1)]
+
+
+def _monthly(name: str, title: str, counts: Counter[str], words: dict[str, str]) -> Chart:
+    months = _months(counts)
+    years = max(1, len(months) // 12)
+    every = -(-years // 12)
+    values = [
+        Bar(month, counts[month], month[:4] if month.endswith("-01") and int(month[:4]) % every == 0 else "")
+        for month in months
+    ]
+    lines = [(month, counts[month]) for month in months if counts[month]]
+    return Chart(name, title, bars(values, title), (words["month"], words["number"]), lines)
+
+
+def _heatmap(site: Site, counts: Counter[str]) -> Chart:
+    words, dates = site.pages.words, site.pages.dates
+    years = sorted({month[:4] for month in counts}, reverse=True)
+    lines = [
+        (year, [
+            Bar(f"{dates.year(year)} {dates.month(month)}", counts[f"{year}-{month:02d}"], "",
+                f"{year_page(year)}#m{month}")
+            for month in range(1, 13)
+        ])
+        for year in years
+    ]  # fmt: skip
+    drawing = grid(lines, [str(month) for month in range(1, 13)], words["heatmap"])
+    totals = [(year, sum(number for month, number in counts.items() if month[:4] == year)) for year in years]
+    return Chart("heatmap", words["heatmap"], drawing, (words["year"], words["number"]), totals)
+
+
+def _histogram(title: str, lengths: list[int], words: dict[str, str]) -> Chart:
+    edges = [0, *_LENGTHS]
+    values = []
+    for at, low in enumerate(edges):
+        high = edges[at + 1] if at + 1 < len(edges) else None
+        number = sum(1 for length in lengths if length >= low and (high is None or length < high))
+        name = f"{low:,}–{high - 1:,}" if high else f"{low:,}–"
+        values.append(Bar(name, number, f"{low:,}–"))
+    lines = [(bar.name, bar.value) for bar in values] if lengths else []
+    return Chart("lengths", title, bars(values, title), (words["characters"], words["number"]), lines)
+
+
+def _sizes(site: Site) -> Chart:
+    words = site.pages.words
+    sizes: Counter[str] = Counter()
+    for picture in site.pictures.all:
+        post = next((site.catalogue.by_id[each] for each in picture.entries if each in site.catalogue.by_id), None)
+        if post is not None:
+            sizes[post.year] += picture.size
+    years = sorted(sizes)
+    names = {year: words["undated"] if year == UNDATED else year for year in years}
+    values = [Bar(names[year], sizes[year], names[year]) for year in years]
+    lines = [(names[year], sizes[year]) for year in years]
+    return Chart("sizes", words["sizes"], bars(values, words["sizes"]), (words["year"], words["bytes"]), lines)
+
+
+def _top_categories(site: Site) -> Chart:
+    words = site.pages.words
+    values = [
+        Bar(name or words["uncategorised"], len(posts), "", category_page(name))
+        for name, posts in list(site.catalogue.by_category().items())[:_MOST_CATEGORIES]
+    ]
+    lines = [(bar.name, bar.value) for bar in values]
+    drawing = rows(values, words["top_categories"])
+    return Chart("categories", words["top_categories"], drawing, (words["categories"], words["number"]), lines)

@@ -1,0 +1,184 @@
+"""What the search page loads: the texts in chunks, and for larger blogs which chunks hold which pairs of characters.
+
+Chunks and shards begin where a hash of an id says so, never by counting; so an entry that changes, comes or goes
+touches its own chunk and shard only. A shard knows, for every two neighbouring characters of the folded texts
+(:mod:`exporter.search.folding`), which of its at most 30 chunks hold them, as 30 bits in five letters. It never misses
+a text; what it finds too much, the script sees when it looks into the chunk.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from hashlib import sha256
+from operator import add
+from typing import Any, Final, NamedTuple
+
+from exporter.exporters.interface import ViewFile
+from exporter.model.kinds import Kind
+from exporter.render.text import visible
+from exporter.search.folding import fold
+from exporter.search.plain import plain_text
+from exporter.site.catalogue import ORPHANS_PAGE, Post, fingerprint, safe_name, shown
+from exporter.site.data import script
+from exporter.site.pages.site import Site
+
+SMALL_BLOG: Final = 2_000
+"""Up to so many entries there are no shards: looking through all texts is quick enough."""
+END: Final = "\ue001"
+"""Stands after each text, so that its last character begins a pair too."""
+BEYOND: Final = "\ue000"
+"""Stands for every character that takes two places in a script's strings."""
+CHUNKS_IN_SHARD: Final = 30
+LETTERS: Final = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_"
+
+_MEAN_CHUNK: Final = 24
+_LARGEST_CHUNK: Final = 96
+_MEAN_SHARD: Final = 20
+_ASTRAL = re.compile("[\U00010000-\U0010ffff]")
+_PRIVATE, _GONE = 1, 2
+
+
+class Chunk(NamedTuple):
+    """Some entries that follow one another by date, under the id of the first."""
+
+    name: str
+    posts: list[Post]
+
+
+class SearchData:
+    """The files of the search, for one site; keeps the pairs of one shard at a time."""
+
+    def __init__(self, site: Site) -> None:
+        self._site = site
+        self._pairs: dict[str, set[str]] = {}
+        self._chunks = list(_chunks(site.catalogue.posts))
+
+    def files(self) -> Iterator[ViewFile]:
+        """Yield each chunk, after the chunks of a shard the shard, and at last the index of both."""
+        shards: list[tuple[int, int, str]] = []
+        at = 0
+        sharded = len(self._site.catalogue.posts) >= SMALL_BLOG
+        for group in _grouped(self._chunks):
+            self._pairs.clear()
+            for chunk in group:
+                yield self._chunk(chunk)
+            if sharded:
+                name = group[0].name
+                parts = [_identity(chunk) for chunk in group]
+                yield ViewFile(
+                    f"data/pairs-{name}.js", fingerprint("pairs", *parts),
+                    lambda name=name, group=group: script("pairs", name, self._shard(group)),  # type: ignore[misc]
+                )  # fmt: skip
+                shards.append((at, at + len(group), name))
+            at += len(group)
+        yield from self._orphans()
+        index = {
+            "chunks": [[chunk.name, len(chunk.posts)] for chunk in self._chunks],
+            "shards": shards,
+            "orphans": bool(self._site.catalogue.orphans),
+        }
+        yield ViewFile("data/search.js", fingerprint("index", repr(index)), lambda: script("index", "", index))
+
+    def _chunk(self, chunk: Chunk) -> ViewFile:
+        def render() -> bytes:
+            entries = [self._entry(post) for post in chunk.posts]
+            self._pairs[chunk.name] = _pairs(entries)
+            return script("texts", chunk.name, entries)
+
+        return ViewFile(f"data/texts-{chunk.name}.js", fingerprint("texts", _identity(chunk)), render)
+
+    def _entry(self, post: Post) -> list[Any]:
+        entry = self._site.catalogue.entry(post)
+        texts = [plain_text(entry.entry_text), shown(entry.ps_title), plain_text(entry.ps_text)]
+        return [
+            post.page,
+            "" if post.date is None else post.date.date().isoformat(),
+            post.title,
+            post.category,
+            post.private * _PRIVATE + (post.gone_in is not None) * _GONE,
+            visible("\n".join(text for text in texts if text))[0],
+            self._comments(post.comments),
+        ]
+
+    def _comments(self, cm_ids: tuple[str, ...] | list[str]) -> list[list[str]]:
+        return [
+            [
+                shown(each.cm_id),
+                shown(each.name),
+                visible("\n".join(filter(None, (each.title, plain_text(each.cm_text)))))[0],
+            ]
+            for each in self._site.catalogue.comments(cm_ids)
+        ]
+
+    def _shard(self, group: list[Chunk]) -> str:
+        bits: defaultdict[str, int] = defaultdict(int)
+        for at, chunk in enumerate(group):
+            found = self._pairs.pop(chunk.name, None)
+            if found is None:
+                found = _pairs([self._entry(post) for post in chunk.posts])
+            bit = 1 << at
+            for pair in found:
+                bits[pair] |= bit
+        return encoded(bits)
+
+    def _orphans(self) -> Iterator[ViewFile]:
+        """Yield the comments without an entry, as one nameless entry each."""
+        catalogue = self._site.catalogue
+        if catalogue.orphans:
+            yield ViewFile(
+                "data/texts-orphans.js",
+                fingerprint("orphans", catalogue.identities(Kind.COMMENTS, catalogue.orphans)),
+                lambda: script("texts", "orphans", [
+                    [ORPHANS_PAGE, "", "", "", 0, "", [each]] for each in self._comments(catalogue.orphans)
+                ]),
+            )  # fmt: skip
+
+
+def encoded(bits: dict[str, int]) -> str:
+    """Return a shard's text: a line for each first character, in it each second character and five letters of bits."""
+    lines: defaultdict[str, list[str]] = defaultdict(list)
+    for pair, mask in bits.items():
+        letters = "".join(LETTERS[mask >> shift & 63] for shift in (24, 18, 12, 6, 0))
+        lines[pair[0]].append(pair[1] + letters)
+    return "\n" + "".join(f"{first}{''.join(sorted(found))}\n" for first, found in sorted(lines.items()))
+
+
+def _pairs(entries: list[list[Any]]) -> set[str]:
+    found: set[str] = set()
+    for _, _, title, _, _, text, comments in entries:
+        for each in (title, text, *(part for comment in comments for part in comment[1:])):
+            key = _ASTRAL.sub(BEYOND, fold(each))
+            found.update(map(add, key, key[1:] + END))
+    return found
+
+
+def _identity(chunk: Chunk) -> bytes:
+    return fingerprint(*(post.identity + post.listed for post in chunk.posts))
+
+
+def _chunks(posts: list[Post]) -> Iterator[Chunk]:
+    chunk: list[Post] = []
+    for post in posts:
+        if chunk and (len(chunk) >= _LARGEST_CHUNK or _hash(post.entry_id) % _MEAN_CHUNK == 0):
+            yield Chunk(safe_name(chunk[0].entry_id), chunk)
+            chunk = []
+        chunk.append(post)
+    if chunk:
+        yield Chunk(safe_name(chunk[0].entry_id), chunk)
+
+
+def _grouped(chunks: list[Chunk]) -> Iterator[list[Chunk]]:
+    group: list[Chunk] = []
+    for chunk in chunks:
+        if group and (len(group) >= CHUNKS_IN_SHARD or _hash(f"shard {chunk.name}") % _MEAN_SHARD == 0):
+            yield group
+            group = []
+        group.append(chunk)
+    if group:
+        yield group
+
+
+def _hash(text: str) -> int:
+    return int.from_bytes(sha256(text.encode("utf-8", "surrogatepass")).digest()[:8], "big")

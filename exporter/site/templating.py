@@ -1,0 +1,77 @@
+"""Pages from templates: every value is escaped unless it was cleaned, and every page has the same frame."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from exporter.render.text import visible
+from exporter.site.words import LANGUAGES, Dates
+
+if TYPE_CHECKING:
+    from exporter.site.options import SiteOptions
+
+POLICY: Final = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; style-src-attr 'unsafe-inline'; "
+    "img-src 'self' data:; media-src 'self'; font-src 'self'; form-action 'self'; base-uri 'none'"
+)
+"""What a page may load and run: its own scripts and styles, and pictures beside it; nothing from anywhere else."""
+
+NAVIGATION: Final = (
+    ("home", "index.html"),
+    ("years", "years.html"),
+    ("categories", "categories.html"),
+    ("comments", "comments.html"),
+    ("gallery", "gallery.html"),
+    ("statistics", "statistics.html"),
+    ("history", "history.html"),
+    ("about", "about.html"),
+)
+
+
+class Pages:
+    """Renders pages of one site."""
+
+    def __init__(self, options: SiteOptions, blog_id: str) -> None:
+        self.words = LANGUAGES[options.language]
+        self.dates = Dates(options.language)
+        self._environment = _environment()
+        hidden = {"history"} if options.public else set()
+        self._frame: dict[str, Any] = {
+            "t": self.words,
+            "dates": self.dates,
+            "site_title": options.title or blog_id,
+            "blog_id": blog_id,
+            "content_lang": options.content_language,
+            "public": options.public,
+            "policy": POLICY,
+            "navigation": [(name, path) for name, path in NAVIGATION if name not in hidden],
+        }
+
+    def page(self, template: str, path: str, **context: Any) -> bytes:
+        """Return the page at ``path`` in UTF-8; ``title`` is its own title, ``current`` its place in the navigation."""
+        root = root_of(path)
+        text = self._environment.get_template(template).render(
+            {"title": "", "current": "", "path": path, "root": root, **self._frame, **context}
+        )
+        return visible(text)[0].encode()
+
+
+def root_of(path: str) -> str:
+    """Return the way from a page to the site's folder: empty, or ``../``."""
+    return "../" * path.count("/")
+
+
+@cache
+def _environment() -> Environment:
+    return Environment(
+        loader=FileSystemLoader(Path(__file__).parent / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+    )

@@ -1,0 +1,121 @@
+"""The site as a view of the archive: every page, the data of the search, and the site's own scripts and styles."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from hashlib import sha256
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from exporter.exporters.interface import RecordSource, ViewFile
+from exporter.model.assumptions import DEFAULT, Assumptions
+from exporter.model.kinds import Kind
+from exporter.render.addresses import AddressPattern
+from exporter.render.local import AssetMap, EntryAddresses
+from exporter.site.body import BodyWriter
+from exporter.site.catalogue import Catalogue
+from exporter.site.data import script
+from exporter.site.folds import case_table
+from exporter.site.options import SiteOptions
+from exporter.site.pages.entry import entry_files
+from exporter.site.pages.gallery import gallery_files
+from exporter.site.pages.lists import list_files
+from exporter.site.pages.past import past_files
+from exporter.site.pages.site import Site
+from exporter.site.pages.statistics import statistics_files
+from exporter.site.pages.talk import comment_files
+from exporter.site.pictures import Pictures
+from exporter.site.search_data import SearchData
+from exporter.site.templating import Pages
+
+if TYPE_CHECKING:
+    from exporter.site.history import HistorySource
+
+_HERE: Final = Path(__file__).parent
+_SCRIPT_WORDS: Final = (
+    "results", "searching", "no_results", "show_more", "in_comment", "all", "year_facet", "categories", "load_error",
+    "private", "gone", "untitled", "uncategorised", "undated", "orphans", "close", "previous", "next", "continue",
+)  # fmt: skip
+
+
+class SiteView:
+    """Implements :class:`~exporter.exporters.interface.View`; holds some hundred bytes for each record, no texts."""
+
+    name = "site"
+
+    def __init__(
+        self,
+        assume: Assumptions = DEFAULT,
+        history: HistorySource | None = None,
+        options: SiteOptions = SiteOptions(),  # noqa: B008  frozen
+    ) -> None:
+        self._assume = assume
+        self._history = history
+        self._options = options
+
+    @property
+    def edition(self) -> str:
+        """What changes whenever the same records would give other files: the options, and this package itself."""
+        return f"{_package_digest()} {self._assume.timezone} {self._options}"
+
+    def files(self, records: RecordSource) -> Iterator[ViewFile]:
+        """Yield every file of the site."""
+        site = self._site(records)
+        yield from chain(
+            _static(site),
+            entry_files(site),
+            SearchData(site).files(),
+            list_files(site),
+            comment_files(site),
+            gallery_files(site),
+            statistics_files(site),
+            past_files(site),
+        )
+
+    def _site(self, records: RecordSource) -> Site:
+        options = self._options
+        catalogue = Catalogue(records, self._assume, self._history)
+        pages = Pages(options, records.blog_id)
+        base = options.base or f"https://{records.blog_id}/"
+        assets = [raw for _, raw in records.scan(Kind.ASSETS)]
+        patterns = [AddressPattern(text, "entry_url") for text in options.entry_addresses]
+        entries = EntryAddresses(patterns, records.scan(Kind.ENTRIES), base) if patterns else None
+
+        def page_of(entry_id: str) -> str | None:
+            post = catalogue.by_id.get(entry_id)
+            return None if post is None else post.page
+
+        bodies = BodyWriter(
+            AssetMap(assets, base),
+            base,
+            options.assets,
+            lost=pages.words["lost_picture"],
+            player=pages.words["player"],
+            entries=entries,
+            page_of=page_of,
+        )
+        return Site(options, catalogue, pages, bodies, Pictures(assets), patterns)
+
+
+def _static(site: Site) -> Iterator[ViewFile]:
+    for path in sorted((_HERE / "static").iterdir()):
+        data = path.read_bytes()
+        yield ViewFile(f"static/{path.name}", sha256(data).digest(), lambda data=data: data)  # type: ignore[misc]
+    words = {name: site.pages.words[name] for name in _SCRIPT_WORDS}
+    for kind, value in (("words", words), ("folds", case_table())):
+        data = script(kind, "", value)
+        yield ViewFile(f"data/{kind}.js", sha256(data).digest(), lambda data=data: data)  # type: ignore[misc]
+    yield site.file(
+        "search.html", "search.html", ["search"], lambda: {"title": site.pages.words["search"], "current": "search"}
+    )
+
+
+@cache
+def _package_digest() -> str:
+    digest = sha256()
+    for path in sorted(_HERE.rglob("*")):
+        if path.suffix in {".py", ".html", ".css", ".js", ".svg"}:
+            digest.update(path.relative_to(_HERE).as_posix().encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()

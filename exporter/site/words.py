@@ -1,0 +1,190 @@
+"""What the interface says, in Japanese and in English, and how it writes dates. Pure."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Final
+
+_WORDS: Final[dict[str, tuple[str, str]]] = {
+    "language": ("ja", "en"),
+    "skip": ("本文へ", "Skip to the text"),
+    "home": ("ホーム", "Home"),
+    "years": ("年月", "By date"),
+    "categories": ("カテゴリー", "Categories"),
+    "comments": ("コメント", "Comments"),
+    "gallery": ("写真", "Pictures"),
+    "statistics": ("統計", "Statistics"),
+    "history": ("変更履歴", "History"),
+    "about": ("この保存版について", "About this copy"),
+    "search": ("検索", "Search"),
+    "search_hint": ("ことばをさがす", "Search the blog"),
+    "menu": ("ページ", "Pages"),
+    "theme": ("明るさを切り替える", "Light or dark"),
+    "keys": ("キー操作", "Keys"),
+    "recent": ("新しい記事", "Recent entries"),
+    "all_entries": ("すべての記事", "All entries"),
+    "on_this_day": ("この日の記事", "On this day"),
+    "continue": ("続きを読む", "Continue reading"),
+    "random": ("どれかひとつ", "Any one"),
+    "count": ("記事 %d 件", "Entries: %d"),
+    "since": ("%s から %s まで", "%s to %s"),
+    "previous": ("前の記事", "Previous entry"),
+    "next": ("次の記事", "Next entry"),
+    "newer": ("新しいほうへ", "Newer"),
+    "older": ("古いほうへ", "Older"),
+    "untitled": ("(無題)", "(untitled)"),
+    "undated": ("日付のない記事", "Entries without a date"),
+    "uncategorised": ("カテゴリーなし", "No category"),
+    "nameless": ("(名前なし)", "(no name)"),
+    "private": ("非公開", "Private"),
+    "private_tip": ("本人だけが読める記事です", "Only its writer could read this entry"),
+    "open_flg": ("公開設定 %s", "Visibility code %s"),
+    "gone": ("配信元から消えた記事", "Entries gone upstream"),
+    "gone_since": (
+        "%s 以降、配信元にはありません。ここにあるのは最後の姿です。",
+        "Gone upstream since %s. This is how it last was.",
+    ),
+    "more": ("続き", "Continued"),
+    "n_comments": ("コメント %d 件", "Comments: %d"),
+    "hidden_flag": ("表示フラグ t", "Flagged t"),
+    "replied": ("返信済み %s", "Answered %s"),
+    "original": ("もとの住所", "Original address"),
+    "record": ("もとの記録", "The record"),
+    "record_lead": ("サービスが送ってきた値をそのまま示します。", "The values as the service sent them."),
+    "source": ("本文のソース", "Source of the text"),
+    "field": ("項目", "Field"),
+    "value": ("値", "Value"),
+    "pictures": ("この記事の写真", "Pictures of this entry"),
+    "lost_picture": ("画像は保存されていません", "This picture was not saved"),
+    "player": ("埋め込み", "Embedded"),
+    "no_pictures": ("保存された写真はまだありません。", "No picture has been saved yet."),
+    "unused": ("どの記事にも使われていない写真", "Pictures no entry uses"),
+    "no_comments": ("コメントはありません。", "There are no comments."),
+    "orphans": ("記事のないコメント", "Comments without an entry"),
+    "orphans_lead": (
+        "ここにあるコメントの記事は、アーカイブにありません。",
+        "The entries of these comments are not in the archive.",
+    ),
+    "unread": ("一覧にあるのに読めなかった記事", "Listed, but could not be read"),
+    "updated": ("最終更新 %s", "Last update %s"),
+    "period": ("期間の日付 %s", "Period date %s"),
+    "life": ("この記事の変更履歴", "How this entry changed"),
+    "life_lead": (
+        "保存したそれぞれの版で、記事がどう変わったか。",
+        "What changed in the entry with each version that was saved.",
+    ),
+    "version": ("第 %d 版", "Version %d"),
+    "versions": ("版", "Versions"),
+    "compare": ("比べる版", "Versions to compare"),
+    "new": ("新規", "new"),
+    "changed": ("変更", "changed"),
+    "gone_word": ("消失", "gone"),
+    "nothing_new": ("この版で変わった記事はありません。", "No entry changed in this version."),
+    "everything": ("最初の版です。すべてがここから始まります。", "The first version: everything begins here."),
+    "not_all": ("ほか %d 件", "and %d more"),
+    "no_history": ("版の記録はありません。", "There is no record of versions."),
+    "captured": ("保存した日時", "Captured"),
+    "complete": ("完全", "complete"),
+    "incomplete": ("不完全", "incomplete"),
+    "tool": ("道具", "With"),
+    "manifest": ("manifest.json の SHA-256", "SHA-256 of manifest.json"),
+    "address": ("取得元", "Read from"),
+    "blog": ("ブログ", "Blog"),
+    "problems": ("読めなかったもの", "Could not be read"),
+    "kind": ("種類", "Kind"),
+    "total": ("合計", "Total"),
+    "entries": ("記事", "Entries"),
+    "entry_list": ("一覧の項目", "List items"),
+    "files": ("ファイル", "Files"),
+    "user": ("利用者", "User"),
+    "assets": ("画像など", "Pictures and files"),
+    "verify_title": ("確かめかた", "How to verify"),
+    "verify_lead": (
+        "アーカイブのフォルダーで次のどちらかを実行すると、すべてが書かれたときのままかどうかが分かります。",
+        "In the folder of the archive, either of these tells whether all is as it was written.",
+    ),
+    "about_lead": (
+        "これはブログのバックアップから作られた読むためのページです。ネットワークにはつながりません。"
+        "消しても、もとの記録からいつでも作り直せます。",
+        "These pages were made from a backup of the blog, for reading. They never use the network. "
+        "They can be deleted and made again from the records at any time.",
+    ),
+    "about_public": (
+        "これはブログのバックアップから作られた、公開用のページです。",
+        "These pages were made from a backup of the blog, to be published.",
+    ),
+    "per_month": ("月ごとの記事数", "Entries a month"),
+    "heatmap": ("年と月の濃淡", "Years and months"),
+    "comments_month": ("月ごとのコメント数", "Comments a month"),
+    "lengths": ("記事の長さ", "Length of entries"),
+    "sizes": ("保存した画像の大きさ（年ごと）", "Size of saved pictures by year"),
+    "top_categories": ("よく使ったカテゴリー", "Most used categories"),
+    "month": ("月", "Month"),
+    "year": ("年", "Year"),
+    "number": ("件数", "Number"),
+    "characters": ("文字数", "Characters"),
+    "bytes": ("バイト", "Bytes"),
+    "table": ("表で見る", "As a table"),
+    "sum_characters": ("全部で %s 文字", "%s characters in all"),
+    "longest": ("いちばん長い記事", "The longest entry"),
+    "needs_script": (
+        "検索にはスクリプトが必要です。「年月」からすべての記事をたどれます。",
+        "Search needs scripts. Every entry can be reached by date.",
+    ),
+    "results": ("%d 件", "%d found"),
+    "searching": ("さがしています…", "Searching…"),
+    "no_results": ("見つかりませんでした。", "Nothing was found."),
+    "show_more": ("さらに見る", "Show more"),
+    "in_comment": ("コメント", "Comment"),
+    "all": ("すべて", "All"),
+    "year_facet": ("年", "Year"),
+    "load_error": ("検索データを読めませんでした。", "The search data could not be read."),
+    "key_search": ("検索する", "search"),
+    "key_next": ("次へ", "next"),
+    "key_previous": ("前へ", "previous"),
+    "key_newer": ("次の記事", "next entry"),
+    "key_older": ("前の記事", "previous entry"),
+    "key_home": ("ホームへ", "home"),
+    "key_theme": ("明るさ", "light or dark"),
+    "key_help": ("この一覧", "this list"),
+    "key_close": ("閉じる", "close"),
+    "close": ("閉じる", "Close"),
+    "footer": ("blog-exporter で保存しました", "Saved with blog-exporter"),
+    "n_of": ("%d 枚", "%d pictures"),
+}
+"""By name: Japanese, English. ``%d`` and ``%s`` are filled in by whoever says it."""
+
+LANGUAGES: Final[dict[str, dict[str, str]]] = {
+    language: {name: said[at] for name, said in _WORDS.items()} for at, language in enumerate(("ja", "en"))
+}
+
+_WEEKDAYS = "月火水木金土日"
+_MONTHS = ("January", "February", "March", "April", "May", "June", "July",
+           "August", "September", "October", "November", "December")  # fmt: skip
+
+
+class Dates:
+    """Writes dates in one of the languages."""
+
+    def __init__(self, language: str) -> None:
+        self._japanese = language == "ja"
+
+    def day(self, date: datetime | None) -> str:
+        """Return a day as people write it; empty when there is none."""
+        if date is None:
+            return ""
+        if self._japanese:
+            return f"{date.year}年{date.month}月{date.day}日（{_WEEKDAYS[date.weekday()]}）"
+        return f"{date.day} {_MONTHS[date.month - 1]} {date.year}"
+
+    def minute(self, date: datetime | None) -> str:
+        """Return a day and the time of day; empty when there is none."""
+        return "" if date is None else f"{self.day(date)} {date:%H:%M}"
+
+    def year(self, year: str) -> str:
+        """Return a year's name."""
+        return f"{year}年" if self._japanese else year
+
+    def month(self, month: int) -> str:
+        """Return a month's name, 1 to 12."""
+        return f"{month}月" if self._japanese else _MONTHS[month - 1]

@@ -1,0 +1,95 @@
+"""Archives to make sites of: the demo's, with its pictures stored, and blogs of any records."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+from exporter import codec
+from exporter.archive.latest import View
+from exporter.archive.reader import ArchiveReader
+from exporter.cli.backup import back_up
+from exporter.cli.output import Output
+from exporter.cli.settings import resolve
+from exporter.crawl.assets.picture import dimensions
+from exporter.demo.blog import demo_blog, later_changes
+from exporter.demo.content import Blog, fields
+from exporter.demo.service import DemoService
+from exporter.model.asset import Asset
+from exporter.model.kinds import Kind
+from exporter.render.addresses import absolute
+from exporter.render.embedded import embedded
+from exporter.render.local import stored_path
+from exporter.site.history import ArchiveHistory
+from exporter.site.options import SiteOptions
+from exporter.site.view import SiteView
+from tests.archive.builder import Built, Changes
+
+
+def demo_archive(root: Path) -> ArchiveReader:
+    """Back the demo up twice, and store its pictures in a third version."""
+    blog = demo_blog()
+    service = DemoService(blog)
+    with service.run_in_thread():
+        settings = resolve({"base_url": service.base_url}, environ={})
+        back_up(root, blog.blog_id, settings, Output(verbosity=-1))
+        later_changes(blog)
+        back_up(root, blog.blog_id, settings, Output(verbosity=-1))
+    Built.reopen(root).commit({Kind.ASSETS: store_pictures(root, blog)})
+    return ArchiveReader(root)
+
+
+def store_pictures(root: Path, blog: Blog) -> dict[str, bytes | None]:
+    """Put a blog's pictures where an archive keeps them; returns their records."""
+    users: defaultdict[str, list[dict[str, str]]] = defaultdict(list)
+    for number, record in blog.entries.items():
+        entry = fields(record)
+        for text in (entry.get("entry_text", ""), entry.get("ps_text", "")):
+            for found in embedded(str(text)):
+                address = absolute(found.text, f"https://{blog.blog_id}/")
+                if address in blog.pictures and {"entry": str(number)} not in users[address]:
+                    users[address].append({"entry": str(number)})
+    records: dict[str, bytes | None] = {}
+    for address, body in blog.pictures.items():
+        asset = stored(root, address, body, refs=users[address])
+        records[address] = codec.dumps(asset.data())
+    return records
+
+
+def stored(root: Path, url: str, body: bytes, *, refs: list[dict[str, str]], content_type: str = "") -> Asset:
+    """Store one file and return its record."""
+    kinds = {b"\x89PNG": "image/png", b"GIF8": "image/gif", b"\xff\xd8\xff\xe0": "image/jpeg"}
+    kind = content_type or kinds.get(body[:4], "image/jpeg")
+    path = root / "probe"
+    path.write_bytes(body)
+    with path.open("rb") as file:
+        size = dimensions(file, kind)
+    path.unlink()
+    asset = Asset(
+        url, 200, kind, len(body), hashlib.sha256(body).hexdigest(), refs=tuple(refs),
+        width=size.width if size else None, height=size.height if size else None,
+    )  # fmt: skip
+    target = root / (stored_path(asset) or "")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_bytes(body)
+    return asset
+
+
+def site_view(reader: ArchiveReader, **options: Any) -> View:
+    """Give the site as ``latest/`` keeps it."""
+    view = SiteView(history=ArchiveHistory(reader), options=SiteOptions(**options))
+    return View(view.name, view.edition, view.files)
+
+
+def build(built: Built, **options: Any) -> int:
+    """Bring an archive's site up to date; returns how many files were made."""
+    return built.refresh(site_view(built.reader, **options))
+
+
+def of_records(root: Path, changes: Changes) -> Built:
+    """Build an archive of one version."""
+    built = Built(root)
+    built.commit(changes)
+    return built
