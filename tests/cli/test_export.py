@@ -1,0 +1,201 @@
+"""``inspect`` and ``export`` on the made-up blog's archive."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from exporter.cli import answers, main
+from tests.cli.conftest import Program, Result
+from tests.support.runs import tree
+
+SAID = ("--public-open-flg", "1", "--visible-delete-flg", "f")
+
+
+@pytest.fixture(autouse=True)
+def configuration(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """Let each test keep its answers in a folder of its own."""
+    monkeypatch.setitem(main.COMMANDS, "export", "Write a blog for a new home.")
+    monkeypatch.setitem(main.COMMANDS, "inspect", "Show the values of undocumented flags.")
+    folder = tmp_path / "config"
+    monkeypatch.setattr(answers, "answers_path", lambda: folder / answers.FILE_NAME)
+    return folder
+
+
+def exports(result: Result) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = result.json["exports"]
+    return found
+
+
+def test_inspect_shows_every_combination(program: Program, made: Path) -> None:
+    found = program("inspect", made, "--json").json
+    assert sum(row["count"] for row in found["entries"]) == 60
+    assert [row["delete_flg"] for row in found["comments"]] == ["f", "t"]
+    assert {(row["open_flg"], row["is_private"], row["period_flg"]) for row in found["entries"]} == {
+        ("1", "f", "f"), ("2", "f", "f"), ("1", "f", "t"), ("1", "t", "f"),
+    }  # fmt: skip
+    shown = program("inspect", made, "--at", "1")
+    assert shown.code == 0
+    assert "はじめまして" in shown.out
+    assert "--public-open-flg" in shown.err
+
+
+def test_an_export_stops_with_the_table_until_something_is_said(program: Program, made: Path, tmp_path: Path) -> None:
+    result = program("export", "wxr", made, tmp_path / "out", "--quiet")
+    assert result.code == 2
+    assert "open_flg" in result.err
+    assert "はじめまして" in result.err
+    assert result.err.splitlines()[-1].startswith("blog-exporter: error: Nothing says yet which entries are public")
+    assert not (tmp_path / "out").exists()
+
+
+def test_an_answer_is_kept_for_the_blog(program: Program, made: Path, tmp_path: Path, configuration: Path) -> None:
+    first = program("export", "wxr", made, tmp_path / "one", *SAID)
+    assert first.code == 0
+    assert "Kept for shiodamari.blog.example.jp" in first.err
+    kept = json.loads((configuration / "exports.json").read_text(encoding="utf-8"))
+    assert kept == {"shiodamari.blog.example.jp": {"public_open_flg": "1", "visible_delete_flg": "f"}}
+    second = program("export", "wxr", made, tmp_path / "two")
+    assert second.code == 0
+    assert "Kept" not in second.err
+    assert tree(tmp_path / "one") == tree(tmp_path / "two")
+
+
+def test_a_variable_goes_before_a_kept_answer(
+    program: Program, made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program("export", "csv", made, tmp_path / "one", *SAID, "--period-flg-public")
+    monkeypatch.setenv("BLOG_EXPORTER_PUBLIC_OPEN_FLG", "9")
+    monkeypatch.setenv("BLOG_EXPORTER_PERIOD_FLG_PUBLIC", "no")
+    result = program("export", "csv", made, tmp_path / "two", "--json")
+    assert exports(result)[0]["out"]["entries"] == 0
+
+
+def test_a_dry_run_writes_and_keeps_nothing(program: Program, made: Path, tmp_path: Path, configuration: Path) -> None:
+    before = tree(tmp_path)
+    result = program("export", "wxr", made, tmp_path / "out", *SAID, "--dry-run", "--json")
+    assert result.code == 0
+    assert result.json["dry_run"] is True
+    assert exports(result)[0]["out"]["entries"] == 55
+    assert tree(tmp_path) == before
+    assert not configuration.exists()
+
+
+def test_the_report_stands_beside_the_folder_and_all_of_both_sides_is_there(
+    program: Program, made: Path, tmp_path: Path
+) -> None:
+    result = program("export", "movabletype", made, tmp_path / "out", *SAID, "--only", "all", "--json")
+    public, rest = exports(result)
+    assert public == json.loads((tmp_path / "out.report.json").read_text(encoding="utf-8"))
+    assert rest == json.loads((tmp_path / "out.NOT-PUBLIC.report.json").read_text(encoding="utf-8"))
+    assert public["out"]["entries"] + rest["out"]["entries"] == public["in"]["entries"] == 60
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["movabletype-public.txt"]
+    assert [path.name for path in (tmp_path / "out.NOT-PUBLIC").iterdir()] == ["movabletype-NOT-PUBLIC.txt"]
+
+
+def test_everything_as_a_draft_needs_no_answer(program: Program, made: Path, tmp_path: Path) -> None:
+    result = program("export", "wxr", made, tmp_path / "out", "--all-as-draft", "--json")
+    assert exports(result)[0]["side"] == "private"
+    assert exports(result)[0]["out"]["entries"] == 60
+    data = next((tmp_path / "out").iterdir()).read_text(encoding="utf-8")
+    assert "[publish]" not in data
+    assert data.count("<wp:status><![CDATA[draft]]>") == 59
+
+
+def test_hidden_comments_without_a_word_about_them_are_warned_of(program: Program, made: Path, tmp_path: Path) -> None:
+    result = program("export", "wxr", made, tmp_path / "out", "--public-open-flg", "1")
+    assert "145 comments left out" in result.err
+
+
+def test_an_export_is_replaced_only_when_asked_and_only_where_it_is_one(
+    program: Program, made: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    assert program("export", "jsonl", made, out, *SAID).code == 0
+    again = program("export", "csv", made, out)
+    assert (again.code, "add --force" in again.err) == (2, True)
+    assert program("export", "csv", made, out, "--force").code == 0
+    assert [path.name for path in out.iterdir()] == ["entries-public.csv"]
+    other = tmp_path / "other"
+    other.mkdir()
+    assert program("export", "csv", made, other).code == 0
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    (mine / "thesis.txt").write_text("x")
+    refused = program("export", "csv", made, mine, "--force")
+    assert (refused.code, "no export made it" in refused.err) == (2, True)
+    assert program("export", "csv", made, mine / "thesis.txt", "--force").code == 2
+    assert (mine / "thesis.txt").read_text() == "x"
+
+
+def test_an_earlier_version_can_be_exported(program: Program, made: Path, tmp_path: Path) -> None:
+    new = exports(program("export", "jsonl", made, tmp_path / "new", *SAID, "--json"))[0]
+    old = exports(program("export", "jsonl", made, tmp_path / "old", "--at", "1", "--json"))[0]
+    assert (old["version"], new["version"]) == (1, 2)
+    assert old["in"]["comments"] != new["in"]["comments"]
+
+
+def test_the_known_limits_of_a_target_split_the_files(program: Program, made: Path, tmp_path: Path) -> None:
+    program("export", "wxr", made, tmp_path / "out", *SAID, "--target", "hatena")
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["wordpress-public-001.xml"]
+    program("export", "wxr", made, tmp_path / "small", "--max-bytes", "100KB")
+    assert len(list((tmp_path / "small").iterdir())) > 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--since", "yesterday"), "is no day such as 2016-03-19"),
+        (("--max-bytes", "much"), "a size such as"),
+        (("--new-url", "nowhere"), "--new-url must be an address"),
+        (("--visible-delete-flg", "x"), "t, f or f,t is expected"),
+        (("--public-open-flg", ","), "a value, or several"),
+        (("--target", "geocities"), "hatena"),
+        (("--at", "99"), "There is no version 99"),
+    ],
+)
+def test_wrong_options_are_one_clear_line(
+    program: Program, made: Path, tmp_path: Path, arguments: tuple[str, ...], message: str
+) -> None:
+    result = program("export", "wxr", made, tmp_path / "out", *arguments)
+    assert result.code == 2
+    assert message in result.err.splitlines()[-1]
+
+
+def test_redirects_need_their_patterns(program: Program, made: Path, tmp_path: Path) -> None:
+    refused = program("export", "redirects", made, tmp_path / "out", *SAID)
+    assert (refused.code, "--new-url" in refused.err) == (2, True)
+    assert not list(tmp_path.glob("*out*"))
+    patterns = ("--old-url", "https://{blog_id}/Entry/{entry_id}/", "--new-url", "https://new.example/{name}/")
+    assert program("export", "redirects", made, tmp_path / "out", *SAID, *patterns).code == 0
+    assert "/Entry/3/ https://new.example/entry-3/ 301" in (tmp_path / "out" / "_redirects").read_text()
+
+
+def test_a_file_of_answers_that_cannot_be_read_is_named(
+    program: Program, made: Path, tmp_path: Path, configuration: Path
+) -> None:
+    configuration.mkdir()
+    path = configuration / "exports.json"
+    for text, message in (("{", "cannot be read"), ("[]", "must hold an object"), ('{"shiodamari.blog.example.jp": {"visible_delete_flg": "x"}}', "t, f or f,t")):  # fmt: skip
+        path.write_text(text)
+        result = program("export", "wxr", made, tmp_path / "out", "--public-open-flg", "1")
+        assert (result.code, message in result.err) == (2, True)
+
+
+def test_an_answer_that_cannot_be_kept_is_told_how_to_give(
+    program: Program, made: Path, tmp_path: Path, configuration: Path
+) -> None:
+    configuration.write_text("no folder")
+    result = program("export", "csv", made, tmp_path / "out", *SAID)
+    assert result.code == 2 or 'public_open_flg = "1"' in result.err
+
+
+def test_pictures_come_along(program: Program, made: Path, tmp_path: Path) -> None:
+    document = exports(program("export", "hugo", made, tmp_path / "out", *SAID, "--json"))[0]
+    pages = list((tmp_path / "out").rglob("index.md"))
+    assert len(pages) == document["out"]["entries"] == 55
+    pictures = [path for path in (tmp_path / "out").rglob("*") if path.suffix in {".png", ".jpg", ".gif"}]
+    assert len(pictures) == document["out"]["pictures"]
