@@ -1,0 +1,108 @@
+"""What the history of one ``latest/`` takes on disk: in this archive's versions/, in a restic repository, and in git.
+
+Every night's ``latest/`` is written out, given to ``restic backup``, and committed to git; git packs at the end, as
+tightly as ``git gc`` does by itself. Only the records are in it: Markdown, too, would make the others' part larger.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.history_archive import nightly
+from benchmarks.history_blog import HistorySize
+from exporter.archive.latest import write_latest
+from exporter.archive.layout import Layout
+from exporter.archive.reader import ArchiveReader
+
+_BLOCK = 512
+_OURS = "versions/"
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What a folder takes: the sum of the file sizes, what the disk gives for them (as ``du``), and how many files."""
+
+    bytes: int
+    on_disk: int
+    files: int
+
+    @classmethod
+    def by(cls, root: Path) -> Taken:
+        """Add a folder up."""
+        found = [path.lstat() for path in (root, *root.rglob("*"))]
+        files = [each for each in found if not stat.S_ISDIR(each.st_mode)]
+        return cls(sum(each.st_size for each in files), sum(each.st_blocks for each in found) * _BLOCK, len(files))
+
+
+class _Restic:
+    name = "restic"
+
+    def __init__(self, place: Path) -> None:
+        self.kept = place / "restic"
+        self._environment = {
+            **os.environ,
+            "RESTIC_REPOSITORY": str(self.kept),
+            "RESTIC_PASSWORD": "bench",
+            "RESTIC_CACHE_DIR": str(place / "restic-cache"),
+        }
+        self._run("init")
+
+    def keep(self, folder: Path) -> None:
+        self._run("backup", "latest", inside=folder.parent)
+
+    def finish(self) -> None:
+        self._run("check")
+
+    def _run(self, *arguments: str, inside: Path | None = None) -> None:
+        subprocess.run(["restic", "--quiet", *arguments], cwd=inside, env=self._environment, check=True)
+
+
+class _Git:
+    name = "git"
+
+    def __init__(self, place: Path) -> None:
+        self.kept = place / "git"
+        self._run("init", "--quiet")
+        for setting in ("gc.auto=0", "user.name=bench", "user.email=bench@example.jp"):
+            self._run("config", *setting.split("="))
+
+    def keep(self, folder: Path) -> None:
+        self._run("add", "--all", inside=folder)
+        self._run("commit", "--quiet", "--message=night", inside=folder)
+
+    def finish(self) -> None:
+        self._run("gc", "--quiet")
+
+    def _run(self, *arguments: str, inside: Path = Path()) -> None:
+        subprocess.run(["git", f"--git-dir={self.kept}", f"--work-tree={inside.absolute()}", *arguments], check=True)
+
+
+def rivals() -> list[str]:
+    """Return the names of the other programs that are installed."""
+    return [each.name for each in (_Restic, _Git) if shutil.which(each.name)]
+
+
+def compare(place: Path, size: HistorySize, nights: int, names: Sequence[str]) -> dict[str, list[Taken]]:
+    """Keep the last ``nights`` nights with every program, and return what each takes after the first and after all."""
+    others = [each(place) for each in (_Restic, _Git) if each.name in names]
+    taken: dict[str, list[Taken]] = {name: [] for name in (_OURS, *names)}
+    for night, layout in enumerate(nightly(place / "archive", size, nights), 1):
+        _refresh(layout)
+        for other in others:
+            other.keep(layout.latest)
+        if night in {1, nights}:
+            taken[_OURS].append(Taken.by(layout.versions))
+            for other in others:
+                other.finish()
+                taken[other.name].append(Taken.by(other.kept))
+    return taken
+
+
+def _refresh(layout: Layout) -> None:
+    write_latest(layout, ArchiveReader(layout.root).state(), [])
