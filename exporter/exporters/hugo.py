@@ -36,7 +36,7 @@ def export(posts: Posts, options: ExportOptions, report: Report) -> Iterator[Exp
     """Yield the configuration, and for each post its page and the pictures of its bundle."""
     title = json.dumps(posts.blog_id)
     yield Content("hugo.toml", [_CONFIG.format(title=title).encode()])
-    bodies = Bodies(posts, options, report, lambda text: "{{<" in text or "{{%" in text)
+    bodies = Bodies(posts, options, report, risky=lambda text: "{{<" in text or "{{%" in text)
     for post in posts:
         bundle = f"content/posts/{file_name(post.entry.date, post.title, post.entry_id).removesuffix('.md')}"
         yield Content(f"{bundle}/index.md", [_page(post, bodies, options).encode()])
@@ -53,7 +53,7 @@ def _page(post: Post, bodies: Bodies, options: ExportOptions) -> str:
             "date": post.when,
             "lastmod": post.entry.last_update,
             "draft": post.status is not Status.PUBLISH,
-            "categories": [post.category] if post.category else None,
+            "categories": [bodies.category(post)] if post.category else None,
             "aliases": list(old_paths(post, options)) or None,
             "params": {"entry_id": post.entry_id, "comments": len(post.comments)},
         }

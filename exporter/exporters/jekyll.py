@@ -36,7 +36,7 @@ def _page(post: Post, bodies: Bodies, options: ExportOptions) -> str:
             "title": shown_title(post),
             "date": post.when,
             "last_modified_at": post.entry.last_update,
-            "categories": [post.category] if post.category else None,
+            "categories": [bodies.category(post)] if post.category else None,
             "redirect_from": list(old_paths(post, options)) or None,
             "entry_id": post.entry_id,
             "excerpt_separator": MORE,

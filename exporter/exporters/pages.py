@@ -7,13 +7,14 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from html import escape
-from typing import Any
+from typing import Any, Final
 
 from exporter.exporters.bodies import comment_author, comment_html, comment_url, safe_body
 from exporter.exporters.media import Media
 from exporter.exporters.options import ExportOptions
 from exporter.exporters.posts import Post, PostComment, Posts
 from exporter.exporters.report import Report
+from exporter.exporters.xmltext import cleaned
 from exporter.render.entry_page import UNTITLED, day, render_comments
 from exporter.render.entry_page import heading as markdown_heading
 from exporter.render.markdown import to_markdown
@@ -21,7 +22,9 @@ from exporter.render.runs import collapse
 from exporter.render.text import visible
 
 _ESCAPED_IN_YAML = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
-MORE = "<!--more-->"
+_NAME_CHARACTERS: Final = 60
+_REPLACED: Final = "characters replaced that a page or its feed cannot hold"
+MORE: Final = "<!--more-->"
 
 Risky = Callable[[str], bool]
 
@@ -34,13 +37,23 @@ class Bodies:
         options: say which form, and where the pictures will be.
         report: is told what had to be changed.
         risky: tells Markdown that the generator would take for its own commands.
+        most: the most characters of a category's name, which generators make folders of.
     """
 
-    def __init__(self, posts: Posts, options: ExportOptions, report: Report, risky: Risky = lambda _: False) -> None:
+    def __init__(
+        self,
+        posts: Posts,
+        options: ExportOptions,
+        report: Report,
+        *,
+        risky: Risky = lambda _: False,
+        most: int = _NAME_CHARACTERS,
+    ) -> None:
         self.media = Media(posts, options)
         self._options = options
         self._report = report
         self._risky = risky
+        self._most = most
 
     def of(self, post: Post, folder: str) -> str:
         """Return a page's text: the body, what continues it, and the comments.
@@ -62,16 +75,23 @@ class Bodies:
         if post.entry.date is None:
             self._report.changed("entries", "date impossible or missing, replaced by the nearest known", post.entry_id)
         text, replaced = visible("\n\n".join(part for part in parts if part))
-        self._report.changed("entries", "characters replaced that a text file cannot hold", post.entry_id, replaced)
-        return f"{text}\n"
+        # Generators put bodies into feeds, and fail where XML cannot hold a character.
+        clean = cleaned(text)
+        self._report.changed("entries", _REPLACED, post.entry_id, replaced + clean.characters)
+        return f"{clean.text}\n"
+
+    def category(self, post: Post) -> str:
+        """Return the name of a post's category as the generator can name a folder after it; empty for none."""
+        name = cleaned(visible(post.category)[0]).text
+        if len(name) > self._most:
+            self._report.changed("entries", "category's name cut to what a folder's name can hold", post.entry_id)
+        return name[: self._most].rstrip()
 
     def _text(self, html: str, post: Post) -> str:
         if self._options.body == "html":
             return self._as_html(html)
         made = to_markdown(html)
-        self._report.changed(
-            "entries", "characters replaced that a text file cannot hold", post.entry_id, made.replaced
-        )
+        self._report.changed("entries", _REPLACED, post.entry_id, made.replaced)
         if not self._risky(made.text):
             return made.text
         self._report.changed("entries", "body kept as HTML, since the generator would run what is in it", post.entry_id)
@@ -120,12 +140,12 @@ def _value(value: Any) -> str:
 def _visible(value: Any) -> Any:
     if isinstance(value, list):
         return [_visible(each) for each in value]
-    return visible(value)[0] if isinstance(value, str) else value
+    return cleaned(visible(value)[0]).text if isinstance(value, str) else value
 
 
 def shown_title(post: Post) -> str:
     """Return a post's title as one line of visible text; generators refuse pages without one."""
-    return visible(post.title)[0] or UNTITLED
+    return cleaned(visible(post.title)[0]).text or UNTITLED
 
 
 def old_paths(post: Post, options: ExportOptions) -> Iterator[str]:

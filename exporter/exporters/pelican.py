@@ -14,20 +14,22 @@ from exporter.exporters.report import Report
 from exporter.exporters.unique import UniqueNames
 from exporter.model.publication import Status
 from exporter.render.slug import file_name
-from exporter.render.text import visible
 
 _PICTURES = "images"
 """The one folder of files that Pelican copies without being told."""
 
+_CATEGORY_CHARACTERS = 30
+"""Pelican spells names in Latin letters, about six for a character, and names files after them."""
+
 
 def export(posts: Posts, options: ExportOptions, report: Report) -> Iterator[ExportFile]:
     """Yield an article for each post and the pictures they show, all below ``content``."""
-    bodies = Bodies(posts, options, report)
+    bodies = Bodies(posts, options, report, most=_CATEGORY_CHARACTERS)
     copies = Copies(report, f"content/{_PICTURES}")
     names = UniqueNames()
     for post in posts:
         name = file_name(post.entry.date, post.title, post.entry_id).removesuffix(".md")
-        facts = _facts(post, names.fit(post.entry.name, post.entry_id))
+        facts = _facts(post, bodies.category(post), names.fit(post.entry.name, post.entry_id))
         body = bodies.of(post, f"/{_PICTURES}/")
         if options.body == "html":
             yield Content(f"content/{name}.html", [_html(facts, body).encode()])
@@ -39,13 +41,13 @@ def export(posts: Posts, options: ExportOptions, report: Report) -> Iterator[Exp
         report.wrote(len(post.comments), post.category)
 
 
-def _facts(post: Post, name: str) -> dict[str, str]:
+def _facts(post: Post, category: str, name: str) -> dict[str, str]:
     """Return the metadata; titles and categories are HTML to Pelican's themes."""
     found = {
         "title": escape(shown_title(post)),
         "date": post.when.isoformat(),
         "modified": post.entry.last_update.isoformat() if post.entry.last_update is not None else "",
-        "category": escape(visible(post.category)[0]),
+        "category": escape(category),
         "slug": name,
         "status": "published" if post.status is Status.PUBLISH else "draft",
     }

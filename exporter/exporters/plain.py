@@ -33,7 +33,7 @@ def _page(post: Post, bodies: Bodies, options: ExportOptions) -> str:
             "date": post.when,
             "updated": post.entry.last_update,
             "draft": post.status is not Status.PUBLISH,
-            "categories": [post.category] if post.category else [],
+            "categories": [bodies.category(post)] if post.category else [],
             "entry_id": post.entry_id,
             "aliases": list(old_paths(post, options)) or None,
             # Eleventy runs Liquid over Markdown unless told otherwise.
