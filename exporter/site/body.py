@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from html import escape
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
@@ -67,6 +68,7 @@ class BodyWriter:
         self._player = player
         self._entries = entries
         self._page_of = page_of
+        self._target = lru_cache(maxsize=4096)(self._leads_to)
 
     def html(self, source: str, root: str) -> Markup:
         """Return a body, safe to stand in a page; never raises.
@@ -162,18 +164,23 @@ class BodyWriter:
             return f"#{ID_PREFIX}{text[1:]}" if len(text) > 1 else None
         if text.lower().startswith("mailto:"):
             return text
-        address = absolute(text, self._base)
+        found = self._target(text)
+        return None if found is None else (root if found[1] else "") + found[0]
+
+    def _leads_to(self, href: str) -> tuple[str, bool] | None:
+        """Return where a link leads, and whether that is beside the site's folder; ``None`` when nowhere."""
+        address = absolute(href, self._base)
         if address is None:
             return None
-        local = self._assets.local_path(text)
+        local = self._assets.local_path(href)
         if local is not None and openable(local):
-            return f"{root}{self._prefix}{local}"
-        entry_id = None if self._entries is None else self._entries.entry_of(text)
+            return f"{self._prefix}{local}", True
+        entry_id = None if self._entries is None else self._entries.entry_of(href)
         page = None if entry_id is None else self._page_of(entry_id)
         if page is not None:
-            return f"{root}{page}"
-        _, mark, fragment = text.partition("#")
-        return address + mark + fragment
+            return page, True
+        _, mark, fragment = href.partition("#")
+        return address + mark + fragment, False
 
 
 class _End:

@@ -10,8 +10,9 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from exporter.model.assumptions import Assumptions
+from exporter.model.fields import FieldReader
 from exporter.model.kinds import Kind, key_of, sort_key
-from exporter.model.records import Comment, Entry, EntryListItem
+from exporter.model.records import Comment, Entry
 from exporter.render.text import visible
 
 if TYPE_CHECKING:
@@ -63,12 +64,22 @@ class Post(NamedTuple):
 
 
 class Catalogue:
-    """All entries of a state, by date; holds some hundred bytes for each, and no texts."""
+    """All entries of a state, by date; holds some hundred bytes for each, and no texts.
+
+    Attributes:
+        posts: the entries by date, the undated first.
+        by_id: the same by id.
+        places: where in ``posts`` each id is.
+        orphans: the ids of comments whose entry is not there.
+        unread: the ids of list items whose entry is not there.
+        comment_days: the day of each comment as ``YYYY-MM-DD``, empty when undated.
+    """
 
     def __init__(self, records: RecordSource, assume: Assumptions, history: HistorySource | None = None) -> None:
         self.records = records
         self.assume = assume
         self.history = history
+        self.comment_days: dict[str, str] = {}
         self._gone = {} if history is None else history.gone_entries()
         categories = self._categories()
         comments = self._comments_by_entry()
@@ -104,10 +115,10 @@ class Catalogue:
             return self._gone[post.entry_id].load()
         return self.records.load(Kind.ENTRIES, post.entry_id) or {}
 
-    def item(self, post: Post) -> EntryListItem | None:
-        """Read an entry's list item."""
-        raw = self.records.load(Kind.ENTRY_LIST, post.entry_id)
-        return None if raw is None else EntryListItem.from_raw(raw, self.assume)
+    def texts(self, post: Post) -> tuple[str, str, str]:
+        """Read an entry's body, and the title and the body of its continuation."""
+        read = FieldReader(self.raw(post), self.assume.timezone)
+        return read.text("entry_text"), read.text("ps_title"), read.text("ps_text")
 
     def comments(self, cm_ids: tuple[str, ...] | list[str]) -> list[Comment]:
         """Read comments."""
@@ -130,7 +141,8 @@ class Catalogue:
         categories: Mapping[str, str],
         comments: defaultdict[str, list[str]],
     ) -> Post:
-        entry = Entry.from_raw(raw, self.assume)
+        read = FieldReader(raw, self.assume.timezone)
+        open_flg = read.text("open_flg")
         gone = self._gone.get(entry_id)
         cm_ids = tuple(comments.pop(entry_id, ()))
         parts = (
@@ -141,11 +153,11 @@ class Catalogue:
         post = Post(
             entry_id,
             f"entry/{safe_name(entry_id)}.html",
-            entry.date,
-            shown(entry.title)[:_TITLE_KEPT],
+            read.date_from_parts(),
+            shown(read.text("title"))[:_TITLE_KEPT],
             categories.get(entry_id, ""),
-            entry.is_private is True,
-            "" if entry.open_flg == _USUALLY_OPEN else shown(entry.open_flg)[:20],
+            read.flag("is_private") is True,
+            "" if open_flg == _USUALLY_OPEN else shown(open_flg)[:20],
             fingerprint(*parts),
             b"",
             cm_ids,
@@ -157,13 +169,15 @@ class Catalogue:
 
     def _categories(self) -> dict[str, str]:
         return {
-            entry_id: shown(EntryListItem.from_raw(raw, self.assume).category)[:_TITLE_KEPT]
+            entry_id: shown(FieldReader(raw, self.assume.timezone).text("category"))[:_TITLE_KEPT]
             for entry_id, raw in self.records.scan(Kind.ENTRY_LIST)
         }
 
     def _comments_by_entry(self) -> defaultdict[str, list[str]]:
         found: defaultdict[str, list[str]] = defaultdict(list)
         for cm_id, raw in self.records.scan(Kind.COMMENTS):
+            date = FieldReader(raw, self.assume.timezone).date("regist_date")
+            self.comment_days[cm_id] = "" if date is None else date.date().isoformat()
             found[key_of(raw.get("entry_id")) or ""].append(cm_id)
         return found
 

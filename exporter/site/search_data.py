@@ -90,8 +90,8 @@ class SearchData:
         return ViewFile(f"data/texts-{chunk.name}.js", fingerprint("texts", _identity(chunk)), render)
 
     def _entry(self, post: Post) -> list[Any]:
-        entry = self._site.catalogue.entry(post)
-        texts = [plain_text(entry.entry_text), shown(entry.ps_title), plain_text(entry.ps_text)]
+        body, more_title, more = self._site.catalogue.texts(post)
+        texts = [plain_text(body), shown(more_title), plain_text(more)]
         return [
             post.page,
             "" if post.date is None else post.date.date().isoformat(),

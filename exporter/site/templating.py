@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
 
 from exporter.render.text import visible
 from exporter.site.words import LANGUAGES, Dates
@@ -40,7 +41,8 @@ class Pages:
         self.dates = Dates(options.language)
         self._environment = _environment()
         hidden = {"history"} if options.public else set()
-        self._frame: dict[str, Any] = {
+        self._frames: dict[tuple[str, str], dict[str, Markup]] = {}
+        self._common: dict[str, Any] = {
             "t": self.words,
             "dates": self.dates,
             "site_title": options.title or blog_id,
@@ -53,11 +55,21 @@ class Pages:
 
     def page(self, template: str, path: str, **context: Any) -> bytes:
         """Return the page at ``path`` in UTF-8; ``title`` is its own title, ``current`` its place in the navigation."""
-        root = root_of(path)
-        text = self._environment.get_template(template).render(
-            {"title": "", "current": "", "path": path, "root": root, **self._frame, **context}
-        )
+        values = {"title": "", "current": "", "path": path, "root": root_of(path), **self._common, **context}
+        frame = self._frame(values["root"], values["current"])
+        text = self._environment.get_template(template).render(values, frame=frame)
         return visible(text)[0].encode()
+
+    def _frame(self, root: str, current: str) -> dict[str, Markup]:
+        """Return what is the same on all pages of one folder and one place in the navigation, made once."""
+        known = self._frames.get((root, current))
+        if known is None:
+            values = {"root": root, "current": current, **self._common}
+            known = self._frames[root, current] = {
+                part: Markup(self._environment.get_template(f"{part}.html").render(values))  # noqa: S704  a template
+                for part in ("head", "top", "end")
+            }
+        return known
 
 
 def root_of(path: str) -> str:

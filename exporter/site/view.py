@@ -8,6 +8,7 @@ from hashlib import sha256
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
+from unicodedata import unidata_version
 
 from exporter.exporters.interface import RecordSource, ViewFile
 from exporter.model.assumptions import DEFAULT, Assumptions
@@ -15,7 +16,7 @@ from exporter.model.kinds import Kind
 from exporter.render.addresses import AddressPattern
 from exporter.render.local import AssetMap, EntryAddresses
 from exporter.site.body import BodyWriter
-from exporter.site.catalogue import Catalogue
+from exporter.site.catalogue import Catalogue, fingerprint
 from exporter.site.data import script
 from exporter.site.folds import case_table
 from exporter.site.options import SiteOptions
@@ -104,9 +105,8 @@ def _static(site: Site) -> Iterator[ViewFile]:
         data = path.read_bytes()
         yield ViewFile(f"static/{path.name}", sha256(data).digest(), lambda data=data: data)  # type: ignore[misc]
     words = {name: site.pages.words[name] for name in _SCRIPT_WORDS}
-    for kind, value in (("words", words), ("folds", case_table())):
-        data = script(kind, "", value)
-        yield ViewFile(f"data/{kind}.js", sha256(data).digest(), lambda data=data: data)  # type: ignore[misc]
+    yield ViewFile("data/words.js", fingerprint(repr(words)), lambda: script("words", "", words))
+    yield ViewFile("data/folds.js", fingerprint(unidata_version), lambda: script("folds", "", case_table()))
     yield site.file(
         "search.html", "search.html", ["search"], lambda: {"title": site.pages.words["search"], "current": "search"}
     )

@@ -104,10 +104,14 @@ _WORDS: Final[dict[str, tuple[str, str]]] = {
         "In the folder of the archive, either of these tells whether all is as it was written.",
     ),
     "about_lead": (
-        "これはブログのバックアップから作られた読むためのページです。ネットワークにはつながりません。"
-        "消しても、もとの記録からいつでも作り直せます。",
-        "These pages were made from a backup of the blog, for reading. They never use the network. "
-        "They can be deleted and made again from the records at any time.",
+        (
+            "これはブログのバックアップから作られた読むためのページです。ネットワークにはつながりません。"
+            "消しても、もとの記録からいつでも作り直せます。"
+        ),
+        (
+            "These pages were made from a backup of the blog, for reading. They never use the network. "
+            "They can be deleted and made again from the records at any time."
+        ),
     ),
     "about_public": (
         "これはブログのバックアップから作られた、公開用のページです。",

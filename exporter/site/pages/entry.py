@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from exporter import codec
 from exporter.exporters.interface import ViewFile
-from exporter.render.text import visible
 from exporter.site.catalogue import Post, fingerprint, safe_name, shown
 from exporter.site.pages.site import Site, category_page
 from exporter.site.pictures import openable
 from exporter.site.templating import root_of
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-_BODIES: Final = ("entry_text", "ps_text")
 _MOST_PICTURES: Final = 60
 
 
@@ -55,7 +50,6 @@ def life_page(entry_id: str) -> str:
 def _context(
     site: Site, post: Post, before: Post | None, after: Post | None, life: tuple[int, ...] | None
 ) -> dict[str, Any]:
-    raw = site.catalogue.raw(post)
     entry = site.catalogue.entry(post)
     root = root_of(post.page)
     pictures = site.pictures.by_entry.get(post.entry_id, [])[:_MOST_PICTURES]
@@ -71,23 +65,12 @@ def _context(
         "more": site.bodies.html(entry.ps_text, root),
         "comments": site.comments(post.comments, post.page),
         "category": category_page(post.category),
-        "original": site.address_of(raw),
+        "original": site.address_of(entry.raw),
         "pictures": [(site.asset(post.page, each.path), openable(each.path)) for each in pictures]
         if len(pictures) > 1
         else [],
         "updated": entry.last_update if entry.last_update != entry.date else None,
         "period": period,
         "life": life_page(post.entry_id) if life is not None else None,
-        "fields": [] if site.options.public else list(_fields(raw)),
-        "sources": [] if site.options.public else _sources(raw),
+        "record": None if site.options.public else codec.dumps(dict(entry.raw), pretty=True).decode(),
     }
-
-
-def _fields(raw: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    for name, value in raw.items():
-        if name not in _BODIES:
-            yield shown(name), value if isinstance(value, str) else visible(codec.canonical(value).decode())[0]
-
-
-def _sources(raw: Mapping[str, Any]) -> list[tuple[str, str]]:
-    return [(name, str(raw[name])) for name in _BODIES if isinstance(raw.get(name), str) and raw[name]]

@@ -11,7 +11,6 @@ from markupsafe import Markup
 
 from exporter.exporters.interface import ViewFile
 from exporter.model.kinds import Kind
-from exporter.model.records import Comment
 from exporter.site.catalogue import UNDATED, Catalogue
 from exporter.site.charts import Bar, bars, grid, rows
 from exporter.site.pages.lists import year_page
@@ -48,11 +47,7 @@ def _context(site: Site) -> dict[str, Any]:
     lengths = _lengths(catalogue)
     longest = sorted(lengths, key=lambda entry_id: -lengths[entry_id])[:5]
     posts = Counter(_month(post.date.year, post.date.month) for post in catalogue.posts if post.date)
-    talks = Counter(
-        _month(date.year, date.month)
-        for _, raw in catalogue.records.scan(Kind.COMMENTS)
-        if (date := Comment.from_raw(raw, catalogue.assume).regist_date) is not None
-    )
+    talks = Counter(day[:7] for day in catalogue.comment_days.values() if day)
     charts = [
         _monthly("per-month", words["per_month"], posts, words),
         _heatmap(site, posts),
@@ -81,8 +76,8 @@ def _lengths(catalogue: Catalogue) -> dict[str, int]:
     """Return the characters of each entry's texts, without tags and spaces."""
     found = {}
     for post in catalogue.posts:
-        entry = catalogue.entry(post)
-        found[post.entry_id] = sum(len(_TAGS_AND_SPACES.sub("", text)) for text in (entry.entry_text, entry.ps_text))
+        body, _, more = catalogue.texts(post)
+        found[post.entry_id] = sum(len(_TAGS_AND_SPACES.sub("", text)) for text in (body, more))
     return found
 
 

@@ -8,7 +8,6 @@ from typing import Any, Final, NamedTuple
 
 from exporter.exporters.interface import ViewFile
 from exporter.model.kinds import Kind, sort_key
-from exporter.model.records import Comment
 from exporter.site.catalogue import ORPHANS_PAGE, UNDATED, Post, fingerprint
 from exporter.site.pages.site import ShownComment, Site
 
@@ -57,10 +56,7 @@ def _talks(site: Site) -> list[_Talk]:
     """Return all comments, the newest first; the undated last."""
     catalogue = site.catalogue
     posts = {cm_id: post for post in catalogue.posts for cm_id in post.comments}
-    found = []
-    for cm_id, raw in catalogue.records.scan(Kind.COMMENTS):
-        date = Comment.from_raw(raw, catalogue.assume).regist_date
-        found.append(_Talk(cm_id, posts.get(cm_id), "" if date is None else date.date().isoformat()))
+    found = [_Talk(cm_id, posts.get(cm_id), day) for cm_id, day in catalogue.comment_days.items()]
     return sorted(found, key=lambda talk: (talk.day, sort_key(talk.cm_id)), reverse=True)
 
 
