@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from exporter import codec
 from exporter.archive.latest import load_latest
-from exporter.archive.layout import SUMS, Layout, version_number
+from exporter.archive.layout import SUMS, Layout, segment_name, version_number
 from exporter.archive.manifest import ArchiveInfo, Manifest
 from exporter.archive.state import State
 from exporter.archive.swap import recover
@@ -19,7 +19,7 @@ from exporter.errors import ArchiveDamaged, BlogExporterError, NewerFormat, NoAr
 from exporter.model.kinds import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 
 def read_info(layout: Layout) -> ArchiveInfo:
@@ -115,8 +115,8 @@ class ArchiveReader:
             raise UsageError(f"There is no version {at}: this archive has {versions[0]} to {versions[-1]}.")
         return at
 
-    def state(self, at: int | None = None) -> State:
-        """Return the state of all records at a version (default: the newest; empty when there is none).
+    def state(self, at: int | None = None, kinds: Iterable[Kind] = tuple(Kind)) -> State:
+        """Return the state at a version (default: the newest; empty when there is none), of these kinds at least.
 
         The newest comes from ``latest/`` where that is what the program wrote, so that the cost does not grow with the
         number of versions; otherwise the versions are folded.
@@ -129,14 +129,14 @@ class ArchiveReader:
             state = load_latest(self.layout, self.info.blog_id, number)
             if state is not None:
                 return state
-        return self.fold(number)
+        return self.fold(number, kinds)
 
-    def fold(self, number: int) -> State:
-        """Return the state at a version from the versions alone."""
+    def fold(self, number: int, kinds: Iterable[Kind] = tuple(Kind)) -> State:
+        """Return the state at a version from the versions alone, of these kinds only."""
         state = State(self.info.blog_id, number)
         for version in self.versions():
             if version <= number:
-                apply_version(state, self.layout, version)
+                apply_version(state, self.layout, version, kinds)
         return state
 
     def runs(self) -> list[dict[str, Any]]:
@@ -153,8 +153,9 @@ class ArchiveReader:
                         yield dict(value)
 
 
-def apply_version(state: State, layout: Layout, version: int) -> None:
-    """Fold the lines of one version into a state."""
-    for kind in Kind:
-        state.fold(layout.segment(version, kind), kind, version)
+def apply_version(state: State, layout: Layout, version: int, kinds: Iterable[Kind] = tuple(Kind)) -> None:
+    """Fold the lines of one version into a state, those of these kinds only."""
+    folder = layout.version(version)
+    for kind in kinds:
+        state.fold(folder / segment_name(kind), kind, version)
     state.version = version

@@ -102,15 +102,15 @@ def _markdown(reader: ArchiveReader, stored: Stored, version: int, assume: Assum
         return render_comments([Comment.from_raw(stored.data(), assume)]).text.encode() + b"\n"
     if stored.kind is not Kind.ENTRIES:
         raise UsageError("--markdown is for entries and comments; this kind has --json and --html.")
-    state = reader.state(version)
-    item = state.load(Kind.ENTRY_LIST, stored.record_id)
+    item = record_at(reader, Kind.ENTRY_LIST, stored.record_id, version)
+    state = reader.state(version, [Kind.COMMENTS])
     comments = [
         Comment.from_raw(raw, assume)
         for _, raw in state.scan(Kind.COMMENTS)
         if key_of(raw.get("entry_id")) == stored.record_id
     ]
     state.close()
-    listed = None if item is None else EntryListItem.from_raw(item, assume)
+    listed = None if item is None else EntryListItem.from_raw(item.data(), assume)
     return render_entry(Entry.from_raw(stored.data(), assume), listed, comments).text.encode()
 
 

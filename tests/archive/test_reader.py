@@ -131,6 +131,12 @@ class TestState:
             assert set(state.ids(Kind.ENTRIES)) == set(five.states[number - 1][Kind.ENTRIES])
         state.close()
 
+    def test_only_the_kinds_that_are_needed(self, five: Built) -> None:
+        state = five.reader.state(3, [Kind.COMMENTS])
+        assert {kind for kind in Kind if state.ids(kind)} == {Kind.COMMENTS}
+        assert set(state.ids(Kind.COMMENTS)) == set(five.states[2][Kind.COMMENTS])
+        state.close()
+
 
 class TestRuns:
     def test_oldest_first(self, five: Built) -> None:
@@ -145,3 +151,7 @@ class TestRuns:
         lines[1:3] = [b"nonsense\n", b"[1]\n"]
         archive.layout.runs.write_bytes(b"".join(lines) + json.dumps({"version": 6}).encode())
         assert [run["version"] for run in archive.reader.runs()] == [1, 4, 5]
+
+    def test_newest_first_reads_no_further_than_asked(self, five: Built) -> None:
+        runs = five.reader.newest_runs()
+        assert [next(runs)["version"], next(runs)["version"]] == [5, 4]
