@@ -1,0 +1,162 @@
+"""``site``: the offline site again, or a copy of it in a folder of its own."""
+
+from __future__ import annotations
+
+import webbrowser
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from exporter.archive.history import resolve_at
+from exporter.archive.latest import read_record
+from exporter.archive.lock import ArchiveLock
+from exporter.archive.reader import ArchiveReader
+from exporter.cli import answers
+from exporter.cli.inspect import HINT
+from exporter.cli.options import archive_argument, config_option, setting_options, talking
+from exporter.cli.output import Output, counted, size_text
+from exporter.cli.settings import Settings, assumptions_of, resolve
+from exporter.cli.site_view import LANGUAGE, TITLE, site_view
+from exporter.cli.views import chosen_views, refresh_latest
+from exporter.clock import SystemClock
+from exporter.errors import UsageError
+from exporter.exporters.folder import check_target, write_export, write_report
+from exporter.model.kinds import Kind
+from exporter.site.copying import copied_site
+from exporter.site.history import ArchiveHistory
+from exporter.site.options import SiteOptions
+from exporter.site.public import PublicRecords
+from exporter.site.view import SiteView
+from exporter.site.words import LANGUAGES
+
+if TYPE_CHECKING:
+    from exporter.exporters.interface import RecordSource
+
+_EPILOG = """\b
+Examples:
+  blog-exporter site DIR --open
+  blog-exporter site DIR --title 潮だまり日記 --lang ja
+  blog-exporter site DIR OUT --at 2026-01-31
+  blog-exporter site DIR OUT --public-only --public-open-flg 1 --visible-delete-flg f
+"""
+
+
+@click.command("site", epilog=_EPILOG)
+@archive_argument
+@click.argument("target", metavar="[OUT]", required=False, type=click.Path(path_type=Path))
+@click.option("--at", metavar="N|DATE", help="As of version N, or of a date; with OUT. [default: the newest]")
+@click.option("--title", metavar="TEXT", help="What the site calls the blog; kept for later. [default: its id]")
+@click.option(
+    "--lang", "language", type=click.Choice(list(LANGUAGES)), help="Language of the interface; kept for later."
+)
+@click.option("--public-only", is_flag=True, help="Only what is public, fit to be published; with OUT.")
+@click.option("--open", "opens", is_flag=True, help="Show it in the browser.")
+@click.option("--force", is_flag=True, help="Replace an earlier site in OUT.")
+@setting_options(
+    "timezone", "entry_url", "public_open_flg", "period_flg_public", "visible_delete_flg", "wait_lock"
+)  # fmt: skip
+@config_option
+@talking
+def command(
+    *,
+    out: Output,
+    archive: Path,
+    target: Path | None,
+    at: str | None,
+    title: str | None,
+    language: str | None,
+    public_only: bool,
+    opens: bool,
+    force: bool,
+    config: Path | None,
+    **options: Any,
+) -> int:
+    """Make the site of the archive in DIR: in latest/site, or with its pictures in the new folder OUT."""
+    reader = ArchiveReader(archive)
+    settings = resolve(options, config=config, blog_id=reader.info.blog_id, warn=out.warn)
+    version = reader.resolve() if at is None else resolve_at(reader, at, settings["timezone"])
+    if target is None:
+        if public_only or at is not None:
+            raise UsageError("--public-only and --at make a site of its own: name a new folder OUT for it.")
+        start = _refresh(out, reader, settings, title, language)
+    else:
+        start = _copy(out, reader, settings, target, version, title, language, public_only=public_only, force=force)
+    if opens:
+        webbrowser.open(start.absolute().as_uri())
+    return 0
+
+
+def _refresh(out: Output, reader: ArchiveReader, settings: Settings, title: str | None, language: str | None) -> Path:
+    root = reader.layout.root
+    site = site_view(settings, root, title=title, language=language)
+    markdown = (reader.layout.latest / "markdown").is_dir()
+    others = [view for view in chosen_views(settings, root, markdown=markdown) if view.name != site.name]
+    with ArchiveLock(reader.layout.lock) as lock:
+        lock.acquire(SystemClock().now(), settings["wait_lock"].total_seconds())
+        made = refresh_latest(reader, [*others, site])
+    start = reader.layout.latest / site.name / "index.html"
+    out.document({"archive": str(root.absolute()), "site": str(start.absolute()), "files_made": made.files})
+    out.answer(f"{start}: {counted(made.files, 'file')} made.")
+    return start
+
+
+def _copy(
+    out: Output,
+    reader: ArchiveReader,
+    settings: Settings,
+    target: Path,
+    version: int,
+    title: str | None,
+    language: str | None,
+    *,
+    public_only: bool,
+    force: bool,
+) -> Path:
+    check_target(target, force=force)
+    kept = read_record(reader.layout).get("options", {})
+    pattern = settings["entry_url"] or kept.get("entry_url")
+    options = SiteOptions(
+        title=title if title is not None else kept.get(TITLE, ""),
+        language=language or kept.get(LANGUAGE, "ja"),
+        assets="",
+        public=public_only,
+        entry_addresses=() if pattern is None else (pattern,),
+    )
+    assume = assumptions_of(settings)
+    history = None if public_only else ArchiveHistory(reader, version)
+    state = reader.state(version)
+    try:
+        records: RecordSource = _public(reader, settings, version, state) if public_only else state
+        written = write_export(copied_site(SiteView(assume, history, options), records), reader.layout.root, target)
+        left = records.left_out if isinstance(records, PublicRecords) else dict.fromkeys(Kind, 0)
+        counts = {kind: len(records.ids(kind)) for kind in Kind}
+    finally:
+        state.close()
+    document = {
+        "format": "site",
+        "blog_id": reader.info.blog_id,
+        "version": version,
+        "side": "public" if public_only else "all",
+        "folder": str(target.resolve()),
+        "written": {str(kind): counts[kind] for kind in Kind},
+        "left_out": {str(kind): left[kind] for kind in Kind},
+        "files": [file._asdict() for file in written],
+    }
+    write_report(target, document)
+    out.document(document)
+    total = size_text(sum(file.bytes for file in written))
+    out.answer(f"{target}: {counted(len(written), 'file')}, {total}, {counted(counts[Kind.ENTRIES], 'entry')}.")
+    if public_only:
+        out.say(f"Left out as not public: {left[Kind.ENTRIES]:,} entries, {left[Kind.COMMENTS]:,} comments.")
+    return target / "index.html"
+
+
+def _public(reader: ArchiveReader, settings: Settings, version: int, state: RecordSource) -> PublicRecords:
+    declared = answers.declared(settings, reader.info.blog_id, all_as_draft=False)
+    if declared.open_flgs is None:
+        raise UsageError(f"Nothing says yet which entries are public: say so with --public-open-flg. {HINT}")
+    as_of = datetime.fromisoformat(reader.manifest(version).finished_at)
+    as_of = as_of if as_of.tzinfo is not None else as_of.replace(tzinfo=UTC)
+    return PublicRecords(state, declared, as_of, assumptions_of(settings))

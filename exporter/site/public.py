@@ -1,0 +1,93 @@
+"""What of an archive strangers may read: a source of records that holds nothing else. Everything in doubt stays out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from exporter.model.asset import Asset
+from exporter.model.assumptions import DEFAULT, Assumptions
+from exporter.model.kinds import Kind, key_of
+from exporter.model.publication import Declared, Status, is_visible, publication
+from exporter.model.records import Comment, Entry, EntryListItem
+from exporter.render.local import stored_path
+from exporter.site.pictures import openable
+
+if TYPE_CHECKING:
+    from exporter.exporters.interface import RecordSource
+
+
+class PublicRecords:
+    """The public part of a state, as the :class:`~exporter.exporters.interface.RecordSource` of a site.
+
+    Entries are those :func:`~exporter.model.publication.publication` calls published, comments those of them that are
+    visible, pictures those that published entries use, and files those such pictures were uploaded as.
+
+    Attributes:
+        left_out: how many records of each kind stay out.
+    """
+
+    def __init__(
+        self, records: RecordSource, declared: Declared, as_of: datetime | None, assume: Assumptions = DEFAULT
+    ) -> None:
+        self._records = records
+        self.blog_id = records.blog_id
+        entries = list(self._entries(declared, as_of, assume))
+        self._assets = dict(self._used_by(set(entries)))
+        files = {file_id for asset in self._assets.values() for file_id in asset.ids("file")}
+        self._ids: dict[Kind, dict[str, None]] = {
+            Kind.ENTRIES: dict.fromkeys(entries),
+            Kind.ENTRY_LIST: dict.fromkeys(each for each in records.ids(Kind.ENTRY_LIST) if each in set(entries)),
+            Kind.COMMENTS: dict.fromkeys(self._comments(set(entries), declared, assume)),
+            Kind.FILES: dict.fromkeys(each for each in records.ids(Kind.FILES) if each in files),
+            Kind.USER: {},
+            Kind.ASSETS: dict.fromkeys(self._assets),
+        }
+        self.left_out = {kind: len(records.ids(kind)) - len(self._ids[kind]) for kind in Kind}
+
+    def ids(self, kind: Kind) -> Sequence[str]:
+        """Return the ids of the public records of a kind, in their order."""
+        return list(self._ids[kind])
+
+    def identity(self, kind: Kind, record_id: str) -> bytes | None:
+        """Return what changes with the record; ``None`` when it is not public."""
+        return self._records.identity(kind, record_id) if record_id in self._ids[kind] else None
+
+    def load(self, kind: Kind, record_id: str) -> dict[str, Any] | None:
+        """Return a record's raw object; ``None`` when it is not public."""
+        if record_id not in self._ids[kind]:
+            return None
+        return self._assets[record_id].data() if kind is Kind.ASSETS else self._records.load(kind, record_id)
+
+    def scan(self, kind: Kind) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Yield the public records of a kind, in the order of their ids."""
+        for record_id in self._ids[kind]:
+            raw = self.load(kind, record_id)
+            if raw is not None:
+                yield record_id, raw
+
+    def _entries(self, declared: Declared, as_of: datetime | None, assume: Assumptions) -> Iterator[str]:
+        for entry_id, raw in self._records.scan(Kind.ENTRIES):
+            listed: Mapping[str, Any] | None = self._records.load(Kind.ENTRY_LIST, entry_id)
+            item = None if listed is None else EntryListItem.from_raw(listed, assume)
+            if publication(Entry.from_raw(raw, assume), item, declared, as_of).status is Status.PUBLISH:
+                yield entry_id
+
+    def _comments(self, entries: set[str], declared: Declared, assume: Assumptions) -> Iterator[str]:
+        for cm_id, raw in self._records.scan(Kind.COMMENTS):
+            if key_of(raw.get("entry_id")) in entries and is_visible(Comment.from_raw(raw, assume), declared):
+                yield cm_id
+
+    def _used_by(self, entries: set[str]) -> Iterator[tuple[str, Asset]]:
+        """Yield the assets that published entries use, without a word on who else does.
+
+        A file in which a browser would run a script is left out: on a host, it would run as the site's own.
+        """
+        for url, raw in self._records.scan(Kind.ASSETS):
+            asset = Asset.from_raw(raw)
+            users = [each for each in asset.ids("entry") if each in entries]
+            path = stored_path(asset)
+            if users and (path is None or openable(path)):
+                refs = [{"entry": each} for each in users] + [{"file": each} for each in asset.ids("file")]
+                yield url, Asset.from_raw({**asset.data(), "refs": refs})
