@@ -24,6 +24,8 @@ COMMANDS = {
     "search": "Find words in titles, bodies, comments and file names.",
     "files": "List uploads and pictures: where they are used, what is missing.",
     "verify": "Check that an archive is intact, and whether it is complete.",
+    "inspect": "Tell which values a blog's undocumented flags have.",
+    "export": "Carry the blog to another service or program.",
     "prune": "Forget versions by rules such as --keep-daily 30.",
     "rebuild": "Make latest/ and its views again from the versions.",
     "demo": "Try it all on a made-up blog.",
