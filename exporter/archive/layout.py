@@ -18,6 +18,7 @@ FORMAT_MAXIMUM = 1
 
 MANIFEST = "manifest.json"
 SUMS = "SHA256SUMS"
+_VERSIONS = "versions"
 _VERSION_NAME = re.compile(r"[0-9]{6}|[1-9][0-9]{6,}")
 
 
@@ -68,7 +69,7 @@ class Layout:
     @property
     def versions(self) -> Path:
         """``versions/``."""
-        return self.root / "versions"
+        return self.root / _VERSIONS
 
     @property
     def assets(self) -> Path:
@@ -107,15 +108,16 @@ class Layout:
 
     def version(self, number: int) -> Path:
         """``versions/000001/``."""
-        return self.versions / version_name(number)
+        return self.root.joinpath(_VERSIONS, version_name(number))
 
     def manifest(self, number: int) -> Path:
         """``versions/000001/manifest.json``."""
-        return self.version(number) / MANIFEST
+        return self.root.joinpath(_VERSIONS, version_name(number), MANIFEST)
 
     def segment(self, number: int, kind: Kind) -> Path:
         """``versions/000001/entries.jsonl``."""
-        return self.version(number) / segment_name(kind)
+        # One step, not three: a look through thousands of versions makes as many paths.
+        return self.root.joinpath(_VERSIONS, version_name(number), segment_name(kind))
 
     def latest_segment(self, kind: Kind) -> Path:
         """``latest/entries.jsonl``."""

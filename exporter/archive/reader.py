@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from exporter import codec
 from exporter.archive.latest import load_latest
-from exporter.archive.layout import SUMS, Layout, segment_name, version_number
+from exporter.archive.layout import SUMS, Layout, version_number
 from exporter.archive.manifest import ArchiveInfo, Manifest
 from exporter.archive.state import State
 from exporter.archive.swap import recover
@@ -155,7 +155,6 @@ class ArchiveReader:
 
 def apply_version(state: State, layout: Layout, version: int, kinds: Iterable[Kind] = tuple(Kind)) -> None:
     """Fold the lines of one version into a state, those of these kinds only."""
-    folder = layout.version(version)
     for kind in kinds:
-        state.fold(folder / segment_name(kind), kind, version)
+        state.fold(layout.segment(version, kind), kind, version)
     state.version = version
