@@ -19,6 +19,8 @@ from benchmarks.history_blog import BLOG_ID, HistorySize, add_options
 from benchmarks.history_rivals import Taken, compare, rivals
 from benchmarks.history_service import running_service
 from benchmarks.measure import Cores, Cost, Sample, run
+from exporter.archive.reader import ArchiveReader
+from exporter.model.kinds import Kind
 
 _MIB = 1024 * 1024
 _MOST_TIMES_FEW = 1.2
@@ -51,9 +53,17 @@ class Place:
         }
         return {name: _program(*arguments) for name, arguments in made.items()}
 
-    def show(self, at: int, *form: str) -> list[str]:
-        """Return the command that shows the oldest entry as it was."""
-        return _program("show", str(self.root), "entry", "1", f"--at={at}", *form)
+    def longest_unchanged(self) -> str:
+        """Return the entry whose newest state is the oldest, the one that takes longest to find."""
+        state = ArchiveReader(self.root).state()
+        entries = state.kinds[Kind.ENTRIES]
+        _, record_id = min((entries.version(row), record_id) for record_id, row in entries.ordered())
+        state.close()
+        return record_id
+
+    def show(self, entry_id: str, at: int, *form: str) -> list[str]:
+        """Return the command that shows an entry as it was."""
+        return _program("show", str(self.root), "entry", entry_id, f"--at={at}", *form)
 
 
 def _program(*arguments: str) -> list[str]:
@@ -86,13 +96,14 @@ def measure_pairs(many: Place, few: Place, base_url: str, cores: Cores, rounds: 
 
 
 def measure_show(place: Place, cores: Cores, rounds: int) -> dict[str, list[Sample]]:
-    """Show an entry as of several versions, as JSON and as Markdown with its comments."""
+    """Show the entry that takes longest as of several versions, as JSON and as Markdown with its comments."""
     samples: dict[str, list[Sample]] = {}
+    entry_id = place.longest_unchanged()
     for _ in range(rounds):
         for at in place.shown():
             for form in ("--json", "--markdown"):
                 name = f"{_SHOW} {at} {form}"
-                samples.setdefault(name, []).append(run(place.show(at, form), cores.client)[0])
+                samples.setdefault(name, []).append(run(place.show(entry_id, at, form), cores.client)[0])
     return samples
 
 
