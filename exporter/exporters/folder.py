@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import base64
+import contextlib
 import hashlib
+import sqlite3
+import tempfile
+import zipfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -10,9 +15,9 @@ from typing import Any, NamedTuple
 from exporter import codec
 from exporter.archive import atomic
 from exporter.errors import ArchiveDamaged, UsageError
-from exporter.exporters.interface import Content, Copy, ExportFile
+from exporter.exporters.interface import Content, Copy, Database, ExportFile, Inline, Packed
 
-_BLOCK = 1 << 20
+_BLOCK = 3 << 18
 
 
 class WrittenFile(NamedTuple):
@@ -66,15 +71,12 @@ def write_export(files: Iterable[ExportFile], archive: Path, target: Path) -> li
 
 
 def measure_export(files: Iterable[ExportFile], archive: Path) -> list[WrittenFile]:
-    """Make all files and write none."""
+    """Make all files, one at a time where nobody sees them, and keep none."""
     found = []
-    for file in files:
-        digest = hashlib.sha256()
-        size = 0
-        for chunk in _chunks(file, archive):
-            digest.update(chunk)
-            size += len(chunk)
-        found.append(WrittenFile(file.path, size, digest.hexdigest()))
+    with tempfile.TemporaryDirectory() as folder:
+        for file in files:
+            found.append(_write(file, archive, Path(folder)))
+            Path(folder).joinpath(*file.path.split("/")).unlink()
     return found
 
 
@@ -89,6 +91,20 @@ def write_report(target: Path, document: dict[str, Any]) -> Path:
 def _write(file: ExportFile, archive: Path, folder: Path) -> WrittenFile:
     path = folder.joinpath(*file.path.split("/"))
     atomic.make_folder(path.parent)
+    match file:
+        case Packed():
+            _pack(file, archive, path)
+        case Database():
+            with contextlib.closing(sqlite3.connect(path)) as connection:
+                file.build(connection)
+        case _:
+            return _stream(file, archive, path)
+    with path.open("rb") as made:
+        digest = hashlib.file_digest(made, "sha256").hexdigest()
+    return WrittenFile(file.path, path.stat().st_size, digest)
+
+
+def _stream(file: Content | Copy, archive: Path, path: Path) -> WrittenFile:
     with atomic.hashing(path) as made:
         for chunk in _chunks(file, archive):
             made.write(chunk)
@@ -97,14 +113,33 @@ def _write(file: ExportFile, archive: Path, folder: Path) -> WrittenFile:
     return WrittenFile(file.path, size, digest)
 
 
-def _chunks(file: ExportFile, archive: Path) -> Iterator[bytes]:
-    match file:
-        case Content():
-            yield from file.chunks
-        case Copy():
-            path = archive / file.source
-            if not path.is_file():
-                raise ArchiveDamaged(f"{path} is missing; run verify.")
-            with path.open("rb") as source:
-                while block := source.read(_BLOCK):
-                    yield block
+def _pack(file: Packed, archive: Path, path: Path) -> None:
+    """Write a ZIP whose bytes depend on its members only; pictures are packed as they are."""
+    with atomic.open_private(path) as out, zipfile.ZipFile(out, "w") as packed:
+        for member in file.members:
+            info = zipfile.ZipInfo(member.path)
+            info.compress_type = zipfile.ZIP_STORED if isinstance(member, Copy) else zipfile.ZIP_DEFLATED
+            with packed.open(info, "w", force_zip64=True) as into:
+                for chunk in _chunks(member, archive):
+                    into.write(chunk)
+
+
+def _chunks(file: Content | Copy, archive: Path) -> Iterator[bytes]:
+    if isinstance(file, Copy):
+        yield from _blocks(archive / file.source)
+        return
+    for chunk in file.chunks:
+        if isinstance(chunk, Inline):
+            for block in _blocks(archive / chunk.source):
+                yield base64.b64encode(block)
+        else:
+            yield chunk
+
+
+def _blocks(path: Path) -> Iterator[bytes]:
+    """Yield a file of the archive in blocks that base64 can join."""
+    if not path.is_file():
+        raise ArchiveDamaged(f"{path} is missing; run verify.")
+    with path.open("rb") as source:
+        while block := source.read(_BLOCK):
+            yield block

@@ -39,6 +39,9 @@ class Format:
 FORMATS: Final[dict[str, Format]] = {
     "wxr": Format("wxr", "WordPress, Hatena (WXR 1.2)", holds_back=True),
     "movabletype": Format("movabletype", "Hatena, livedoor, Ameba, FC2, Seesaa, WordPress (MT import format)"),
+    "ghost": Format("ghost", "Ghost: a ZIP with its JSON and the pictures"),
+    "sqlite": Format("database", "Datasette and SQL: tables with full-text search", streams=False),
+    "html": Format("book", "people: one page to print, with the pictures in it"),
     "atom": Format("atom", "feed readers, and whatever reads Atom 1.0", comments=False),
     "jsonfeed": Format("jsonfeed", "feed readers, and whatever reads JSON Feed 1.1", comments=False),
     "csv": Format("table", "Excel and other spreadsheets: a row for each entry", comments=False),

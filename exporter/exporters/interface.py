@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 from exporter.model.kinds import Kind
 
 if TYPE_CHECKING:
+    import sqlite3
+
     from exporter.exporters.options import ExportOptions
     from exporter.exporters.posts import Posts
     from exporter.exporters.report import Report
@@ -65,6 +67,13 @@ class View(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Inline:
+    """A file of the archive in base64, in the middle of a file of the export; ``source`` is relative to the archive."""
+
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
 class Content:
     """A file of an export, made while it is written.
 
@@ -74,7 +83,7 @@ class Content:
     """
 
     path: str
-    chunks: Iterable[bytes]
+    chunks: Iterable[bytes | Inline]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +99,33 @@ class Copy:
     source: str
 
 
-ExportFile = Content | Copy
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """A ZIP file.
+
+    Attributes:
+        path: relative to the export's folder.
+        members: the files in it, in their order, their paths relative to its root.
+    """
+
+    path: str
+    members: Iterable[Content | Copy]
+
+
+@dataclass(frozen=True, slots=True)
+class Database:
+    """An SQLite file.
+
+    Attributes:
+        path: relative to the export's folder.
+        build: fills a new database.
+    """
+
+    path: str
+    build: Callable[[sqlite3.Connection], None]
+
+
+ExportFile = Content | Copy | Packed | Database
 
 
 class Exporter(Protocol):

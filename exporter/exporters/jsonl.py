@@ -19,19 +19,23 @@ from exporter.render.links import commenter_link
 def export(posts: Posts, options: ExportOptions, report: Report) -> Iterator[ExportFile]:
     """Yield ``entries`` and ``comments``; docs/export.md names their members and types."""
     yield Content(f"entries-{options.label}.jsonl", _entries(posts, options, report))
-    yield Content(
-        f"comments-{options.label}.jsonl", (_line(_comment(post, one)) for post in posts for one in post.comments)
-    )
+    yield Content(f"comments-{options.label}.jsonl", comment_lines(posts))
+
+
+def comment_lines(posts: Posts) -> Iterator[bytes]:
+    """Yield a line for each comment of the posts."""
+    return (_line(comment_record(post, found)) for post in posts for found in post.comments)
 
 
 def _entries(posts: Posts, options: ExportOptions, report: Report) -> Iterator[bytes]:
     media = Media(posts, options)
     for post in posts:
         report.wrote(len(post.comments), post.category)
-        yield _line(_entry(post, posts, options, media))
+        yield _line(entry_record(post, posts, options, media))
 
 
-def _entry(post: Post, posts: Posts, options: ExportOptions, media: Media) -> dict[str, Any]:
+def entry_record(post: Post, posts: Posts, options: ExportOptions, media: Media) -> dict[str, Any]:
+    """Return an entry as a flat, typed object."""
     entry = post.entry
     new = new_address(posts.records, post.entry_id, options.new_url) if options.new_url is not None else None
     return {
@@ -54,7 +58,8 @@ def _entry(post: Post, posts: Posts, options: ExportOptions, media: Media) -> di
     }
 
 
-def _comment(post: Post, found: PostComment) -> dict[str, Any]:
+def comment_record(post: Post, found: PostComment) -> dict[str, Any]:
+    """Return a comment as a flat, typed object."""
     comment = found.comment
     return {
         "cm_id": comment.cm_id,

@@ -65,12 +65,18 @@ def _lines(head: str, moves: Iterator[_Move], row: Callable[[_Move], str]) -> It
 
 
 def _nginx(move: _Move) -> str:
-    path = unquote(move.path).replace("\\", "\\\\").replace('"', '\\"')
+    plain = unquote(move.path)
+    if not plain.isprintable():
+        return f"# No line can say where {move.path} went: {move.new}"
+    path = plain.replace("\\", "\\\\").replace('"', '\\"')
     return f'location = "{path}" {{ return 301 "{move.new.replace("$", "%24")}"; }}'
 
 
 def _apache(move: _Move) -> str:
-    path = _SPECIAL.sub(r"\\\1", unquote(move.path)).replace('"', "")
+    plain = unquote(move.path)
+    if not plain.isprintable() or '"' in plain:
+        return f"# No line can say where {move.path} went: {move.new}"
+    path = _SPECIAL.sub(r"\\\1", plain)
     return f'RedirectMatch 301 "^{path}$" "{move.new.replace("$", "%24")}"'
 
 

@@ -9,10 +9,9 @@ from html import escape, unescape
 _SKIPPED = r"<!--.*?-->|<(script|style|textarea|xmp)\b.*?</\1\s*>"
 _TAG = re.compile(rf"{_SKIPPED}|<[a-zA-Z][^<>]*>", re.DOTALL | re.IGNORECASE)
 _ATTRIBUTE = re.compile(
-    r"(?P<lead>[\s\"'/](?P<name>href|src|data-src|poster|background|srcset)\s*=\s*)"
-    r"(?:\"(?P<double>[^\"]*)\"|'(?P<single>[^']*)'|(?P<bare>[^\s\"'>]+))",
-    re.IGNORECASE,
+    r"(?P<lead>(?P<name>[^\s\"'<>/=]+)\s*=\s*)(?:\"(?P<double>[^\"]*)\"|'(?P<single>[^']*)'|(?P<bare>[^\s\"'>]+))"
 )
+_ADDRESSES = frozenset({"href", "src", "data-src", "poster", "background", "srcset"})
 _CANDIDATE = re.compile(r"(\s*)([^\s,]\S*[^\s,])((?:\s+[^,\s]+)?\s*(?:,|$))")
 
 Resolve = Callable[[str], str | None]
@@ -27,6 +26,8 @@ def rewrite_addresses(html: str, resolve: Resolve) -> str:
     """
 
     def in_attribute(found: re.Match[str]) -> str:
+        if found["name"].lower() not in _ADDRESSES:
+            return found[0]
         value = next(text for text in found.group("double", "single", "bare") if text is not None)
         plain = unescape(value)
         if found["name"].lower() == "srcset":

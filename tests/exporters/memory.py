@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
+import sqlite3
 import zipfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -10,7 +12,7 @@ from hashlib import sha256
 from typing import Any
 
 from exporter.exporters.formats import FORMATS
-from exporter.exporters.interface import Content, Copy
+from exporter.exporters.interface import Content, Copy, Database, Inline, Packed
 from exporter.exporters.options import ExportOptions, Side
 from exporter.exporters.posts import Posts
 from exporter.exporters.report import Report
@@ -86,7 +88,7 @@ class Made:
         """All bytes of all files, those of archives unpacked, and their names."""
         parts = [name.encode() for name in [*self.files, *self.copies]]
         for data in self.files.values():
-            parts.append(data)
+            parts.append(dump(data) if data[:6] == b"SQLite" else data)
             if data[:2] == b"PK":
                 with zipfile.ZipFile(io.BytesIO(data)) as packed:
                     parts += [name.encode() + b"\n" + packed.read(name) for name in packed.namelist()]
@@ -104,10 +106,33 @@ def export(form: str, source: Memory, **options: Any) -> Made:
         assert file.path not in made.copies
         match file:
             case Content():
-                made.files[file.path] = b"".join(file.chunks)
+                made.files[file.path] = joined(file)
             case Copy():
                 made.copies[file.path] = file.source
+            case Packed():
+                out = io.BytesIO()
+                with zipfile.ZipFile(out, "w") as packed:
+                    for member in file.members:
+                        data = joined(member) if isinstance(member, Content) else member.source.encode()
+                        packed.writestr(zipfile.ZipInfo(member.path), data)
+                made.files[file.path] = out.getvalue()
+            case Database():
+                with contextlib.closing(sqlite3.connect(":memory:")) as connection:
+                    file.build(connection)
+                    made.files[file.path] = connection.serialize()
     return made
+
+
+def dump(data: bytes) -> bytes:
+    """Write a database as SQL."""
+    with contextlib.closing(sqlite3.connect(":memory:")) as connection:
+        connection.deserialize(data)
+        return "\n".join(connection.iterdump()).encode()
+
+
+def joined(file: Content) -> bytes:
+    """Make a file, with the names of the archive's files where these would be."""
+    return b"".join(chunk.source.encode() if isinstance(chunk, Inline) else chunk for chunk in file.chunks)
 
 
 def count(document: Mapping[str, Any], part: str, kind: str) -> int:

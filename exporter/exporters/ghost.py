@@ -1,0 +1,117 @@
+"""A ZIP for Ghost's importer: its JSON, bodies as HTML cards, and the pictures; comments stand beside it. Pure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from exporter.exporters.bodies import as_html
+from exporter.exporters.interface import Content, Copy, ExportFile, Packed
+from exporter.exporters.jsonl import comment_lines
+from exporter.exporters.media import Copies, Media
+from exporter.exporters.options import ExportOptions
+from exporter.exporters.posts import Post, Posts
+from exporter.exporters.report import Report
+from exporter.exporters.unique import Numbers, UniqueNames
+from exporter.exporters.xmltext import cleaned, escaped
+from exporter.model.publication import Status
+from exporter.render.entry_page import UNTITLED
+from exporter.render.runs import collapse
+
+TITLE_CHARACTERS: Final = 255
+_TAG_CHARACTERS: Final = 191
+_IMAGES: Final = "content/images"
+_ADDRESS: Final = "__GHOST_URL__/content/images/"
+_VERSION: Final = "5.0.0"
+
+
+def export(posts: Posts, options: ExportOptions, report: Report) -> Iterator[ExportFile]:
+    """Yield the ZIP, and the comments, which Ghost cannot import, as JSON lines."""
+    media = Media(posts, options)
+    yield Packed(f"ghost-{options.label}.zip", _members(posts, media, options, report))
+    yield Content(f"comments-{options.label}.jsonl", comment_lines(posts))
+
+
+def _members(posts: Posts, media: Media, options: ExportOptions, report: Report) -> Iterator[Content | Copy]:
+    yield Content("ghost.json", _document(posts, media, options, report))
+    if not options.media_base_url:
+        copies = Copies(report, _IMAGES)
+        for post in posts:
+            yield from copies.of(media.pictures(post.entry.entry_text, post.entry.ps_text))
+
+
+def _document(posts: Posts, media: Media, options: ExportOptions, report: Report) -> Iterator[bytes]:
+    numbers = Numbers(posts.ids())
+    names = UniqueNames()
+    tags = {name: number for number, name in enumerate(posts.categories(), 1)}
+    meta = {"exported_on": int(posts.newest().timestamp() * 1000), "version": _VERSION}
+    yield b'{"db": [{"meta": ' + _json(meta) + b', "data": {"posts": ['
+    end = b"\n"
+    for post in posts:
+        yield end + _json(_post(post, numbers.of(post.entry_id), names, media, options, report))
+        end = b",\n"
+        report.wrote(len(post.comments), post.category)
+    rows = [{"id": number, "name": name[:_TAG_CHARACTERS], "slug": f"tag-{number}"} for name, number in tags.items()]
+    yield b'\n], "tags": ' + _json(rows) + b', "posts_tags": ['
+    end = b"\n"
+    for post in posts:
+        if post.category:
+            yield end + _json({"post_id": numbers.of(post.entry_id), "tag_id": tags[post.category], "sort_order": 0})
+            end = b",\n"
+    yield b"\n]}}]}\n"
+
+
+def _post(
+    post: Post, number: int, names: UniqueNames, media: Media, options: ExportOptions, report: Report
+) -> dict[str, Any]:
+    if len(post.title) > TITLE_CHARACTERS:
+        report.changed("entries", "title cut at the 255 characters Ghost holds", post.entry_id)
+    if not post.title:
+        report.changed("entries", "title made up, since Ghost wants one", post.entry_id)
+    if media.missing(post):
+        report.limit("shows pictures that the archive does not have", post.entry_id)
+    if post.entry.date is None:
+        report.changed("entries", "date impossible or missing, replaced by the nearest known", post.entry_id)
+    clean = cleaned(_html(post, media, options))
+    report.changed("entries", "characters removed that no importer reads", post.entry_id, clean.characters)
+    updated = post.entry.last_update or post.when
+    public = post.status is Status.PUBLISH
+    return {
+        "id": number,
+        "title": (post.title or UNTITLED)[:TITLE_CHARACTERS],
+        "slug": names.fit(post.entry.name, post.entry_id),
+        "lexical": json.dumps(_card(clean.text), ensure_ascii=False),
+        "type": "post",
+        "status": "published" if public else "draft",
+        "visibility": "public",
+        "created_at": _date(post.when),
+        "updated_at": _date(updated),
+        "published_at": _date(post.when) if public else None,
+    }
+
+
+def _html(post: Post, media: Media, options: ExportOptions) -> str:
+    way = None if options.media_base_url else _ADDRESS
+    lead = collapse(post.entry.ps_title)
+    parts = [
+        media.rewritten(as_html(post.entry.entry_text), way),
+        f"<h2>{escaped(lead)}</h2>" if lead else "",
+        media.rewritten(as_html(post.entry.ps_text), way),
+    ]
+    return "\n".join(part for part in parts if part)
+
+
+def _card(html: str) -> dict[str, Any]:
+    """Return a document of one card that holds HTML as it is."""
+    card = {"type": "html", "version": 1, "html": html}
+    return {"root": {"children": [card], "direction": None, "format": "", "indent": 0, "type": "root", "version": 1}}
+
+
+def _date(when: datetime) -> str:
+    return f"{when.astimezone(UTC):%Y-%m-%dT%H:%M:%S.000Z}"
+
+
+def _json(value: Any) -> bytes:
+    return cleaned(json.dumps(value, ensure_ascii=False)).text.encode()

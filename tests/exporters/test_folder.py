@@ -1,0 +1,105 @@
+"""What is written to the disk: all of it or nothing, the same bytes every time."""
+
+from __future__ import annotations
+
+import base64
+import sqlite3
+import zipfile
+from collections.abc import Iterator
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+
+from exporter.errors import ArchiveDamaged, UsageError
+from exporter.exporters.folder import check_target, measure_export, report_path, write_export, write_report
+from exporter.exporters.interface import Content, Copy, Database, ExportFile, Inline, Packed
+
+PICTURE = bytes(range(256)) * 5000
+
+
+@pytest.fixture
+def archive(tmp_path: Path) -> Path:
+    root = tmp_path / "archive"
+    (root / "assets").mkdir(parents=True)
+    (root / "assets" / "a.png").write_bytes(PICTURE)
+    return root
+
+
+def fill(connection: sqlite3.Connection) -> None:
+    connection.execute("CREATE TABLE t (a)")
+    connection.execute("INSERT INTO t VALUES (1)")
+    connection.commit()
+
+
+def files() -> list[ExportFile]:
+    inner: list[Content | Copy] = [Content("in.json", [b"{}"]), Copy("i/a.png", "assets/a.png")]
+    return [
+        Content("deep/er/a.txt", [b"one", b"two"]),
+        Copy("media/a.png", "assets/a.png"),
+        Packed("a.zip", inner),
+        Database("a.sqlite", fill),
+        Content("page.html", [b"<", Inline("assets/a.png"), b">"]),
+    ]
+
+
+def test_every_kind_of_file(archive: Path, tmp_path: Path) -> None:
+    out = tmp_path / "new" / "out"
+    written = write_export(files(), archive, out)
+    assert (out / "deep" / "er" / "a.txt").read_bytes() == b"onetwo"
+    assert (out / "media" / "a.png").read_bytes() == PICTURE
+    with zipfile.ZipFile(out / "a.zip") as packed:
+        assert packed.namelist() == ["in.json", "i/a.png"]
+        assert packed.read("i/a.png") == PICTURE
+    assert sqlite3.connect(out / "a.sqlite").execute("SELECT a FROM t").fetchall() == [(1,)]
+    assert (out / "page.html").read_bytes() == b"<" + base64.b64encode(PICTURE) + b">"
+    for file in written:
+        data = (out / file.path).read_bytes()
+        assert (file.bytes, file.sha256) == (len(data), sha256(data).hexdigest())
+    assert measure_export(files(), archive) == written
+    assert write_export(files(), archive, tmp_path / "again") == written
+
+
+def test_nothing_is_there_after_a_failure(archive: Path, tmp_path: Path) -> None:
+    def failing() -> Iterator[ExportFile]:
+        yield Content("a.txt", [b"x"])
+        yield Copy("b.png", "assets/none.png")
+
+    with pytest.raises(ArchiveDamaged, match=r"none\.png is missing"):
+        write_export(failing(), archive, tmp_path / "out")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["archive"]
+
+
+def test_an_export_takes_the_place_of_the_one_before(archive: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    write_export([Content("old.txt", [b"x"])], archive, out)
+    write_report(out, {"a": 1})
+    write_export([Content("new.txt", [b"x"])], archive, out)
+    assert [path.name for path in out.iterdir()] == ["new.txt"]
+    assert report_path(out).read_bytes() == b'{"a":1}\n'
+
+
+@pytest.mark.parametrize(("made", "reported", "force", "message"), [
+    ("nothing", False, False, ""), ("empty", False, False, ""), ("full", False, True, "no export made it"),
+    ("full", True, False, "add --force"), ("full", True, True, ""), ("file", False, True, "no export made it"),
+])  # fmt: skip
+def test_where_an_export_may_be_written(tmp_path: Path, made: str, reported: bool, force: bool, message: str) -> None:
+    out = tmp_path / "out"
+    if made == "file":
+        out.write_text("x")
+    elif made != "nothing":
+        out.mkdir()
+    if made == "full":
+        (out / "a").write_text("x")
+    if reported:
+        report_path(out).write_text("{}")
+    if not message:
+        check_target(out, force=force)
+        return
+    with pytest.raises(UsageError, match=message):
+        check_target(out, force=force)
+
+
+def test_a_folder_without_a_name_is_refused() -> None:
+    with pytest.raises(UsageError, match="name one"):
+        check_target(Path("/"), force=True)
