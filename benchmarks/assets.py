@@ -38,7 +38,8 @@ def _curl(base_url: str, folder: Path, pictures: int, concurrency: int) -> list[
     listed = folder.with_suffix(".list")
     lines = (f'url="{base_url}/{at}.png"\noutput="{folder}/{at}.png"\n' for at in range(pictures))
     listed.write_text("".join(lines), encoding="utf-8")
-    options = f"--silent --no-progress-meter --parallel --parallel-max {concurrency} --create-dirs --config {shlex.quote(str(listed))}"
+    config = shlex.quote(str(listed))
+    options = f"--silent --no-progress-meter --parallel --parallel-max {concurrency} --create-dirs --config {config}"
     return ["sh", "-c", f"curl {options} && echo '{{\"requests\": {pictures}}}'"]
 
 
