@@ -45,8 +45,12 @@ class Element:
         return "".join(node for node in self.walk() if isinstance(node, str))
 
 
-def parse(html: str) -> Element:
+def parse(html: str, *, bare: frozenset[str] = _BARE) -> Element:
     """Return a ``body`` element holding the fragment. Comments and the insides of ``template`` are not in it.
+
+    Args:
+        html: the fragment.
+        bare: the tags whose attributes are left out, since reading them costs time.
 
     Raises:
         TooTangled: see the module's docstring; the source text is all there is to show.
@@ -62,7 +66,7 @@ def parse(html: str) -> Element:
             if tag == "-text":
                 into.append(node.text_content or "")
             elif tag[:1] not in {"-", "!"}:
-                attributes = {} if tag in _BARE else {name: value or "" for name, value in node.attributes.items()}
+                attributes = {} if tag in bare else {name: value or "" for name, value in node.attributes.items()}
                 element = Element(tag, attributes, [])
                 into.append(element)
                 todo.append((node.first_child, element.children))

@@ -82,7 +82,7 @@ class BodyWriter:
             escaped = escape(text, quote=False).replace("\r\n", "\n").replace("\n", "<br>\n")
             return Markup(escaped)  # noqa: S704  nothing in it is markup but the line ends
         try:
-            body = parse(text)
+            body = parse(text, bare=_NONE)
         except TooTangled:
             return Markup("<pre>{}</pre>").format(text)
         keep_lines = not any(isinstance(node, Element) and node.tag in LINE_TAGS for node in body.walk())

@@ -10,7 +10,6 @@ from markupsafe import Markup
 _HEIGHT: Final = 160
 _WIDTH: Final = 720
 _BASE: Final = 22
-_CELL: Final = 34
 _SHADES: Final = 4
 
 
@@ -57,24 +56,33 @@ def rows(values: Sequence[Bar], title: str) -> Markup:
     return _svg(_WIDTH, max(28, len(values) * 28), title, parts)
 
 
-def grid(lines: Sequence[tuple[str, Sequence[Bar]]], heads: Sequence[str], title: str) -> Markup:
-    """Return a grid of shades: a line for each name with a cell for each value, the heads above."""
+def grid(lines: Sequence[tuple[str, Sequence[Bar]]], heads: Sequence[str], title: str, cell: int = 34) -> Markup:
+    """Return a grid of shades: a line for each name with a cell for each value, the heads above.
+
+    Args:
+        lines: name and values of each line.
+        heads: what stands above the columns.
+        title: what it shows, for those who do not see it.
+        cell: the width of a column; lines are a little less high.
+    """
     most = max((bar.value for _, cells in lines for bar in cells), default=0) or 1
-    left = 56
+    left, height = 56, cell - cell // 5
     parts = [
-        Markup('<text x="{}" y="14">{}</text>').format(left + at * _CELL + _CELL // 2, head)
+        Markup('<text x="{}" y="14">{}</text>').format(left + at * cell + cell // 2, head)
         for at, head in enumerate(heads)
+        if head
     ]
-    for line, (name, cells) in enumerate(lines):
-        y = 22 + line * (_CELL - 6)
-        parts.append(Markup('<text class="name" x="{}" y="{}">{}</text>').format(left - 8, y + 19, name))
-        for at, bar in enumerate(cells):
+    for line, (name, values) in enumerate(lines):
+        y = 22 + line * height
+        parts.append(Markup('<text class="name" x="{}" y="{}">{}</text>').format(left - 8, y + height * 3 // 4, name))
+        for at, bar in enumerate(values):
             shade = -(-bar.value * _SHADES // most)
-            cell = Markup(
-                '<g><title>{}: {:,}</title><rect class="shade s{}" x="{}" y="{}" width="{}" height="{}" rx="4"/></g>'
-            ).format(bar.name, bar.value, shade, left + at * _CELL + 2, y, _CELL - 4, _CELL - 10)
-            parts.append(_linked(bar.link if bar.value else "", cell))
-    return _svg(left + len(heads) * _CELL, 26 + len(lines) * (_CELL - 6), title, parts)
+            shape = Markup('<rect class="shade s{}" x="{}" y="{}" width="{}" height="{}" rx="4"/>').format(
+                shade, left + at * cell + 2, y, cell - 4, height - 4
+            )
+            tip = Markup("<g><title>{}: {:,}</title>{}</g>").format(bar.name, bar.value, shape)
+            parts.append(_linked(bar.link if bar.value else "", tip))
+    return _svg(left + len(heads) * cell, 26 + len(lines) * height, title, parts)
 
 
 def _linked(link: str, shape: Markup) -> Markup:

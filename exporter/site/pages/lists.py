@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+from calendar import monthrange
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Any, Final
+
+from markupsafe import Markup
 
 from exporter.exporters.interface import ViewFile
 from exporter.model.kinds import Kind
@@ -14,8 +17,10 @@ from exporter.model.records import EntryListItem
 from exporter.render.embedded import Use, embedded
 from exporter.search.plain import plain_text
 from exporter.site.catalogue import ORPHANS_PAGE, UNDATED, Catalogue, Post, fingerprint, shown
+from exporter.site.charts import Bar, grid
 from exporter.site.data import script
 from exporter.site.pages.site import Site, category_page, listed
+from exporter.site.templating import root_of
 
 _RECENT: Final = 12
 _EXCERPT: Final = 110
@@ -139,10 +144,29 @@ def _year_context(site: Site, years: dict[str, list[Post]], year: str, posts: li
             (month, dates.month(month) if month else "", list(of_month))
             for month, of_month in groupby(posts, key=lambda post: post.date.month if post.date else 0)
         ],
+        "days": None if year == UNDATED else _days_chart(site, year, posts),
         "total": len(posts),
         "newer": (name(newer), year_page(newer)) if newer else None,
         "older": (name(older), year_page(older)) if older else None,
     }
+
+
+def _days_chart(site: Site, year: str, posts: list[Post]) -> Markup:
+    """Return the year as a grid of days; a day leads to its entry, or to its month where it has several."""
+    days: defaultdict[tuple[int, int], list[Post]] = defaultdict(list)
+    for post in posts:
+        if post.date is not None:
+            days[post.date.month, post.date.day].append(post)
+    root = root_of(year_page(year))
+    lines = []
+    for month in range(1, 13):
+        cells = []
+        for day in range(1, monthrange(int(year), month)[1] + 1):
+            found = days.get((month, day), [])
+            link = root + found[0].page if len(found) == 1 else f"#m{month}"
+            cells.append(Bar(f"{site.pages.dates.month(month)} {day}", len(found), "", link))
+        lines.append((str(month), cells))
+    return grid(lines, [str(day) if day % 5 == 0 or day == 1 else "" for day in range(1, 32)], year, cell=22)
 
 
 def _categories(site: Site) -> Iterator[ViewFile]:

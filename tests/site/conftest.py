@@ -1,0 +1,25 @@
+"""One demo archive with its site for all tests that only look at it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.archive.builder import Built
+from tests.site.building import build, demo_archive
+
+
+@pytest.fixture(scope="session")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Built:
+    root = tmp_path_factory.mktemp("site") / "demo"
+    demo_archive(root)
+    built = Built.reopen(root)
+    build(built, title="潮だまり日記", entry_addresses=("https://{blog_id}/Entry/{entry_id}/",))
+    return built
+
+
+@pytest.fixture(scope="session")
+def site(demo: Built) -> Path:
+    """The folder of the demo's site; not to be changed."""
+    return demo.layout.latest / "site"

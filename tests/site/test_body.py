@@ -1,0 +1,220 @@
+"""Bodies as pages show them: what stays, what leads where, and that nothing runs or loads."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from exporter.model.asset import Asset
+from exporter.render.addresses import AddressPattern
+from exporter.render.htmltree import Element, parse
+from exporter.render.local import AssetMap, EntryAddresses
+from exporter.site.body import BodyWriter
+from exporter.site.sanitize import ATTRIBUTES, TAGS, clean
+from exporter.site.styles import safe_style
+from tests.site.payloads import PAYLOADS
+
+BASE = "https://sea.example/"
+SHA = "ab" * 32
+PICTURE = f"assets/ab/{SHA}.png"
+
+
+def asset(url: str, content_type: str = "image/png", sha256: str | None = SHA) -> dict[str, object]:
+    return Asset(url, 200, content_type, 10, sha256).data()
+
+
+def writer(*assets: dict[str, object], entries: EntryAddresses | None = None) -> BodyWriter:
+    return BodyWriter(
+        AssetMap(assets, BASE),
+        BASE,
+        "../../",
+        lost="lost",
+        player="player",
+        entries=entries,
+        page_of=lambda entry_id: f"entry/{entry_id}.html",
+    )
+
+
+@pytest.fixture
+def shown() -> Callable[[str], str]:
+    known = writer(asset("https://sea.example/a.png"), asset("https://sea.example/a.svg", "image/svg+xml"))
+    return lambda html: str(known.html(html, "../"))
+
+
+def elements(html: str) -> list[Element]:
+    return [node for node in parse(html, bare=frozenset()).walk() if isinstance(node, Element)]
+
+
+class TestTexts:
+    def test_a_text_keeps_its_lines(self, shown: Callable[[str], str]) -> None:
+        assert shown("一行目\r\n二行目 <3") == "一行目<br>\n二行目 &lt;3"
+        assert shown("一 > 二\n三") == "一 &gt; 二<br>\n三"
+
+    def test_marked_up_text_without_line_tags_does_too(self, shown: Callable[[str], str]) -> None:
+        assert shown("<b>一</b>\n二") == "<b>一</b><br>\n二"
+
+    def test_html_keeps_its_own_lines(self, shown: Callable[[str], str]) -> None:
+        assert shown("<p>一\n二</p>") == "<p>一\n二</p>"
+
+    @pytest.mark.parametrize(
+        "html",
+        [
+            "<ruby>百<rp>（</rp><rt>ひゃく</rt><rp>）</rp></ruby>",
+            '<table><tbody><tr><td colspan="2">a</td></tr></tbody></table>',
+            '<font color="red" size="5">a</font>',
+            "<details open=\"\"><summary>a</summary>b</details>",
+            "<ul><li>a</li><li>b</li></ul>",
+            '<p align="center"><strong>a</strong><br>b</p>',
+        ],
+    )  # fmt: skip
+    def test_what_people_wrote_stays(self, shown: Callable[[str], str], html: str) -> None:
+        assert shown(html) == html
+
+    def test_a_tangled_body_is_shown_as_its_source(self, shown: Callable[[str], str]) -> None:
+        source = "<b x>" * 50_000 + "<p>" * 50_000
+        assert shown(source).startswith("<pre>&lt;b x&gt;")
+
+    def test_deep_nesting_is_no_problem(self, shown: Callable[[str], str]) -> None:
+        assert "深" in shown("<div>" * 3_000 + "深")
+
+    def test_ids_are_no_ids_of_the_page(self, shown: Callable[[str], str]) -> None:
+        html = shown('<a name="main">x</a><p id="keys"><a href="#main">y</a></p>')
+        assert 'id="c-main"' in html
+        assert 'id="c-keys"' in html
+        assert 'href="#c-main"' in html
+
+
+class TestPictures:
+    def test_a_stored_picture_is_the_file(self, shown: Callable[[str], str]) -> None:
+        assert shown('<img src="/a.png" alt="海">') == f'<img src="../../../{PICTURE}" alt="海">'
+
+    def test_one_that_waits_for_a_script_is_shown(self, shown: Callable[[str], str]) -> None:
+        assert PICTURE in shown('<img src="blank.gif" data-src="https://sea.example/a.png">')
+
+    def test_one_that_was_not_saved_is_named(self, shown: Callable[[str], str]) -> None:
+        html = shown('<img src="https://gone.example/b.png" alt="港">')
+        assert "<img" not in html
+        assert "港" in html
+        assert 'href="https://gone.example/b.png"' in html
+
+    def test_pixels_in_the_address_stay(self, shown: Callable[[str], str]) -> None:
+        assert 'src="data:image/png;base64,AAAA"' in shown('<img src="data:image/png;base64,AAAA">')
+
+    @pytest.mark.parametrize(
+        "source", ["data:image/svg+xml;base64,AAAA", "data:text/html,x", "file:///etc/passwd", "javascript:1", ""]
+    )
+    def test_other_sources_never_load(self, shown: Callable[[str], str], source: str) -> None:
+        assert "src=" not in shown(f'<img src="{source}" alt="x">')
+
+
+class TestLinks:
+    @pytest.mark.parametrize(
+        ("href", "expected"),
+        [
+            ("https://other.example/a?b=1#c", "https://other.example/a?b=1#c"),
+            ("mailto:a@example.jp", "mailto:a@example.jp"),
+            ("/about", "https://sea.example/about"),
+            ("page.html", "https://sea.example/page.html"),
+            ("//other.example/x", "https://other.example/x"),
+            ("\\\\share\\x", "https://share/x"),
+            ("../../../../etc/passwd", "https://sea.example/etc/passwd"),
+            ("/a.png", f"../../../{PICTURE}"),
+        ],
+    )
+    def test_they_lead_where_the_blog_led(self, shown: Callable[[str], str], href: str, expected: str) -> None:
+        assert f'href="{expected}"' in shown(f'<a href="{href}">x</a>')
+
+    @pytest.mark.parametrize("href", ["javascript:1", "file://host/x", "data:text/html,x", "vbscript:x", "#", "x:y"])
+    def test_others_are_text(self, shown: Callable[[str], str], href: str) -> None:
+        assert "href" not in shown(f'<a href="{href}">x</a>')
+
+    def test_a_stored_file_that_could_run_is_not_opened(self, shown: Callable[[str], str]) -> None:
+        assert 'href="https://sea.example/a.svg"' in shown('<a href="/a.svg">x</a>')
+
+    def test_own_entries_are_pages(self) -> None:
+        pattern = AddressPattern("https://sea.example/e/{entry_id}", "entry_url")
+        known = EntryAddresses([pattern], [("7", {"entry_id": "7"})], BASE)
+        assert 'href="../entry/7.html"' in writer(entries=known).html('<a href="/e/7">x</a>', "../")
+
+    def test_links_tell_nobody_where_they_were_followed(self, shown: Callable[[str], str]) -> None:
+        assert 'rel="noopener noreferrer"' in shown('<a href="https://a.example">x</a>')
+
+
+class TestPlayers:
+    @pytest.mark.parametrize(
+        ("html", "href"),
+        [
+            ('<iframe src="https://video.example/1">no</iframe>', "https://video.example/1"),
+            ('<video><source src="https://v.example/2.mp4"></video>', "https://v.example/2.mp4"),
+            ('<object><param name="movie" value="https://v.example/3.swf"></object>', "https://v.example/3.swf"),
+            ('<embed src="/4.swf">', "https://sea.example/4.swf"),
+        ],
+    )
+    def test_they_become_links(self, shown: Callable[[str], str], html: str, href: str) -> None:
+        found = shown(html)
+        assert f'<a class="player" href="{href}"' in found
+        assert "no" not in re.sub(r"rel=\"[^\"]*\"", "", found).replace("noopener", "")
+
+    @pytest.mark.parametrize("html", ["<iframe>x</iframe>", '<iframe src="javascript:1"></iframe>', "<video></video>"])
+    def test_one_without_an_address_is_nothing(self, shown: Callable[[str], str], html: str) -> None:
+        assert shown(html) == ""
+
+
+class TestStyles:
+    @pytest.mark.parametrize(
+        ("style", "kept"),
+        [
+            ("color: RED; font-weight:bold", "color:red;font-weight:bold"),
+            ("COLOR:#336699 !important", "color:#336699"),
+            ("background-color: rgb(1, 2, 3)", "background-color:rgb(1, 2, 3)"),
+            ("font-size:x-large", "font-size:x-large"),
+            ("text-align:center;position:fixed;top:0", "text-align:center"),
+            ("margin: 0 auto", "margin:0 auto"),
+            ("border:1px solid #ccc", "border:1px solid #ccc"),
+        ],
+    )
+    def test_what_shows_something_stays(self, style: str, kept: str) -> None:
+        assert safe_style(style) == kept
+
+    @pytest.mark.parametrize(
+        "style",
+        [
+            "background:url(https://a.example/x)", "background:u\\72l(x)", "position:fixed", "width:99999px",
+            "margin-top:-50px", "color:expression(1)", "color:var(--x)", "behavior:url(x)", "color:/**/red",
+            "display:none", "content:'x'", "font-size:1e9px", "--x:1", "", "color", "background:image-set('x')",
+        ],
+    )  # fmt: skip
+    def test_everything_else_goes(self, style: str) -> None:
+        assert safe_style(style) is None
+
+
+class TestNothingRuns:
+    @pytest.mark.parametrize("payload", PAYLOADS)
+    def test_a_payload_leaves_only_harmless_markup(self, shown: Callable[[str], str], payload: str) -> None:
+        assert_harmless(shown(payload))
+        assert_harmless(clean(payload))
+
+    @given(st.lists(st.sampled_from([*PAYLOADS, "<p>", "</p>", "<table>", "<svg>", "</svg>", "<b>", "海"]), max_size=4))
+    def test_nor_do_several_together(self, parts: list[str]) -> None:
+        html = str(writer().html("".join(parts), "../"))
+        assert_harmless(html)
+        assert clean(html) == html
+
+    @given(st.text(alphabet="<>/=\"'&;!- abpiscrtnolg:\\\u2028海", max_size=80))
+    def test_nor_does_noise(self, text: str) -> None:
+        assert_harmless(str(writer().html(text, "../")))
+
+
+def assert_harmless(html: str) -> None:
+    for element in elements(html):
+        assert element.tag in TAGS, html
+        allowed = ATTRIBUTES.get(element.tag, frozenset()) | ATTRIBUTES["*"] | {"class", "rel"}
+        for name, value in element.attributes.items():
+            assert name in allowed, html
+            assert not name.startswith("on")
+            if name in {"src", "href", "cite"}:
+                assert re.match(r"https?://[^/\\]|mailto:|#|(\.\./)*(assets|entry)/|data:image/(?!svg)", value), html
