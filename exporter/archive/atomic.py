@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, BinaryIO, cast
 from exporter.errors import BlogExporterError, NoSpace, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 FOLDER_MODE = 0o700
 FILE_MODE = 0o600
@@ -117,12 +117,17 @@ def hashing(path: Path) -> Iterator[HashingFile]:
         made.discard()
 
 
-def write_file(path: Path, data: bytes | bytearray) -> None:
+def write_file(path: Path, data: bytes) -> None:
     """Write a small file atomically: afterwards it holds either the old bytes or these."""
+    write_lines(path, (data,))
+
+
+def write_lines(path: Path, lines: Iterable[bytes]) -> None:
+    """Write a file atomically, line by line, so that it is never in memory as a whole."""
     temporary = path.with_name(f".{path.name}.tmp")
     try:
         with open_private(temporary) as file:
-            file.write(data)
+            file.writelines(lines)
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(path)

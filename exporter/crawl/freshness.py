@@ -15,7 +15,7 @@ from exporter.archive import atomic
 from exporter.clock import timestamp
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
 
@@ -43,29 +43,30 @@ class Freshness:
         """
         found = cls()
         try:
-            lines = iter(path.read_bytes().splitlines())
-            if sealed is None or codec.loads(next(lines, b"null")) != {"manifest_sha256": sealed}:
-                return found
-            for line in lines:
-                entry_id, read, etag, last_modified = codec.loads(line)
-                found.last_read[entry_id] = datetime.fromisoformat(read)
-                if etag is not None or last_modified is not None:
-                    found.validators[entry_id] = Validators(etag, last_modified)
+            with path.open("rb") as lines:
+                if sealed is None or codec.loads(next(lines, b"null")) != {"manifest_sha256": sealed}:
+                    return found
+                for line in lines:
+                    entry_id, read, etag, last_modified = codec.loads(line)
+                    found.last_read[entry_id] = datetime.fromisoformat(read)
+                    if etag is not None or last_modified is not None:
+                        found.validators[entry_id] = Validators(etag, last_modified)
         except (OSError, codec.NotJson, TypeError, ValueError):
             return cls()
         return found
 
     def save(self, path: Path, sealed: str, keep: Iterable[str]) -> None:
         """Write it for the entries in ``keep``, as part of the version whose manifest has the SHA-256 ``sealed``."""
-        lines = bytearray(codec.dumps({"manifest_sha256": sealed}) + b"\n")
+        with atomic.translated(path):
+            atomic.write_lines(path, self._lines(sealed, keep))
+
+    def _lines(self, sealed: str, keep: Iterable[str]) -> Iterator[bytes]:
+        yield codec.dumps({"manifest_sha256": sealed}) + b"\n"
         for entry_id in keep:
             read = self.last_read.get(entry_id)
-            if read is None:
-                continue
-            validators = self.validators.get(entry_id, _NONE)
-            lines += codec.dumps([entry_id, timestamp(read), validators.etag, validators.last_modified]) + b"\n"
-        with atomic.translated(path):
-            atomic.write_file(path, lines)
+            if read is not None:
+                validators = self.validators.get(entry_id, _NONE)
+                yield codec.dumps([entry_id, timestamp(read), validators.etag, validators.last_modified]) + b"\n"
 
 
 _NONE = Validators()
