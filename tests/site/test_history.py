@@ -1,0 +1,79 @@
+"""What the site knows of versions: which entries changed, which are gone, and what each was."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from exporter.model.changes import Change
+from exporter.model.kinds import Kind
+from exporter.site.history import ArchiveHistory
+from tests.archive.builder import Built, entry, five_versions, record
+from tests.site.building import build, of_records
+
+
+def test_lives_are_those_of_more_than_one_version(tmp_path: Path) -> None:
+    history = ArchiveHistory(five_versions(tmp_path / "a").reader)
+    lives = history.changed_entries()
+    assert lives["2"] == (1, 2)
+    assert lives["3"] == (1, 3, 5)
+    assert lives["7"] == (2, 3, 4)
+    assert "1" not in lives
+    assert "6" not in lives
+
+
+def test_an_older_version_knows_nothing_of_later_ones(tmp_path: Path) -> None:
+    history = ArchiveHistory(five_versions(tmp_path / "a").reader, 3)
+    assert [row.version for row in history.rows()] == [1, 2, 3]
+    assert history.gone_entries().keys() == {"3", "7"}
+    assert history.changes(1) == []
+    assert {change.change for change in history.changes(3)} == {Change.GONE}
+
+
+def test_what_is_gone_keeps_its_last_state(tmp_path: Path) -> None:
+    built = of_records(tmp_path / "a", {Kind.ENTRIES: {"1": entry(1, "はじめ"), "2": entry(2, "二")}})
+    built.commit({Kind.ENTRIES: {"1": entry(1, "おわり")}})
+    built.commit({Kind.ENTRIES: {"1": None}})
+    gone = ArchiveHistory(built.reader).gone_entries()["1"]
+    assert gone.version == 3
+    assert gone.load()["title"] == "おわり"
+    steps = ArchiveHistory(built.reader).steps("1")
+    assert [step.record and step.record["title"] for step in steps] == ["はじめ", "おわり", None]
+
+
+def test_pages_of_an_entry_that_came_back(tmp_path: Path) -> None:
+    built = of_records(tmp_path / "a", {Kind.ENTRIES: {"1": entry(1, "題")}})
+    built.commit({Kind.ENTRIES: {"1": None}})
+    built.commit({Kind.ENTRIES: {"1": entry(1, "また")}})
+    build(built)
+    text = (built.layout.latest / "site" / "history" / "entry-1.html").read_text("utf-8")
+    assert text.count("data-step") == 3
+    assert "以降、配信元にはありません" in text
+    assert "以降、配信元にはありません" not in (built.layout.latest / "site" / "entry" / "1.html").read_text("utf-8")
+
+
+def test_only_markup_changed(tmp_path: Path) -> None:
+    built = of_records(tmp_path / "a", {Kind.ENTRIES: {"1": record(entry_id="1", title="t", entry_text="<b>x</b>")}})
+    built.commit({Kind.ENTRIES: {"1": record(entry_id="1", title="t", entry_text="<i>x</i>")}})
+    build(built)
+    text = (built.layout.latest / "site" / "history" / "version-2.html").read_text("utf-8")
+    assert "<del>b</del><ins>i</ins>" in text
+
+
+def test_long_histories_are_cut(tmp_path: Path) -> None:
+    built = of_records(tmp_path / "a", {Kind.ENTRIES: {"1": entry(1, "題")}})
+    built.commit({Kind.COMMENTS: {str(number): record(cm_id=str(number), entry_id="1") for number in range(350)}})
+    built.commit({Kind.USER: {"u": record(id="u", nickname="n")}})
+    build(built)
+    history = built.layout.latest / "site" / "history"
+    assert "ほか 50 件" in (history / "version-2.html").read_text("utf-8")
+    assert "この版で変わった記事はありません" in (history / "version-3.html").read_text("utf-8")
+
+
+def test_without_a_history_there_is_still_a_page_about(demo: Built) -> None:
+    from exporter.site.view import SiteView  # noqa: PLC0415
+
+    state = demo.reader.state()
+    files = {file.path: file for file in SiteView().files(state)}
+    assert "history.html" not in files
+    assert "版の記録はありません" in files["about.html"].render().decode()
+    state.close()

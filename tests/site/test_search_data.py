@@ -1,0 +1,117 @@
+"""The search's data: pairs never miss a text, and a change touches one chunk and one shard."""
+
+from __future__ import annotations
+
+import json
+import re
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from exporter.search.folding import fold
+from exporter.site import search_data
+from exporter.site.data import script
+from exporter.site.folds import case_table
+from exporter.site.search_data import BEYOND, END, LETTERS, encoded
+from tests.archive.builder import Built
+from tests.site.building import build
+from tests.site.test_view import many_entries
+
+_CALL = re.compile(rb'blogData\("([a-z]+)","([a-z0-9]*)",(.*)\);\n', re.DOTALL)
+
+
+def loaded(path: Path) -> object:
+    found = _CALL.fullmatch(path.read_bytes())
+    assert found is not None
+    return json.loads(found[3])
+
+
+def bits_of(shard: str, pair: str) -> int:
+    """Look a pair up as the page does."""
+    start = shard.index("\n" + pair[0]) + 2
+    line = shard[start : shard.index("\n", start)]
+    found = 0
+    for at in range(0, len(line), 6):
+        if line[at] == pair[1]:
+            for letter in line[at + 1 : at + 6]:
+                found = found * 64 + LETTERS.index(letter)
+    return found
+
+
+class TestPairs:
+    @given(
+        st.dictionaries(
+            st.text(alphabet='あいab<"\\ 𠮷海'.replace("𠮷", BEYOND), min_size=2, max_size=2),
+            st.integers(1, 2**30 - 1),
+            min_size=1,
+        )
+    )
+    def test_what_is_encoded_is_found(self, bits: dict[str, int]) -> None:
+        shard = encoded(bits)
+        assert {pair: bits_of(shard, pair) for pair in bits} == bits
+
+    def test_every_text_is_in_its_chunk(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(search_data, "SMALL_BLOG", 400)
+        built = many_entries(tmp_path / "a", 600)
+        build(built)
+        data = built.layout.latest / "site" / "data"
+        index = loaded(data / "search.js")
+        assert isinstance(index, dict)
+        names = [name for name, _ in index["chunks"]]
+        assert sum(count for _, count in index["chunks"]) == 600
+        checked = 0
+        for first, last, shard_name in index["shards"]:
+            shard = loaded(data / f"pairs-{shard_name}.js")
+            assert isinstance(shard, str)
+            for at, name in enumerate(names[first:last]):
+                texts = loaded(data / f"texts-{name}.js")
+                assert isinstance(texts, list)
+                for page, _, title, *_ in texts:
+                    assert (data.parent / page).is_file()
+                    key = fold(title) + END
+                    for pair in map("".join, pairwise(key)):
+                        assert bits_of(shard, pair) >> at & 1
+                        checked += 1
+        assert checked > 1_800
+
+    def test_a_small_blog_has_none(self, tmp_path: Path) -> None:
+        built = many_entries(tmp_path / "a", 30)
+        build(built)
+        data = built.layout.latest / "site" / "data"
+        assert not list(data.glob("pairs-*"))
+        assert loaded(data / "search.js")["shards"] == []  # type: ignore[index]
+
+    def test_comments_and_orphans_are_there(self, demo: Built) -> None:
+        data = demo.layout.latest / "site" / "data"
+        texts = "".join(path.read_text("utf-8") for path in data.glob("texts-*"))
+        assert "わかめもお楽しみに" in texts
+        assert "消えてしまいましたか" in (data / "texts-orphans.js").read_text("utf-8")
+
+
+class TestFolds:
+    def test_lower_case_and_the_table_are_case_folding(self) -> None:
+        table = case_table()
+        for code in range(0x110000):
+            if not 0xD800 <= code <= 0xDFFF:
+                char = chr(code)
+                assert "".join(table.get(each, each) for each in char.lower()) == char.casefold(), hex(code)
+
+    def test_the_table_is_small(self) -> None:
+        assert 50 < len(case_table()) < 400
+
+
+class TestScripts:
+    def test_nothing_ends_a_script(self) -> None:
+        text = script("texts", "1", ["</script><!--\u2028\u2029", 1])
+        assert text.isascii()
+        assert b"<" not in text
+        assert loaded_value(text) == ["</script><!--\u2028\u2029", 1]
+
+
+def loaded_value(text: bytes) -> object:
+    found = _CALL.fullmatch(text)
+    assert found is not None
+    return json.loads(found[3])

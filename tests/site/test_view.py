@@ -1,0 +1,273 @@
+"""The site of the demo: every link leads somewhere, nothing comes from elsewhere, and only what changed is made anew."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+
+from exporter import codec
+from exporter.model.kinds import Kind
+from exporter.render.htmltree import Element, parse
+from exporter.site import search_data
+from exporter.site.templating import POLICY
+from exporter.site.words import LANGUAGES, Dates
+from tests.archive.builder import Built, record
+from tests.site.building import build, of_records
+
+
+def pages(site: Path) -> list[Path]:
+    return sorted(site.rglob("*.html"))
+
+
+def elements(path: Path) -> list[Element]:
+    # The fragment parser drops html, head and body and keeps what is in them.
+    tree = parse(path.read_text("utf-8"), bare=frozenset())
+    return [node for node in tree.walk() if isinstance(node, Element)]
+
+
+class TestEveryPage:
+    def test_there_are_all_kinds(self, site: Path) -> None:
+        names = {path.relative_to(site).as_posix() for path in pages(site)}
+        assert {"index.html", "years.html", "categories.html", "comments.html", "gallery.html"} <= names
+        assert {"statistics.html", "history.html", "about.html", "search.html", "comments/orphans.html"} <= names
+        assert {"history/version-2.html", "history/entry-50.html", "entry/50.html", "entry/66.html"} <= names
+
+    def test_links_lead_to_files(self, site: Path) -> None:
+        seen = 0
+        for path in pages(site):
+            for element in elements(path):
+                for name in ("href", "src", "action"):
+                    target = element.attributes.get(name, "")
+                    if not target or urlsplit(target).scheme or target.startswith("#"):
+                        continue
+                    assert not target.startswith(("/", "\\")), (path, target)
+                    assert (path.parent / unquote(urlsplit(target).path)).resolve().is_file(), (path, target)
+                    seen += 1
+        assert seen > 2_000
+
+    def test_anchors_are_there(self, site: Path) -> None:
+        ids = {path: {each.attributes.get("id") for each in elements(path)} for path in pages(site)}
+        for path in ids:
+            for element in elements(path):
+                target = element.attributes.get("href", "")
+                if "#" in target and not urlsplit(target).scheme and not target.startswith("#c-"):
+                    place = (path.parent / unquote(urlsplit(target).path)).resolve() if target[0] != "#" else path
+                    assert urlsplit(target).fragment in ids[place], (path, target)
+
+    def test_nothing_is_loaded_from_elsewhere(self, site: Path) -> None:
+        for path in pages(site):
+            for element in elements(path):
+                if element.tag in {"img", "script", "link", "iframe", "video", "source"}:
+                    for name in ("src", "srcset"):
+                        assert not re.match(r"[a-z]+:(?!image/)|//", element.attributes.get(name, "")), path
+                    if element.tag == "link" and element.attributes.get("rel") != "prev":
+                        assert not urlsplit(element.attributes["href"]).scheme
+
+    def test_no_script_or_style_stands_in_a_page(self, site: Path) -> None:
+        for path in pages(site):
+            for element in elements(path):
+                assert not any(name.startswith("on") for name in element.attributes)
+                if element.tag in {"script", "style"}:
+                    assert element.tag == "script"
+                    assert element.text() == ""
+
+    def test_the_policy_is_the_first_word(self, site: Path) -> None:
+        for path in pages(site):
+            head = path.read_text("utf-8")[:900]
+            assert POLICY.replace("'", "&#39;") in head
+            assert head.index("Content-Security-Policy") < head.index("<title")
+            assert '<meta name="referrer" content="no-referrer">' in head
+
+    def test_ids_are_said_once(self, site: Path) -> None:
+        for path in pages(site):
+            counts = Counter(each.attributes["id"] for each in elements(path) if "id" in each.attributes)
+            assert [name for name, number in counts.items() if number > 1] == [], path
+
+    def test_a_page_has_one_main_heading_and_a_language(self, site: Path) -> None:
+        for path in pages(site):
+            text = path.read_text("utf-8")
+            assert '<html lang="ja">' in text
+            assert text.count("<main") == 1
+            assert len([each for each in elements(path) if each.tag == "h1"]) == 1, path
+
+
+class TestTheDemo:
+    def test_an_entry_has_its_text_pictures_and_comments(self, site: Path) -> None:
+        text = (site / "entry" / "9.html").read_text("utf-8")
+        assert "丘の一本桜" in text
+        assert "<rt>ひゃくにじゅうねん</rt>" in text
+        assert '<img src="../../../assets/' in text
+        assert "わかめもお楽しみに" in text
+        assert "https://shiodamari.blog.example.jp/Entry/9/" in text
+        assert "entry_text" in text
+
+    def test_a_commenter_leads_to_the_plain_address_only(self, site: Path) -> None:
+        text = (site / "entry" / "26.html").read_text("utf-8")
+        assert "&lt;b&gt;お得&lt;/b&gt;" in text
+        assert 'class="home" href="https://www.example.com/"' in text
+
+    def test_private_entries_are_marked(self, site: Path) -> None:
+        marked = [path for path in (site / "entry").iterdir() if 'class="badge private"' in path.read_text("utf-8")]
+        assert marked
+
+    def test_one_that_is_gone_says_so_and_stays(self, site: Path) -> None:
+        text = (site / "entry" / "66.html").read_text("utf-8")
+        assert "以降、配信元にはありません" in text
+        assert 'href="../history/entry-66.html"' in text
+        assert "entry/66.html" in (site / "history.html").read_text("utf-8")
+
+    def test_history_shows_the_words_that_changed(self, site: Path) -> None:
+        for name in ("history/version-2.html", "history/entry-50.html"):
+            text = (site / name).read_text("utf-8")
+            assert re.search(r"<ins>[^<]*三世は元気です", text)
+            assert re.search(r"<del>[^<]*していません", text)
+
+    def test_about_names_every_version_with_its_hash(self, site: Path, demo: Built) -> None:
+        text = (site / "about.html").read_text("utf-8")
+        assert text.count('class="hash"') == len(demo.reader.versions())
+        assert "sha256sum" in text
+
+    def test_charts_have_a_table_that_says_the_same(self, site: Path) -> None:
+        text = (site / "statistics.html").read_text("utf-8")
+        assert text.count("<svg") == text.count("<table") == 6
+        assert "<title>2016-03: 3</title>" in text
+
+    def test_the_gallery_tells_where_a_picture_is_used(self, site: Path) -> None:
+        found = elements(site / "gallery.html")
+        assert len([each for each in found if each.tag == "img"]) == 42
+        assert any(each.attributes.get("href") == "entry/9.html" for each in found)
+
+
+class TestIncrements:
+    def test_the_same_records_make_nothing_and_the_same_bytes(self, demo: Built, tmp_path: Path) -> None:
+        site = demo.layout.latest / "site"
+        before = {path: path.read_bytes() for path in site.rglob("*") if path.is_file()}
+        options = {"title": "潮だまり日記", "entry_addresses": ("https://{blog_id}/Entry/{entry_id}/",)}
+        assert build(demo, **options) == 0
+        assert {path: path.read_bytes() for path in site.rglob("*") if path.is_file()} == before
+
+    def test_a_changed_entry_makes_few_files(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(search_data, "SMALL_BLOG", 200)
+        built = many_entries(tmp_path / "a", 300)
+        assert build(built) > 300
+        raw = built.reader.state().load(Kind.ENTRIES, "150")
+        assert raw is not None
+        changed = raw | {"title": "変わった題", "entry_text": raw["entry_text"] + "<p>書き足しました</p>"}
+        built.commit({Kind.ENTRIES: {"150": codec.dumps(changed)}})
+        assert 8 <= build(built) < 20
+        built.commit({Kind.ENTRIES: {"150": codec.dumps(raw)}})
+        assert 8 <= build(built) < 20
+
+    def test_it_equals_a_site_made_at_once(self, tmp_path: Path) -> None:
+        built = many_entries(tmp_path / "a", 60)
+        build(built)
+        built.commit({Kind.ENTRIES: {"7": None, "30": entry(30, "別")}, Kind.ENTRY_LIST: {"7": None}})
+        build(built)
+        site = built.layout.latest / "site"
+        grown = {path.relative_to(site): path.read_bytes() for path in site.rglob("*") if path.is_file()}
+        built.refresh()
+        build(built)
+        assert {path.relative_to(site): path.read_bytes() for path in site.rglob("*") if path.is_file()} == grown
+
+
+class TestOddBlogs:
+    def test_an_empty_one(self, tmp_path: Path) -> None:
+        built = of_records(tmp_path / "a", {})
+        build(built)
+        assert (built.layout.latest / "site" / "index.html").is_file()
+        assert "検索" in (built.layout.latest / "site" / "search.html").read_text("utf-8")
+
+    def test_hostile_values_everywhere(self, tmp_path: Path) -> None:
+        bad = '"><script>pwned=1</script>\u2028\ud800<!--'
+        names = ("title", "name", "category_id", "open_flg", "ps_title", "regist_user_id", "text_format", "last_update")
+        built = of_records(
+            tmp_path / "a",
+            {
+                Kind.ENTRIES: {
+                    bad: record(entry_id=bad, entry_text=bad, ps_text=bad, **dict.fromkeys(names, bad)),
+                    "2": b'{"entry_id":2,"title":null,"year":[],"entry_text":{"a":1}}',
+                },
+                Kind.ENTRY_LIST: {
+                    bad: record(entry_id=bad, category=bad, title=bad),
+                    "9": record(entry_id="9", title=bad, regist_date="2016/01/01"),
+                },
+                Kind.COMMENTS: {
+                    bad: record(cm_id=bad, entry_id=bad, name=bad, title=bad, cm_text=bad, url=bad, url_text=bad),
+                    "5": record(cm_id="5", entry_id="gone", name=bad, cm_text=bad, regist_date=bad, res_flg=bad),
+                },
+                Kind.FILES: {"1": record(file_id="1", title=bad, name=bad)},
+                Kind.ASSETS: {
+                    "https://x.example/a": record(
+                        url="https://x.example/a", sha256="ab" * 32, content_type="image/png",
+                        refs=[{"entry": bad}, {"file": "1"}, {"entry": 1}],
+                    )
+                },
+            },
+        )  # fmt: skip
+        build(built, language="en", title=bad)
+        site = built.layout.latest / "site"
+        for path in pages(site):
+            scripts = [each for each in elements(path) if each.tag == "script"]
+            assert all(each.attributes.get("src") for each in scripts), path
+        for path in (site / "data").iterdir():
+            text = path.read_text("utf-8")
+            assert "<" not in text
+            assert "\u2028" not in text
+
+
+class TestWords:
+    def test_both_languages_say_everything(self) -> None:
+        assert LANGUAGES["ja"].keys() == LANGUAGES["en"].keys()
+        for name, said in LANGUAGES["ja"].items():
+            assert said
+            assert LANGUAGES["en"][name].count("%") == said.count("%"), name
+
+    def test_every_word_is_used(self) -> None:
+        here = Path(__file__).parents[2] / "exporter" / "site"
+        text = "".join(path.read_text("utf-8") for path in here.rglob("*") if path.suffix in {".py", ".html", ".js"})
+        kinds = {str(kind) for kind in Kind}
+        unused = [
+            name
+            for name in LANGUAGES["en"]
+            if name not in kinds and not re.search(rf"\b(?:t|words)\.{name}\b|\"{name}\"\]|\"{name}\"[,)]", text)
+        ]
+        assert unused == []
+
+    def test_english_pages(self, tmp_path: Path) -> None:
+        built = many_entries(tmp_path / "a", 3)
+        build(built, language="en")
+        text = (built.layout.latest / "site" / "entry" / "2.html").read_text("utf-8")
+        assert '<html lang="en">' in text
+        assert "Previous entry" in text
+        assert 'lang="ja"' in text
+
+    @pytest.mark.parametrize(("language", "year", "month"), [("ja", "2016年", "3月"), ("en", "2016", "March")])
+    def test_dates(self, language: str, year: str, month: str) -> None:
+        dates = Dates(language)
+        assert (dates.year("2016"), dates.month(3)) == (year, month)
+        assert dates.day(None) == dates.minute(None) == ""
+
+
+def entry(number: int, title: str) -> bytes:
+    return record(
+        entry_id=str(number), title=title, entry_text=f"<p>{title}の本文{number}</p>", open_flg="1", is_private="f",
+        year=str(2008 + number // 400), mon=f"{number % 12 + 1:02}", day=f"{number % 28 + 1:02}",
+        hour="08", min="00", sec="00", ps_title="", ps_text="",
+    )  # fmt: skip
+
+
+def many_entries(root: Path, count: int) -> Built:
+    return of_records(
+        root,
+        {
+            Kind.ENTRIES: {str(number): entry(number, f"題{number}") for number in range(1, count + 1)},
+            Kind.ENTRY_LIST: {
+                str(number): record(entry_id=str(number), category=f"分類{number % 5}")
+                for number in range(1, count + 1)
+            },
+        },
+    )
