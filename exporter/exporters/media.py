@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -16,7 +17,7 @@ from exporter.model.kinds import Kind
 from exporter.model.media import extension_of
 from exporter.model.records import FileInfo
 from exporter.render.addresses import AddressPattern, absolute, meaning
-from exporter.render.embedded import Use, embedded
+from exporter.render.embedded import Found, Use, embedded
 from exporter.render.local import EntryAddresses, stored_path
 from exporter.render.rewrite import rewrite_addresses
 from exporter.render.slug import slug
@@ -70,7 +71,7 @@ class Media:
         """Return what bodies show, and the blog's files they link to, each once and in their order."""
         found: dict[str, Picture] = {}
         for body in bodies:
-            for address, _ in embedded(body):
+            for address, _ in _embedded(body):
                 picture = self.find(address)
                 if picture is not None:
                     found.setdefault(picture.asset.url, picture)
@@ -79,7 +80,7 @@ class Media:
     def missing(self, post: Post) -> list[str]:
         """Return the addresses of pictures the archive does not have."""
         bodies = (post.entry.entry_text, post.entry.ps_text)
-        shown = [found.text for body in bodies for found in embedded(body) if found.use is Use.SHOWN]
+        shown = [found.text for body in bodies for found in _embedded(body) if found.use is Use.SHOWN]
         pictures = ((address, self.find(address)) for address in shown)
         return [address for address, picture in pictures if picture is None or picture.source is None]
 
@@ -140,6 +141,12 @@ def new_address(records: RecordSource, entry_id: str, pattern: AddressPattern) -
     return pattern.fill(
         {**raw, "slug": slug(title, 150) or f"entry-{entry_id}" if isinstance(title, str) else entry_id}
     )
+
+
+@lru_cache(maxsize=4)
+def _embedded(body: str) -> tuple[Found, ...]:
+    """Return what :func:`embedded` yields; a post's bodies are asked for several times in a row."""
+    return tuple(embedded(body))
 
 
 def _entries(records: RecordSource, options: ExportOptions) -> Iterator[tuple[str, dict[str, object]]]:

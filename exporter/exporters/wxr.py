@@ -160,7 +160,8 @@ class _Writer:
     def _link(self, post: Post) -> str:
         patterns = [self._options.new_url, *self._options.old_urls]
         made = (new_address(self._posts.records, post.entry_id, each) for each in patterns if each)
-        return next(filter(None, made), "")
+        # Some importers fail on an empty link; this is WordPress' own form for a post without an address.
+        return next(filter(None, made), None) or f"https://{self._posts.blog_id}/?p={self._numbers.of(post.entry_id)}"
 
     def _dated(self, when: datetime, updated: datetime) -> Iterator[str]:
         yield f"<pubDate>{format_datetime(when)}</pubDate>"

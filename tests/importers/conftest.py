@@ -31,10 +31,11 @@ def tool() -> Tool:
     """Run a tool of the importers' environment, or of the system, and return what it printed."""
 
     def run(name: str, *arguments: object, cwd: Path | None = None) -> str:
-        path = shutil.which(name, path=f"{TOOLS}{os.pathsep}{os.environ['PATH']}")
+        places = f"{TOOLS}{os.pathsep}{os.environ['PATH']}"
+        path = shutil.which(name, path=places)
         if path is None:
             pytest.fail(f"{name} is not installed; CONTRIBUTING.md says how to get the importers")
-        environ = {**os.environ, "LANG": "C.UTF-8", "LC_ALL": "C.UTF-8", "HOME": str(cwd or ROOT)}
+        environ = {**os.environ, "PATH": places, "LANG": "C.UTF-8", "LC_ALL": "C.UTF-8", "HOME": str(cwd or ROOT)}
         done = subprocess.run(
             [path, *map(str, arguments)], cwd=cwd, env=environ, capture_output=True, text=True, timeout=600
         )

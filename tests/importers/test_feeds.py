@@ -56,3 +56,15 @@ def test_pelican_import(tool: Tool, tmp_path: Path, name: str) -> None:
         assert report["out"]["entries"] == len(moved.posts())
         letters = {bare(title) for title in titles}
         assert [title for title in wanted if bare(title) not in letters and "<" not in title] == []
+
+
+@both_blogs
+def test_nikola(tool: Tool, tmp_path: Path, name: str) -> None:
+    with blog(name, tmp_path / "archive") as moved:
+        report = moved.export("wxr", tmp_path / "out")
+        tool(
+            "nikola", "import_wordpress", "--no-downloads", "-o", "site", tmp_path / "out" / "wordpress-public.xml",
+            cwd=tmp_path,
+        )  # fmt: skip
+        metas = [path.read_text(encoding="utf-8") for path in (tmp_path / "site" / "posts").rglob("*.meta")]
+        assert len(metas) == report["out"]["entries"]

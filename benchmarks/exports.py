@@ -1,0 +1,122 @@
+"""``python -m benchmarks.exports`` measures every export of a blog of any size: seconds and memory at its peak.
+
+With ``--importers``, the folder of an environment that has pelican-import, the time it takes to turn a WXR file into
+Markdown is measured in the same run, on fewer posts, beside our Markdown made of as many.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator
+from pathlib import Path
+
+from benchmarks.blog_size import BLOG_ID
+from benchmarks.measure import run
+from exporter import codec
+from exporter.archive import writer
+from exporter.archive.layout import Layout
+from exporter.archive.lines import put_line
+from exporter.archive.manifest import ArchiveInfo, KindCounts
+from exporter.demo.content import fields
+from exporter.demo.generated import generated_blog
+from exporter.exporters.formats import FORMATS
+from exporter.model.kinds import Kind, record_key
+
+_POOL = 64
+_WHEN = "2030-01-31T12:34:56Z"
+_PATTERNS = ("--old-url", "https://{blog_id}/Entry/{entry_id}/", "--new-url", "https://new.example/{entry_id}/")
+_SAID = ("--public-open-flg", "1", "--visible-delete-flg", "f", "--quiet")
+_RIVAL_ENTRIES = 200
+
+
+def main() -> int:
+    """Measure and print a table."""
+    options = _arguments()
+    if options.build is not None:
+        build(options.build, options.entries)
+        return 0
+    with tempfile.TemporaryDirectory() as folder:
+        for row in _rows(Path(folder), options):
+            print(row, flush=True)
+    return 0
+
+
+def build(root: Path, entries: int) -> None:
+    """Make an archive of one version: so many entries, twice as many comments."""
+    blog = generated_blog(_POOL, 2 * _POOL, 1, blog_id=BLOG_ID)
+    items = blog.list_page(0, _POOL, newest_first=False)
+    posts = list(blog.entries.values())
+    changes: dict[Kind, Iterator[dict[str, object]]] = {
+        Kind.ENTRIES: (_numbered(posts[n % _POOL], entry_id=n, title=f"第{n}回の日記") for n in range(1, entries + 1)),
+        Kind.ENTRY_LIST: (_numbered(items[n % _POOL], entry_id=n) for n in range(1, entries + 1)),
+        Kind.COMMENTS: (
+            _numbered(blog.comments[n % _POOL], cm_id=n, entry_id=1 + n % entries) for n in range(1, 2 * entries + 1)
+        ),
+        Kind.USER: iter([dict(fields(blog.user))]),
+    }
+    layout = Layout(root)
+    writer.create(layout, ArchiveInfo(BLOG_ID, _WHEN))
+    lines = {kind: [_line(kind, record) for record in records] for kind, records in changes.items()}
+    counts = {kind: KindCounts(len(lines.get(kind, ())), len(lines.get(kind, ())), 0) for kind in Kind}
+    draft = writer.Draft(None, "https://api.example", _WHEN, _WHEN, counts, {"complete": True, "sweeps": 2}, [], lines)
+    writer.commit(layout, draft)
+
+
+def _numbered(record: object, **changes: object) -> dict[str, object]:
+    known = dict(fields(record))  # type: ignore[arg-type]
+    return {**known, "open_flg": "1", "is_private": "f", "period_flg": "f"} | {
+        name: str(value) for name, value in changes.items()
+    }
+
+
+def _line(kind: Kind, record: dict[str, object]) -> bytes:
+    return put_line(record_key(kind, record) or "", codec.freeze(record))
+
+
+def _rows(folder: Path, options: Namespace) -> Iterator[str]:
+    archive = folder / "archive"
+    _build(archive, options.entries)
+    yield f"{options.entries:,} entries, {2 * options.entries:,} comments"
+    yield f"{'format':<14} {'seconds':>8} {'peak MB':>8}"
+    for name in options.formats or FORMATS:
+        yield _row(name, _export(name, archive, folder / name))
+    if options.importers is not None:
+        small = folder / "small"
+        _build(small, _RIVAL_ENTRIES)
+        yield f"{_RIVAL_ENTRIES:,} entries to Markdown"
+        yield _row("markdown", _export("markdown", small, folder / "ours"))
+        _export("wxr", small, folder / "small-wxr")
+        (folder / "theirs").mkdir()
+        tool = str(options.importers / "bin" / "pelican-import")
+        wxr = str(folder / "small-wxr" / "wordpress-public.xml")
+        cost, _ = run([tool, "--wpfile", wxr, "-o", str(folder / "theirs"), "-m", "markdown"], None)
+        yield _row("pelican-import", (cost.wall, cost.peak))
+
+
+def _build(root: Path, entries: int) -> None:
+    run([sys.executable, "-m", "benchmarks.exports", "--build", str(root), "--entries", str(entries)], None)
+
+
+def _export(name: str, archive: Path, out: Path) -> tuple[float, int]:
+    command = [sys.executable, "-m", "exporter", "export", name, str(archive), str(out), *_SAID]
+    cost, _ = run([*command, *(_PATTERNS if name == "redirects" else ())], None)
+    return cost.wall, cost.peak
+
+
+def _row(name: str, cost: tuple[float, int]) -> str:
+    return f"{name:<14} {cost[0]:>8.2f} {cost[1] / 1e6:>8.0f}"
+
+
+def _arguments() -> Namespace:
+    parser = ArgumentParser(description=__doc__)
+    parser.add_argument("--entries", type=int, default=10_000)
+    parser.add_argument("--formats", nargs="*", choices=list(FORMATS))
+    parser.add_argument("--importers", type=Path, metavar="FOLDER")
+    parser.add_argument("--build", type=Path, help="only make the archive")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
