@@ -27,7 +27,7 @@ demo: $(DEMO) ## back up a made-up blog on this machine, twice, verify it, and s
 
 test: $(SETUP) ## run all tests, and fail under 95 % branch coverage
 	$(BIN)/python -m coverage erase
-	$(BIN)/python -m pytest -n auto --cov --cov-report=term -m "not slow"
+	$(BIN)/python -m pytest -n auto --cov --cov-report=term -m "not slow and not browser"
 
 lint: $(SETUP) ## check format, style and types
 	$(BIN)/ruff format --check .
