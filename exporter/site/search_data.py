@@ -2,8 +2,9 @@
 
 Chunks and shards begin where a hash of an id says so, never by counting; so an entry that changes, comes or goes
 touches its own chunk and shard only. A shard knows, for every two neighbouring characters of the folded texts
-(:mod:`exporter.search.folding`), which of its at most 30 chunks hold them, as 30 bits in five letters. It never misses
-a text; what it finds too much, the script sees when it looks into the chunk.
+(:mod:`exporter.search.folding`), which of its at most 30 chunks hold them. It never misses a text; what it finds too
+much, the script sees when it looks into the chunk. Pairs of Latin letters say little, so three of them are known too:
+the first two as one character of Unicode's private area.
 """
 
 from __future__ import annotations
@@ -33,10 +34,17 @@ BEYOND: Final = "\ue000"
 CHUNKS_IN_SHARD: Final = 30
 LETTERS: Final = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_"
 
+SEVERAL: Final = "_"
+"""Stands before five letters that are 30 bits; a letter alone is the number of the only chunk."""
+LATIN: Final = "0123456789abcdefghijklmnopqrstuvwxyz"
+LATIN_PAIRS: Final = 0xE100
+"""Where the characters for two Latin letters begin."""
+
 _MEAN_CHUNK: Final = 24
 _LARGEST_CHUNK: Final = 96
 _MEAN_SHARD: Final = 20
 _ASTRAL = re.compile("[\U00010000-\U0010ffff]")
+_LATIN_THREE = re.compile("(?=([0-9a-z]{3}))")
 _PRIVATE, _GONE = 1, 2
 
 
@@ -137,10 +145,13 @@ class SearchData:
 
 
 def encoded(bits: dict[str, int]) -> str:
-    """Return a shard's text: a line for each first character, in it each second character and five letters of bits."""
+    """Return a shard's text: a line for each first character, in it each second character and where the two are."""
     lines: defaultdict[str, list[str]] = defaultdict(list)
     for pair, mask in bits.items():
-        letters = "".join(LETTERS[mask >> shift & 63] for shift in (24, 18, 12, 6, 0))
+        if mask & (mask - 1):
+            letters = SEVERAL + "".join(LETTERS[mask >> shift & 63] for shift in (24, 18, 12, 6, 0))
+        else:
+            letters = LETTERS[mask.bit_length() - 1]
         lines[pair[0]].append(pair[1] + letters)
     return "\n" + "".join(f"{first}{''.join(sorted(found))}\n" for first, found in sorted(lines.items()))
 
@@ -151,7 +162,13 @@ def _pairs(entries: list[list[Any]]) -> set[str]:
         for each in (title, text, *(part for comment in comments for part in comment[1:])):
             key = _ASTRAL.sub(BEYOND, fold(each))
             found.update(map(add, key, key[1:] + END))
+            found.update(map(_latin, _LATIN_THREE.findall(key)))
     return found
+
+
+def _latin(three: str) -> str:
+    """Return three Latin letters as a pair."""
+    return chr(LATIN_PAIRS + LATIN.index(three[0]) * len(LATIN) + LATIN.index(three[1])) + three[2]
 
 
 def _identity(chunk: Chunk) -> bytes:

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from exporter.model.kinds import Kind
 from exporter.site.sanitize import clean
 from exporter.site.templating import POLICY
 from tests.archive.builder import Built
 from tests.site.building import build
 from tests.site.payloads import PAYLOADS
 from tests.site.test_body import writer
-from tests.site.test_view import many_entries
+from tests.site.test_view import entry, many_entries
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -226,6 +227,11 @@ class TestSearch:
         "無い言葉",
         "7 8 9",
         "題2の",
+        "abc12",
+        "bc1",
+        "c",
+        "𠮷",
+        "c𠮷の",
     )
 
     @pytest.mark.parametrize("sharded", [False, True])
@@ -237,8 +243,10 @@ class TestSearch:
 
         monkeypatch.setattr(search_data, "SMALL_BLOG", 10 if sharded else 10_000)
         built = many_entries(tmp_path / "a", 400)
+        built.commit({Kind.ENTRIES: {"401": entry(401, "Abc12 と ＡＢＣ𠮷")}})
         build(built)
         texts = [fold(f"題{number}の本文{number}\n題{number}") for number in range(1, 401)]
+        texts.append(fold("Abc12 と ＡＢＣ𠮷の本文401"))
         page.goto((built.layout.latest / "site" / "search.html").as_uri())
         page.wait_for_selector("html[data-search=ready]")
         for query in self.QUERIES:

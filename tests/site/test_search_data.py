@@ -15,7 +15,7 @@ from exporter.search.folding import fold
 from exporter.site import search_data
 from exporter.site.data import script
 from exporter.site.folds import case_table
-from exporter.site.search_data import BEYOND, END, LETTERS, encoded
+from exporter.site.search_data import BEYOND, END, LETTERS, SEVERAL, encoded
 from tests.archive.builder import Built
 from tests.site.building import build
 from tests.site.test_view import many_entries
@@ -34,10 +34,16 @@ def bits_of(shard: str, pair: str) -> int:
     start = shard.index("\n" + pair[0]) + 2
     line = shard[start : shard.index("\n", start)]
     found = 0
-    for at in range(0, len(line), 6):
+    at = 0
+    while at < len(line):
+        several = line[at + 1] == SEVERAL
+        if line[at] == pair[1] and not several:
+            return 1 << LETTERS.index(line[at + 1])
         if line[at] == pair[1]:
-            for letter in line[at + 1 : at + 6]:
+            for letter in line[at + 2 : at + 7]:
                 found = found * 64 + LETTERS.index(letter)
+            return found
+        at += 7 if several else 2
     return found
 
 

@@ -1,6 +1,7 @@
 "use strict";
 (function () {
-  const END = "\ue001", BEYOND = "\ue000", PAGE = 20, PRIVATE = 1, GONE = 2, KEPT_CHUNKS = 240;
+  const END = "\ue001", BEYOND = "\ue000", PAGE = 20, PRIVATE = 1, GONE = 2, KEPT_CHUNKS = 240, LATIN_PAIRS = 0xe100, SEVERAL = "_";
+  const LATIN = "0123456789abcdefghijklmnopqrstuvwxyz";
   const LETTERS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_";
   const SPACES = /[\t-\r \x1c-\x1f\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+/g;
   const CLUSTER = /[^][\p{M}\uff9e\uff9f\u1160-\u11ff]*/gu;
@@ -43,22 +44,39 @@
     return records;
   }
 
+  /** What to ask a shard about a word: its pairs of characters, or the only character it has. */
+  function pairs(word) {
+    const chars = [...word].map(function (each) { return each.length > 1 ? BEYOND : each; });
+    if (chars.length === 1) return chars;
+    const found = chars.slice(1).map(function (each, at) { return chars[at] + each; });
+    for (let at = 0; at + 2 < chars.length; at++) {
+      const [first, second, third] = chars.slice(at, at + 3).map(function (each) { return LATIN.indexOf(each); });
+      if (Math.min(first, second, third) >= 0) {
+        found.push(String.fromCharCode(LATIN_PAIRS + first * LATIN.length + second) + chars[at + 2]);
+      }
+    }
+    return found;
+  }
+
   /** Which chunks of a shard may hold a word: bits. */
   function candidates(shard, word) {
-    const chars = [...word].map(function (each) { return each.length > 1 ? BEYOND : each; });
     let all = 2 ** 30 - 1;
-    for (let at = 0; at < Math.max(1, chars.length - 1) && all; at++) {
-      const start = shard.indexOf("\n" + chars[at]) + 2;
-      const end = start < 2 ? 0 : shard.indexOf("\n", start);
+    for (const [first, second] of pairs(word)) {
+      const line = shard.indexOf("\n" + first) + 2;
+      const end = line < 2 ? 0 : shard.indexOf("\n", line);
       let bits = 0;
-      for (let place = start; place >= 2 && place < end; place += 6) {
-        if (chars.length > 1 && shard[place] !== chars[at + 1]) continue;
-        let mask = 0;
-        for (let letter = 1; letter < 6; letter++) mask = mask * 64 + LETTERS.indexOf(shard[place + letter]);
-        bits |= mask;
-        if (chars.length > 1) break;
+      for (let place = line; place < end;) {
+        const several = shard[place + 1] === SEVERAL;
+        if (!second || shard[place] === second) {
+          let mask = several ? 0 : 1 << LETTERS.indexOf(shard[place + 1]);
+          for (let at = 2; several && at < 7; at++) mask = mask * 64 + LETTERS.indexOf(shard[place + at]);
+          bits |= mask;
+          if (second) break;
+        }
+        place += several ? 7 : 2;
       }
       all &= bits;
+      if (!all) break;
     }
     return all;
   }
@@ -69,18 +87,36 @@
       for (let at = index.chunks.length - 1; at >= 0; at--) yield index.chunks[at][0];
       return;
     }
-    for (const [from, to, name] of index.shards.toReversed()) {
-      if (!shards.has(name)) shards.set(name, await blogLoad("pairs", name, "pairs-" + name + ".js"));
+    for await (const [[from, to, name], shard] of ahead(index.shards.toReversed(), shardOf)) {
+      shards.set(name, shard);
       let bits = 2 ** 30 - 1;
-      for (const word of sought) bits &= candidates(shards.get(name), word);
+      for (const word of sought) bits &= candidates(shard, word);
       for (let at = to - 1; at >= from; at--) if (bits & (1 << (at - from))) yield index.chunks[at][0];
     }
   }
 
+  async function shardOf([, , name]) {
+    return shards.get(name) ?? blogLoad("pairs", name, "pairs-" + name + ".js");
+  }
+
+  /** Each thing with what was loaded for it, in their order, loading more and more at a time. */
+  async function* ahead(things, load) {
+    let batch = [], most = 1;
+    for await (const thing of things) {
+      batch.push(thing);
+      if (batch.length < most) continue;
+      const loaded = await Promise.all(batch.map(load));
+      for (let at = 0; at < batch.length; at++) yield [batch[at], loaded[at]];
+      batch = [];
+      most = Math.min(12, most * 2);
+    }
+    const loaded = await Promise.all(batch.map(load));
+    for (let at = 0; at < batch.length; at++) yield [batch[at], loaded[at]];
+  }
+
   async function* found(sought) {
     const matches = function (record) { return sought.every(function (word) { return record.key.includes(word); }); };
-    for await (const name of places(sought)) {
-      const records = await textsOf(name);
+    for await (const [, records] of ahead(places(sought), textsOf)) {
       for (let at = records.length - 1; at >= 0; at--) if (matches(records[at])) yield records[at];
     }
     if (index.orphans) for (const record of await textsOf("orphans")) if (matches(record)) yield record;
