@@ -6,15 +6,16 @@ import json
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Literal
 
 from benchmarks.blog_size import BlogSize
 
 Cost = Literal["wall", "cpu"]
+_LAUNCHER = Path(__file__).with_name("launcher.py")
 _RSS_UNIT = 1 if sys.platform == "darwin" else 1024
 
 
@@ -89,15 +90,14 @@ def run(command: Sequence[str], core: int | None) -> tuple[Sample, bytes]:
     Raises:
         RuntimeError: the command failed; its messages went to standard error.
     """
-    with pinned(core):
-        begun = time.perf_counter()
-        process = subprocess.Popen(command, stdout=subprocess.PIPE)
-    assert process.stdout is not None
-    with process.stdout as output:
-        said = output.read()
-    _, status, usage = os.wait4(process.pid, 0)
-    wall = time.perf_counter() - begun
-    process.returncode = os.waitstatus_to_exitcode(status)
+    read_end, write_end = os.pipe()
+    # A process starts with the peak of the one that it was forked from, and this one may be large.
+    small = [sys.executable, "-I", "-S", str(_LAUNCHER), str(write_end), *command]
+    with pinned(core), os.fdopen(read_end, "rb") as report:
+        process = subprocess.Popen(small, stdout=subprocess.PIPE, pass_fds=[write_end])
+        os.close(write_end)
+        said, _ = process.communicate()
+        cost = json.loads(report.read())
     if process.returncode:
         raise RuntimeError(f"{' '.join(command)} ended with {process.returncode}")
-    return Sample(wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * _RSS_UNIT, 0), said
+    return Sample(cost["wall"], cost["cpu"], cost["peak"] * _RSS_UNIT, 0), said
