@@ -3,9 +3,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 SETUP := $(VENV)/.installed
 DEMO := $(VENV)/.runnable
+IMPORTERS := .venv-importers
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format sample bench torture clean
+.PHONY: help demo test browsers importers lint format sample bench torture clean
 
 help: ## show what can be made
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -29,6 +30,17 @@ test: $(SETUP) ## run all tests, and fail under 95 % branch coverage
 	$(BIN)/python -m coverage erase
 	$(BIN)/python -m pytest -n auto --cov --cov-report=term -m "not slow and not browser"
 
+browsers: $(SETUP) ## run the tests that open the offline site in real browsers; .ci/install gets these
+	$(BIN)/python -m pytest -m browser tests/site
+
+importers: $(SETUP) $(IMPORTERS)/.installed ## run the tests that feed the exports to real importers; .ci/install gets these
+	$(BIN)/python -m pytest -m importers tests/importers
+
+$(IMPORTERS)/.installed: tests/importers/requirements.txt
+	$(PYTHON) -m venv $(IMPORTERS) || $(PYTHON) -m virtualenv --quiet $(IMPORTERS)
+	$(IMPORTERS)/bin/python -m pip install --quiet --disable-pip-version-check -r $<
+	@touch $@
+
 lint: $(SETUP) ## check format, style and types
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
@@ -50,4 +62,4 @@ torture: $(SETUP) ## the long form of the fault-injection suite
 	$(BIN)/python -m pytest -m slow tests/torture -s
 
 clean: ## remove what was made here
-	rm -rf $(VENV) demo-archive .mypy_cache .ruff_cache .hypothesis .coverage .coverage.* dist
+	rm -rf $(VENV) $(IMPORTERS) demo-archive .mypy_cache .ruff_cache .hypothesis .coverage .coverage.* dist
