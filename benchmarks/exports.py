@@ -1,4 +1,4 @@
-"""``python -m benchmarks.exports`` measures every export of a blog of any size: seconds and memory at its peak.
+"""``python -m benchmarks.exports`` measures every export of a blog of any size: seconds, processor seconds, memory.
 
 With ``--importers``, the folder of an environment that has pelican-import, the time it takes to turn a WXR file into
 Markdown is measured in the same run, on fewer posts, beside our Markdown made of as many.
@@ -6,14 +6,15 @@ Markdown is measured in the same run, on fewer posts, beside our Markdown made o
 
 from __future__ import annotations
 
+import json
 import sys
 import tempfile
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from benchmarks.blog_size import BLOG_ID
-from benchmarks.measure import run
+from benchmarks.measure import Sample, run
 from exporter import codec
 from exporter.archive import writer
 from exporter.archive.layout import Layout
@@ -21,6 +22,7 @@ from exporter.archive.lines import put_line
 from exporter.archive.manifest import ArchiveInfo, KindCounts
 from exporter.demo.content import fields
 from exporter.demo.generated import generated_blog
+from exporter.exporters.folder import report_path
 from exporter.exporters.formats import FORMATS
 from exporter.model.kinds import Kind, record_key
 
@@ -48,18 +50,19 @@ def build(root: Path, entries: int) -> None:
     blog = generated_blog(_POOL, 2 * _POOL, 1, blog_id=BLOG_ID)
     items = blog.list_page(0, _POOL, newest_first=False)
     posts = list(blog.entries.values())
-    changes: dict[Kind, Iterator[dict[str, object]]] = {
+    changes: dict[Kind, Iterable[dict[str, object]]] = {
         Kind.ENTRIES: (_numbered(posts[n % _POOL], entry_id=n, title=f"第{n}回の日記") for n in range(1, entries + 1)),
         Kind.ENTRY_LIST: (_numbered(items[n % _POOL], entry_id=n) for n in range(1, entries + 1)),
         Kind.COMMENTS: (
             _numbered(blog.comments[n % _POOL], cm_id=n, entry_id=1 + n % entries) for n in range(1, 2 * entries + 1)
         ),
-        Kind.USER: iter([dict(fields(blog.user))]),
+        Kind.USER: [dict(fields(blog.user))],
     }
     layout = Layout(root)
     writer.create(layout, ArchiveInfo(BLOG_ID, _WHEN))
-    lines = {kind: [_line(kind, record) for record in records] for kind, records in changes.items()}
-    counts = {kind: KindCounts(len(lines.get(kind, ())), len(lines.get(kind, ())), 0) for kind in Kind}
+    lines = {kind: _lines(kind, records) for kind, records in changes.items()}
+    sizes = {Kind.ENTRIES: entries, Kind.ENTRY_LIST: entries, Kind.COMMENTS: 2 * entries, Kind.USER: 1}
+    counts = {kind: KindCounts(sizes.get(kind, 0), sizes.get(kind, 0), 0) for kind in Kind}
     draft = writer.Draft(None, "https://api.example", _WHEN, _WHEN, counts, {"complete": True, "sweeps": 2}, [], lines)
     writer.commit(layout, draft)
 
@@ -71,15 +74,15 @@ def _numbered(record: object, **changes: object) -> dict[str, object]:
     }
 
 
-def _line(kind: Kind, record: dict[str, object]) -> bytes:
-    return put_line(record_key(kind, record) or "", codec.freeze(record))
+def _lines(kind: Kind, records: Iterable[dict[str, object]]) -> Iterator[bytes]:
+    return (put_line(record_key(kind, record) or "", codec.freeze(record)) for record in records)
 
 
 def _rows(folder: Path, options: Namespace) -> Iterator[str]:
     archive = folder / "archive"
     _build(archive, options.entries)
     yield f"{options.entries:,} entries, {2 * options.entries:,} comments"
-    yield f"{'format':<14} {'seconds':>8} {'peak MB':>8}"
+    yield f"{'format':<14} {'seconds':>8} {'CPU s':>8} {'peak MB':>8}"
     for name in options.formats or FORMATS:
         yield _row(name, _export(name, archive, folder / name))
     if options.importers is not None:
@@ -92,21 +95,24 @@ def _rows(folder: Path, options: Namespace) -> Iterator[str]:
         tool = str(options.importers / "bin" / "pelican-import")
         wxr = str(folder / "small-wxr" / "wordpress-public.xml")
         cost, _ = run([tool, "--wpfile", wxr, "-o", str(folder / "theirs"), "-m", "markdown"], None)
-        yield _row("pelican-import", (cost.wall, cost.peak))
+        yield _row("pelican-import", cost)
 
 
 def _build(root: Path, entries: int) -> None:
     run([sys.executable, "-m", "benchmarks.exports", "--build", str(root), "--entries", str(entries)], None)
 
 
-def _export(name: str, archive: Path, out: Path) -> tuple[float, int]:
+def _export(name: str, archive: Path, out: Path) -> Sample:
     command = [sys.executable, "-m", "exporter", "export", name, str(archive), str(out), *_SAID]
     cost, _ = run([*command, *(_PATTERNS if name == "redirects" else ())], None)
-    return cost.wall, cost.peak
+    report = json.loads(report_path(out).read_bytes())
+    if report["out"]["entries"] != report["in"]["entries"]:
+        raise RuntimeError(f"{name} holds {report['out']['entries']} of {report['in']['entries']} entries")
+    return cost
 
 
-def _row(name: str, cost: tuple[float, int]) -> str:
-    return f"{name:<14} {cost[0]:>8.2f} {cost[1] / 1e6:>8.0f}"
+def _row(name: str, cost: Sample) -> str:
+    return f"{name:<14} {cost.wall:>8.2f} {cost.cpu:>8.2f} {cost.peak / 1e6:>8.0f}"
 
 
 def _arguments() -> Namespace:

@@ -22,7 +22,9 @@ def export(posts: Posts, options: ExportOptions, report: Report) -> Iterator[Exp
     media = Media(posts, options)
     making = Copies(report)
     copies: list[Copy] = []
-    yield from split(f"feed-{options.label}", ".atom", _frame(posts), _pieces(posts, media, options, report), options)
+    yield from split(
+        f"feed-{options.label}", ".atom", _frame(posts), _pieces(posts, media, options, report), options, report
+    )
     if options.media_folder:
         for post in posts:
             copies += making.of(media.pictures(post.entry.entry_text, post.entry.ps_text))
@@ -70,6 +72,7 @@ def _pieces(posts: Posts, media: Media, options: ExportOptions, report: Report) 
 
 
 def _entry(post: Post, posts: Posts, media: Media, options: ExportOptions, report: Report) -> Iterator[str]:
+    media.account(post, report, media.stays)
     body = cleaned(feed_body(post, media))
     report.changed("entries", "characters removed that XML cannot hold", post.entry_id, body.characters)
     address = feed_address(post, posts, options)

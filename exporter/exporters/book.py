@@ -60,16 +60,14 @@ def _chunks(posts: Posts, media: Media, report: Report) -> Iterator[bytes | Inli
     for post in posts.by_date():
         yield f'<li><a href="#e{safe_id(post.entry_id)}">{_title(post)}</a> {day(post.entry.date)}</li>\n'.encode()
     yield b"</ol>\n</nav>\n"
-    shown: set[str] = set()
     for post in posts.by_date():
-        yield from _with_pictures(_article(post, media, report), media, post, report, shown)
+        yield from _with_pictures(_article(post, media, report), media, post)
         report.wrote(len(post.comments), post.category)
     yield b"</body>\n</html>\n"
 
 
 def _article(post: Post, media: Media, report: Report) -> str:
-    if media.missing(post):
-        report.limit("shows pictures that the archive does not have", post.entry_id)
+    media.account(post, report)
     lead = collapse(post.entry.ps_title)
     facts = " · ".join(filter(None, [day(post.entry.date), escape(post.category)]))
     parts = [
@@ -96,7 +94,7 @@ def _comment(found: PostComment) -> str:
     return f"<aside>\n<p>{head}</p>\n<div>{comment_html(found.comment)}</div>\n</aside>"
 
 
-def _with_pictures(html: str, media: Media, post: Post, report: Report, shown: set[str]) -> Iterator[bytes | Inline]:
+def _with_pictures(html: str, media: Media, post: Post) -> Iterator[bytes | Inline]:
     """Put the pictures' content where their addresses are; whatever is none of them shows nothing."""
     pictures: dict[str, Picture] = {
         picture.name: picture for picture in media.pictures(post.entry.entry_text, post.entry.ps_text) if picture.source
@@ -112,9 +110,6 @@ def _with_pictures(html: str, media: Media, post: Post, report: Report, shown: s
         yield f'"data:{picture.asset.content_type or "application/octet-stream"};base64,'.encode()
         yield Inline(picture.source)
         yield b'"'
-        if picture.name not in shown:
-            shown.add(picture.name)
-            report.wrote_picture()
     yield html[at:].encode()
 
 

@@ -70,10 +70,7 @@ def _post(
         report.changed("entries", "title cut at the 255 characters Ghost holds", post.entry_id)
     if not post.title:
         report.changed("entries", "title made up, since Ghost wants one", post.entry_id)
-    if media.missing(post):
-        report.limit("shows pictures that the archive does not have", post.entry_id)
-    if post.entry.date is None:
-        report.changed("entries", "date impossible or missing, replaced by the nearest known", post.entry_id)
+    media.account(post, report)
     clean = cleaned(_html(post, media, options))
     report.changed("entries", "characters removed that no importer reads", post.entry_id, clean.characters)
     updated = post.entry.last_update or post.when

@@ -30,6 +30,7 @@ def comment_lines(posts: Posts) -> Iterator[bytes]:
 def _entries(posts: Posts, options: ExportOptions, report: Report) -> Iterator[bytes]:
     media = Media(posts, options)
     for post in posts:
+        media.account(post, report, media.stays)
         report.wrote(len(post.comments), post.category)
         yield _line(entry_record(post, posts, options, media))
 

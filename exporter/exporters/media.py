@@ -23,6 +23,10 @@ from exporter.render.rewrite import rewrite_addresses
 from exporter.render.slug import slug
 
 FOLDER: Final = "media"
+STAYS: Final = "stays at its old address; --media-folder or --media-base-url would bring it along"
+"""Why a picture is in no export of which nobody said where the pictures will be."""
+
+_LOST: Final = "the archive does not have it"
 _SHOWN_DIGITS: Final = 16
 
 
@@ -44,7 +48,11 @@ class Picture:
 
 
 class Media:
-    """Finds the pictures that posts show, and rewrites addresses; reads the records one at a time."""
+    """Finds the pictures that posts show, and rewrites addresses; reads the records one at a time.
+
+    Attributes:
+        stays: why pictures are in no export that only says where they are; empty where they get a new place.
+    """
 
     def __init__(self, posts: Posts, options: ExportOptions) -> None:
         self._records = posts.records
@@ -52,6 +60,7 @@ class Media:
         self._options = options
         self._base = f"https://{posts.blog_id}/"
         self._folder_url = options.media_base_url or (f"/{FOLDER}/" if options.media_folder else "")
+        self.stays = "" if self._folder_url else STAYS
         self._own = EntryAddresses(options.old_urls, _entries(posts.records, options), self._base)
 
     def find(self, address: str) -> Picture | None:
@@ -77,12 +86,27 @@ class Media:
                     found.setdefault(picture.asset.url, picture)
         return list(found.values())
 
-    def missing(self, post: Post) -> list[str]:
-        """Return the addresses of pictures the archive does not have."""
-        bodies = (post.entry.entry_text, post.entry.ps_text)
-        shown = [found.text for body in bodies for found in _embedded(body) if found.use is Use.SHOWN]
-        pictures = ((address, self.find(address)) for address in shown)
-        return [address for address, picture in pictures if picture is None or picture.source is None]
+    def account(self, post: Post, report: Report, stays: str = "") -> None:
+        """Report what a post shows or holds that the target may not take, and each of its pictures.
+
+        Args:
+            post: the post.
+            report: is told.
+            stays: why pictures are not in this export; empty when they are, or when the target is told where they are.
+        """
+        lost = False
+        for body in (post.entry.entry_text, post.entry.ps_text):
+            for found in _embedded(body):
+                picture = self.find(found.text)
+                if picture is not None and picture.source is not None:
+                    report.picture(picture.asset.url, stays)
+                elif picture is not None or found.use is Use.SHOWN:
+                    lost = lost or found.use is Use.SHOWN
+                    report.picture(picture.asset.url if picture is not None else found.text, _LOST)
+        if lost:
+            report.limit("shows pictures that the archive does not have", post.entry_id)
+        if post.entry.date is None:
+            report.changed("entries", "date impossible or missing, replaced by the nearest known", post.entry_id)
 
     def new_address(self, picture: Picture) -> str:
         """Return where a target will find a picture: under the base that was named, or where it always was."""
@@ -128,9 +152,11 @@ class Copies:
     def of(self, pictures: list[Picture]) -> Iterator[Copy]:
         """Yield what has to be copied for these pictures and was not yet."""
         for picture in pictures:
-            if picture.source is not None and picture.name not in self._done:
+            if picture.source is None:
+                continue
+            self._report.picture(picture.asset.url)
+            if picture.name not in self._done:
                 self._done.add(picture.name)
-                self._report.wrote_picture()
                 yield Copy(f"{self._folder}/{picture.name}", picture.source)
 
 

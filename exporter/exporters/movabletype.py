@@ -10,10 +10,11 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Final
 
+from exporter.exporters import importable
 from exporter.exporters.bodies import as_html, comment_author, comment_html, comment_url
 from exporter.exporters.interface import Copy, ExportFile
 from exporter.exporters.media import Copies, Media
-from exporter.exporters.mtlines import Defused, defused
+from exporter.exporters.mtlines import LINE_BYTES, Defused, defused
 from exporter.exporters.options import ExportOptions
 from exporter.exporters.posts import Post, PostComment, Posts
 from exporter.exporters.report import Report
@@ -25,13 +26,14 @@ from exporter.model.publication import Status
 from exporter.model.records import User
 from exporter.render.runs import collapse
 
+_LONG: Final = "has lines longer than old importers read at once"
 _LINE_ENDS: Final = str.maketrans(dict.fromkeys("\v\f\x1c\x1d\x1e\x85\u2028\u2029", " "))
 
 
 def export(posts: Posts, options: ExportOptions, report: Report) -> Iterator[ExportFile]:
     """Yield the files, and the pictures where they are asked for."""
     writer = _Writer(posts, options, report)
-    yield from split(f"movabletype-{options.label}", ".txt", Frame(), writer.pieces(), options)
+    yield from split(f"movabletype-{options.label}", ".txt", Frame(), writer.pieces(), options, report)
     yield from writer.copies
 
 
@@ -56,12 +58,10 @@ class _Writer:
 
     def _look(self, post: Post) -> None:
         """Note what the targets make of the post, and take its pictures."""
-        if post.entry.date is None:
-            self._report.changed("entries", "date impossible or missing, replaced by the nearest known", post.entry_id)
-        if not post.title:
-            self._report.limit("without a title", post.entry_id)
-        if self._media.missing(post):
-            self._report.limit("shows pictures that the archive does not have", post.entry_id)
+        self._media.account(post, self._report, self._media.stays)
+        importable.look(post, self._report)
+        if importable.size(post.title) > LINE_BYTES:
+            self._report.limit(_LONG, post.entry_id)
         if self._options.media_folder:
             self.copies += self._making.of(self._media.pictures(post.entry.entry_text, post.entry.ps_text))
 
@@ -121,7 +121,7 @@ class _Writer:
         )
         self._report.changed(kind, "long lines broken", record_id, made.broken)
         if made.long:
-            self._report.limit("has lines longer than old importers read at once", entry_id)
+            self._report.limit(_LONG, entry_id)
         return made
 
 

@@ -70,10 +70,7 @@ class Bodies:
             parts += [MORE, self._heading(2, lead) if lead else "", more]
         if post.comments:
             parts += [self._heading(2, f"コメント ({len(post.comments)})"), *map(self._comment, post.comments)]
-        if self.media.missing(post):
-            self._report.limit("shows pictures that the archive does not have", post.entry_id)
-        if post.entry.date is None:
-            self._report.changed("entries", "date impossible or missing, replaced by the nearest known", post.entry_id)
+        self.media.account(post, self._report)
         text, replaced = visible("\n\n".join(part for part in parts if part))
         # Generators put bodies into feeds, and fail where XML cannot hold a character.
         clean = cleaned(text)

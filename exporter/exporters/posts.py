@@ -79,6 +79,8 @@ class Posts:
         self._hidden = holds_back and (options.hidden_comments or options.side is Side.REST)
         self._categories: dict[str, None] = {}
         self._chosen = list(self._choose())
+        for name in self._categories:
+            report.category(name)
         self._ids = {chosen.entry_id for chosen in self._chosen}
         self._comments: dict[str, list[tuple[str, int]]] = self._index_comments()
 
@@ -123,7 +125,9 @@ class Posts:
                 self._report.left("entries", reason, entry_id)
             else:
                 self._categories.update(dict.fromkeys(filter(None, [self._category(entry, item)])))
-                yield _Chosen(entry_id, verdict.status, int(_when(entry, item).timestamp()))
+                # Some importers publish what is marked private: whoever asks for drafts gets drafts only.
+                status = Status.DRAFT if self._options.declared.all_as_draft else verdict.status
+                yield _Chosen(entry_id, status, int(_when(entry, item).timestamp()))
         for entry_id in self.records.ids(Kind.ENTRY_LIST):
             if entry_id not in read:
                 self._report.took("entries")

@@ -7,10 +7,15 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 KINDS: Final = ("entries", "comments", "pictures", "categories")
+_ONE: Final = {"entries": "entry", "comments": "comment", "pictures": "picture", "categories": "category"}
 
 
 class Report:
-    """The account of one export; every entry and comment that went in is written or left out."""
+    """The account of one export; every record that went in is written or left out, with the reason.
+
+    Entries and comments are counted as the archive holds them; pictures and categories as far as entries of this export
+    have them, so that nothing of the others is named.
+    """
 
     def __init__(self) -> None:
         self.received: Counter[str] = Counter()
@@ -18,23 +23,40 @@ class Report:
         self.left_out: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
         self.changes: defaultdict[tuple[str, str], Counter[str]] = defaultdict(Counter)
         self.limits: defaultdict[str, list[str]] = defaultdict(list)
-        self._categories: set[str] = set()
+        self._categories: dict[str, bool] = {}
+        self._pictures: set[int] = set()
 
     def took(self, kind: str, count: int = 1) -> None:
         """Count records that the archive holds."""
         self.received[kind] += count
 
+    def category(self, name: str) -> None:
+        """Name a category that entries of this export have."""
+        self._categories.setdefault(name, False)
+
     def wrote(self, comments: int, category: str) -> None:
         """Count an entry that is in a file now, with so many comments."""
         self.written["entries"] += 1
         self.written["comments"] += comments
-        if category and category not in self._categories:
-            self._categories.add(category)
-            self.written["categories"] += 1
+        if category:
+            self._categories[category] = True
 
-    def wrote_picture(self) -> None:
-        """Count a picture that is in the export, or that the target is told to fetch."""
-        self.written["pictures"] += 1
+    def picture(self, address: str, reason: str = "") -> None:
+        """Count a picture or file of the entries, at its first mention only.
+
+        Args:
+            address: where it was.
+            reason: why it is not in the export; empty when it is, or when the target is told to fetch it.
+        """
+        digest = hash(address)
+        if digest in self._pictures:
+            return
+        self._pictures.add(digest)
+        self.took("pictures")
+        if reason:
+            self.left("pictures", reason, address)
+        else:
+            self.written["pictures"] += 1
 
     def left(self, kind: str, reason: str, record_id: str) -> None:
         """Name a record that is in no file, and say why."""
@@ -56,12 +78,18 @@ class Report:
 
     def document(self) -> dict[str, Any]:
         """Return the report as it is written to ``OUT.report.json``."""
+        received, written, left_out = dict(self.received), dict(self.written), dict(self.left_out)
+        received["categories"] = len(self._categories)
+        written["categories"] = sum(self._categories.values())
+        lost = [name for name, is_written in self._categories.items() if not is_written]
+        if lost:
+            left_out["categories", "its entries are left out"] = lost
         return {
-            "in": {kind: self.received[kind] for kind in KINDS if kind in self.received},
-            "out": {kind: self.written[kind] for kind in KINDS},
+            "in": {kind: received.get(kind, 0) for kind in KINDS},
+            "out": {kind: written.get(kind, 0) for kind in KINDS},
             "left_out": [
                 {"kind": kind, "reason": reason, "count": len(ids), "ids": ids}
-                for (kind, reason), ids in sorted(self.left_out.items())
+                for (kind, reason), ids in sorted(left_out.items())
             ],
             "changed": [
                 {"kind": kind, "what": what, "records": len(times), "times": times.total(), "ids": list(times)}
@@ -77,10 +105,8 @@ def short_table(document: Mapping[str, Any]) -> list[str]:
     """Return a report's document as lines for people, without the ids beyond the first five."""
     lines = [f"{'':<12} {'in':>9} {'written':>9} {'left out':>9}"]
     for kind in KINDS:
-        given = document["in"].get(kind)
         left = sum(row["count"] for row in document["left_out"] if row["kind"] == kind)
-        shown = "" if given is None else f"{given:,}"
-        lines.append(f"{kind:<12} {shown:>9} {document['out'][kind]:>9,} {left:>9,}")
+        lines.append(f"{kind:<12} {document['in'][kind]:>9,} {document['out'][kind]:>9,} {left:>9,}")
     lines += [_row("left out", row["kind"], row["reason"], row["count"], row["ids"]) for row in document["left_out"]]
     lines += [_row("changed", row["kind"], row["what"], row["records"], row["ids"]) for row in document["changed"]]
     lines += [_row("mind", "entries", row["limit"], row["count"], row["entries"]) for row in document["preflight"]]
@@ -89,4 +115,4 @@ def short_table(document: Mapping[str, Any]) -> list[str]:
 
 def _row(verb: str, kind: str, reason: str, count: int, ids: list[str]) -> str:
     named = ", ".join(ids[:5]) + (", …" if len(ids) > 5 else "")
-    return f"{verb}: {count:,} {kind}: {reason} ({named})"
+    return f"{verb}: {count:,} {_ONE[kind] if count == 1 else kind}: {reason} ({named})"

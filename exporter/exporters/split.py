@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from exporter.exporters.interface import Content
 from exporter.exporters.options import ExportOptions
+from exporter.exporters.report import Report
 
 
 class Piece(NamedTuple):
@@ -24,7 +25,9 @@ class Frame(NamedTuple):
     tail: bytes = b""
 
 
-def split(name: str, ending: str, frame: Frame, pieces: Iterator[Piece], options: ExportOptions) -> Iterator[Content]:
+def split(
+    name: str, ending: str, frame: Frame, pieces: Iterator[Piece], options: ExportOptions, report: Report
+) -> Iterator[Content]:
     """Yield one file, or numbered ones where a limit is set; an entry larger than the limit has a file of its own."""
     if not options.max_entries and not options.max_bytes:
         data = (piece.data for piece in pieces)
@@ -33,7 +36,7 @@ def split(name: str, ending: str, frame: Frame, pieces: Iterator[Piece], options
     rest = _Rest(pieces)
     number = 1
     while number == 1 or rest.next is not None:
-        yield Content(f"{name}-{number:03d}{ending}", _part(rest, frame, options))
+        yield Content(f"{name}-{number:03d}{ending}", _part(rest, frame, options, report))
         number += 1
 
 
@@ -49,7 +52,7 @@ class _Rest:
         return piece.data
 
 
-def _part(rest: _Rest, frame: Frame, options: ExportOptions) -> Iterator[bytes]:
+def _part(rest: _Rest, frame: Frame, options: ExportOptions, report: Report) -> Iterator[bytes]:
     size = len(frame.head) + len(frame.tail)
     count = 0
     yield frame.head
@@ -59,5 +62,7 @@ def _part(rest: _Rest, frame: Frame, options: ExportOptions) -> Iterator[bytes]:
             break
         size += len(piece.data)
         count += 1
+        if options.max_bytes and count == 1 and size > options.max_bytes:
+            report.limit("is larger than a file may be, and has one of its own", piece.entry_id)
         yield rest.take(piece)
     yield frame.tail

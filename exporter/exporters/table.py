@@ -10,7 +10,7 @@ from html import unescape
 from typing import Final
 
 from exporter.exporters.interface import Content, ExportFile
-from exporter.exporters.media import new_address
+from exporter.exporters.media import Media, new_address
 from exporter.exporters.options import ExportOptions
 from exporter.exporters.posts import Post, Posts
 from exporter.exporters.report import Report
@@ -37,7 +37,9 @@ def export(posts: Posts, options: ExportOptions, report: Report) -> Iterator[Exp
 
 def _rows(posts: Posts, options: ExportOptions, report: Report) -> Iterator[bytes]:
     yield _BOM + _row(list(COLUMNS))
+    media = Media(posts, options)
     for post in posts:
+        media.account(post, report, "the format has no place for pictures")
         cells = [_safe(cell, post, report) for cell in _cells(post, posts, options)]
         report.wrote(0, post.category)
         for each in post.comments:

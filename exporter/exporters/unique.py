@@ -8,10 +8,14 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 from hashlib import blake2b
 from typing import Final
+from urllib.parse import quote
+
+from exporter.render.text import visible
 
 _PLAIN_NAME = re.compile(r"(?=.*[a-z])[a-z0-9][a-z0-9_-]{0,99}")
 _KATAKANA: Final = {code: code - 0x60 for code in range(0x30A1, 0x30F7)}
 _SMALL: Final = str.maketrans("ぁぃぅぇぉっゃゅょゎゕゖ", "あいうえおつやゆよわかけ")
+NICENAME_BYTES: Final = 200
 _LARGEST_ID: Final = 10**15
 
 
@@ -72,6 +76,37 @@ def plain_id(entry_id: str) -> str:
 
 def _bytes(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
+
+
+class Nicenames:
+    """Names of categories for addresses, each once: WordPress takes two categories of one nicename for the same."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._of: dict[str, str] = {}
+        taken: set[str] = set()
+        for name in names:
+            wanted = nicename(name)
+            number = 1
+            while wanted in taken:
+                number += 1
+                wanted = f"{nicename(name, NICENAME_BYTES - len(str(number)) - 1)}-{number}"
+            taken.add(wanted)
+            self._of[name] = wanted
+
+    def of(self, name: str) -> str:
+        """Return a category's nicename."""
+        return self._of[name]
+
+
+def nicename(category: str, most: int = NICENAME_BYTES) -> str:
+    """Return a category's name for addresses: percent-encoded as WordPress does, with a limited number of bytes."""
+    name = ""
+    for char in visible("-".join(category.lower().split()))[0]:
+        piece = quote(char, safe="-").lower()
+        if len(name) + len(piece) > most:
+            break
+        name += piece
+    return name
 
 
 class Numbers:

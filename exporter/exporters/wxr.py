@@ -6,30 +6,29 @@ name and date; they fetch attachments from the address given, and then replace t
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from email.utils import format_datetime
 from typing import Final
-from urllib.parse import quote
 
-from exporter.exporters.bodies import as_html, comment_author, comment_html, comment_url
+from exporter.exporters import importable
+from exporter.exporters.bodies import as_html, comment_html
 from exporter.exporters.interface import Copy, ExportFile
 from exporter.exporters.media import Copies, Media, Picture, new_address
 from exporter.exporters.options import ExportOptions
 from exporter.exporters.posts import Post, PostComment, Posts
 from exporter.exporters.report import Report
 from exporter.exporters.split import Frame, Piece, split
-from exporter.exporters.unique import Numbers, UniqueDates, UniqueNames
+from exporter.exporters.unique import Nicenames, Numbers, UniqueDates, UniqueNames
 from exporter.exporters.xmltext import cdata, cleaned, escaped
 from exporter.model.kinds import Kind
 from exporter.model.publication import Status
 from exporter.model.records import User
 from exporter.render.runs import collapse
-from exporter.render.text import visible
 
 HOLDS_BACK: Final = True
 
-_NICENAME_BYTES: Final = 200
 _META: Final = ("entry_id", "open_flg", "period_flg", "is_private", "text_format", "category_id", "name", "last_update")
 _SPACES_FOR: Final = {
     "excerpt": "http://wordpress.org/export/1.2/excerpt/",
@@ -44,7 +43,7 @@ _LOGIN: Final = "blog-author"
 def export(posts: Posts, options: ExportOptions, report: Report) -> Iterator[ExportFile]:
     """Yield the WXR files, and the pictures where they are asked for."""
     writer = _Writer(posts, options, report)
-    yield from split(f"wordpress-{options.label}", ".xml", writer.frame(), writer.pieces(), options)
+    yield from split(f"wordpress-{options.label}", ".xml", writer.frame(), writer.pieces(), options, report)
     yield from writer.copies
 
 
@@ -56,6 +55,7 @@ class _Writer:
         self._media = Media(posts, options)
         self._dates = UniqueDates()
         self._names = UniqueNames()
+        self._nicenames = Nicenames(posts.categories())
         self._numbers = Numbers(posts.ids())
         self._comment_numbers = Numbers(posts.records.ids(Kind.COMMENTS))
         self._attached: set[str] = set()
@@ -86,8 +86,9 @@ class _Writer:
         for number, name in enumerate(self._posts.categories(), 1):
             lines.append(
                 f"<wp:category><wp:term_id>{number}</wp:term_id>"
-                f"<wp:category_nicename>{cdata(nicename(name))}</wp:category_nicename>"
-                f"<wp:category_parent></wp:category_parent><wp:cat_name>{cdata(name)}</wp:cat_name></wp:category>"
+                f"<wp:category_nicename>{cdata(self._nicenames.of(name))}</wp:category_nicename>"
+                "<wp:category_parent></wp:category_parent>"
+                f"<wp:cat_name>{cdata(name[: importable.CATEGORY_CHARACTERS])}</wp:cat_name></wp:category>"
             )
         return Frame(("\n".join(lines) + "\n").encode(), b"</channel>\n</rss>\n")
 
@@ -102,12 +103,8 @@ class _Writer:
         self._report.changed(
             "entries", "date moved by seconds, since another has its title and date", post.entry_id, seconds
         )
-        if post.entry.date is None:
-            self._report.changed("entries", "date impossible or missing, replaced by the nearest known", post.entry_id)
-        if not post.title:
-            self._report.limit("without a title", post.entry_id)
-        if self._media.missing(post):
-            self._report.limit("shows pictures that the archive does not have", post.entry_id)
+        self._media.account(post, self._report)
+        importable.look(post, self._report)
         number = self._numbers.of(post.entry_id)
         updated = max(post.entry.last_update or when, when)
         entry = post.entry
@@ -129,17 +126,26 @@ class _Writer:
         yield "<wp:post_type><![CDATA[post]]></wp:post_type><wp:post_password></wp:post_password>"
         yield "<wp:is_sticky>0</wp:is_sticky>"
         if post.category:
-            name = cdata(post.category)
-            yield f'<category domain="category" nicename="{escaped(nicename(post.category))}">{name}</category>'
+            yield self._category(post)
         for field in _META:
             value = entry.raw.get(field)
             if isinstance(value, str | int):
-                yield _meta("wp:postmeta", f"_blog_{field}", str(value))
+                shown = json.dumps(value) if isinstance(value, bool) else str(value)
+                yield _meta("wp:postmeta", f"_blog_{field}", shown)
         for comment in post.comments:
-            yield from self._comment(comment)
+            yield from self._comment(comment, post.entry_id)
         yield "</item>"
         for picture in self._media.pictures(entry.entry_text, entry.ps_text):
             yield from self._attachment(picture, number, when)
+
+    def _category(self, post: Post) -> str:
+        most = importable.CATEGORY_CHARACTERS
+        if len(post.category) > most:
+            self._report.changed(
+                "entries", f"category's name cut at the {most} characters WordPress holds", post.entry_id
+            )
+        nicename = escaped(self._nicenames.of(post.category))
+        return f'<category domain="category" nicename="{nicename}">{cdata(post.category[:most])}</category>'
 
     def _body(self, post: Post) -> str:
         body = self._media.rewritten(as_html(post.entry.entry_text))
@@ -169,15 +175,18 @@ class _Writer:
             yield f"<wp:{name}>{cdata(_date(date))}</wp:{name}>"
             yield f"<wp:{name}_gmt>{cdata(_date(date.astimezone(UTC)))}</wp:{name}_gmt>"
 
-    def _comment(self, found: PostComment) -> Iterator[str]:
+    def _comment(self, found: PostComment, entry_id: str) -> Iterator[str]:
         comment = found.comment
+        who = importable.commenter(comment, self._report)
         clean = cleaned(comment_html(comment))
+        if importable.size(clean.text) > importable.TEXT_BYTES:
+            self._report.limit(f"has a comment above the {importable.TEXT_BYTES:,} bytes WordPress holds", entry_id)
         self._report.changed("comments", "characters removed that XML cannot hold", comment.cm_id, clean.characters)
         yield "<wp:comment>"
         yield f"<wp:comment_id>{self._comment_numbers.of(comment.cm_id)}</wp:comment_id>"
-        yield f"<wp:comment_author>{cdata(comment_author(comment))}</wp:comment_author>"
+        yield f"<wp:comment_author>{cdata(who.author)}</wp:comment_author>"
         yield "<wp:comment_author_email></wp:comment_author_email>"
-        yield f"<wp:comment_author_url>{escaped(comment_url(comment))}</wp:comment_author_url>"
+        yield f"<wp:comment_author_url>{escaped(who.url)}</wp:comment_author_url>"
         yield "<wp:comment_author_IP></wp:comment_author_IP>"
         yield f"<wp:comment_date>{cdata(_date(found.when))}</wp:comment_date>"
         yield f"<wp:comment_date_gmt>{cdata(_date(found.when.astimezone(UTC)))}</wp:comment_date_gmt>"
@@ -196,14 +205,14 @@ class _Writer:
         self._attached.add(picture.asset.url)
         number = self._numbers.beyond + len(self._attached)
         address = self._media.new_address(picture)
-        title = (picture.info.title or picture.info.name) if picture.info is not None else ""
+        named = (picture.info.title or picture.info.name) if picture.info is not None else ""
+        title = collapse(named) or picture.name
+        when = self._dates.fit(title, when)
         about = (picture.info.explanation or "") if picture.info is not None else ""
         if self._options.media_folder:
             self.copies += self._making.of([picture])
-        else:
-            self._report.wrote_picture()
         yield "<item>"
-        yield f"<title>{cdata(collapse(title) or picture.name)}</title>"
+        yield f"<title>{cdata(title)}</title>"
         yield f"<link>{escaped(address)}</link>"
         yield from self._dated(when, when)
         yield f"<dc:creator>{cdata(_LOGIN)}</dc:creator>"
@@ -222,17 +231,6 @@ class _Writer:
 
 
 _STATUS: Final = {Status.PUBLISH: "publish", Status.DRAFT: "draft", Status.PRIVATE: "private"}
-
-
-def nicename(category: str) -> str:
-    """Return a category's name for addresses: percent-encoded as WordPress does, at most 200 bytes."""
-    name = ""
-    for char in visible("-".join(category.lower().split()))[0]:
-        piece = quote(char, safe="-").lower()
-        if len(name) + len(piece) > _NICENAME_BYTES:
-            break
-        name += piece
-    return name
 
 
 def _meta(element: str, key: str, value: str) -> str:

@@ -218,8 +218,8 @@ def test_the_short_table() -> None:
     assert lines[1].split() == ["entries", "7", "1", "6"]
     assert lines[-3:] == [
         "left out: 6 entries: why (0, 1, 2, 3, 4, …)",
-        "changed: 1 entries: what (9)",
-        "mind: 1 entries: long (9)",
+        "changed: 1 entry: what (9)",
+        "mind: 1 entry: long (9)",
     ]
     assert report.left_count("entries") == 6
 

@@ -8,7 +8,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from exporter.exporters.options import Side
-from exporter.exporters.wxr import nicename
+from exporter.exporters.unique import nicename
 from exporter.render.addresses import AddressPattern
 from tests.exporters.hostile import hostile_blog
 from tests.exporters.memory import Made, Memory, export
