@@ -27,7 +27,7 @@ _HEADING = (
     f"{'':22}{'requests':>9}{'wall s':>8}{'(least - most)':>18}{'CPU s':>8}{'µs/request':>12}"
     f"{'wall ×':>8}{'CPU ×':>8}{'peak MB':>9}"
 )
-_CRAWL_ONLY = ("--no-markdown", "--assets=none")
+_CRAWL_ONLY = ("--no-markdown", "--no-site", "--assets=none")
 _MOST_TIMES_BARE = 2.0
 _LEAST_TIMES_FASTER = 2.0
 _MOST_MEMORY = 150 * _MIB

@@ -23,7 +23,7 @@ from exporter.archive.latest import View, read_record
 from exporter.archive.layout import Layout
 from exporter.archive.lock import ArchiveLock
 from exporter.archive.reader import ArchiveReader
-from exporter.cli.options import config_option, flag_options, setting_options, talking
+from exporter.cli.options import config_option, flag_options, setting_options, talking, without_views
 from exporter.cli.output import Output, counted
 from exporter.cli.progress import progress_for
 from exporter.cli.settings import Settings, assumptions_of, resolve
@@ -59,7 +59,7 @@ The access token is read from BLOG_EXPORTER_TOKEN or --token-file, never from th
 @flag_options("allow_private_network", "strict_assets")
 @click.option("--accept-removals", is_flag=True, help="Believe it when a large part of the blog is gone.")
 @click.option("--dry-run", is_flag=True, help="Only read the lists and say what a backup would find.")
-@click.option("--no-markdown", is_flag=True, help="Keep no Markdown in latest/.")
+@without_views
 @config_option
 @talking
 def command(
@@ -70,7 +70,6 @@ def command(
     config: Path | None,
     accept_removals: bool,
     dry_run: bool,
-    no_markdown: bool,
     **options: Any,
 ) -> int:
     """Back up the blog BLOG_ID: everything it holds, and every state it had.
@@ -79,15 +78,7 @@ def command(
     """
     settings = resolve(options, config=config, blog_id=blog_id, warn=out.warn)
     root = archive if archive is not None else _default_archive(blog_id)
-    outcome = back_up(
-        root,
-        blog_id,
-        settings,
-        out,
-        accept_removals=accept_removals,
-        dry_run=dry_run,
-        markdown=not no_markdown,
-    )
+    outcome = back_up(root, blog_id, settings, out, accept_removals=accept_removals, dry_run=dry_run)
     return outcome.exit_code
 
 
@@ -99,7 +90,6 @@ def back_up(
     *,
     accept_removals: bool = False,
     dry_run: bool = False,
-    markdown: bool = True,
     clock: Clock | None = None,
     recorded_url: str | None = None,
     locate: Callable[[str], str] | None = None,
@@ -130,7 +120,7 @@ def back_up(
     )
     timing = clock or SystemClock()
     begun = time.monotonic()
-    views = chosen_views(settings, root, markdown=markdown)
+    views = chosen_views(settings, root)
     with caught() as signals, _writing(root, settings["wait_lock"].total_seconds(), timing, dry_run=dry_run):
         if not dry_run:
             _catch_up(root, views)

@@ -68,7 +68,8 @@ def command(*, out: Output, directory: Path, fixed_clock: bool) -> int:
 def _sights(directory: Path, reader: ArchiveReader) -> list[tuple[str, str]]:
     edited = _edited_entry(reader)
     return [
-        ("the blog, to read", str(directory / "latest" / "markdown" / "index.md")),
+        ("the blog, in a browser: open", str(directory / "latest" / "site" / "index.html")),
+        ("the same, in any editor", str(directory / "latest" / "markdown" / "index.md")),
         ("what changed when", f"blog-exporter log {directory}"),
         ("an entry that was edited", f"blog-exporter show {directory} entry {edited}"),
         ("the same, as it was", f"blog-exporter show {directory} entry {edited} --at 1"),

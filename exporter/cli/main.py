@@ -26,6 +26,7 @@ COMMANDS = {
     "verify": "Check that an archive is intact, and whether it is complete.",
     "inspect": "Tell which values a blog's undocumented flags have.",
     "export": "Carry the blog to another service or program.",
+    "site": "Make the offline site, of any version, or a copy of it to publish.",
     "prune": "Forget versions by rules such as --keep-daily 30.",
     "rebuild": "Make latest/ and its views again from the versions.",
     "demo": "Try it all on a made-up blog.",

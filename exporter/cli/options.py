@@ -69,6 +69,14 @@ def flag_options(*names: str) -> Callable[[Command], Command]:
     return decorate
 
 
+def without_views(command: Command) -> Command:
+    """Add ``--no-markdown`` and ``--no-site``, which turn the settings of these names off."""
+    for name, what in (("site", "offline site"), ("markdown", "Markdown")):
+        option = click.option(f"--no-{name}", name, flag_value="no", default=None, help=f"Keep no {what} in latest/.")
+        command = option(command)
+    return command
+
+
 config_option = click.option(
     "--config", type=click.Path(path_type=Path), metavar="FILE", help="Settings file to use in place of your own."
 )

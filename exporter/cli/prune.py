@@ -16,7 +16,7 @@ from exporter.archive.version_rows import version_rows
 from exporter.cli.options import archive_argument, config_option, setting_options, talking
 from exporter.cli.output import Output, counted, size_text
 from exporter.cli.settings import Settings, resolve
-from exporter.cli.views import chosen_views, refresh_latest
+from exporter.cli.views import refresh_latest, standing_views
 from exporter.clock import SystemClock
 
 _EPILOG = """\b
@@ -71,7 +71,7 @@ def command(
     with ArchiveLock(reader.layout.lock) as lock:
         lock.acquire(SystemClock().now(), settings["wait_lock"].total_seconds())
         plan = _plan(reader, settings, keep)
-        views = chosen_views(settings, archive, markdown=(reader.layout.latest / "markdown").is_dir())
+        views = standing_views(settings, archive)
         done = prune(reader.layout, plan)
         if plan.dropped:
             refresh_latest(reader, views, force=True)

@@ -10,7 +10,7 @@ import click
 from exporter.archive.history import resolve_at
 from exporter.archive.lock import ArchiveLock
 from exporter.archive.reader import ArchiveReader
-from exporter.cli.options import archive_argument, config_option, setting_options, talking
+from exporter.cli.options import archive_argument, config_option, setting_options, talking, without_views
 from exporter.cli.output import Output, counted
 from exporter.cli.settings import resolve
 from exporter.cli.views import chosen_views, refresh_latest
@@ -20,13 +20,11 @@ from exporter.clock import SystemClock
 @click.command("rebuild")
 @archive_argument
 @click.option("--at", metavar="N|DATE", help="Show version N there, or that of a date. [default: the newest]")
-@click.option("--no-markdown", is_flag=True, help="Keep no Markdown in latest/.")
+@without_views
 @setting_options("timezone", "entry_url", "wait_lock")
 @config_option
 @talking
-def command(
-    *, out: Output, archive: Path, at: str | None, config: Path | None, no_markdown: bool, **options: Any
-) -> int:
+def command(*, out: Output, archive: Path, at: str | None, config: Path | None, **options: Any) -> int:
     """Make latest/ of the archive in DIR again, offline; nothing in versions/ is touched.
 
     With --at it shows an older version, until the next backup or rebuild.
@@ -34,7 +32,7 @@ def command(
     reader = ArchiveReader(archive)
     settings = resolve(options, config=config, blog_id=reader.info.blog_id, warn=out.warn)
     number = reader.resolve() if at is None else resolve_at(reader, at, settings["timezone"])
-    views = chosen_views(settings, archive, markdown=not no_markdown)
+    views = chosen_views(settings, archive)
     with ArchiveLock(reader.layout.lock) as lock:
         lock.acquire(SystemClock().now(), settings["wait_lock"].total_seconds())
         made = refresh_latest(reader, views, force=True, at=number)

@@ -1,8 +1,9 @@
-"""``site``: the offline site again, or a copy of it in a folder of its own."""
+"""``site``: the offline site again, of any version, or a copy of it in a folder of its own."""
 
 from __future__ import annotations
 
 import webbrowser
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from exporter.archive.history import resolve_at
-from exporter.archive.latest import read_record
 from exporter.archive.lock import ArchiveLock
 from exporter.archive.reader import ArchiveReader
 from exporter.cli import answers
@@ -18,15 +18,16 @@ from exporter.cli.inspect import HINT
 from exporter.cli.options import archive_argument, config_option, setting_options, talking
 from exporter.cli.output import Output, counted, size_text
 from exporter.cli.settings import Settings, assumptions_of, resolve
-from exporter.cli.site_view import LANGUAGE, TITLE, site_view
-from exporter.cli.views import chosen_views, refresh_latest
+from exporter.cli.site_view import site_options
+from exporter.cli.views import refresh_latest, standing_views
 from exporter.clock import SystemClock
 from exporter.errors import UsageError
 from exporter.exporters.folder import check_target, write_export, write_report
 from exporter.model.kinds import Kind
+from exporter.printable import printable
 from exporter.site.copying import copied_site
 from exporter.site.history import ArchiveHistory
-from exporter.site.options import SiteOptions
+from exporter.site.options import NAME
 from exporter.site.public import PublicRecords
 from exporter.site.view import SiteView
 from exporter.site.words import LANGUAGES
@@ -38,7 +39,7 @@ _EPILOG = """\b
 Examples:
   blog-exporter site DIR --open
   blog-exporter site DIR --title 潮だまり日記 --lang ja
-  blog-exporter site DIR OUT --at 2026-01-31
+  blog-exporter site DIR --at 2026-01-31 --open      (until the next backup, rebuild or site)
   blog-exporter site DIR OUT --public-only --public-open-flg 1 --visible-delete-flg f
 """
 
@@ -46,10 +47,10 @@ Examples:
 @click.command("site", epilog=_EPILOG)
 @archive_argument
 @click.argument("target", metavar="[OUT]", required=False, type=click.Path(path_type=Path))
-@click.option("--at", metavar="N|DATE", help="As of version N, or of a date; with OUT. [default: the newest]")
-@click.option("--title", metavar="TEXT", help="What the site calls the blog; kept for later. [default: its id]")
+@click.option("--at", metavar="N|DATE", help="As of version N, or of a date. [default: the newest]")
+@click.option("--title", "site_title", metavar="TEXT", help="What the site calls the blog; kept. [default: its id]")
 @click.option(
-    "--lang", "language", type=click.Choice(list(LANGUAGES)), help="Language of the interface; kept for later."
+    "--lang", "site_lang", type=click.Choice(list(LANGUAGES)), help="Language of the interface; kept. [default: ja]"
 )
 @click.option("--public-only", is_flag=True, help="Only what is public, fit to be published; with OUT.")
 @click.option("--open", "opens", is_flag=True, help="Show it in the browser.")
@@ -65,40 +66,41 @@ def command(
     archive: Path,
     target: Path | None,
     at: str | None,
-    title: str | None,
-    language: str | None,
     public_only: bool,
     opens: bool,
     force: bool,
     config: Path | None,
     **options: Any,
 ) -> int:
-    """Make the site of the archive in DIR: in latest/site, or with its pictures in the new folder OUT."""
+    """Make the site of the archive in DIR: in latest/site, or with its pictures in the new folder OUT.
+
+    With --at and without OUT, latest/ shows that older version until the next backup, rebuild or site.
+    """
     reader = ArchiveReader(archive)
     settings = resolve(options, config=config, blog_id=reader.info.blog_id, warn=out.warn)
     version = reader.resolve() if at is None else resolve_at(reader, at, settings["timezone"])
     if target is None:
-        if public_only or at is not None:
-            raise UsageError("--public-only and --at make a site of its own: name a new folder OUT for it.")
-        start = _refresh(out, reader, settings, title, language)
+        if public_only:
+            raise UsageError("--public-only makes a site of its own: name a new folder OUT for it.")
+        start = _refresh(out, reader, settings, version)
     else:
-        start = _copy(out, reader, settings, target, version, title, language, public_only=public_only, force=force)
+        start = _copy(out, reader, settings, target, version, public_only=public_only, force=force)
     if opens:
         webbrowser.open(start.absolute().as_uri())
     return 0
 
 
-def _refresh(out: Output, reader: ArchiveReader, settings: Settings, title: str | None, language: str | None) -> Path:
-    root = reader.layout.root
-    site = site_view(settings, root, title=title, language=language)
-    markdown = (reader.layout.latest / "markdown").is_dir()
-    others = [view for view in chosen_views(settings, root, markdown=markdown) if view.name != site.name]
+def _refresh(out: Output, reader: ArchiveReader, settings: Settings, version: int) -> Path:
     with ArchiveLock(reader.layout.lock) as lock:
         lock.acquire(SystemClock().now(), settings["wait_lock"].total_seconds())
-        made = refresh_latest(reader, [*others, site])
-    start = reader.layout.latest / site.name / "index.html"
-    out.document({"archive": str(root.absolute()), "site": str(start.absolute()), "files_made": made.files})
-    out.answer(f"{start}: {counted(made.files, 'file')} made.")
+        views = standing_views(settings, reader.layout.root, also={NAME})
+        made = refresh_latest(reader, views, at=version)
+    start = reader.layout.latest / NAME / "index.html"
+    site = {"archive": str(reader.layout.root.absolute()), "version": version, "site": str(start.absolute())}
+    out.document({**site, "files_made": made.files})
+    out.answer(printable(f"{start} shows version {version}; {counted(made.files, 'file')} were made."))
+    if version != reader.newest():
+        out.say(f"All of latest/ shows version {version} now; the next backup, rebuild or site brings back the newest.")
     return start
 
 
@@ -108,34 +110,29 @@ def _copy(
     settings: Settings,
     target: Path,
     version: int,
-    title: str | None,
-    language: str | None,
     *,
     public_only: bool,
     force: bool,
 ) -> Path:
+    root = reader.layout.root
+    if target.resolve().is_relative_to(root.resolve()):
+        raise UsageError(f"{target} is inside the archive; name a folder outside of it.")
     check_target(target, force=force)
-    kept = read_record(reader.layout).get("options", {})
-    pattern = settings["entry_url"] or kept.get("entry_url")
-    options = SiteOptions(
-        title=title if title is not None else kept.get(TITLE, ""),
-        language=language or kept.get(LANGUAGE, "ja"),
-        assets="",
-        public=public_only,
-        entry_addresses=() if pattern is None else (pattern,),
+    view = SiteView(
+        assumptions_of(settings),
+        None if public_only else ArchiveHistory(reader, version),
+        replace(site_options(settings, root), public=public_only, assets=""),
     )
-    assume = assumptions_of(settings)
-    history = None if public_only else ArchiveHistory(reader, version)
     state = reader.state(version)
     try:
         records: RecordSource = _public(reader, settings, version, state) if public_only else state
-        written = write_export(copied_site(SiteView(assume, history, options), records), reader.layout.root, target)
+        written = write_export(copied_site(view, records), root, target)
         left = records.left_out if isinstance(records, PublicRecords) else dict.fromkeys(Kind, 0)
         counts = {kind: len(records.ids(kind)) for kind in Kind}
     finally:
         state.close()
     document = {
-        "format": "site",
+        "format": NAME,
         "blog_id": reader.info.blog_id,
         "version": version,
         "side": "public" if public_only else "all",
@@ -147,7 +144,8 @@ def _copy(
     write_report(target, document)
     out.document(document)
     total = size_text(sum(file.bytes for file in written))
-    out.answer(f"{target}: {counted(len(written), 'file')}, {total}, {counted(counts[Kind.ENTRIES], 'entry')}.")
+    entries = counted(counts[Kind.ENTRIES], "entry")
+    out.answer(printable(f"{target}: {counted(len(written), 'file')}, {total}, {entries}."))
     if public_only:
         out.say(f"Left out as not public: {left[Kind.ENTRIES]:,} entries, {left[Kind.COMMENTS]:,} comments.")
     return target / "index.html"

@@ -10,34 +10,41 @@ from exporter.archive.latest import View, read_record
 from exporter.archive.layout import Layout
 from exporter.archive.reader import ArchiveReader
 from exporter.cli.settings import Settings, assumptions_of
-from exporter.site.history import ArchiveHistory
-from exporter.site.options import SiteOptions
-from exporter.site.view import SiteView
+from exporter.site.edition import edition
+from exporter.site.options import NAME, SiteOptions
 
 if TYPE_CHECKING:
     from exporter.archive.state import State
     from exporter.exporters.interface import ViewFile
 
-TITLE, LANGUAGE = "site_title", "site_lang"
-"""What the choices are called where ``latest/`` keeps them."""
 
+def site_options(settings: Settings, root: Path) -> SiteOptions:
+    """Return what the site of the archive at ``root`` is to be like.
 
-def site_view(settings: Settings, root: Path, *, title: str | None = None, language: str | None = None) -> View:
-    """Return the site of the archive at ``root`` as a view.
-
-    What is not given is as when ``latest/`` was last written; at first, the blog's id and Japanese.
+    What no setting says is as when ``latest/`` was last written; at first, the blog's id and Japanese.
     """
     kept = read_record(Layout(root)).get("options", {})
     pattern = settings["entry_url"] or kept.get("entry_url")
-    options = SiteOptions(
-        title=title if title is not None else kept.get(TITLE, ""),
-        language=language or kept.get(LANGUAGE, "ja"),
+    title, language = settings["site_title"], settings["site_lang"]
+    return SiteOptions(
+        title=kept.get("site_title", "") if title is None else title,
+        language=language or kept.get("site_lang", "ja"),
         entry_addresses=() if pattern is None else (pattern,),
     )
+
+
+def site_view(settings: Settings, root: Path) -> View:
+    """Return the site of the archive at ``root`` as a view; what makes its pages is imported when they are made."""
+    options = site_options(settings, root)
     assume = assumptions_of(settings)
 
     def files(state: State) -> Iterable[ViewFile]:
+        from exporter.site.history import ArchiveHistory  # noqa: PLC0415  most runs find nothing to make
+        from exporter.site.view import SiteView  # noqa: PLC0415
+
         return SiteView(assume, ArchiveHistory(ArchiveReader(root), state.version), options).files(state)
 
-    chosen = {TITLE: options.title, LANGUAGE: options.language}
-    return View(SiteView.name, SiteView(assume, options=options).edition, files, chosen)
+    chosen = {"site_title": options.title, "site_lang": options.language}
+    if options.entry_addresses:
+        chosen["entry_url"] = options.entry_addresses[0]
+    return View(NAME, edition(assume, options), files, chosen)

@@ -43,7 +43,8 @@ def summary_lines(root: Path, outcome: Outcome, took: timedelta, *, dry_run: boo
     yield f"{speed}{retried}."
     if not dry_run:
         yield f"Archive: {printable(str(root.absolute()))}"
-        yield f"Read it: {printable(str(root / 'latest' / 'markdown' / 'index.md'))}"
+        places = (root / "latest" / name for name in ("site/index.html", "markdown/index.md"))
+        yield from (f"Read it: {printable(str(place))}" for place in places if place.is_file())
 
 
 def asset_lines(assets: AssetSummary) -> Iterator[str]:

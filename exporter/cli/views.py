@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from exporter.archive.latest import View, is_current, read_record, write_latest
 from exporter.archive.layout import Layout
 from exporter.cli.settings import Settings, assumptions_of
+from exporter.cli.site_view import site_view
 from exporter.exporters.markdown import MarkdownView
 from exporter.render.addresses import AddressPattern
 
 if TYPE_CHECKING:
     from exporter.archive.reader import ArchiveReader
+
+NAMES: Final = ("markdown", "site")
+"""The folders of the views, and the settings that turn each off."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,15 +44,26 @@ def refresh_latest(
     return Refreshed(made, sum(view.replaced() for view in views))
 
 
-def chosen_views(settings: Settings, root: Path, *, markdown: bool = True) -> list[View]:
-    """Return the views to keep of the archive at ``root``.
+def chosen_views(settings: Settings, root: Path) -> list[View]:
+    """Return the views the settings ask to keep of the archive at ``root``."""
+    return _views(settings, root, [name for name in NAMES if settings[name]])
 
-    Where no setting says how the blog's own addresses are made, they are as when ``latest/`` was last written.
-    """
-    if not markdown:
-        return []
+
+def standing_views(settings: Settings, root: Path, *, also: Collection[str] = ()) -> list[View]:
+    """Return the views that are in ``latest/`` now, for commands that add or drop none but ``also``."""
+    latest = Layout(root).latest
+    return _views(settings, root, [name for name in NAMES if name in also or (latest / name).is_dir()])
+
+
+def _views(settings: Settings, root: Path, names: Collection[str]) -> list[View]:
+    makers = {"markdown": _markdown, "site": site_view}
+    return [makers[name](settings, root) for name in names]
+
+
+def _markdown(settings: Settings, root: Path) -> View:
+    """Where no setting says how the blog's own addresses are made, they are as when ``latest/`` was last written."""
     pattern = settings["entry_url"] or read_record(Layout(root)).get("options", {}).get("entry_url")
     patterns = [] if pattern is None else [AddressPattern(pattern, "entry_url")]
     view = MarkdownView(assumptions_of(settings), patterns)
     options = {} if pattern is None else {"entry_url": pattern}
-    return [View(view.name, view.edition, view.files, options, lambda: view.replaced)]
+    return View(view.name, view.edition, view.files, options, lambda: view.replaced)

@@ -19,7 +19,7 @@ from exporter.site.pictures import openable
 from exporter.site.sanitize import ATTRIBUTES, ID_PREFIX, TAGS, clean
 
 if TYPE_CHECKING:
-    from exporter.render.local import AssetMap, EntryAddresses
+    from exporter.render.local import AssetMap
 
 _PLAYERS: Final = tag_set("applet audio embed frame iframe object video")
 _UNSEEN: Final = DROPPED - {"col", "colgroup", "wbr"} | {"math", "svg"}
@@ -46,8 +46,7 @@ class BodyWriter:
         prefix: from the site's folder to the one that holds ``assets/``.
         lost: what is said of a picture that was not saved.
         player: what is said of something embedded.
-        entries: the blog's own addresses, where their form is known.
-        page_of: the path of an entry's page in the site.
+        page_of: the path of the page in the site that an address of the blog leads to, if it leads to an entry.
     """
 
     def __init__(
@@ -58,7 +57,6 @@ class BodyWriter:
         *,
         lost: str,
         player: str,
-        entries: EntryAddresses | None = None,
         page_of: Callable[[str], str | None] = lambda _: None,
     ) -> None:
         self._assets = assets
@@ -66,7 +64,6 @@ class BodyWriter:
         self._prefix = prefix
         self._lost = lost
         self._player = player
-        self._entries = entries
         self._page_of = page_of
         self._target = lru_cache(maxsize=4096)(self._leads_to)
 
@@ -175,8 +172,7 @@ class BodyWriter:
         local = self._assets.local_path(href)
         if local is not None and openable(local):
             return f"{self._prefix}{local}", True
-        entry_id = None if self._entries is None else self._entries.entry_of(href)
-        page = None if entry_id is None else self._page_of(entry_id)
+        page = self._page_of(href)
         if page is not None:
             return page, True
         _, mark, fragment = href.partition("#")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -73,17 +73,26 @@ class Catalogue:
         orphans: the ids of comments whose entry is not there.
         unread: the ids of list items whose entry is not there.
         comment_days: the day of each comment as ``YYYY-MM-DD``, empty when undated.
+        links: of the entries and comments that have any, the links that may lead to other entries.
     """
 
-    def __init__(self, records: RecordSource, assume: Assumptions, history: HistorySource | None = None) -> None:
+    def __init__(
+        self,
+        records: RecordSource,
+        assume: Assumptions,
+        history: HistorySource | None = None,
+        links_of: Callable[[str], tuple[str, ...]] = lambda _: (),
+    ) -> None:
         self.records = records
         self.assume = assume
         self.history = history
         self.comment_days: dict[str, str] = {}
+        self.links: dict[Kind, dict[str, tuple[str, ...]]] = {Kind.ENTRIES: {}, Kind.COMMENTS: {}}
+        self._links_of = links_of
         self._gone = {} if history is None else history.gone_entries()
         categories = self._categories()
         comments = self._comments_by_entry()
-        posts = [self._post(entry_id, raw, categories, comments) for entry_id, raw in self._entries()]
+        posts = [self._post(entry_id, raw, categories, comments) for entry_id, raw in self.entries()]
         posts.sort(key=lambda post: (_moment(post.date), sort_key(post.entry_id)))
         self.posts: list[Post] = posts
         self.by_id = {post.entry_id: post for post in posts}
@@ -129,7 +138,8 @@ class Catalogue:
         """Return one fingerprint for some records of a kind."""
         return fingerprint(*(self.records.identity(kind, record_id) or b"-" for record_id in ids))
 
-    def _entries(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    def entries(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
+        """Yield the id and record of every entry, those that are gone last."""
         yield from self.records.scan(Kind.ENTRIES)
         for entry_id, gone in self._gone.items():
             yield entry_id, gone.load()
@@ -143,6 +153,9 @@ class Catalogue:
     ) -> Post:
         read = FieldReader(raw, self.assume.timezone)
         open_flg = read.text("open_flg")
+        links = self._links_of(read.text("entry_text")) + self._links_of(read.text("ps_text"))
+        if links:
+            self.links[Kind.ENTRIES][entry_id] = links
         gone = self._gone.get(entry_id)
         cm_ids = tuple(comments.pop(entry_id, ()))
         parts = (
@@ -176,9 +189,13 @@ class Catalogue:
     def _comments_by_entry(self) -> defaultdict[str, list[str]]:
         found: defaultdict[str, list[str]] = defaultdict(list)
         for cm_id, raw in self.records.scan(Kind.COMMENTS):
-            date = FieldReader(raw, self.assume.timezone).date("regist_date")
+            read = FieldReader(raw, self.assume.timezone)
+            date = read.date("regist_date")
             self.comment_days[cm_id] = "" if date is None else date.date().isoformat()
             found[key_of(raw.get("entry_id")) or ""].append(cm_id)
+            links = self._links_of(read.text("cm_text"))
+            if links:
+                self.links[Kind.COMMENTS][cm_id] = links
         return found
 
 

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
+
+NAME: Final = "site"
+"""The view's folder."""
 
 
 @dataclass(frozen=True, slots=True)

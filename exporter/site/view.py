@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cache
 from hashlib import sha256
 from itertools import chain
 from pathlib import Path
@@ -17,9 +16,11 @@ from exporter.render.addresses import AddressPattern
 from exporter.render.local import AssetMap, EntryAddresses
 from exporter.site.body import BodyWriter
 from exporter.site.catalogue import Catalogue, fingerprint
+from exporter.site.crosslinks import linked_addresses
 from exporter.site.data import script
+from exporter.site.edition import edition
 from exporter.site.folds import case_table
-from exporter.site.options import SiteOptions
+from exporter.site.options import NAME, SiteOptions
 from exporter.site.pages.entry import entry_files
 from exporter.site.pages.gallery import gallery_files
 from exporter.site.pages.lists import list_files
@@ -44,7 +45,7 @@ _SCRIPT_WORDS: Final = (
 class SiteView:
     """Implements :class:`~exporter.exporters.interface.View`; holds some hundred bytes for each record, no texts."""
 
-    name = "site"
+    name = NAME
 
     def __init__(
         self,
@@ -58,8 +59,8 @@ class SiteView:
 
     @property
     def edition(self) -> str:
-        """What changes whenever the same records would give other files: the options, and this package itself."""
-        return f"{_package_digest()} {self._assume.timezone} {self._options}"
+        """What changes whenever the same records would give other files."""
+        return edition(self._assume, self._options)
 
     def files(self, records: RecordSource) -> Iterator[ViewFile]:
         """Yield every file of the site."""
@@ -77,16 +78,18 @@ class SiteView:
 
     def _site(self, records: RecordSource) -> Site:
         options = self._options
-        catalogue = Catalogue(records, self._assume, self._history)
         pages = Pages(options, records.blog_id)
         base = options.base or f"https://{records.blog_id}/"
         assets = [raw for _, raw in records.scan(Kind.ASSETS)]
         patterns = [AddressPattern(text, "entry_url") for text in options.entry_addresses]
-        entries = EntryAddresses(patterns, records.scan(Kind.ENTRIES), base) if patterns else None
+        catalogue = Catalogue(
+            records, self._assume, self._history, lambda source: linked_addresses(source, patterns, base)
+        )
+        entries = EntryAddresses(patterns, catalogue.entries() if patterns else (), base)
 
-        def page_of(entry_id: str) -> str | None:
-            post = catalogue.by_id.get(entry_id)
-            return None if post is None else post.page
+        def page_of(address: str) -> str | None:
+            entry_id = entries.entry_of(address) if patterns else None
+            return None if entry_id is None else catalogue.by_id[entry_id].page
 
         bodies = BodyWriter(
             AssetMap(assets, base),
@@ -94,10 +97,9 @@ class SiteView:
             options.assets,
             lost=pages.words["lost_picture"],
             player=pages.words["player"],
-            entries=entries,
             page_of=page_of,
         )
-        return Site(options, catalogue, pages, bodies, Pictures(assets), patterns)
+        return Site(options, catalogue, pages, bodies, Pictures(assets), page_of, patterns)
 
 
 def _static(site: Site) -> Iterator[ViewFile]:
@@ -110,12 +112,3 @@ def _static(site: Site) -> Iterator[ViewFile]:
     yield site.file(
         "search.html", "search.html", ["search"], lambda: {"title": site.pages.words["search"], "current": "search"}
     )
-
-
-@cache
-def _package_digest() -> str:
-    digest = sha256()
-    for path in sorted(_HERE.rglob("*")):
-        if path.suffix in {".py", ".html", ".css", ".js", ".svg"}:
-            digest.update(path.relative_to(_HERE).as_posix().encode() + b"\0" + path.read_bytes())
-    return digest.hexdigest()

@@ -20,7 +20,7 @@ _WORDS: Final[dict[str, tuple[str, str]]] = {
     "search_hint": ("ことばをさがす", "Search the blog"),
     "menu": ("ページ", "Pages"),
     "theme": ("明るさを切り替える", "Light or dark"),
-    "keys": ("キー操作", "Keys"),
+    "shortcuts": ("キー操作", "Keys"),
     "recent": ("新しい記事", "Recent entries"),
     "all_entries": ("すべての記事", "All entries"),
     "on_this_day": ("この日の記事", "On this day"),

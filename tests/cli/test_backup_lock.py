@@ -48,6 +48,7 @@ def service(blog: Blog) -> Iterator[DemoService]:
 
 def held_up(runs: Runs, service: DemoService, blog: Blog, root: Path) -> Run:
     """Start a run and return it while it waits for an answer."""
+    service.requests.clear()
     service.before = faults.only("entry_id=7", faults.hang)
     run = runs.start("backup", blog.blog_id, "--base-url", service.base_url, "--archive", root)
     while not any(each.params.get("entry_id") == "7" for each in service.requests):

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from exporter.cli import main
 from tests.archive.builder import Built
 from tests.site.building import build, demo_archive
 
@@ -24,8 +23,3 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Built:
 def site(demo: Built) -> Path:
     """The folder of the demo's site; not to be changed."""
     return demo.layout.latest / "site"
-
-
-@pytest.fixture(autouse=True)
-def _listed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(main.COMMANDS, "site", "Make the offline site.")

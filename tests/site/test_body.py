@@ -27,15 +27,14 @@ def asset(url: str, content_type: str = "image/png", sha256: str | None = SHA) -
     return Asset(url, 200, content_type, 10, sha256).data()
 
 
-def writer(*assets: dict[str, object], entries: EntryAddresses | None = None) -> BodyWriter:
+def writer(*assets: dict[str, object], page_of: Callable[[str], str | None] = lambda _: None) -> BodyWriter:
     return BodyWriter(
         AssetMap(assets, BASE),
         BASE,
         "../../",
         lost="lost",
         player="player",
-        entries=entries,
-        page_of=lambda entry_id: f"entry/{entry_id}.html",
+        page_of=page_of,
     )
 
 
@@ -138,7 +137,9 @@ class TestLinks:
     def test_own_entries_are_pages(self) -> None:
         pattern = AddressPattern("https://sea.example/e/{entry_id}", "entry_url")
         known = EntryAddresses([pattern], [("7", {"entry_id": "7"})], BASE)
-        assert 'href="../entry/7.html"' in writer(entries=known).html('<a href="/e/7">x</a>', "../")
+        assert 'href="../entry/7.html"' in writer(page_of=lambda address: f"entry/{known.entry_of(address)}.html").html(
+            '<a href="/e/7">x</a>', "../"
+        )
 
     def test_links_tell_nobody_where_they_were_followed(self, shown: Callable[[str], str]) -> None:
         assert 'rel="noopener noreferrer"' in shown('<a href="https://a.example">x</a>')

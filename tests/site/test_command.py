@@ -1,20 +1,41 @@
-"""The command ``site``."""
+"""The command ``site``, and the site among the views that other commands keep."""
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import webbrowser
 from pathlib import Path
 
 import pytest
 
+from exporter import codec
+from exporter.archive.lock import ArchiveLock
+from exporter.clock import SystemClock
+from exporter.demo.content import fields
+from exporter.demo.generated import generated_blog
+from exporter.demo.service import DemoService
+from exporter.model.kinds import Kind
+from exporter.site import search_data
+from tests.archive.builder import Built
 from tests.cli.conftest import Program
-from tests.site.test_view import many_entries
+from tests.site.test_view import entry, many_entries
 
 
 @pytest.fixture(scope="module")
 def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    built = many_entries(tmp_path_factory.mktemp("small") / "a", 5)
+    return many_entries(tmp_path_factory.mktemp("small") / "a", 5).root
+
+
+@pytest.fixture
+def two_versions(tmp_path: Path) -> Path:
+    built = many_entries(tmp_path / "a", 5)
+    built.commit({Kind.ENTRIES: {"3": entry(3, "書き直した")}})
     return built.root
+
+
+def start(root: Path) -> str:
+    return (root / "latest/site/index.html").read_text("utf-8")
 
 
 def test_it_makes_the_site_and_opens_it(small: Path, program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -22,13 +43,34 @@ def test_it_makes_the_site_and_opens_it(small: Path, program: Program, monkeypat
     monkeypatch.setattr(webbrowser, "open", opened.append)
     found = program("site", small, "--title", "海の題", "--lang", "en", "--open", "--json")
     assert found.code == 0, found
-    start = Path(found.json["site"])
-    assert opened == [start.as_uri()]
-    assert "海の題" in start.read_text("utf-8")
+    assert found.json["version"] == 1
+    place = Path(found.json["site"])
+    assert opened == [place.as_uri()]
+    assert "海の題" in place.read_text("utf-8")
     assert program("site", small, "--json").json["files_made"] == 0
-    assert '<html lang="en">' in start.read_text("utf-8")
+    assert '<html lang="en">' in place.read_text("utf-8")
+    monkeypatch.setenv("BLOG_EXPORTER_SITE_TITLE", "設定の題")
+    monkeypatch.setenv("BLOG_EXPORTER_SITE_LANG", "ja")
+    assert program("site", small).code == 0
+    assert "設定の題" in place.read_text("utf-8")
+    assert '<html lang="ja">' in place.read_text("utf-8")
     assert program("site", small, "--title", "", "--lang", "ja").code == 0
-    assert "海の題" not in start.read_text("utf-8")
+    assert "の題" not in place.read_text("utf-8")
+
+
+def test_an_older_version_stays_until_something_brings_back_the_newest(program: Program, two_versions: Path) -> None:
+    assert program("site", two_versions).code == 0
+    assert "書き直した" in start(two_versions)
+    older = program("site", two_versions, "--at", "1")
+    assert older.code == 0
+    assert "All of latest/ shows version 1 now; the next backup, rebuild or site brings back the newest." in older.err
+    assert "書き直した" not in start(two_versions)
+    assert not (two_versions / "latest/site/history/version-2.html").exists()
+    assert program("site", two_versions, "--at", "1", "--json").json["files_made"] == 0
+    newest = program("site", two_versions)
+    assert "All of" not in newest.err
+    assert "書き直した" in start(two_versions)
+    assert (two_versions / "latest/site/history/version-2.html").exists()
 
 
 def test_a_copy_stands_alone(small: Path, program: Program, tmp_path: Path) -> None:
@@ -41,17 +83,123 @@ def test_a_copy_stands_alone(small: Path, program: Program, tmp_path: Path) -> N
     assert program("site", small, out, "--force").code == 0
 
 
-@pytest.mark.parametrize("option", [("--public-only",), ("--at", "1")])
-def test_what_needs_a_folder_says_so(small: Path, program: Program, option: tuple[str, ...]) -> None:
-    found = program("site", small, *option)
+def test_what_needs_a_folder_says_so(small: Path, program: Program) -> None:
+    found = program("site", small, "--public-only")
     assert found.code == 2
     assert "OUT" in found.err
 
 
-@pytest.mark.parametrize("arguments", [("--lang", "fr"), ("--at", "9", "out"), ("--entry-url", "x")])
-def test_wrong_words_are_one_clear_line(
-    small: Path, program: Program, arguments: tuple[str, ...], tmp_path: Path
+@pytest.mark.parametrize(
+    ("arguments", "word"),
+    [
+        (["--lang", "fr"], "fr"),
+        (["--at", "9"], "9"),
+        (["--at", "9", "{tmp}/out"], "9"),
+        (["--at", "soon"], "soon"),
+        (["--entry-url", "x"], "entry_url"),
+        (["{archive}/latest/copy"], "inside the archive"),
+        (["{archive}"], "inside the archive"),
+        (["{tmp}"], "there already"),
+        (["{tmp}/file"], "there already"),
+        (["{tmp}/file/copy"], "file"),
+        (["{tmp}/out", "--public-only"], "--public-open-flg"),
+    ],
+)
+def test_what_cannot_be_right_is_one_clear_line(
+    small: Path, program: Program, arguments: list[str], word: str, tmp_path: Path
 ) -> None:
-    found = program("site", small, *arguments)
+    (tmp_path / "file").write_text("mine")
+    found = program("site", small, *(each.format(archive=small, tmp=tmp_path) for each in arguments))
     assert found.code == 2
     assert found.err.count("\n") == 1
+    assert word in found.err
+    assert not (tmp_path / "out").exists()
+    assert (tmp_path / "file").read_text() == "mine"
+
+
+def test_where_there_is_no_archive_or_another_writes_it(small: Path, program: Program, tmp_path: Path) -> None:
+    assert program("site", tmp_path).code == 10
+    with ArchiveLock(small / ".work/lock") as lock:
+        lock.acquire(SystemClock().now(), 0)
+        assert program("site", small).code == 11
+
+
+def test_no_command_but_those_asked_adds_or_drops_a_view(program: Program, archive: Path) -> None:
+    site, markdown = archive / "latest/site", archive / "latest/markdown"
+    assert program("rebuild", archive, "--no-site").code == 0
+    assert (site.exists(), markdown.exists()) == (False, True)
+    assert program("prune", archive, "--keep-last", 1).code == 0
+    assert (site.exists(), markdown.exists()) == (False, True)
+    assert program("rebuild", archive, "--no-markdown").code == 0
+    assert (site.exists(), markdown.exists()) == (True, False)
+    assert program("site", archive, "--title", "題").code == 0
+    assert (site.exists(), markdown.exists()) == (True, False)
+    assert program("rebuild", archive).code == 0
+    assert (site.exists(), markdown.exists()) == (True, True)
+    assert "<title>題</title>" in start(archive)
+
+
+def test_prune_keeps_the_site_and_forgets_in_it_too(program: Program, archive: Path) -> None:
+    assert (archive / "latest/site/history/version-1.html").exists()
+    assert program("prune", archive, "--keep-last", 1).code == 0
+    assert not (archive / "latest/site/history/version-1.html").exists()
+    assert (archive / "latest/site/history/version-2.html").exists()
+    assert program("verify", archive).code == 0
+
+
+def test_backup_keeps_the_site_unless_told_otherwise(
+    program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    blog = generated_blog(12, 5, 2)
+    root = tmp_path / "archive"
+    with DemoService(blog).run_in_thread() as service:
+        command = ("backup", blog.blog_id, "--base-url", service.base_url, "--archive", root)
+        first = program(*command)
+        assert first.code == 0
+        assert f"Read it: {root / 'latest/site/index.html'}" in first.err
+        made = (root / "latest/site/entry/1.html").stat()
+        assert program(*command).code == 0
+        assert (root / "latest/site/entry/1.html").stat() == made
+        blog.entries[1] = {**fields(blog.entries[1]), "title": "改題"}
+        assert program(*command).code == 0
+        assert "改題" in (root / "latest/site/entry/1.html").read_text("utf-8")
+        without = program(*command, "--no-site")
+        assert f"Read it: {root / 'latest/markdown/index.md'}" in without.err
+        assert not (root / "latest/site").exists()
+        monkeypatch.setenv("BLOG_EXPORTER_SITE", "no")
+        assert "Read it" not in program(*command, "--no-markdown").err
+        assert not (root / "latest/site").exists()
+        monkeypatch.delenv("BLOG_EXPORTER_SITE")
+        assert program(*command).code == 0
+        assert "改題" in (root / "latest/site/entry/1.html").read_text("utf-8")
+
+
+def test_a_changed_entry_costs_few_files(program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search_data, "SMALL_BLOG", 200)
+    built = many_entries(tmp_path / "a", 300)
+    address = ("--entry-url", "https://sea.example/Entry/{entry_id}/")
+    assert program("site", built.root, *address, "--json").json["files_made"] > 300
+    before = mtimes(built)
+    raw = built.reader.state().load(Kind.ENTRIES, "150")
+    built.commit({Kind.ENTRIES: {"150": codec.dumps({**(raw or {}), "title": "変", "entry_text": "<p>た</p>"})}})
+    found = program("site", built.root, "--json").json
+    after = mtimes(built)
+    changed = {path for path, stamp in after.items() if before.get(path) != stamp}
+    assert len(changed) == found["files_made"] < 20
+    assert {"entry/150.html", "history/entry-150.html", "history/version-2.html", "statistics.html"} < changed
+    assert sum(path.startswith("entry/") for path in changed) == 3
+    assert sum(path.startswith("data/texts-") for path in changed) == 1
+    assert sum(path.startswith("data/pairs-") for path in changed) == 1
+    built.commit({Kind.ENTRIES: {"301": entry(300, "新しい")}})
+    program("site", built.root)
+    assert sum(mtimes(built)[path] != stamp for path, stamp in after.items()) < 20
+
+
+def mtimes(built: Built) -> dict[str, int]:
+    site = built.layout.latest / "site"
+    return {path.relative_to(site).as_posix(): path.stat().st_mtime_ns for path in site.rglob("*") if path.is_file()}
+
+
+def test_a_backup_without_changes_pays_nothing_for_it() -> None:
+    code = "import sys, exporter.cli.backup; sys.exit(bool({'jinja2', 'nh3', 'exporter.site.view'} & set(sys.modules)))"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -162,6 +162,31 @@ class TestIncrements:
         built.commit({Kind.ENTRIES: {"150": codec.dumps(raw)}})
         assert 8 <= build(built) < 20
 
+    def test_a_link_follows_its_entry_when_that_comes_and_goes(self, tmp_path: Path) -> None:
+        link = '<a href="/e/{}?from=top">前に書いた</a> <a href="https://else.example/e/9">よそ</a>'
+        built = of_records(
+            tmp_path / "a",
+            {
+                Kind.ENTRIES: {"1": entry(1, link.format(2)), "3": entry(3, link.format(1))},
+                Kind.COMMENTS: {"5": record(cm_id="5", entry_id="3", cm_text=link.format(2))},
+            },
+        )
+        options = {"entry_addresses": ("https://sea.example/e/{entry_id}",)}
+
+        def links(page: str) -> list[str]:
+            build(built, **options)
+            found = (each.attributes.get("href", "") for each in elements(built.layout.latest / "site" / page))
+            return [href for href in found if re.search(r"/2\b|e/9", href)]
+
+        away = ["https://sea.example/e/2?from=top", "https://else.example/e/9"]
+        assert links("entry/1.html") == away
+        built.commit({Kind.ENTRIES: {"2": entry(2, "相手")}})
+        for page in ("entry/1.html", "entry/3.html", "comments/undated.html"):
+            assert "../entry/2.html" in links(page)
+            assert "https://else.example/e/9" in links(page)
+        built.commit({Kind.ENTRIES: {"2": None}})
+        assert "../entry/2.html" in links("comments/undated.html")
+
     def test_it_equals_a_site_made_at_once(self, tmp_path: Path) -> None:
         built = many_entries(tmp_path / "a", 60)
         build(built)
@@ -225,6 +250,9 @@ class TestWords:
         for name, said in LANGUAGES["ja"].items():
             assert said
             assert LANGUAGES["en"][name].count("%") == said.count("%"), name
+
+    def test_no_word_is_called_as_what_a_dictionary_does(self) -> None:
+        assert [name for name in LANGUAGES["en"] if hasattr(dict, name)] == []
 
     def test_every_word_is_used(self) -> None:
         here = Path(__file__).parents[2] / "exporter" / "site"

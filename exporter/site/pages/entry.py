@@ -7,7 +7,8 @@ from typing import Any, Final
 
 from exporter import codec
 from exporter.exporters.interface import ViewFile
-from exporter.site.catalogue import Post, fingerprint, safe_name, shown
+from exporter.model.kinds import Kind
+from exporter.site.catalogue import Post, safe_name, shown
 from exporter.site.pages.site import Site, category_page
 from exporter.site.pictures import openable
 from exporter.site.templating import root_of
@@ -19,7 +20,6 @@ def entry_files(site: Site) -> Iterator[ViewFile]:
     """Yield the entries' pages, by date."""
     catalogue = site.catalogue
     lives = {} if catalogue.history is None else catalogue.history.changed_entries()
-    everything = fingerprint(*(post.page for post in catalogue.posts)) if site.options.entry_addresses else b""
     for at, post in enumerate(catalogue.posts):
         before = catalogue.posts[at - 1] if at else None
         after = catalogue.posts[at + 1] if at + 1 < len(catalogue.posts) else None
@@ -30,7 +30,8 @@ def entry_files(site: Site) -> Iterator[ViewFile]:
             b"" if after is None else after.listed,
             site.pictures.depends(post.entry_id),
             repr(lives.get(post.entry_id)),
-            everything,
+            site.leads(Kind.ENTRIES, post.entry_id),
+            *(site.leads(Kind.COMMENTS, cm_id) for cm_id in post.comments),
         ]
         yield site.file(
             post.page,

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from markupsafe import Markup
 
+    from exporter.model.kinds import Kind
     from exporter.model.records import Comment
     from exporter.render.addresses import AddressPattern
     from exporter.site.body import BodyWriter
@@ -48,6 +49,7 @@ class Site:
     pages: Pages
     bodies: BodyWriter
     pictures: Pictures
+    page_of: Callable[[str], str | None]
     addresses: Sequence[AddressPattern] = ()
 
     def file(
@@ -55,6 +57,10 @@ class Site:
     ) -> ViewFile:
         """Return a page whose context is only made when one of the parts of its fingerprint has changed."""
         return ViewFile(path, fingerprint(template, *parts), lambda: self.pages.page(template, path, **context()))
+
+    def leads(self, kind: Kind, record_id: str) -> str:
+        """Return what changes whenever links of an entry or a comment lead to other pages of the site."""
+        return "\n".join(f"{link} {self.page_of(link)}" for link in self.catalogue.links[kind].get(record_id, ()))
 
     def asset(self, page: str, path: str) -> str:
         """Return the way from a page to a stored file."""

@@ -64,6 +64,7 @@ def _depends(site: Site, talks: list[_Talk]) -> bytes:
     return fingerprint(
         site.catalogue.identities(Kind.COMMENTS, [talk.cm_id for talk in talks]),
         *(talk.post.page + talk.post.title if talk.post else "" for talk in talks),
+        *(site.leads(Kind.COMMENTS, talk.cm_id) for talk in talks),
     )
 
 

@@ -1,0 +1,161 @@
+"use strict";
+(function () {
+  const root = document.body.dataset.root;
+  const site = new URL(root || ".", location.href).pathname;
+  const waiting = new Map();
+
+  // Data comes as scripts, since a page opened from a folder may fetch nothing.
+  window.blogData = function (kind, name, value) {
+    const key = kind + " " + name;
+    const settle = waiting.get(key);
+    waiting.delete(key);
+    if (settle) settle(value);
+  };
+  window.blogLoad = function (kind, name, file) {
+    return new Promise(function (resolve, reject) {
+      const script = document.createElement("script");
+      waiting.set(kind + " " + name, resolve);
+      script.onload = function () { script.remove(); };
+      script.onerror = function () { script.remove(); reject(new Error(file)); };
+      script.src = root + "data/" + file;
+      document.head.append(script);
+    });
+  };
+
+  function kept(name, fallback) {
+    try {
+      return JSON.parse(localStorage.getItem("blog-exporter " + site + " " + name)) ?? fallback;
+    } catch {
+      return fallback;
+    }
+  }
+  function keep(name, value) {
+    try {
+      localStorage.setItem("blog-exporter " + site + " " + name, JSON.stringify(value));
+    } catch {
+      // Nothing is kept, then.
+    }
+  }
+
+  function toggleTheme() {
+    const html = document.documentElement;
+    const dark = html.dataset.theme ? html.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+    html.dataset.theme = dark ? "light" : "dark";
+    try {
+      localStorage.setItem("blog-exporter theme", html.dataset.theme);
+    } catch {
+      // It lasts as long as the page, then.
+    }
+  }
+
+  function listItem(page, title, note) {
+    const item = document.createElement("li");
+    const link = document.createElement("a");
+    const small = document.createElement("small");
+    link.href = root + page;
+    link.textContent = title;
+    small.textContent = note;
+    item.append(link, " ", small);
+    return item;
+  }
+
+  async function today() {
+    const section = document.getElementById("today");
+    if (!section) return;
+    const now = new Date();
+    const month = String(now.getMonth() + 1).padStart(2, "0");
+    if (!section.dataset.months.split(" ").includes(month)) return;
+    const days = await blogLoad("days", month, "days-" + month + ".js");
+    const found = days.filter(function (day) { return day[0] === now.getDate(); }).reverse();
+    const list = section.querySelector("ul");
+    for (const [, year, title, page] of found) list.append(listItem(page, title || "—", year));
+    section.hidden = !found.length;
+  }
+
+  async function random(button) {
+    const months = button.dataset.months.split(" ").filter(Boolean);
+    const month = months[Math.floor(Math.random() * months.length)];
+    const days = await blogLoad("days", month, "days-" + month + ".js");
+    location.href = root + days[Math.floor(Math.random() * days.length)][3];
+  }
+
+  function reading() {
+    const section = document.getElementById("continue");
+    if (section) {
+      const list = section.querySelector("ul");
+      for (const each of kept("reading", [])) {
+        list.append(listItem(each.page + "#read-" + each.at, each.title, each.at + "%"));
+      }
+      section.hidden = !list.children.length;
+    }
+    const entry = document.querySelector("[data-entry]");
+    if (!entry) return;
+    const found = /^#read-([0-9]{1,3})$/.exec(location.hash);
+    const height = function () { return document.documentElement.scrollHeight - innerHeight; };
+    if (found) scrollTo(0, height() * found[1] / 100);
+    addEventListener("pagehide", function () {
+      const at = height() > 0 ? Math.round(100 * scrollY / height()) : 100;
+      const page = entry.dataset.entry;
+      const others = kept("reading", []).filter(function (each) { return each.page !== page; });
+      const title = entry.querySelector("h1").textContent;
+      keep("reading", at > 5 && at < 95 ? [{ page, title, at }, ...others].slice(0, 4) : others);
+    });
+  }
+
+  let at = -1;
+  function move(by) {
+    const items = [...document.querySelectorAll("[data-item]")].filter(function (item) { return item.offsetParent; });
+    if (!items.length) return;
+    at = Math.max(0, Math.min(items.length - 1, at + by));
+    const item = items[at];
+    const target = item.querySelector("a[href]") ?? item;
+    if (target === item) item.tabIndex = -1;
+    target.focus({ preventScroll: true });
+    item.scrollIntoView({ block: "nearest" });
+  }
+
+  function follow(relation) {
+    const link = document.querySelector("a[rel=" + relation + "]");
+    if (link) link.click();
+  }
+
+  const help = document.getElementById("keys");
+  const actions = {
+    "/": function () { (document.querySelector("main input[type=search]") ?? document.querySelector("input[type=search]")).focus(); },
+    j: function () { move(1); },
+    k: function () { move(-1); },
+    n: function () { follow("next"); },
+    p: function () { follow("prev"); },
+    h: function () { location.href = root + "index.html"; },
+    t: toggleTheme,
+    "?": function () { help.showModal(); },
+  };
+  addEventListener("keydown", function (event) {
+    if (event.isComposing || event.ctrlKey || event.metaKey || event.altKey) return;
+    const typing = event.target.closest?.("input, textarea, select");
+    if (event.key === "Escape" && typing) typing.blur();
+    if (typing || document.querySelector("dialog[open]") || !Object.hasOwn(actions, event.key)) return;
+    event.preventDefault();
+    actions[event.key]();
+  });
+
+  const buttons = { theme: toggleTheme, keys: function () { help.showModal(); }, random };
+  for (const button of document.querySelectorAll("button[data-do]")) {
+    button.hidden = button.dataset.do === "random" && !button.dataset.months;
+    button.addEventListener("click", function () { buttons[button.dataset.do](button); });
+  }
+  for (const pick of document.querySelectorAll("select[data-do=pick]")) {
+    pick.closest("[hidden]").hidden = false;
+    pick.addEventListener("change", function () {
+      for (const step of document.querySelectorAll("[data-step]")) step.hidden = pick.value !== "" && step.id !== pick.value;
+    });
+  }
+  // In Firefox a page from a folder may not send forms, since no address of a folder is of its own origin.
+  const find = document.querySelector(".top form");
+  find.addEventListener("submit", function (event) {
+    event.preventDefault();
+    location.href = find.action + "?q=" + encodeURIComponent(find.elements.q.value);
+  });
+  today();
+  reading();
+})();
