@@ -7,24 +7,29 @@ value is longer, so a comment whose author's name is too long is lost as a whole
 from __future__ import annotations
 
 import re
+from html import escape
+from itertools import accumulate
 from typing import Final, NamedTuple
 
 from exporter.exporters.bodies import comment_author, comment_url
 from exporter.exporters.posts import Post
 from exporter.exporters.report import Report
+from exporter.exporters.xmltext import cleaned
 from exporter.model.records import Comment
 
 CATEGORY_CHARACTERS: Final = 200
 TEXT_BYTES: Final = 65_535
 """Titles of entries, texts of comments."""
 
-_AUTHOR_BYTES: Final = 255
+_AUTHOR_BYTES: Final = 245
+"""What WordPress itself allows for the 255 bytes of the column."""
+
 _URL_CHARACTERS: Final = 200
 _ACTIVE: Final = re.compile(r"<(?:script|iframe|object|embed|form)\b", re.IGNORECASE)
 
 
 class Commenter(NamedTuple):
-    """A commenter's name and address as WordPress can hold them."""
+    """A commenter's name, in HTML, and address as WordPress can hold them."""
 
     author: str
     url: str
@@ -43,13 +48,23 @@ def look(post: Post, report: Report) -> None:
 def commenter(comment: Comment, report: Report) -> Commenter:
     """Return who wrote a comment, with the name cut and the address left out where they would cost the comment."""
     author, url = comment_author(comment), comment_url(comment)
-    if size(author) > _AUTHOR_BYTES:
-        author = author.encode("utf-8", "replace")[:_AUTHOR_BYTES].decode("utf-8", "ignore")
+    name = stored_name(author, _AUTHOR_BYTES)
+    if name != stored_name(author):
         report.changed("comments", f"name cut at the {_AUTHOR_BYTES} bytes WordPress holds", comment.cm_id)
     if len(url) > _URL_CHARACTERS:
         url = ""
         report.changed("comments", f"address above {_URL_CHARACTERS} characters left out", comment.cm_id)
-    return Commenter(author, url)
+    return Commenter(name, url)
+
+
+def stored_name(name: str, most_bytes: int | None = None) -> str:
+    """Return a name in HTML, as WordPress holds it, cut between characters to so many bytes.
+
+    WordPress strips what looks like a tag from the names of categories and commenters.
+    """
+    pieces = [escape(char, quote=False) for char in cleaned(name).text]
+    sizes = accumulate(map(size, pieces))
+    return "".join(piece for piece, end in zip(pieces, sizes, strict=True) if most_bytes is None or end <= most_bytes)
 
 
 def size(text: str) -> int:

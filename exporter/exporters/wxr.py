@@ -88,7 +88,7 @@ class _Writer:
                 f"<wp:category><wp:term_id>{number}</wp:term_id>"
                 f"<wp:category_nicename>{cdata(self._nicenames.of(name))}</wp:category_nicename>"
                 "<wp:category_parent></wp:category_parent>"
-                f"<wp:cat_name>{cdata(name[: importable.CATEGORY_CHARACTERS])}</wp:cat_name></wp:category>"
+                f"<wp:cat_name>{cdata(_category_name(name))}</wp:cat_name></wp:category>"
             )
         return Frame(("\n".join(lines) + "\n").encode(), b"</channel>\n</rss>\n")
 
@@ -145,13 +145,18 @@ class _Writer:
                 "entries", f"category's name cut at the {most} characters WordPress holds", post.entry_id
             )
         nicename = escaped(self._nicenames.of(post.category))
-        return f'<category domain="category" nicename="{nicename}">{cdata(post.category[:most])}</category>'
+        return f'<category domain="category" nicename="{nicename}">{cdata(_category_name(post.category))}</category>'
 
     def _body(self, post: Post) -> str:
         body = self._media.rewritten(as_html(post.entry.entry_text))
         more = self._media.rewritten(as_html(post.entry.ps_text))
         lead = collapse(post.entry.ps_title)
         if not more and not lead:
+            if {body, post.title} <= {"", "0"}:
+                self._report.changed(
+                    "entries", "an empty comment added, since WordPress drops posts without texts", post.entry_id
+                )
+                return f"{body}<!-- -->"
             return body
         label = escaped(lead).replace("--", "&#45;&#45;")
         return f"{body}\n<!--more{f' {label}' if label else ''}-->\n{more}"
@@ -231,6 +236,10 @@ class _Writer:
 
 
 _STATUS: Final = {Status.PUBLISH: "publish", Status.DRAFT: "draft", Status.PRIVATE: "private"}
+
+
+def _category_name(name: str) -> str:
+    return importable.stored_name(name[: importable.CATEGORY_CHARACTERS])
 
 
 def _meta(element: str, key: str, value: str) -> str:

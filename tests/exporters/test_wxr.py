@@ -192,3 +192,26 @@ def test_a_nicename_is_ascii_and_at_most_200_bytes_of_whole_characters(name: str
     assert made.isascii()
     assert len(made) <= 200
     assert made.count("%") % 3 == 0 or "�" in name or len(made) < 200
+
+
+def test_names_are_html_as_wordpress_holds_them() -> None:
+    blog = Memory()
+    blog.entry("1", category="旅 & <食>")
+    blog.comment("1", "1", name="<管理人>")
+    blog.comment("2", "1", name="&" + "名" * 100)
+    made = export("wxr", blog)
+    item = items(made)[0]
+    assert item.findtext("category") == "旅 &amp; &lt;食&gt;"
+    authors = [comment.findtext(f"{WP}comment_author") for comment in item.iter(f"{WP}comment")]
+    assert authors == ["&lt;管理人&gt;", "&amp;" + "名" * 80]
+    assert [row["ids"] for row in made.document["changed"]] == [["2"]]
+
+
+def test_an_empty_post_has_a_body_so_that_wordpress_takes_it() -> None:
+    blog = Memory()
+    blog.entry("1", title=" ", entry_text="", sec="01")
+    blog.entry("2", title="0", entry_text="0", sec="02")
+    blog.entry("3", entry_text="")
+    made = export("wxr", blog)
+    assert texts(made, BODY) == ["<!-- -->", "0<!-- -->", ""]
+    assert [row["ids"] for row in made.document["changed"]] == [["1", "2"]]
