@@ -50,14 +50,14 @@ def declared(settings: Settings, blog_id: str, *, all_as_draft: bool) -> Declare
     )
 
 
-def keep(given: dict[str, str | None], blog_id: str, out: Output) -> None:
-    """Keep the answers given as options, so that they need not be given again, and say where."""
+def keep(given: dict[str, str | None], blog_id: str, out: Output) -> Path | None:
+    """Keep the answers given as options, so that they need not be given again; returns where, if there was any news."""
     new = {name: text for name, text in given.items() if text is not None}
     path = answers_path()
     answers = _read(path)
     known = answers.get(blog_id, {})
     if not new or {**known, **new} == known:
-        return
+        return None
     answers[blog_id] = {**known, **new}
     text = json.dumps(answers, ensure_ascii=False, indent=2, sort_keys=True) + "\n"
     lines = ", ".join(f'{name} = "{value}"' for name, value in sorted(new.items()))
@@ -67,8 +67,8 @@ def keep(given: dict[str, str | None], blog_id: str, out: Output) -> None:
             atomic.write_file(path, text.encode())
     except BlogExporterError as error:
         out.warn(f"The answers could not be kept: {error} Put them into the settings file: {lines}")
-        return
-    out.say(f"Kept for {blog_id}, so that it need not be said again: {lines} (in {path})")
+        return None
+    return path
 
 
 def _read(path: Path) -> dict[str, dict[str, Any]]:

@@ -2,18 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping
 from datetime import date, datetime
-from typing import Any
+from typing import Any, Final
 
 import click
 
 from exporter.cli import values
 from exporter.cli.settings import Settings, assumptions_of
-from exporter.exporters.formats import TARGETS
+from exporter.errors import UsageError
+from exporter.exporters.formats import FORMATS, TARGETS
 from exporter.exporters.options import ExportOptions
 from exporter.model.publication import Declared
-from exporter.render.addresses import AddressPattern
+from exporter.render.addresses import AddressPattern, absolute
+
+_LANGUAGE: Final = re.compile(r"[a-zA-Z]{2,3}(-[a-zA-Z0-9]{2,8})*")
+_BOOKS: Final = {
+    "title": "--title",
+    "language": "--language",
+    "by_year": "--by-year",
+    "vertical": "--vertical",
+    "no_comments": "--no-comments",
+}
+_SPLIT: Final = {"wxr", "movabletype", "atom"}
+_NO_MEDIA: Final = {"csv", "redirects", "html", "epub", "parquet", "bagit"}
+_CHOICES: Final = {"at": "--at", "since": "--since", "until": "--until", "category": "--category"}
 
 
 def _day(_context: click.Context, _parameter: click.Parameter, text: str | None) -> date | None:
@@ -28,6 +42,12 @@ def _bytes(_context: click.Context, _parameter: click.Parameter, text: str | Non
         return None if text is None else values.size(text)
     except ValueError as error:
         raise click.BadParameter(f"{text!r}: {error}") from None
+
+
+def _language(_context: click.Context, _parameter: click.Parameter, text: str | None) -> str | None:
+    if text is not None and not _LANGUAGE.fullmatch(text):
+        raise click.BadParameter(f"{text!r} is no language such as ja or en-GB")
+    return text
 
 
 def export_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -45,7 +65,9 @@ def export_options(command: Callable[..., Any]) -> Callable[..., Any]:
                 show_default=True,
                 help="What is not public (private entries and drafts) goes into OUT.NOT-PUBLIC with 'all'.",
             ),
-            click.option("--public-only", "only", flag_value="public", help="The same as --only public."),
+            click.option(
+                "--public-only", is_flag=True, help="Only what is public, whatever else is said; refuses --only all."
+            ),
             click.option(
                 "--public-open-flg", metavar="VALUE", help="Values of open_flg that mean published: 1 or 1,3."
             ),
@@ -79,6 +101,14 @@ def export_options(command: Callable[..., Any]) -> Callable[..., Any]:
                 help="Addresses of the old blog's entries, such as https://OLD/Entry/{entry_id}/.",
             ),
             click.option("--new-url", metavar="PATTERN", help="Addresses of the new ones, such as https://NEW/{slug}."),
+            click.option("--title", metavar="TEXT", help="Title of a book. [default: the blog's id]"),
+            click.option("--language", metavar="TAG", callback=_language, help="Language of a book. [default: ja]"),
+            click.option("--by-year", is_flag=True, help="A book for each year."),
+            click.option("--vertical", is_flag=True, help="Let the lines of a book run from top to bottom."),
+            click.option("--no-comments", is_flag=True, help="Make a book without the comments."),
+            click.option(
+                "--lang", type=click.Choice(["ja", "en"]), help="Language of the questions. [default: your system's]"
+            ),
             click.option("--force", is_flag=True, help="Replace an earlier export."),
             click.option("--dry-run", is_flag=True, help="Write nothing; print the report."),
         ]
@@ -87,12 +117,34 @@ def export_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
+def check_form(form: str, given: Mapping[str, Any]) -> None:
+    """Refuse what a format cannot do, rather than do something else than was asked for.
+
+    Raises:
+        UsageError: an option is for other formats, or a format that holds everything was not asked for as such.
+    """
+    books = [option for name, option in _BOOKS.items() if given[name]]
+    if books and not FORMATS[form].book:
+        known = ", ".join(name for name, each in FORMATS.items() if each.book)
+        raise UsageError(f"{books[0]} is for books ({known}), not for {form}; leave it away.")
+    if FORMATS[form].whole:
+        if given["only"] != "all":
+            raise UsageError(
+                f"{form} takes the whole archive, private entries and earlier versions too, which no public folder may "
+                "hold; if that is what you want, say --only all, and it goes to OUT.NOT-PUBLIC."
+            )
+        choices = [option for name, option in _CHOICES.items() if given[name] is not None]
+        if choices:
+            raise UsageError(f"{form} takes the whole archive; leave {choices[0]} away.")
+
+
 def read_options(given: dict[str, Any], settings: Settings, declared: Declared, as_of: datetime) -> ExportOptions:
     """Return what the command line asked for.
 
     Raises:
-        UsageError: a pattern of addresses is none.
+        UsageError: a pattern of addresses is none, or options contradict each other.
     """
+    _check(given)
     limits = TARGETS.get(given["limits_of"] or "")
     base = given["media_base_url"]
     new_url = given["new_url"]
@@ -111,5 +163,39 @@ def read_options(given: dict[str, Any], settings: Settings, declared: Declared, 
         max_bytes=given["max_bytes"] or (limits.max_bytes if limits else 0),
         old_urls=tuple(AddressPattern(text, "--old-url") for text in given["old_urls"] or filter(None, known)),
         new_url=None if new_url is None else AddressPattern(new_url, "--new-url"),
+        title=given["title"] or "",
+        language=given["language"] or "ja",
+        by_year=given["by_year"],
+        vertical=given["vertical"],
+        comments=not given["no_comments"],
         assume=assumptions_of(settings),
     )
+
+
+def unused(form: str, given: Mapping[str, Any]) -> list[str]:
+    """Return which of the options given mean nothing to a format."""
+    known = FORMATS[form]
+    without = {
+        "--hidden-comments": known.holds_back,
+        "--body": known.bodies,
+        "--media-folder": form not in _NO_MEDIA,
+        "--media-base-url": form not in _NO_MEDIA,
+        "--max-entries": form in _SPLIT,
+        "--max-bytes": form in _SPLIT,
+        "--target": form in _SPLIT,
+    }
+    values_of = {**given, "target": given["limits_of"], "body": given["body"] == "html"}
+    return [option for option, used in without.items() if not used and values_of[option[2:].replace("-", "_")]]
+
+
+def _check(given: Mapping[str, Any]) -> None:
+    if given["public_only"] and (given["only"] != "public" or given["all_as_draft"]):
+        raise UsageError("--public-only goes with neither --only private, --only all nor --all-as-draft; say which.")
+    since, until = given["since"], given["until"]
+    if since is not None and until is not None and since > until:
+        raise UsageError(f"No day is both in --since {since} and in --until {until}; swap them.")
+    base = given["media_base_url"]
+    if base and not base.startswith("/") and absolute(base, "") is None:
+        raise UsageError(
+            f"--media-base-url {base!r} must be an address such as https://NEW/media/, or a path: /media/."
+        )

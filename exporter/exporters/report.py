@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 KINDS: Final = ("entries", "comments", "pictures", "categories")
 _ONE: Final = {"entries": "entry", "comments": "comment", "pictures": "picture", "categories": "category"}
+
+_NAMED: Final = 5
+_NAMED_LONG: Final = 2
+_SHORT: Final = 24
 
 
 class Report:
@@ -79,8 +83,8 @@ class Report:
     def document(self) -> dict[str, Any]:
         """Return the report as it is written to ``OUT.report.json``."""
         received, written, left_out = dict(self.received), dict(self.written), dict(self.left_out)
-        received["categories"] = len(self._categories)
-        written["categories"] = sum(self._categories.values())
+        received["categories"] = received.get("categories", 0) + len(self._categories)
+        written["categories"] = written.get("categories", 0) + sum(self._categories.values())
         lost = [name for name, is_written in self._categories.items() if not is_written]
         if lost:
             left_out["categories", "its entries are left out"] = lost
@@ -114,5 +118,10 @@ def short_table(document: Mapping[str, Any]) -> list[str]:
 
 
 def _row(verb: str, kind: str, reason: str, count: int, ids: list[str]) -> str:
-    named = ", ".join(ids[:5]) + (", …" if len(ids) > 5 else "")
-    return f"{verb}: {count:,} {_ONE[kind] if count == 1 else kind}: {reason} ({named})"
+    return f"{verb}: {count:,} {_ONE[kind] if count == 1 else kind}: {reason} ({names(ids)})"
+
+
+def names(ids: Sequence[str]) -> str:
+    """Return the first of some ids, fewer where they are as long as addresses."""
+    most = _NAMED if all(len(each) <= _SHORT for each in ids[:_NAMED]) else _NAMED_LONG
+    return ", ".join(ids[:most]) + (", …" if len(ids) > most else "")

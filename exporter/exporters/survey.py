@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from exporter.exporters.interface import RecordSource
 from exporter.model.kinds import Kind
+from exporter.render import columns
 from exporter.render.runs import collapse
 
 ENTRY_FLAGS: Final = ("open_flg", "is_private", "period_flg")
@@ -59,16 +60,22 @@ def _combinations(records: RecordSource, kind: Kind, names: tuple[str, ...], sam
     return sorted(found.values(), key=lambda one: (-one.count, repr(one.flags)))
 
 
-def survey_lines(records: RecordSource) -> Iterator[str]:
-    """Yield the table people read; strangers' text in it is not made safe for a terminal yet."""
-    yield f"{'entries':>9}  {'open_flg':<10} {'is_private':<10} {'period_flg':<10} such as"
+def survey_lines(
+    records: RecordSource, entries: str = "entries", comments: str = "comments", such_as: str = "such as"
+) -> Iterator[str]:
+    """Yield the table people read, with its headings; strangers' text in it is not made safe for a terminal yet."""
+    yield f"{_right(entries)}  {'open_flg':<10} {'is_private':<10} {'period_flg':<10} {such_as}"
     for one in entry_combinations(records):
         values = " ".join(f"{_shown(value):<10}" for value in one.flags.values())
         yield f"{one.count:>9,}  {values} {' / '.join(one.samples)}"
     yield ""
-    yield f"{'comments':>9}  {'delete_flg':<10} such as"
+    yield f"{_right(comments)}  {'delete_flg':<10} {such_as}"
     for one in comment_combinations(records):
         yield f"{one.count:>9,}  {_shown(one.flags['delete_flg']):<10} {' / '.join(one.samples)}"
+
+
+def _right(heading: str) -> str:
+    return columns.right(heading, 9)
 
 
 def _plain(value: Any) -> Any:

@@ -1,0 +1,238 @@
+"""``export`` without FORMAT, on a terminal: asks where the blog goes and what must be known, tells what comes next."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+from exporter.archive.history import resolve_at
+from exporter.archive.reader import ArchiveReader
+from exporter.cli import answers
+from exporter.cli.export_job import Done, Job, check_apart, run, said
+from exporter.cli.output import Output, size_text
+from exporter.cli.settings import Settings, resolve
+from exporter.cli.wizard_questions import Questions
+from exporter.cli.wizard_report import report_lines
+from exporter.cli.wizard_services import SERVICES, Service
+from exporter.cli.wizard_words import WORDS, language_of
+from exporter.errors import BlogExporterError, UsageError
+from exporter.exporters.folder import check_target, report_path
+from exporter.exporters.formats import FORMATS
+from exporter.exporters.survey import Combination, comment_combinations, entry_combinations, survey_lines
+from exporter.render.addresses import absolute
+
+_OPTIONS: Final = {
+    "limits_of": "--target",
+    "only": "--only",
+    "media_base_url": "--media-base-url",
+    "title": "--title",
+    "at": "--at",
+    "since": "--since",
+    "until": "--until",
+    "category": "--category",
+}
+_FLAGS: Final = {
+    "all_as_draft": "--all-as-draft",
+    "media_folder": "--media-folder",
+    "vertical": "--vertical",
+    "by_year": "--by-year",
+}
+
+
+def ask_and_export(out: Output, archive: Path | None, given: dict[str, Any]) -> int:
+    """Ask what is needed, show what an export would hold, and make it once that is agreed to.
+
+    Args:
+        out: how the command talks.
+        archive: the archive's folder, where it was named.
+        given: the options of the command line; what they say is not asked for.
+    """
+    language = given["lang"] or language_of(os.environ)
+    wizard = _Wizard(Questions(WORDS[language]), language, dict(given))
+    return wizard.run(out, archive)
+
+
+class _Wizard:
+    def __init__(self, ask: Questions, language: str, given: dict[str, Any]) -> None:
+        self._ask = ask
+        self._words = ask.words
+        self._language = language
+        self._given = given
+
+    def run(self, out: Output, named: Path | None) -> int:
+        archive = named if named is not None else self._archive()
+        reader = ArchiveReader(archive)
+        blog_id = reader.info.blog_id
+        self._ask.say(self._words["of"].format(blog_id=blog_id))
+        service = self._service()
+        self._given = {**self._given, **service.preset}
+        if not FORMATS[service.form].whole:
+            self._flags(out, reader, comments=FORMATS[service.form].comments)
+        self._wishes(service, blog_id)
+        target = self._target(archive, f"{blog_id}-{service.name}")
+        job = Job(service.form, archive, target, self._given)
+        if not self._agreed(run(job, out, dry_run=True)):
+            return 0
+        done = run(job, out, dry_run=False)
+        self._finish(out, service, job, done)
+        return 0
+
+    def _archive(self) -> Path:
+        here = sorted(path.parent for path in Path().glob("*/archive.json"))
+        default = str(here[0]) if len(here) == 1 else ""
+
+        def check(answer: str) -> str:
+            found = bool(answer) and Path(answer).expanduser().joinpath("archive.json").is_file()
+            return "" if found else self._words["no_archive"].format(path=answer)
+
+        return Path(self._ask.text(self._words["archive"], default, check)).expanduser()
+
+    def _service(self) -> Service:
+        offered = [service for service in SERVICES if service.form in FORMATS]
+        return offered[self._ask.number(self._words["where"], [one.label[self._language] for one in offered])]
+
+    def _flags(self, out: Output, reader: ArchiveReader, *, comments: bool) -> None:
+        """Ask which values of the flags are public, as far as nothing says so yet."""
+        given = self._given
+        options = {"timezone": given["timezone"], **said(given)}
+        settings = resolve(options, config=given["config"], blog_id=reader.info.blog_id, warn=out.warn)
+        declared = answers.declared(settings, reader.info.blog_id, all_as_draft=given["all_as_draft"])
+        if declared.open_flgs is not None or declared.all_as_draft:
+            return
+        state = reader.state(_version(reader, given["at"], settings))
+        try:
+            words = self._words
+            self._ask.say()
+            self._ask.say(words["flags"])
+            for line in survey_lines(state, words["entries"], words["comments"], words["such_as"]):
+                self._ask.say(line)
+            self._ask.say(words["flags_hint"])
+            self._ask_flags(entry_combinations(state), comment_combinations(state) if comments else [], declared)
+        finally:
+            state.close()
+
+    def _ask_flags(self, entries: list[Combination], comments: list[Combination], declared: Any) -> None:
+        opened = self._ask.values(self._words["open"], _values(entries, "open_flg"))
+        if not opened:
+            self._ask.say(self._words["drafts"])
+            self._given["all_as_draft"] = True
+        else:
+            self._given["public_open_flg"] = ",".join(opened)
+        if opened and not declared.period_public and "t" in _values(entries, "period_flg"):
+            self._given["period_flg_public"] = self._ask.agreed(self._words["period"], default=False)
+        known = [value for value in _values(comments, "delete_flg") if value in {"t", "f"}]
+        if known and not declared.visible_delete_flgs:
+            shown = self._ask.values(self._words["deleted"], known)
+            self._given["visible_delete_flg"] = ",".join(shown) or None
+
+    def _wishes(self, service: Service, blog_id: str) -> None:
+        """Ask what is a matter of taste: pictures, the look of a book, what is not public."""
+        words, given = self._words, self._given
+        if service.fetches and not given["media_base_url"] and not given["media_folder"]:
+            brings = self._ask.number(words["pictures"], [words["stay"], words["bring"]], 0)
+            if brings:
+                given["media_base_url"] = self._ask.text(words["base"], "", self._no_address)
+                given["media_folder"] = True
+        if FORMATS[service.form].book:
+            given["title"] = given["title"] or self._ask.text(words["title"], blog_id)
+            given["vertical"] = given["vertical"] or self._ask.agreed(words["vertical"], default=False)
+            given["by_year"] = given["by_year"] or self._ask.agreed(words["by_year"], default=False)
+        settled = given["all_as_draft"] or given["only"] != "public" or given["public_only"]
+        if not settled and self._ask.agreed(words["rest"], default=False):
+            given["only"] = "all"
+
+    def _no_address(self, answer: str) -> str:
+        fits = answer.startswith(("https://", "http://")) and absolute(answer, "") is not None
+        return "" if fits else self._words["no_base"]
+
+    def _target(self, archive: Path, proposed: str) -> Path:
+        def check(answer: str) -> str:
+            path = Path(answer).expanduser()
+            try:
+                for folder in (path, path.with_name(f"{path.name}.NOT-PUBLIC")) if path.name else (path,):
+                    check_apart(folder, archive)
+                    check_target(folder, force=self._given["force"])
+            except UsageError:
+                return self._words["taken"].format(path=answer)
+            return ""
+
+        return Path(self._ask.text(self._words["out"], _free(proposed), check)).expanduser()
+
+    def _agreed(self, tried: list[Done]) -> bool:
+        """Show what the export would hold, and ask whether to make it."""
+        self._ask.say()
+        self._ask.say(self._words["checking"])
+        for side in tried:
+            self._ask.say()
+            self._ask.say(str(side.folder))
+            for line in report_lines(side.document, self._words, self._language):
+                self._ask.say(line)
+        self._ask.say()
+        if not any(side.document["out"]["entries"] for side in tried):
+            self._ask.say(self._words["nothing"])
+        if self._given["dry_run"]:
+            self._ask.say(self._words["only_checked"])
+            return False
+        if self._ask.agreed(self._words["go"], default=True):
+            return True
+        self._ask.say(self._words["stopped"])
+        return False
+
+    def _finish(self, out: Output, service: Service, job: Job, done: list[Done]) -> None:
+        words, say = self._words, self._ask.say
+        say()
+        for side in done:
+            files = side.document["files"]
+            size = size_text(sum(file["bytes"] for file in files))
+            say(words["done"].format(path=side.folder, files=f"{len(files):,}", size=size))
+            say(words["report"].format(path=report_path(side.folder)))
+            if side.document["side"] != "public":
+                say(words["private"].format(path=side.folder))
+        self._keep(out, job, done[0].document["blog_id"], say)
+        say()
+        say(words["next"])
+        for number, step in enumerate(service.steps[self._language], 1):
+            say(f"  {number}. {step.format(out=done[0].folder)}")
+        say()
+        say(words["again"])
+        say(f"  {command_line(job)}")
+
+    def _keep(self, out: Output, job: Job, blog_id: str, say: Callable[[str], None]) -> None:
+        try:
+            path = answers.keep(said(job.given), blog_id, out)
+        except BlogExporterError as error:
+            out.warn(str(error))
+            return
+        if path is not None:
+            say(self._words["kept"].format(path=path))
+
+
+def command_line(job: Job) -> str:
+    """Return the command that does the same again without a question; the answers about the flags are kept."""
+    parts = ["blog-exporter", "export", job.form, str(job.archive), str(job.target)]
+    for name, option in _OPTIONS.items():
+        value = job.given[name]
+        if value is not None and value != "" and (name, value) != ("only", "public"):
+            parts += [option, str(value)]
+    return shlex.join([*parts, *(option for name, option in _FLAGS.items() if job.given[name]), "--force"])
+
+
+def _values(combinations: list[Combination], name: str) -> list[str]:
+    found = {one.flags[name] for one in combinations}
+    return sorted(str(value) for value in found if isinstance(value, str | int) and not isinstance(value, bool))
+
+
+def _free(proposed: str) -> str:
+    """Return a name no folder here has yet."""
+    name, number = proposed, 1
+    while Path(name).exists() or Path(f"{name}.NOT-PUBLIC").exists():
+        number += 1
+        name = f"{proposed}-{number}"
+    return name
+
+
+def _version(reader: ArchiveReader, at: str | None, settings: Settings) -> int:
+    return reader.resolve() if at is None else resolve_at(reader, at, settings["timezone"])
