@@ -23,7 +23,7 @@ class UniqueDates:
     """Moves a post by seconds until no post before it has its title and its date.
 
     WordPress drops a post whose title and date it knows, comparing titles as its database does: without regard to case,
-    accents, width or kind of kana. A post without a title is dropped when any post has its date.
+    accents, width or kind of kana. A post without a title is dropped when any post has its date; PHP takes "0" for none.
     """
 
     def __init__(self) -> None:
@@ -31,7 +31,7 @@ class UniqueDates:
 
     def fit(self, title: str, when: datetime) -> datetime:
         """Return the date to write."""
-        key = _folded(title)
+        key = "" if title == "0" else _folded(title)
         while _hash(key, when) in self._taken:
             when += timedelta(seconds=1)
         self._taken |= {_hash(key, when), _hash("", when)}

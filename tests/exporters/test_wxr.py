@@ -61,12 +61,12 @@ def test_a_post_with_everything() -> None:
 
 def test_no_two_posts_have_one_title_and_date() -> None:
     blog = Memory()
-    for number, title in enumerate(("だい", "ダイ", "ﾀﾞｲ", "", "別", "別", " 別 "), 1):
+    for number, title in enumerate(("だい", "ダイ", "ﾀﾞｲ", "", "別", "別", " 別 ", "0"), 1):
         blog.entry(str(number), title=title)
     made = export("wxr", blog)
     dates = texts(made, f"{WP}post_date")
-    assert dates == [f"2024-03-05 12:34:{second}" for second in (56, 57, 58, 59, 56, 57, 58)]
-    assert [row["ids"] for row in made.document["changed"]] == [["2", "3", "4", "6", "7"]]
+    assert dates == [f"2024-03-05 12:34:{second}" for second in (56, 57, 58, 59, 56, 57, 58)] + ["2024-03-05 12:35:00"]
+    assert [row["ids"] for row in made.document["changed"]] == [["2", "3", "4", "6", "7", "8"]]
 
 
 def test_comments_have_seconds_of_their_own_in_the_order_of_their_ids() -> None:
