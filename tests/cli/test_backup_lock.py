@@ -50,7 +50,7 @@ def held_up(runs: Runs, service: DemoService, blog: Blog, root: Path) -> Run:
     """Start a run and return it while it waits for an answer."""
     service.requests.clear()
     service.before = faults.only("entry_id=7", faults.hang)
-    run = runs.start("backup", blog.blog_id, "--base-url", service.base_url, "--archive", root)
+    run = runs.start("backup", blog.blog_id, "--base-url", service.base_url, "--archive", root, "--no-site")
     while not any(each.params.get("entry_id") == "7" for each in service.requests):
         time.sleep(0.01)
     return run
@@ -60,7 +60,7 @@ def test_a_second_writer_is_turned_away(
     runs: Runs, others: Runs, service: DemoService, blog: Blog, tmp_path: Path
 ) -> None:
     root = tmp_path / "archive"
-    command = ("backup", blog.blog_id, "--base-url", service.base_url, "--archive", root)
+    command = ("backup", blog.blog_id, "--base-url", service.base_url, "--archive", root, "--no-site")
     assert runs.run(*command).code == 0
     run = held_up(runs, service, blog, root)
     done = others.run(*command)
@@ -85,7 +85,7 @@ def test_a_second_writer_is_turned_away(
 def test_waiting_for_the_lock(runs: Runs, others: Runs, service: DemoService, blog: Blog, tmp_path: Path) -> None:
     root = tmp_path / "archive"
     run = held_up(runs, service, blog, root)
-    command = ("backup", blog.blog_id, "--base-url", service.base_url, "--archive", root)
+    command = ("backup", blog.blog_id, "--base-url", service.base_url, "--archive", root, "--no-site")
     begun = time.monotonic()
     assert others.run(*command, "--wait-lock", "0.5s").code == 11
     assert 0.5 <= time.monotonic() - begun < 10
@@ -106,7 +106,7 @@ def test_many_first_runs_at_once_leave_one_whole_archive(
     runs: Runs, others: Runs, service: DemoService, blog: Blog, tmp_path: Path
 ) -> None:
     root = tmp_path / "archive"
-    command = ("backup", blog.blog_id, "--base-url", service.base_url, "--archive", root)
+    command = ("backup", blog.blog_id, "--base-url", service.base_url, "--archive", root, "--no-site")
     first = runs.start(*command)
     second = others.start(*command)
     codes = {first.wait().code, second.wait().code}

@@ -59,7 +59,7 @@ def test_a_token_is_nowhere(runs: Runs, service: DemoService, blog: Blog, tmp_pa
         faults.only("entry_id=7", gossip), faults.only("entry_id=8", faults.times(1, faults.status(503, 0)))
     )
     environ = {"BLOG_EXPORTER_TOKEN": TOKEN}
-    command = ("backup", blog.blog_id, "--base-url", service.base_url, "--archive", root, level)
+    command = ("backup", blog.blog_id, "--base-url", service.base_url, "--archive", root, "--no-site", level)
     done = runs.run(*command, environ=environ)
     assert done.code == 3
     assert any(each.headers.get("Authorization") == f"Bearer {TOKEN}" for each in service.requests)
@@ -74,7 +74,7 @@ def test_a_token_is_nowhere(runs: Runs, service: DemoService, blog: Blog, tmp_pa
 def test_a_token_that_is_refused(runs: Runs, service: DemoService, blog: Blog, tmp_path: Path) -> None:
     wrong = TOKEN + "x"
     service.before = faults.only("", gossip_401)
-    command = ("backup", blog.blog_id, "--base-url", service.base_url, "--archive", tmp_path / "a", "-vv")
+    command = ("backup", blog.blog_id, "--base-url", service.base_url, "--archive", tmp_path / "a", "--no-site", "-vv")
     done = runs.run(*command, environ={"BLOG_EXPORTER_TOKEN": wrong})
     assert done.code == 12
     assert "BLOG_EXPORTER_TOKEN" in done.err
@@ -96,7 +96,16 @@ def test_a_token_never_follows_a_redirect_elsewhere(
             return web.Response(status=302, headers={"Location": target + request.path_qs})
 
         service.before = redirect
-        command = ("backup", blog.blog_id, "--base-url", service.base_url, "--archive", tmp_path / "a", "-vv")
+        command = (
+            "backup",
+            blog.blog_id,
+            "--base-url",
+            service.base_url,
+            "--archive",
+            tmp_path / "a",
+            "--no-site",
+            "-vv",
+        )
         done = runs.run(*command, environ={"BLOG_EXPORTER_TOKEN": TOKEN})
         assert done.code == 20
         assert thief.requests == []
@@ -142,7 +151,18 @@ def test_files_with_a_token_that_others_can_read_get_a_warning(
     path.write_text(f'token = "{TOKEN}"\n' if where == "settings" else TOKEN)
     path.chmod(mode)
     option = "--config" if where == "settings" else "--token-file"
-    command = ("backup", blog.blog_id, "--base-url", service.base_url, "--archive", tmp_path / "a", option, path, "-q")
+    command = (
+        "backup",
+        blog.blog_id,
+        "--base-url",
+        service.base_url,
+        "--archive",
+        tmp_path / "a",
+        "--no-site",
+        option,
+        path,
+        "-q",
+    )
     done = runs.run(*command)
     assert done.code == 0
     assert ("others can read it: chmod 600" in done.err) is (mode != 0o600)

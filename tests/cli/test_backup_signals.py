@@ -59,7 +59,7 @@ def test_a_signal_while_answers_hang(
     runs: Runs, service: DemoService, blog: Blog, tmp_path: Path, number: signal.Signals, code: int
 ) -> None:
     root = tmp_path / "archive"
-    command = ("backup", blog.blog_id, "--base-url", service.base_url, "--archive", root)
+    command = ("backup", blog.blog_id, "--base-url", service.base_url, "--archive", root, "--no-site")
 
     async def hang_later(request: web.Request) -> web.StreamResponse | None:
         return await faults.hang(request) if int(request.query.get("entry_id", 99)) <= 30 else None
@@ -85,15 +85,17 @@ def test_a_signal_while_answers_hang(
     assert folded(root) == held(blog)
 
 
-@pytest.mark.parametrize(("number", "code"), CODES)
-def test_a_signal_while_views_are_made(runs: Runs, tmp_path: Path, number: signal.Signals, code: int) -> None:
+@pytest.mark.parametrize(("number", "code", "view"), [(*CODES[0], "markdown"), (*CODES[1], "site/entry")])
+def test_a_signal_while_views_are_made(
+    runs: Runs, tmp_path: Path, number: signal.Signals, code: int, view: str
+) -> None:
     """The version is saved by then; ``latest/`` follows with the next run."""
     root = tmp_path / "archive"
-    blog = generated_blog(1500)
+    blog = generated_blog(600)
     with serving(blog) as service:
         command = ("backup", blog.blog_id, "--base-url", service.base_url, "--archive", root, "--concurrency", 32)
         run = runs.start(*command)
-        wait_until((root / ".work/latest.new/markdown").is_dir)
+        wait_until((root / ".work/latest.new" / view).is_dir)
         begun = time.monotonic()
         run.signal(number)
         done = run.wait()
@@ -104,7 +106,8 @@ def test_a_signal_while_views_are_made(runs: Runs, tmp_path: Path, number: signa
         assert [line["outcome"] for line in lines_of_runs(root)] == ["saved"]
         assert runs.run(*command).code == 0
         assert all_findings(root) == []
-        assert len(list((root / "latest/markdown").glob("*/*/*.md"))) == 1500
+        assert len(list((root / "latest/markdown").glob("*/*/*.md"))) == 600
+        assert len(list((root / "latest/site/entry").iterdir())) == 600
 
 
 @pytest.mark.parametrize(("number", "code"), CODES)
@@ -112,7 +115,7 @@ def test_a_signal_while_waiting_for_the_lock(
     runs: Runs, service: DemoService, blog: Blog, tmp_path: Path, number: signal.Signals, code: int
 ) -> None:
     root = tmp_path / "archive"
-    command = ("backup", blog.blog_id, "--base-url", service.base_url, "--archive", root)
+    command = ("backup", blog.blog_id, "--base-url", service.base_url, "--archive", root, "--no-site")
     assert runs.run(*command).code == 0
     import fcntl  # noqa: PLC0415
 

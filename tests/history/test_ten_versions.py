@@ -60,7 +60,15 @@ def ten(tmp_path_factory: pytest.TempPathFactory) -> Ten:
     blog = generated_blog(200, 300, 20)
     states = []
     with serving(blog) as service:
-        command = ["backup", blog.blog_id, f"--base-url={service.base_url}", f"--archive={root}", "--assets=none", "-q"]
+        command = [
+            "backup",
+            blog.blog_id,
+            f"--base-url={service.base_url}",
+            f"--archive={root}",
+            "--assets=none",
+            "--no-site",
+            "-q",
+        ]
         for day in range(1, VERSIONS + 1):
             if day > 1:
                 next_day(blog, day)
@@ -114,7 +122,7 @@ def test_show_gives_every_record_as_it_was(ten: Ten, number: int, capfdbinary: p
 def test_rebuild_shows_every_state_in_latest(ten: Ten, number: int, tmp_path: Path) -> None:
     copy = tmp_path / "archive"
     shutil.copytree(ten.root, copy)
-    assert main(["rebuild", str(copy), f"--at={number}", "--no-markdown", "-q"]) == 0
+    assert main(["rebuild", str(copy), f"--at={number}", "--no-markdown", "--no-site", "-q"]) == 0
     for kind, expected in ten.states[number - 1].items():
         lines = (copy / "latest" / f"{kind}.jsonl").read_bytes().split(b"\n")[:-1]
         parts = [line.partition(b',"data":') for line in lines]

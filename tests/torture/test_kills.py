@@ -33,7 +33,7 @@ from tests.support.runs import (
 
 WINDOW = 8
 NEEDED = {"lock", "latest.json", "views.jsonl", "freshness.jsonl"}
-CACHES = {"assets", "assets.jsonl", "stored.jsonl", "verified.jsonl", "embedded.jsonl"}
+CACHES = {"assets", "assets.jsonl", "stored.jsonl", "verified.jsonl", "embedded.jsonl", "versions.json"}
 """All that a finished run leaves in ``.work/``: no checkpoint, no half-made folder, no temporary file."""
 
 
@@ -129,12 +129,39 @@ def test_a_run_without_changes_killed_before_any_call(
     assert matrix(runs, service, blog, start, tmp_path / "archive", step=8) > 3
 
 
+@pytest.mark.parametrize(
+    "step", [pytest.param(40, id="every 40th"), pytest.param(1, marks=pytest.mark.slow, id="every")]
+)
+def test_a_site_killed_before_any_call(runs: Runs, service: DemoService, blog: Blog, tmp_path: Path, step: int) -> None:
+    """What stands in ``latest/`` stands until the new site is whole, and the same command goes on from there."""
+    start, root = tmp_path / "start", tmp_path / "archive"
+    assert runs.run(*command_for(service, start), "-q").code == 0
+    without = tree(start / "latest")
+    shutil.copytree(start, root)
+    assert runs.run("site", root, "-q").code == 0
+    whole = tree(root / "latest")
+    for kills, number in enumerate(range(1, 100_000, step)):
+        shutil.rmtree(root)
+        shutil.copytree(start, root)
+        done = runs.run("site", root, kill_at=number)
+        if done.code != -signal.SIGKILL:
+            assert done.code == 0
+            assert kills * step > 120
+            break
+        assert findings(root) == []
+        assert tree(root / "latest") in (without, whole)
+        assert runs.run("site", root).code == 0
+        assert tree(root / "latest") == whole
+        assert all_findings(root) == []
+    assert tree(root / "latest") == whole
+
+
 def test_a_run_killed_right_after_its_version_got_its_name(
     runs: Runs, service: DemoService, blog: Blog, tmp_path: Path
 ) -> None:
     """The next run writes the missing line, drops the spent checkpoint without a word, and brings ``latest/`` along."""
     root = tmp_path / "archive"
-    command = ("backup", blog.blog_id, "--base-url", service.base_url, "--archive", root)
+    command = ("backup", blog.blog_id, "--base-url", service.base_url, "--archive", root, "--no-site")
 
     def has_version(number: int) -> bool:
         shutil.rmtree(root, ignore_errors=True)
@@ -171,7 +198,16 @@ def random_kills(runs: Runs, tmp_path: Path, *, backups: int, kills: int, seed: 
         blog = generated_blog(400, 200, 60, seed=number + 1)
         expected = held(blog)
         with serving(blog) as service:
-            command = ("backup", blog.blog_id, "--base-url", service.base_url, "-q", "--no-markdown", "--archive")
+            command = (
+                "backup",
+                blog.blog_id,
+                "--base-url",
+                service.base_url,
+                "-q",
+                "--no-markdown",
+                "--no-site",
+                "--archive",
+            )
             begun = time.monotonic()
             assert runs.run(*command, tmp_path / f"undisturbed{number}").code == 0
             took = time.monotonic() - begun

@@ -132,7 +132,7 @@ class Archive(RuleBasedStateMachine):
         return (
             "backup", self.blog.blog_id, "--base-url", self.service.base_url, "--archive", self.root, "--json",
             "--assets", "files", "--file-url", self.service.base_url + "/v1/blog/user/{user_id}/{mtime}",
-            "--allow-private-network",
+            "--allow-private-network", "--no-site",
         )  # fmt: skip
 
     async def refuse(self, request: web.Request) -> web.StreamResponse | None:
