@@ -1,0 +1,221 @@
+"""``export`` asked on a real terminal: every road through the questions, in both languages, and the ways out."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+from string import Formatter
+
+import pytest
+
+from exporter.cli import main
+from exporter.cli.wizard_services import SERVICES
+from exporter.cli.wizard_words import LANGUAGES, WORDS, language_of
+from exporter.exporters.formats import FORMATS
+from tests.cli.conftest import Program
+from tests.support.runs import tree
+from tests.support.terminal import Terminal
+
+BLOG = "shiodamari.blog.example.jp"
+NUMBERS = {service.name: str(number) for number, service in enumerate(SERVICES, 1)}
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no pseudo-terminals")
+
+
+class Asked:
+    """The program on a terminal in a folder of its own, with its own settings."""
+
+    def __init__(self, folder: Path, language: str, *arguments: object) -> None:
+        self.folder = folder
+        environment = {"XDG_CONFIG_HOME": str(folder / "config"), "LC_ALL": "", "LC_MESSAGES": "", "LANG": language}
+        self.words = WORDS[language_of(environment)]
+        self.terminal = Terminal(["export", *arguments], folder, environment)
+
+    def reply(self, name: str, text: str = "") -> None:
+        self.terminal.answer(self.words[name], text)
+
+    def end(self) -> str:
+        self.code = self.terminal.end()
+        return self.terminal.shown
+
+
+@pytest.fixture
+def home(tmp_path: Path, made: Path) -> Path:
+    """A working directory with one archive in it."""
+    folder = tmp_path / "home"
+    folder.mkdir()
+    (folder / "my-blog").symlink_to(made)
+    return folder
+
+
+def test_a_move_in_japanese_from_the_first_question_to_the_next_steps(home: Path) -> None:
+    asked = Asked(home, "ja_JP.UTF-8")
+    asked.reply("archive", "nowhere")
+    asked.reply("archive")
+    asked.reply("number", "99")
+    asked.reply("number", NUMBERS["hatena"])
+    asked.reply("open", "7")
+    asked.reply("open", "1")
+    asked.reply("period", "多分")
+    asked.reply("period", "はい")
+    asked.reply("deleted", "f")
+    asked.reply("number", "1")
+    asked.reply("rest", "y")
+    asked.reply("out")
+    asked.reply("go")
+    shown = asked.end()
+    assert asked.code == 0
+    out = home / f"{BLOG}-hatena"
+    assert [path.name for path in out.iterdir()] == ["movabletype-public-001.txt"]
+    assert [path.name for path in out.with_name(f"{out.name}.NOT-PUBLIC").iterdir()] == [
+        "movabletype-NOT-PUBLIC-001.txt"
+    ]
+    for text in ("nowhere はアーカイブではありません", "1 から", "表にある値で答えてください: 1, 2", "y か n", "はじめまして", "次にすること", "はてなブログの管理画面", "公開していない記事が入っています", "次からは聞きません"):  # fmt: skip
+        assert text in shown, text
+    assert shown.index("記事                 60         56          4") < shown.index("この内容で書き出しますか")
+    again = Asked(home, "en_US.UTF-8", "my-blog", "--lang", "ja")
+    again.words = WORDS["ja"]
+    again.reply("number", NUMBERS["csv"])
+    again.reply("rest")
+    again.reply("out", out.name)
+    again.reply("out")
+    again.reply("go", "n")
+    shown = again.end()
+    assert again.code == 0
+    assert "open_flg の値" not in shown
+    assert "書き出せません" in shown
+    assert "何も書き出しませんでした。" in shown
+    assert not list(home.glob("*-csv*"))
+
+
+def test_the_command_that_is_shown_does_the_same(home: Path, program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = Asked(home, "C.UTF-8", "my-blog")
+    asked.reply("number", NUMBERS["wordpress"])
+    asked.reply("open", "1")
+    asked.reply("period")
+    asked.reply("deleted")
+    asked.reply("number", "2")
+    asked.reply("base", "ftp://x")
+    asked.reply("base", "https://new.example/media/")
+    asked.reply("rest")
+    asked.reply("out", "新しい ブログ")
+    asked.reply("go", "y")
+    shown = asked.end()
+    assert asked.code == 0
+    assert "Please answer with an address" in shown
+    out = home / "新しい ブログ"
+    before = tree(out)
+    assert any(name.startswith("media/") for name in map(str, before))
+    command = shlex.split(shown.splitlines()[-1])
+    assert command[:3] == ["blog-exporter", "export", "wxr"]
+    monkeypatch.chdir(home)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(home / "config"))
+    assert program(*command[1:]).code == 0
+    assert tree(out) == before
+
+
+def test_nothing_declared_makes_drafts_of_everything(home: Path) -> None:
+    asked = Asked(home, "en_US.UTF-8", "my-blog", "--dry-run")
+    asked.reply("number", NUMBERS["hugo"])
+    asked.reply("open")
+    asked.reply("deleted")
+    asked.reply("out")
+    shown = asked.end()
+    assert asked.code == 0
+    assert "Everything will be a draft." in shown
+    assert "This was a check only; nothing was written." in shown
+    assert sorted(path.name for path in home.iterdir()) == ["my-blog"]
+
+
+def test_a_book_and_a_bag_ask_what_concerns_them(home: Path) -> None:
+    said = ("--public-open-flg", "1", "--visible-delete-flg", "f")
+    book = Asked(home, "en_US.UTF-8", "my-blog", *said)
+    book.reply("number", NUMBERS["epub"])
+    book.reply("title", "潮だまり")
+    book.reply("vertical", "y")
+    book.reply("by_year")
+    book.reply("rest")
+    book.reply("out", "book")
+    book.reply("go")
+    shown = book.end()
+    assert book.code == 0
+    assert "--title 潮だまり" in shown.replace("'", "")
+    assert [path.suffix for path in (home / "book").iterdir()] == [".epub"]
+    bag = Asked(home, "ja_JP.UTF-8", "my-blog")
+    bag.reply("number", NUMBERS["bag"])
+    bag.reply("out", "bag")
+    bag.reply("go")
+    shown = bag.end()
+    assert bag.code == 0
+    assert "公開しないでください" in shown
+    assert (home / "bag.NOT-PUBLIC" / "bagit.txt").is_file()
+    assert not (home / "bag").exists()
+
+
+def test_a_blog_without_a_public_entry_says_so(home: Path) -> None:
+    asked = Asked(home, "en_US.UTF-8", "my-blog", "--public-open-flg", "9")
+    asked.reply("number", NUMBERS["data"])
+    asked.reply("rest")
+    asked.reply("out")
+    asked.reply("go", "n")
+    assert "No entry is public" in asked.end()
+
+
+@pytest.mark.parametrize("question", ["archive", "number", "open", "out", "go"])
+def test_ctrl_c_leaves_nothing(home: Path, question: str) -> None:
+    before = sorted(map(str, home.rglob("*")))
+    asked = Asked(home, "ja_JP.UTF-8")
+    for name, text in {"archive": "", "number": NUMBERS["csv"], "open": "1", "period": "", "rest": "", "out": "", "go": ""}.items():  # fmt: skip
+        if name == question:
+            asked.terminal.interrupt(asked.words[name])
+            break
+        asked.reply(name, text)
+    shown = asked.end()
+    assert asked.code == 130
+    assert shown.rstrip().endswith("blog-exporter: error: Interrupted.")
+    assert "Traceback" not in shown
+    assert sorted(map(str, home.rglob("*"))) == before
+
+
+@pytest.mark.parametrize("arguments", [(), ("DIR",), ("--json",)])
+def test_without_a_terminal_one_line_says_what_to_do(program: Program, made: Path, arguments: tuple[str, ...]) -> None:
+    result = program("export", *(made if argument == "DIR" else argument for argument in arguments))
+    assert result.code == 2
+    (line,) = result.err.splitlines()
+    assert line.startswith("blog-exporter: error: Say what to write: export FORMAT DIR OUT")
+
+
+def test_json_is_not_asked_for_on_a_terminal(home: Path) -> None:
+    asked = Asked(home, "ja_JP.UTF-8", "--json")
+    assert "only on a terminal" in asked.end()
+    assert asked.code == 2
+
+
+def test_every_text_is_there_in_every_language() -> None:
+    assert set(WORDS) == set(LANGUAGES)
+    for name in WORDS["ja"]:
+        fields = [
+            sorted(filter(None, (part[1] for part in Formatter().parse(WORDS[lang][name])))) for lang in LANGUAGES
+        ]
+        assert fields[0] == fields[1], name
+    assert WORDS["ja"].keys() == WORDS["en"].keys()
+    for service in SERVICES:
+        assert set(service.label) == set(service.steps) == set(LANGUAGES)
+        assert service.form in FORMATS
+        for language in LANGUAGES:
+            assert all(step.format(out="OUT") for step in service.steps[language])
+        assert all(any(ord(char) > 0x3000 for char in step) for step in service.steps["ja"])
+    assert len(NUMBERS) == len(SERVICES)
+    assert "export" in main.COMMANDS
+
+
+@pytest.mark.parametrize(
+    ("environment", "language"),
+    [
+        ({"LANG": "ja_JP.UTF-8"}, "ja"), ({"LANG": "ja_JP.UTF-8", "LC_ALL": "C"}, "en"), ({}, "en"),
+        ({"LC_ALL": "", "LC_MESSAGES": "ja", "LANG": "de_DE"}, "ja"),
+    ],
+)  # fmt: skip
+def test_the_language_is_that_of_the_system(environment: dict[str, str], language: str) -> None:
+    assert language_of(environment) == language

@@ -1,0 +1,89 @@
+"""A real terminal with the program behind it: what it prints is waited for, and answered as people do."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import select
+import subprocess
+import sys
+import termios
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+PATIENCE_SECONDS = 60
+_AGAIN_SECONDS = 2.0
+
+
+class Terminal:
+    """The program on a pseudo-terminal.
+
+    Args:
+        arguments: of the program.
+        cwd: its working directory.
+        environment: variables beside those of this process.
+    """
+
+    def __init__(self, arguments: Sequence[object], cwd: Path, environment: dict[str, str]) -> None:
+        self._here, there = pty.openpty()
+        self.shown = ""
+        self._seen = 0
+        self._data = b""
+        # The terminal has to be the process's own, or Ctrl-C reaches nobody.
+        self._process: subprocess.Popen[Any] = subprocess.Popen(
+            [sys.executable, "-m", "exporter", *map(str, arguments)],
+            stdin=there,
+            stdout=there,
+            stderr=there,
+            cwd=cwd,
+            env={**os.environ, "PYTHONIOENCODING": "utf-8", **environment},
+            start_new_session=True,
+            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),  # noqa: PLW1509 - this process has one thread
+        )
+        os.close(there)
+
+    def answer(self, question: str, reply: str) -> None:
+        """Wait for a question after all that was answered, and type the reply."""
+        self._wait(question)
+        os.write(self._here, f"{reply}\r".encode())
+
+    def interrupt(self, question: str) -> None:
+        """Wait for a question and press Ctrl-C, again if the program had not begun to read yet, as people do."""
+        self._wait(question)
+        until = time.monotonic() + PATIENCE_SECONDS
+        while self._process.poll() is None and time.monotonic() < until:
+            os.write(self._here, b"\x03")
+            again = time.monotonic() + _AGAIN_SECONDS
+            while time.monotonic() < again and self._process.poll() is None:
+                self._read(time.monotonic() + 0.05, patient=True)
+
+    def _wait(self, question: str) -> None:
+        until = time.monotonic() + PATIENCE_SECONDS
+        while question not in self.shown[self._seen :]:
+            assert self._read(until), f"{question!r} is not asked:\n{self.shown[self._seen :]}"
+        self._seen = len(self.shown)
+
+    def end(self) -> int:
+        """Read to the end and return the exit code."""
+        until = time.monotonic() + PATIENCE_SECONDS
+        while self._read(until):
+            pass
+        os.close(self._here)
+        return self._process.wait(PATIENCE_SECONDS)
+
+    def _read(self, until: float, *, patient: bool = False) -> bool:
+        ready, _, _ = select.select([self._here], [], [], max(0.0, until - time.monotonic()))
+        if not ready:
+            if not patient:
+                self._process.kill()
+            return False
+        try:
+            data = os.read(self._here, 65536)
+        except OSError:
+            return False  # what Linux answers once nobody is at the other end
+        self._data += data
+        self.shown = self._data.decode("utf-8", "ignore").replace("\r\n", "\n")
+        return bool(data)
