@@ -5,27 +5,32 @@ from __future__ import annotations
 import base64
 import contextlib
 import hashlib
+import os
 import sqlite3
 import tempfile
 import zipfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from exporter import codec
 from exporter.archive import atomic
+from exporter.archive.layout import Layout
 from exporter.errors import ArchiveDamaged, UsageError
-from exporter.exporters.interface import Content, Copy, Database, ExportFile, Inline, Packed
+from exporter.exporters.interface import (
+    Content,
+    Copy,
+    Database,
+    ExportFile,
+    Filled,
+    Inline,
+    Packed,
+    Summary,
+    Whole,
+    WrittenFile,
+)
 
 _BLOCK = 3 << 18
-
-
-class WrittenFile(NamedTuple):
-    """A file of an export: its path in the export's folder, its bytes, its SHA-256 in hexadecimal."""
-
-    path: str
-    bytes: int
-    sha256: str
 
 
 def report_path(target: Path) -> Path:
@@ -63,7 +68,7 @@ def write_export(files: Iterable[ExportFile], archive: Path, target: Path) -> li
         atomic.remove_folder(new)
         atomic.make_folder(new)
         try:
-            written = [_write(file, archive, new) for file in files]
+            written = list(_each_written(files, archive, new))
             atomic.swap_folder(new, target, target.with_name(f".{target.name}.old"))
         finally:
             atomic.remove_folder(new)
@@ -74,8 +79,8 @@ def measure_export(files: Iterable[ExportFile], archive: Path) -> list[WrittenFi
     """Make all files, one at a time where nobody sees them, and keep none."""
     found = []
     with tempfile.TemporaryDirectory() as folder:
-        for file in files:
-            found.append(_write(file, archive, Path(folder)))
+        for file in _each_written(files, archive, Path(folder)):
+            found.append(file)
             Path(folder).joinpath(*file.path.split("/")).unlink()
     return found
 
@@ -88,10 +93,36 @@ def write_report(target: Path, document: dict[str, Any]) -> Path:
     return path
 
 
-def _write(file: ExportFile, archive: Path, folder: Path) -> WrittenFile:
+def _each_written(files: Iterable[ExportFile], archive: Path, folder: Path) -> Iterator[WrittenFile]:
+    """Write the files one after another, and yield each when it is there."""
+    done: list[WrittenFile] = []
+    for file in files:
+        parts = _copies(file, archive) if isinstance(file, Whole) else [file]
+        for part in parts:
+            plain = Content(part.path, part.chunks(done)) if isinstance(part, Summary) else part
+            done.append(_write(plain, archive, folder))
+            yield done[-1]
+
+
+def _copies(whole: Whole, archive: Path) -> Iterator[Copy]:
+    """Yield a copy of every file the format of the archive names, in the order of their paths."""
+    layout = Layout(archive)
+    single = [layout.format_document, layout.readme, layout.info, layout.runs]
+    yield from (Copy(f"{whole.folder}/{path.name}", path.name) for path in single if path.is_file())
+    for top in (layout.assets, layout.latest, layout.versions):
+        for folder, inner, names in os.walk(top):
+            inner.sort()
+            way = Path(folder).relative_to(archive).as_posix()
+            yield from (Copy(f"{whole.folder}/{way}/{name}", f"{way}/{name}") for name in sorted(names))
+
+
+def _write(file: Content | Copy | Packed | Database | Filled, archive: Path, folder: Path) -> WrittenFile:
     path = folder.joinpath(*file.path.split("/"))
     atomic.make_folder(path.parent)
     match file:
+        case Filled():
+            with atomic.open_private(path) as out:
+                file.fill(out)
         case Packed():
             _pack(file, archive, path)
         case Database():
@@ -118,8 +149,9 @@ def _pack(file: Packed, archive: Path, path: Path) -> None:
     with atomic.open_private(path) as out, zipfile.ZipFile(out, "w") as packed:
         for member in file.members:
             info = zipfile.ZipInfo(member.path)
-            info.compress_type = zipfile.ZIP_STORED if isinstance(member, Copy) else zipfile.ZIP_DEFLATED
-            with packed.open(info, "w", force_zip64=True) as into:
+            stored = isinstance(member, Copy) or member.stored
+            info.compress_type = zipfile.ZIP_STORED if stored else zipfile.ZIP_DEFLATED
+            with packed.open(info, "w", force_zip64=file.large) as into:
                 for chunk in _chunks(member, archive):
                     into.write(chunk)
 

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, cast
 
-from exporter.exporters.interface import Exporter
+from exporter.exporters.interface import Exporter, ExportFile, RecordSource, WholeExporter
+from exporter.exporters.options import ExportOptions
+from exporter.exporters.posts import Posts
+from exporter.exporters.report import Report
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +25,8 @@ class Format:
         comments: whether it carries comments at all.
         of_posts: whether it is made of posts; otherwise of the archive as a whole, or of addresses.
         streams: whether entries are written while they are read.
+        whole: whether it takes the archive as it stands, with all that is private.
+        book: whether it is a book, which has a title, a language and a direction of writing.
     """
 
     module: str
@@ -30,10 +36,22 @@ class Format:
     comments: bool = True
     of_posts: bool = True
     streams: bool = True
+    whole: bool = False
+    book: bool = False
 
     def load(self) -> Exporter:
-        """Import the format's module and return its exporter."""
-        return cast("Exporter", importlib.import_module(f"exporter.exporters.{self.module}").export)
+        """Import the format's module and return its exporter; it must be made of posts."""
+        return cast("Exporter", self._export())
+
+    def files(self, records: RecordSource, options: ExportOptions, report: Report) -> Iterator[ExportFile]:
+        """Yield the files of an export of these records."""
+        if self.whole:
+            return cast("WholeExporter", self._export())(records, options, report)
+        posts = Posts(records, options, report, holds_back=self.holds_back)
+        return self.load()(posts, options, report)
+
+    def _export(self) -> object:
+        return importlib.import_module(f"exporter.exporters.{self.module}").export
 
 
 FORMATS: Final[dict[str, Format]] = {
@@ -41,6 +59,8 @@ FORMATS: Final[dict[str, Format]] = {
     "movabletype": Format("movabletype", "Hatena, livedoor, Ameba, FC2, Seesaa, WordPress (MT import format)"),
     "ghost": Format("ghost", "Ghost: a ZIP with its JSON and the pictures"),
     "sqlite": Format("database", "Datasette and SQL: tables with full-text search", streams=False),
+    "parquet": Format("parquet", "DuckDB, pandas and other programs: two tables in Parquet", streams=False),
+    "epub": Format("epub", "e-readers: a book (EPUB 3) with its pictures", book=True),
     "html": Format("book", "people: one page to print, with the pictures in it"),
     "atom": Format("atom", "feed readers, and whatever reads Atom 1.0", comments=False),
     "jsonfeed": Format("jsonfeed", "feed readers, and whatever reads JSON Feed 1.1", comments=False),
@@ -49,6 +69,7 @@ FORMATS: Final[dict[str, Format]] = {
     "redirects": Format(
         "redirects", "nginx, Apache, Netlify: old addresses to new ones", comments=False, of_posts=False
     ),
+    "bagit": Format("bagit", "libraries and vaults: the whole archive as a bag (RFC 8493)", of_posts=False, whole=True),
     "hugo": Format("hugo", "Hugo: page bundles with their pictures", bodies=True),
     "jekyll": Format("jekyll", "Jekyll, GitHub Pages", bodies=True),
     "pelican": Format("pelican", "Pelican", bodies=True),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, Protocol
 
 from exporter.model.kinds import Kind
 
@@ -80,10 +80,12 @@ class Content:
     Attributes:
         path: relative to the export's folder, with forward slashes.
         chunks: the content; to be read to its end before the next file is asked for.
+        stored: whether it stays as it is where it is a member of a ZIP.
     """
 
     path: str
     chunks: Iterable[bytes | Inline]
+    stored: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,10 +108,12 @@ class Packed:
     Attributes:
         path: relative to the export's folder.
         members: the files in it, in their order, their paths relative to its root.
+        large: whether a member may pass 2 GiB, which takes fields that some readers of ZIP files do not know.
     """
 
     path: str
     members: Iterable[Content | Copy]
+    large: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +129,52 @@ class Database:
     build: Callable[[sqlite3.Connection], None]
 
 
-ExportFile = Content | Copy | Packed | Database
+@dataclass(frozen=True, slots=True)
+class Filled:
+    """A file that a library writes.
+
+    Attributes:
+        path: relative to the export's folder.
+        fill: writes the content, from its beginning to its end.
+    """
+
+    path: str
+    fill: Callable[[BinaryIO], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """Every file the archive is made of, without what runs keep for themselves.
+
+    Attributes:
+        folder: what they are copied into, relative to the export's folder.
+    """
+
+    folder: str
+
+
+class WrittenFile(NamedTuple):
+    """A file of an export: its path in the export's folder, its bytes, its SHA-256 in hexadecimal."""
+
+    path: str
+    bytes: int
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """A file about the files that were written before it.
+
+    Attributes:
+        path: relative to the export's folder.
+        chunks: makes the content from these files, in their order.
+    """
+
+    path: str
+    chunks: Callable[[Sequence[WrittenFile]], Iterable[bytes]]
+
+
+ExportFile = Content | Copy | Packed | Database | Filled | Whole | Summary
 
 
 class Exporter(Protocol):
@@ -136,4 +185,11 @@ class Exporter(Protocol):
     """
 
     def __call__(self, posts: Posts, options: ExportOptions, report: Report) -> Iterator[ExportFile]:
+        """Yield the files."""
+
+
+class WholeExporter(Protocol):
+    """A format that takes the archive as it stands: nothing is chosen, so what is private is in it."""
+
+    def __call__(self, records: RecordSource, options: ExportOptions, report: Report) -> Iterator[ExportFile]:
         """Yield the files."""

@@ -38,6 +38,11 @@ class ExportOptions:
         max_bytes: the most bytes in a file; 0 for no limit.
         old_urls: how the addresses of the old blog's entries are made.
         new_url: how those of the new home are made.
+        title: what a book is called; empty for the blog's id.
+        language: the language of a book (BCP 47).
+        by_year: whether each year becomes a book of its own.
+        vertical: whether a book's lines run from top to bottom.
+        comments: whether a book holds the comments.
         assume: the assumptions records are read with.
     """
 
@@ -55,9 +60,16 @@ class ExportOptions:
     max_bytes: int = 0
     old_urls: tuple[AddressPattern, ...] = ()
     new_url: AddressPattern | None = None
+    title: str = ""
+    language: str = "ja"
+    by_year: bool = False
+    vertical: bool = False
+    comments: bool = True
     assume: Assumptions = DEFAULT
 
     @property
     def label(self) -> str:
         """What file names say of the side, so that nobody publishes the wrong file."""
-        return "public" if self.side is Side.PUBLIC else "NOT-PUBLIC"
+        if self.side is Side.REST:
+            return "NOT-PUBLIC"
+        return "public-with-hidden-comments" if self.hidden_comments else "public"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 from collections.abc import Iterator
 from html import unescape
@@ -90,6 +88,5 @@ def _safe(cell: str, post: Post, report: Report) -> str:
 
 
 def _row(cells: list[str]) -> bytes:
-    out = io.StringIO()
-    csv.writer(out, quoting=csv.QUOTE_ALL, lineterminator="\r\n").writerow(cells)
-    return out.getvalue().encode()
+    quoted = (cell.replace('"', '""') for cell in cells)
+    return ",".join(f'"{cell}"' for cell in quoted).encode() + b"\r\n"

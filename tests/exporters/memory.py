@@ -11,10 +11,11 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any
 
+from arro3.io import read_parquet
+
 from exporter.exporters.formats import FORMATS
-from exporter.exporters.interface import Content, Copy, Database, Inline, Packed
+from exporter.exporters.interface import Content, Copy, Database, Filled, Inline, Packed, Summary, Whole
 from exporter.exporters.options import ExportOptions, Side
-from exporter.exporters.posts import Posts
 from exporter.exporters.report import Report
 from exporter.model.kinds import Kind, record_key, sort_key
 from exporter.model.publication import Declared
@@ -22,7 +23,11 @@ from tests.render import records
 
 BLOG = "umi.blog.example.jp"
 SAID = Declared(frozenset({"1"}), visible_delete_flgs=frozenset({"f"}))
-PIXEL = b"\x89PNG\r\n\x1a\n" + bytes(60)
+PIXEL = bytes.fromhex(
+    "89504e470d0a1a0a0000000d4948445200000001000000010802000000907753de000000"
+    "0c4944415478da637854140d0003e901b06c3eefb70000000049454e44ae426082"
+)
+"""A PNG of one pixel."""
 
 
 @dataclass
@@ -89,6 +94,10 @@ class Made:
         parts = [name.encode() for name in [*self.files, *self.copies]]
         for data in self.files.values():
             parts.append(dump(data) if data[:6] == b"SQLite" else data)
+            if data[:4] == b"PAR1":
+                parts += [
+                    repr(batch.to_struct_array().to_pylist()).encode() for batch in read_parquet(io.BytesIO(data))
+                ]
             if data[:2] == b"PK":
                 with zipfile.ZipFile(io.BytesIO(data)) as packed:
                     parts += [name.encode() + b"\n" + packed.read(name) for name in packed.namelist()]
@@ -99,9 +108,9 @@ def export(form: str, source: Memory, **options: Any) -> Made:
     """Make an export; without other options, of what is public."""
     chosen = ExportOptions(**{"declared": SAID, "side": Side.PUBLIC, **options})
     report = Report()
-    posts = Posts(source, chosen, report, holds_back=FORMATS[form].holds_back)
     made = Made({}, {}, report)
-    for file in FORMATS[form].load()(posts, chosen, report):
+    for file in FORMATS[form].files(source, chosen, report):
+        assert not isinstance(file, Whole | Summary), "made of an archive on the disk"
         assert file.path not in made.files
         assert file.path not in made.copies
         match file:
@@ -115,6 +124,10 @@ def export(form: str, source: Memory, **options: Any) -> Made:
                     for member in file.members:
                         data = joined(member) if isinstance(member, Content) else member.source.encode()
                         packed.writestr(zipfile.ZipInfo(member.path), data)
+                made.files[file.path] = out.getvalue()
+            case Filled():
+                out = io.BytesIO()
+                file.fill(out)
                 made.files[file.path] = out.getvalue()
             case Database():
                 with contextlib.closing(sqlite3.connect(":memory:")) as connection:

@@ -1,0 +1,135 @@
+"""What Datasette reads beside the database: descriptions, an order of rows, search for single characters. Pure.
+
+Datasette takes a folder with ``metadata.json`` and ``plugins`` as it is: ``datasette OUT``. Its search boxes ask SQLite
+with each word as one, which finds no part of a Japanese sentence; the small plugin puts a space between the characters,
+as the index has them. The stored query ``find`` does the same in SQL alone.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any, Final
+
+from exporter.exporters.interface import Content
+from exporter.render.text import visible
+
+_PLUGIN: Final = '''"""Lets the search boxes of Datasette find any part of a text, also a single character."""
+
+from datasette import hookimpl
+
+
+def spaced(words):
+    return '"' + " ".join(char for char in words.lower() if char.isalnum()) + '"'
+
+
+@hookimpl(trylast=True)
+def prepare_connection(conn):
+    conn.create_function("escape_fts", 1, spaced)
+'''
+_FIND: Final = """
+WITH RECURSIVE letters (rest, spaced) AS (
+    SELECT replace(trim(:words), '"', ' '), ''
+    UNION ALL
+    SELECT substr(rest, 2), spaced || substr(rest, 1, 1) || ' ' FROM letters WHERE rest <> ''
+)
+SELECT search.kind, coalesce(entries.entry_id, comments.entry_id) AS entry_id,
+    coalesce(entries.title, comments.name) AS title_or_name, coalesce(entries.date, comments.date) AS date,
+    substr(coalesce(entries.text, comments.text), 1, 200) AS text
+FROM search
+LEFT JOIN entries ON search.kind = 'entry' AND entries.entry_id = search.id
+LEFT JOIN comments ON search.kind = 'comment' AND comments.cm_id = search.id
+WHERE search MATCH (SELECT '"' || spaced || '"' FROM letters WHERE rest = '')
+ORDER BY 4 DESC
+""".strip()
+_ENTRY: Final = {
+    "entry_id": "The entry's id on the old blog",
+    "title": "Title",
+    "name": "The entry's name in addresses",
+    "date": "When it was published, ISO 8601",
+    "last_update": "When it was last changed, ISO 8601",
+    "status": "publish, draft or private",
+    "category": "The category's name",
+    "category_id": "The category's id on the old blog",
+    "body_html": "The body as HTML",
+    "continuation_title": "What is clicked on to read on",
+    "continuation_html": "The text behind it, as HTML",
+    "text": "All text without markup",
+    "comments": "How many comments it has here",
+    "url": "Its address on the old blog",
+    "new_url": "Its address in the new home",
+    "search_row": "Its row in the search index",
+}
+_COMMENT: Final = {
+    "cm_id": "The comment's id on the old blog",
+    "entry_id": "The entry it belongs to",
+    "date": "The day it was written",
+    "name": "The name its writer gave",
+    "title": "Title",
+    "text": "The text as it was sent; a stranger's HTML",
+    "url": "The address its writer gave",
+    "visible": "1 when it is shown, 0 when it is hidden",
+    "search_row": "Its row in the search index",
+}
+_PICTURE: Final = {
+    "url": "The address it had",
+    "entry_id": "The entry that shows it or links to it",
+    "file": "Its name in the folder media, where pictures were asked for; empty when the archive does not have it",
+    "content_type": "Media type, told from the content",
+    "bytes": "Size",
+    "sha256": "SHA-256 of the content",
+}
+
+
+def companions(database: str, blog_id: str) -> Iterator[Content]:
+    """Yield the files that stand beside a database.
+
+    Args:
+        database: its name without the ending.
+        blog_id: the blog.
+    """
+    text = json.dumps(metadata(database, visible(blog_id)[0]), ensure_ascii=False, indent=2)
+    yield Content("metadata.json", [text.encode(), b"\n"])
+    yield Content("plugins/search_characters.py", [_PLUGIN.encode()])
+
+
+def metadata(database: str, blog_id: str) -> dict[str, Any]:
+    """Return what Datasette is to know of the blog, in the form of its ``metadata.json``."""
+    search = {"fts_table": "search", "fts_pk": "search_row"}
+    tables = {
+        "entries": {
+            "description": "The entries of the blog, the newest first",
+            "columns": _ENTRY,
+            "sort_desc": "date",
+            "label_column": "title",
+            "facets": ["category", "status"],
+            "size": 50,
+            **search,
+        },
+        "comments": {
+            "description": "The comments, the newest first",
+            "columns": _COMMENT,
+            "sort_desc": "date",
+            "label_column": "name",
+            **search,
+        },
+        "pictures": {
+            "description": "The pictures and files of the entries",
+            "columns": _PICTURE,
+            "sort": "entry_id",
+        },
+        "search": {"hidden": True},
+        "search_terms": {"hidden": True},
+    }
+    find = {
+        "title": "Find words",
+        "description": "Finds any part of a title, a text, a comment or a name, also a single character.",
+        "sql": _FIND,
+    }
+    return {
+        "title": blog_id,
+        "description": f"Everything of the blog {blog_id} that this export holds",
+        "source": blog_id,
+        "source_url": f"https://{blog_id}/",
+        "databases": {database: {"description": "The blog", "tables": tables, "queries": {"find": find}}},
+    }

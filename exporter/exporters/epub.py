@@ -1,0 +1,177 @@
+"""A book for e-readers (EPUB 3), the oldest post first: one of everything, or one for each year. Pure.
+
+The chapters are written as the posts are read; the contents, the cover and the list of all files come last, when it is
+known what there is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from datetime import UTC
+from itertools import groupby
+from typing import Final, NamedTuple
+
+from exporter.exporters.epub_chapter import Pages
+from exporter.exporters.epub_cover import Moment, cover
+from exporter.exporters.epub_links import FOREIGN, BookLinks, chapter_name, entry_addresses
+from exporter.exporters.interface import Content, Copy, ExportFile, Packed
+from exporter.exporters.media import Media
+from exporter.exporters.options import ExportOptions
+from exporter.exporters.posts import Post, Posts
+from exporter.exporters.report import Report
+from exporter.model.kinds import Kind
+from exporter.model.records import User
+from exporter.render.runs import collapse
+from exporter.render.text import visible
+
+_DROPPED: Final = "links made plain text, since no e-reader follows such addresses"
+_LINKED: Final = "a book holds pictures only; its address is linked to as before"
+
+
+class _Chapter(NamedTuple):
+    file: str
+    name: str
+    day: Moment
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """The chapters of a year or a month in the contents, and the page they begin with."""
+
+    label: str
+    file: str
+    chapters: list[_Chapter]
+
+
+@dataclass(slots=True)
+class _Book:
+    """A book while it is written: its title, the year it is about (0 for all), and what is in it so far."""
+
+    title: str
+    year: int
+    chapters: list[_Chapter] = field(default_factory=list)
+    files: list[str] = field(default_factory=list)
+
+
+def export(posts: Posts, options: ExportOptions, report: Report) -> Iterator[ExportFile]:
+    """Yield the book, or the books of the years."""
+    return _Binder(posts, options, report).books()
+
+
+class _Binder:
+    """Makes the books of one export."""
+
+    def __init__(self, posts: Posts, options: ExportOptions, report: Report) -> None:
+        self._posts = posts
+        self._options = options
+        self._report = report
+        self._media = Media(posts, options)
+        self._pages = Pages(options)
+        self._own = entry_addresses(posts, options)
+        self._title = collapse(options.title) or posts.blog_id
+        self._author = next(
+            (name for _, raw in posts.records.scan(Kind.USER) if (name := collapse(User.from_raw(raw).nickname))),
+            posts.blog_id,
+        )
+
+    def books(self) -> Iterator[ExportFile]:
+        """Yield each book as a ZIP whose members are made while it is written."""
+        label = self._options.label
+        if not self._options.by_year:
+            book = _Book(self._title, 0)
+            yield Packed(
+                f"book-{label}.epub", self._members(book, self._posts.by_date(), self._posts.__contains__), large=False
+            )
+            return
+        years = {post.entry_id: post.when.year for post in self._posts} if self._options.old_urls else {}
+        for year, found in groupby(self._posts.by_date(), lambda post: post.when.year):
+            book = _Book(f"{self._title} {year}", year)
+            holds: Callable[[str], bool] = lambda entry_id, year=year: years.get(entry_id) == year  # type: ignore[misc]  # noqa: E731
+            yield Packed(f"book-{year:04}-{label}.epub", self._members(book, found, holds), large=False)
+
+    def _members(self, book: _Book, posts: Iterable[Post], holds: Callable[[str], bool]) -> Iterator[Content | Copy]:
+        links = BookLinks(self._posts, self._media, self._own, self._options, holds)
+        # What kind of file this is must be readable at a fixed place (OCF 3.2, section 4.3).
+        yield Content("mimetype", [b"application/epub+zip"], stored=True)
+        yield Content("META-INF/container.xml", [self._plain("container.xml")])
+        yield Content("EPUB/style.css", [self._plain("style.css")])
+        for post in posts:
+            yield from self._year(book, post)
+            yield Content(f"EPUB/{chapter_name(post.entry_id)}", [self._chapter(book, post, links)])
+            yield from links.members()
+        if any(kind in FOREIGN for kind in links.pictures.values()):
+            yield Content("EPUB/no-picture.svg", [self._plain("no-picture.svg")])
+        yield from self._frame(book, links)
+
+    def _plain(self, template: str, **values: object) -> bytes:
+        return self._pages.page(template, **values).text.encode()
+
+    def _year(self, book: _Book, post: Post) -> Iterator[Content]:
+        """Yield the page of a year before its first chapter, in a book of several."""
+        year = post.when.year
+        if not book.year and (not book.chapters or book.chapters[-1].day.year != year):
+            book.files.append(_year_name(year))
+            yield Content(f"EPUB/{_year_name(year)}", [self._pages.year(year).text.encode()])
+
+    def _chapter(self, book: _Book, post: Post, links: BookLinks) -> bytes:
+        comments = post.comments if self._options.comments else ()
+        before = links.dropped
+        page = self._pages.chapter(post, comments, links)
+        self._account(post, links, page.characters)
+        self._report.changed("entries", _DROPPED, post.entry_id, links.dropped - before)
+        when = post.when
+        name = visible(post.title)[0] or self._pages.words.untitled
+        book.chapters.append(_Chapter(chapter_name(post.entry_id), name, Moment(when.year, when.month, when.day)))
+        book.files.append(chapter_name(post.entry_id))
+        return page.text.encode()
+
+    def _account(self, post: Post, links: BookLinks, characters: int) -> None:
+        report = self._report
+        report.wrote(len(post.comments) if self._options.comments else 0, post.category)
+        if not self._options.comments:
+            for each in post.comments:
+                report.left("comments", "the book was asked for without comments", each.comment.cm_id)
+        for picture in self._media.pictures(post.entry.entry_text, post.entry.ps_text):
+            if picture.source is not None and picture.name not in links.pictures:
+                report.picture(picture.asset.url, _LINKED)
+        self._media.account(post, report)
+        report.changed("entries", "characters removed or replaced that XML cannot hold", post.entry_id, characters)
+
+    def _frame(self, book: _Book, links: BookLinks) -> Iterator[Content]:
+        """Yield what is about the whole book."""
+        words = self._pages.words
+        common = {"title": book.title, "author": self._author}
+        art = cover(book.title, self._posts.blog_id, (chapter.day for chapter in book.chapters))
+        yield Content("EPUB/cover.svg", [self._plain("cover.svg", cover=art, **common)])
+        yield Content("EPUB/cover.xhtml", [self._plain("cover.xhtml", **common)])
+        names = {"contents_label": words.contents, "cover_label": words.cover}
+        yield Content("EPUB/nav.xhtml", [self._plain("nav.xhtml", groups=self._groups(book), **names)])
+        scope = f"{self._options.label}/{book.year or 'all'}"
+        package = self._plain(
+            "package.opf",
+            **common,
+            identifier=f"tag:{self._posts.blog_id},1970-01-01:book/{scope}",
+            blog_id=self._posts.blog_id,
+            modified=f"{self._posts.newest().astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}",
+            accessibility=words.accessibility,
+            files=book.files,
+            pictures=links.pictures.items(),
+            foreign=FOREIGN,
+            needs_fallback=any(kind in FOREIGN for kind in links.pictures.values()),
+        )
+        yield Content("EPUB/package.opf", [package])
+
+    def _groups(self, book: _Book) -> list[_Group]:
+        """Return the contents: by year, or by month in the book of one year."""
+        if not book.year:
+            years = groupby(book.chapters, lambda chapter: chapter.day.year)
+            return [_Group(self._pages.words.year.format(year), _year_name(year), list(found)) for year, found in years]
+        months = ((month, list(found)) for month, found in groupby(book.chapters, lambda chapter: chapter.day.month))
+        return [
+            _Group(self._pages.words.month.format(book.year, month), found[0].file, found) for month, found in months
+        ]
+
+
+def _year_name(year: int) -> str:
+    return f"year-{year:04}.xhtml"
