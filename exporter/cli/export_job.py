@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from difflib import get_close_matches
 from pathlib import Path
 from types import FrameType
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from exporter.archive.history import resolve_at
 from exporter.archive.reader import ArchiveReader
@@ -31,6 +31,9 @@ from exporter.model.kinds import Kind
 from exporter.model.publication import Declared
 from exporter.printable import printable
 from exporter.render.runs import collapse
+
+_NEAR: Final = 0.5
+"""How alike two names must be: those of categories have two characters as often as ten."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +89,8 @@ def run(job: Job, out: Output, *, dry_run: bool) -> list[Done]:
     at = job.given["at"]
     version = reader.resolve() if at is None else resolve_at(reader, at, settings["timezone"])
     options = read_options(dict(job.given), settings, declared, _read_at(reader.manifest(version).finished_at))
+    if not FORMATS[job.form].holds_back:
+        options = replace(options, hidden_comments=False)
     folders = _folders(job, options)
     if not dry_run:
         for folder in folders.values():
@@ -146,7 +151,7 @@ def _check_category(state: State, name: str | None) -> None:
     listed = (raw.get("category") for _, raw in state.scan(Kind.ENTRY_LIST))
     known = {collapse(text) for text in listed if isinstance(text, str)}
     if name not in known:
-        near = get_close_matches(name, known, 1)
+        near = get_close_matches(name, known, 1, _NEAR)
         hint = f" (did you mean {near[0]}?)" if near else ""
         raise UsageError(f"No entry is of the category {name}{hint}.")
 

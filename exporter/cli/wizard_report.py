@@ -51,6 +51,8 @@ _REASONS: Final[tuple[tuple[str, str], ...]] = (
     (r"tag's first character .*", "タグの1文字目が記号と間違われるので、全角にしました"),
     (r"name cut at .*", "名前が長すぎるので、途中で切りました"),
     (r"address above .* left out", "URL が長すぎるので除きました"),
+    (r"tag cut at .*", "タグの名前が長すぎるので、途中で切りました"),
+    (r"links to entries that are not in this export", "書き出さない記事へのリンクがあります"),
     (r"without a title", "題名がありません"),
     (r"has a title above the (\S+) bytes WordPress holds", r"題名が、WordPress に入る \1 バイトより長くなっています"),
     (r"has a comment above the (\S+) bytes WordPress holds", r"WordPress に入る \1 バイトより長いコメントがあります"),

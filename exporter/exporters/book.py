@@ -51,19 +51,23 @@ _PLACE: Final = re.compile(rf'"{_WAY}([^"]*)"')
 
 def export(posts: Posts, options: ExportOptions, report: Report) -> Iterator[ExportFile]:
     """Yield the page."""
-    yield Content(f"book-{options.label}.html", _chunks(posts, Media(posts, options), report))
+    yield Content(f"book-{options.label}.html", _chunks(posts, Media(posts, options, _place_of), report))
 
 
 def _chunks(posts: Posts, media: Media, report: Report) -> Iterator[bytes | Inline]:
     title = escape(posts.blog_id)
     yield _HEAD.format(title=title, style=_STYLE).encode()
     for post in posts.by_date():
-        yield f'<li><a href="#e{safe_id(post.entry_id)}">{_title(post)}</a> {day(post.entry.date)}</li>\n'.encode()
+        yield f'<li><a href="{_place_of(post.entry_id)}">{_title(post)}</a> {day(post.entry.date)}</li>\n'.encode()
     yield b"</ol>\n</nav>\n"
     for post in posts.by_date():
         yield from _with_pictures(_article(post, media, report), media, post)
         report.wrote(len(post.comments), post.category)
     yield b"</body>\n</html>\n"
+
+
+def _place_of(entry_id: str) -> str:
+    return f"#e{safe_id(entry_id)}"
 
 
 def _article(post: Post, media: Media, report: Report) -> str:

@@ -22,6 +22,7 @@ from exporter.render.runs import collapse
 
 TITLE_CHARACTERS: Final = 255
 _TAG_CHARACTERS: Final = 191
+_WIDE: Final = str.maketrans({"#": "＃", ",": "，"})
 _IMAGES: Final = "content/images"
 _ADDRESS: Final = "__GHOST_URL__/content/images/"
 _VERSION: Final = "5.0.0"
@@ -31,7 +32,7 @@ def export(posts: Posts, options: ExportOptions, report: Report) -> Iterator[Exp
     """Yield the ZIP, and the comments, which Ghost cannot import, as JSON lines."""
     media = Media(posts, options)
     yield Packed(f"ghost-{options.label}.zip", _members(posts, media, options, report))
-    yield Content(f"comments-{options.label}.jsonl", comment_lines(posts))
+    yield Content(f"comments-{options.label}.jsonl", comment_lines(posts, report))
 
 
 def _members(posts: Posts, media: Media, options: ExportOptions, report: Report) -> Iterator[Content | Copy]:
@@ -53,7 +54,7 @@ def _document(posts: Posts, media: Media, options: ExportOptions, report: Report
         yield end + _json(_post(post, numbers.of(post.entry_id), names, media, options, report))
         end = b",\n"
         report.wrote(len(post.comments), post.category)
-    rows = [{"id": number, "name": name[:_TAG_CHARACTERS], "slug": f"tag-{number}"} for name, number in tags.items()]
+    rows = [{"id": number, "name": _tag(name, report), "slug": f"tag-{number}"} for name, number in tags.items()]
     yield b'\n], "tags": ' + _json(rows) + b', "posts_tags": ['
     end = b"\n"
     for post in posts:
@@ -87,6 +88,16 @@ def _post(
         "updated_at": _date(updated),
         "published_at": _date(post.when) if public else None,
     }
+
+
+def _tag(name: str, report: Report) -> str:
+    """Return a category's name as Ghost takes it: a comma at its beginning is refused, and ``#`` would hide the tag."""
+    wide = name[:1].translate(_WIDE) + name[1:]
+    if wide != name:
+        report.changed("categories", "tag's first character written full-width, since Ghost reads it otherwise", name)
+    if len(wide) > _TAG_CHARACTERS:
+        report.changed("categories", f"tag cut at the {_TAG_CHARACTERS} characters Ghost holds", name)
+    return wide[:_TAG_CHARACTERS]
 
 
 def _html(post: Post, media: Media, options: ExportOptions) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
@@ -28,6 +28,8 @@ STAYS: Final = "stays at its old address; --media-folder or --media-base-url wou
 
 _LOST: Final = "the archive does not have it"
 _SHOWN_DIGITS: Final = 16
+_FOUND: Final = 512
+"""How many addresses are remembered: those of a post are asked for several times in a row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,21 +52,32 @@ class Picture:
 class Media:
     """Finds the pictures that posts show, and rewrites addresses; reads the records one at a time.
 
+    Args:
+        posts: the posts of the export.
+        options: say where pictures will be, and how the addresses of entries are made, old and new.
+        home: tells a post's new address by its id, where the format knows it by itself.
+
     Attributes:
         stays: why pictures are in no export that only says where they are; empty where they get a new place.
     """
 
-    def __init__(self, posts: Posts, options: ExportOptions) -> None:
+    def __init__(self, posts: Posts, options: ExportOptions, home: Callable[[str], str | None] | None = None) -> None:
         self._records = posts.records
         self._posts = posts
         self._options = options
         self._base = f"https://{posts.blog_id}/"
         self._folder_url = options.media_base_url or (f"/{FOLDER}/" if options.media_folder else "")
         self.stays = "" if self._folder_url else STAYS
-        self._own = EntryAddresses(options.old_urls, _entries(posts.records, options), self._base)
+        self._home = self._by_pattern if home is None and options.new_url is not None else home
+        entries = posts.records.scan(Kind.ENTRIES) if options.old_urls and self._home is not None else iter(())
+        self._own = EntryAddresses(options.old_urls, entries, self._base)
+        self._find = lru_cache(maxsize=_FOUND)(self._look_up)
 
     def find(self, address: str) -> Picture | None:
         """Return what the archive knows of an address; ``None`` when it is none of the blog's pictures or files."""
+        return self._find(address)
+
+    def _look_up(self, address: str) -> Picture | None:
         url = absolute(address, self._base)
         if url is None:
             return None
@@ -94,7 +107,7 @@ class Media:
             report: is told.
             stays: why pictures are not in this export; empty when they are, or when the target is told where they are.
         """
-        lost = False
+        lost = leads_out = False
         for body in (post.entry.entry_text, post.entry.ps_text):
             for found in _embedded(body):
                 picture = self.find(found.text)
@@ -103,6 +116,11 @@ class Media:
                 elif picture is not None or found.use is Use.SHOWN:
                     lost = lost or found.use is Use.SHOWN
                     report.picture(picture.asset.url if picture is not None else found.text, _LOST)
+                elif self._home is not None and not leads_out:
+                    entry_id = self._own.entry_of(found.text)
+                    leads_out = entry_id is not None and entry_id not in self._posts
+        if leads_out:
+            report.limit("links to entries that are not in this export", post.entry_id)
         if lost:
             report.limit("shows pictures that the archive does not have", post.entry_id)
         if post.entry.date is None:
@@ -132,13 +150,15 @@ class Media:
         return rewrite_addresses(body, resolve)
 
     def _new_home(self, address: str) -> str | None:
-        if self._options.new_url is None:
+        if self._home is None:
             return None
         entry_id = self._own.entry_of(address)
         # The address of a post that is not in this export would tell its title.
-        if entry_id is None or entry_id not in self._posts:
-            return None
-        return new_address(self._records, entry_id, self._options.new_url)
+        return None if entry_id is None or entry_id not in self._posts else self._home(entry_id)
+
+    def _by_pattern(self, entry_id: str) -> str | None:
+        pattern = self._options.new_url
+        return None if pattern is None else new_address(self._records, entry_id, pattern)
 
 
 class Copies:
@@ -173,10 +193,6 @@ def new_address(records: RecordSource, entry_id: str, pattern: AddressPattern) -
 def _embedded(body: str) -> tuple[Found, ...]:
     """Return what :func:`embedded` yields; a post's bodies are asked for several times in a row."""
     return tuple(embedded(body))
-
-
-def _entries(records: RecordSource, options: ExportOptions) -> Iterator[tuple[str, dict[str, object]]]:
-    return records.scan(Kind.ENTRIES) if options.old_urls and options.new_url is not None else iter(())
 
 
 def _spellings(url: str) -> Iterator[str]:

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import sys
+from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from exporter.cli import answers, main
+from exporter.exporters.formats import FORMATS, TARGETS, Format, Target
+from exporter.exporters.interface import Content
 from tests.cli.conftest import Program, Result
 from tests.support.runs import tree
 
@@ -155,6 +162,13 @@ def test_the_known_limits_of_a_target_split_the_files(program: Program, made: Pa
         (("--public-open-flg", ","), "a value, or several"),
         (("--target", "geocities"), "hatena"),
         (("--at", "99"), "There is no version 99"),
+        (("--since", "2020-01-02", "--until", "2020-01-01"), "No day is both"),
+        (("--media-base-url", "javascript:x"), "must be an address such as"),
+        (("--public-only", "--only", "all"), "--public-only goes with neither"),
+        (("--public-only", "--all-as-draft"), "--public-only goes with neither"),
+        (("--public-open-flg", "1", "--category", "日程"), "No entry is of the category 日程 (did you mean 日記?)"),
+        (("--public-open-flg", "1", "--category", "qqq"), "No entry is of the category qqq."),
+        (("--lang", "de"), "ja"),
     ],
 )
 def test_wrong_options_are_one_clear_line(
@@ -163,6 +177,82 @@ def test_wrong_options_are_one_clear_line(
     result = program("export", "wxr", made, tmp_path / "out", *arguments)
     assert result.code == 2
     assert message in result.err.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("wrx", "DIR", "OUT"), "There is no format 'wrx' (did you mean wxr?)."),
+        (("qqq", "DIR", "OUT"), "There is no format 'qqq': it is one of wxr, movabletype"),
+        (("wxr",), "export wxr lacks DIR, the archive, and OUT, a new folder"),
+        (("wxr", "DIR"), "export wxr lacks OUT, a new folder"),
+        (("csv", "DIR", "DIR/export"), "cannot stand in each other"),
+        (("csv", "DIR", "DIR"), "cannot stand in each other"),
+        (("csv", "DIR", "DIR/.."), "cannot stand in each other"),
+        (("csv", "OUT", "DIR"), "is no archive"),
+    ],
+)
+def test_what_is_missing_or_in_the_way_is_one_clear_line(
+    program: Program, archive: Path, tmp_path: Path, arguments: tuple[str, ...], message: str
+) -> None:
+    before = tree(tmp_path)
+    places = {"DIR": str(archive), "OUT": str(tmp_path / "out")}
+    parts = [places["DIR"] + each[3:] if each.startswith("DIR") else places.get(each, each) for each in arguments]
+    result = program("export", *parts, *SAID)
+    assert result.code in {2, 10}
+    (line,) = result.err.splitlines()
+    assert message in line
+    assert tree(tmp_path) == before
+
+
+def test_options_that_mean_nothing_to_a_format_are_named(program: Program, made: Path, tmp_path: Path) -> None:
+    odd = ("--hidden-comments", "--media-folder", "--body", "html", "--target", "hatena")
+    result = program("export", "csv", made, tmp_path / "out", *SAID, *odd)
+    assert result.code == 0
+    for option in ("--hidden-comments", "--media-folder", "--body", "--target"):
+        assert f"warning: {option} means nothing to csv." in result.err
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["entries-public.csv"]
+
+
+def test_an_export_of_nothing_says_so(program: Program, made: Path, tmp_path: Path) -> None:
+    result = program("export", "csv", made, tmp_path / "out", *SAID, "--since", "2031-01-01")
+    assert (result.code, "warning: No entry is in" in result.err) == (0, True)
+
+
+def test_files_beyond_hatenas_limits_are_warned_of(
+    program: Program, made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "Hatena" not in program("export", "wxr", made, tmp_path / "one", *SAID).err
+    monkeypatch.setitem(TARGETS, "hatena", Target(10, 1_000))
+    assert "add --target hatena" in program("export", "wxr", made, tmp_path / "two", *SAID).err
+    assert "add --target" not in program("export", "wxr", made, tmp_path / "three", *SAID, "--target", "hatena").err
+    assert "add --target" not in program("export", "csv", made, tmp_path / "four", *SAID).err
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_half_way_leaves_nothing(
+    program: Program, made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, code: int
+) -> None:
+    def export(*_: object) -> Iterator[Content]:
+        def chunks() -> Iterator[bytes]:
+            yield b"half"
+            assert list(tmp_path.glob(".out.tmp/a.txt"))
+            os.kill(os.getpid(), number)
+            yield b"never"
+
+        yield Content("a.txt", chunks())
+
+    monkeypatch.setitem(sys.modules, "exporter.exporters.stopped", SimpleNamespace(export=export))
+    monkeypatch.setitem(FORMATS, "csv", Format("stopped", "x"))
+    before = signal.getsignal(signal.SIGTERM)
+    result = program("export", "csv", made, tmp_path / "out", *SAID)
+    assert result.code == code
+    assert len(result.err.strip().splitlines()) == 1
+    assert not list(tmp_path.iterdir())
+    assert signal.getsignal(signal.SIGTERM) is before
+    monkeypatch.undo()
+    monkeypatch.setattr(answers, "answers_path", lambda: tmp_path / "config" / answers.FILE_NAME)
+    assert program("export", "csv", made, tmp_path / "out", *SAID).code == 0
 
 
 def test_redirects_need_their_patterns(program: Program, made: Path, tmp_path: Path) -> None:

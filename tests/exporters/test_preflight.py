@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import io
+import json
+import zipfile
 from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
 
 from exporter.exporters.unique import Nicenames
+from exporter.render.addresses import AddressPattern
 from tests.exporters.memory import Memory, export
 
 WP = "{http://wordpress.org/export/1.2/}"
@@ -100,3 +104,50 @@ def test_a_raw_flag_that_is_true_or_false_is_kept_as_json_writes_it() -> None:
     blog = Memory()
     blog.entry("1", is_private=False, period_flg=False)
     assert b"<wp:meta_key><![CDATA[_blog_is_private]]></wp:meta_key><wp:meta_value><![CDATA[false]]>" in export("wxr", blog).only()  # fmt: skip
+
+
+def test_a_tag_that_ghost_would_refuse_or_hide_is_written_full_width() -> None:
+    blog = Memory()
+    for number, name in enumerate(("#隠し", ",先頭", "旅,食", "長" * 200), 1):
+        blog.entry(str(number), category=name)
+    made = export("ghost", blog)
+    with zipfile.ZipFile(io.BytesIO(made.files["ghost-public.zip"])) as packed:
+        tags = json.loads(packed.read("ghost.json"))["db"][0]["data"]["tags"]
+    assert [tag["name"] for tag in tags] == ["＃隠し", "，先頭", "旅,食", "長" * 191]
+    assert sorted(row["ids"] for row in made.document["changed"]) == [["#隠し", ",先頭"], ["長" * 200]]
+
+
+def test_links_between_own_posts_lead_to_the_new_home_and_those_that_lead_out_are_named() -> None:
+    blog = Memory()
+    links = "".join(
+        f'<a href="https://umi.blog.example.jp/Entry/{number}/#top">{number}</a>' for number in (1, 2, 3, 9)
+    )
+    blog.entry("1", entry_text=links)
+    blog.entry("2")
+    blog.entry("3", is_private="t")
+    old: dict[str, Any] = {"old_urls": (AddressPattern("https://{blog_id}/Entry/{entry_id}/", "x"),)}
+    new: dict[str, Any] = {"new_url": AddressPattern("https://new.example/{entry_id}", "x")}
+    old_home = "https://umi.blog.example.jp/Entry"
+    book = export("html", blog, **old)
+    assert 'href="#e2"' in book.only().decode().split("</nav>")[1]
+    assert f'href="{old_home}/3/#top"' in book.only().decode()
+    for form in ("wxr", "jsonl", "hugo"):
+        text = next(
+            data for name, data in export(form, blog, **old, **new).files.items() if b"Entry/3" in data
+        ).decode()
+        assert "https://new.example/2" in text
+        assert "https://new.example/3" not in text
+    for made in (book, export("wxr", blog, **old, **new)):
+        found = {row["limit"]: row["entries"] for row in made.document["preflight"]}
+        assert found == {"links to entries that are not in this export": ["1"]}
+    assert not export("wxr", blog, **old).document["preflight"]
+
+
+def test_a_file_with_hidden_comments_says_so_in_its_name() -> None:
+    blog = Memory()
+    blog.entry("1")
+    blog.comment("1", "1", delete_flg="t", cm_text="承認待ち")
+    made = export("wxr", blog, hidden_comments=True)
+    assert list(made.files) == ["wordpress-public-with-hidden-comments.xml"]
+    assert b"<wp:comment_approved>0<" in made.only()
+    assert "承認待ち".encode() not in export("wxr", blog).only()
