@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
@@ -14,17 +15,22 @@ from exporter.exporters.posts import Post, PostComment, Posts
 from exporter.exporters.report import Report
 from exporter.exporters.table import plain_text
 from exporter.render.links import commenter_link
+from exporter.render.text import REPLACEMENT
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def export(posts: Posts, options: ExportOptions, report: Report) -> Iterator[ExportFile]:
     """Yield ``entries`` and ``comments``; docs/export.md names their members and types."""
     yield Content(f"entries-{options.label}.jsonl", _entries(posts, options, report))
-    yield Content(f"comments-{options.label}.jsonl", comment_lines(posts))
+    yield Content(f"comments-{options.label}.jsonl", comment_lines(posts, report))
 
 
-def comment_lines(posts: Posts) -> Iterator[bytes]:
+def comment_lines(posts: Posts, report: Report) -> Iterator[bytes]:
     """Yield a line for each comment of the posts."""
-    return (_line(comment_record(post, found)) for post in posts for found in post.comments)
+    for post in posts:
+        for found in post.comments:
+            yield _line(comment_record(post, found), report, "comments", found.comment.cm_id)
 
 
 def _entries(posts: Posts, options: ExportOptions, report: Report) -> Iterator[bytes]:
@@ -32,7 +38,7 @@ def _entries(posts: Posts, options: ExportOptions, report: Report) -> Iterator[b
     for post in posts:
         media.account(post, report, media.stays)
         report.wrote(len(post.comments), post.category)
-        yield _line(entry_record(post, posts, options, media))
+        yield _line(entry_record(post, posts, options, media), report, "entries", post.entry_id)
 
 
 def entry_record(post: Post, posts: Posts, options: ExportOptions, media: Media) -> dict[str, Any]:
@@ -78,9 +84,7 @@ def _date(date: datetime | None) -> str | None:
     return None if date is None else date.isoformat()
 
 
-def _line(record: dict[str, Any]) -> bytes:
-    try:
-        return json.dumps(record, ensure_ascii=False).encode() + b"\n"
-    except UnicodeEncodeError:
-        # Lone surrogates stay what they are, as JSON escapes.
-        return json.dumps(record).encode() + b"\n"
+def _line(record: dict[str, Any], report: Report, kind: str, record_id: str) -> bytes:
+    text, replaced = _SURROGATE.subn(REPLACEMENT, json.dumps(record, ensure_ascii=False))
+    report.changed(kind, "lone surrogates replaced, which many readers of JSON refuse", record_id, replaced)
+    return text.encode() + b"\n"
