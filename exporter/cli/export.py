@@ -112,11 +112,11 @@ def _tell(out: Output, job: Job, side: Done, *, dry_run: bool) -> None:
             f"{counted(hidden, 'comment')} left out: say which are shown with --visible-delete-flg f (see inspect)."
         )
     if job.form in {"wxr", "movabletype"} and job.given["limits_of"] is None:
-        _warn_of_hatena(out, document)
+        _tell_of_hatena(out, document)
 
 
-def _warn_of_hatena(out: Output, document: dict[str, Any]) -> None:
+def _tell_of_hatena(out: Output, document: dict[str, Any]) -> None:
     limits = TARGETS["hatena"]
     largest = max((file["bytes"] for file in document["files"]), default=0)
     if document["out"]["entries"] > limits.max_entries or largest > limits.max_bytes:
-        out.warn("Hatena stops half way in files of 5,000 entries or 100 MB; for Hatena, add --target hatena.")
+        out.say("Hatena stops half way in files of 5,000 entries or 100 MB; for Hatena, add --target hatena.")

@@ -24,8 +24,13 @@ class _Move(NamedTuple):
 
     @property
     def path(self) -> str:
-        """The old address without its scheme and host, and without a query."""
-        return urlsplit(self.old).path
+        """The old address without its scheme and host."""
+        return urlsplit(self.old)._replace(scheme="", netloc="").geturl()
+
+    @property
+    def is_path(self) -> bool:
+        """Whether the address is a path alone, which is all that simple rules compare."""
+        return "?" not in self.path
 
 
 def export(posts: Posts, options: ExportOptions, report: Report) -> Iterator[ExportFile]:
@@ -55,7 +60,10 @@ def _moves(posts: Posts, options: ExportOptions, report: Report) -> Iterator[_Mo
         taken.update(olds)
         report.wrote(0, post.category)
         for old in olds:
-            yield _Move(post.entry_id, old, new)
+            move = _Move(post.entry_id, old, new)
+            if not move.is_path:
+                report.limit("has an old address that only redirects.csv can hold", post.entry_id)
+            yield move
 
 
 def _lines(head: str, moves: Iterator[_Move], row: Callable[[_Move], str]) -> Iterator[bytes]:
@@ -65,23 +73,28 @@ def _lines(head: str, moves: Iterator[_Move], row: Callable[[_Move], str]) -> It
 
 
 def _nginx(move: _Move) -> str:
-    plain = unquote(move.path)
-    if not plain.isprintable():
-        return f"# No line can say where {move.path} went: {move.new}"
-    path = plain.replace("\\", "\\\\").replace('"', '\\"')
+    if not (move.is_path and unquote(move.path).isprintable()):
+        return _note(move)
+    path = unquote(move.path).replace("\\", "\\\\").replace('"', '\\"')
     return f'location = "{path}" {{ return 301 "{move.new.replace("$", "%24")}"; }}'
 
 
 def _apache(move: _Move) -> str:
     plain = unquote(move.path)
-    if not plain.isprintable() or '"' in plain:
-        return f"# No line can say where {move.path} went: {move.new}"
+    if not (move.is_path and plain.isprintable()) or '"' in plain:
+        return _note(move)
     path = _SPECIAL.sub(r"\\\1", plain)
     return f'RedirectMatch 301 "^{path}$" "{move.new.replace("$", "%24")}"'
 
 
 def _netlify(move: _Move) -> str:
+    if not move.is_path:
+        return _note(move)
     return f"{move.path.replace('*', '%2A').replace(':', '%3A')} {move.new} 301"
+
+
+def _note(move: _Move) -> str:
+    return f"# No line can say where {move.path} went: {move.new}"
 
 
 def _csv(move: _Move) -> str:

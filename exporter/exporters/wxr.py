@@ -200,7 +200,7 @@ class _Writer:
         yield "<wp:comment_type><![CDATA[comment]]></wp:comment_type>"
         yield "<wp:comment_parent>0</wp:comment_parent><wp:comment_user_id>0</wp:comment_user_id>"
         yield _meta("wp:commentmeta", "_blog_cm_id", comment.cm_id)
-        if found.when != comment.regist_date:
+        if found.when != comment.regist_date or ":" not in str(comment.raw.get("regist_date")):
             yield _meta("wp:commentmeta", "_blog_time_is_made_up", "1")
         yield "</wp:comment>"
 

@@ -115,6 +115,20 @@ def test_hostile_redirects_stay_within_their_lines() -> None:
     assert made.document["left_out"][-1]["reason"].startswith("lacks a field")
 
 
+def test_an_old_address_with_a_query_is_only_in_the_table() -> None:
+    blog = Memory()
+    blog.entry("7")
+    made = export(
+        "redirects", blog, old_urls=(AddressPattern("https://old.example/?eid={entry_id}", "x"),), new_url=NEW
+    )
+    assert b'"https://old.example/?eid=7","https://new.example/' in made.files["redirects.csv"]
+    for name in ("nginx.conf", "apache.conf", "_redirects"):
+        assert (
+            made.files[name].decode().splitlines()[-1].startswith("# No line can say where /?eid=7 went: https://new")
+        )
+    assert [row["entries"] for row in made.document["preflight"]] == [["7"]]
+
+
 def test_redirects_need_patterns() -> None:
     with pytest.raises(UsageError, match="both patterns"):
         export("redirects", Memory(), new_url=NEW)
