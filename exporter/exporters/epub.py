@@ -135,6 +135,9 @@ class _Binder:
         for picture in self._media.pictures(post.entry.entry_text, post.entry.ps_text):
             if picture.source is not None and picture.name not in links.pictures:
                 report.picture(picture.asset.url, _LINKED)
+        for address in links.inline:
+            report.picture(address)
+        links.inline.clear()
         self._media.account(post, report)
         report.changed("entries", "characters removed or replaced that XML cannot hold", post.entry_id, characters)
 

@@ -65,6 +65,7 @@ class BookLinks:
 
     Attributes:
         pictures: the media types of the pictures asked for so far, by their file names.
+        inline: the addresses that were pictures themselves, until somebody clears it.
         dropped: how many links led nowhere so far.
     """
 
@@ -72,6 +73,7 @@ class BookLinks:
         self, posts: Posts, media: Media, own: EntryAddresses, options: ExportOptions, holds: Callable[[str], bool]
     ) -> None:
         self.pictures: dict[str, str] = {}
+        self.inline: dict[str, None] = {}
         self.dropped = 0
         self._posts = posts
         self._media = media
@@ -129,6 +131,7 @@ class BookLinks:
         if name not in self.pictures:
             self.pictures[name] = kind
             self._waiting.append(Content(f"EPUB/{FOLDER}/{name}", [data], stored=True))
+        self.inline[address] = None
         return f"{FOLDER}/{name}"
 
 

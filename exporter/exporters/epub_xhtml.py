@@ -173,9 +173,11 @@ class _Writer:
         return f"<{cell.tag}{spans}>{self.inside(cell.children, inner)}</{cell.tag}>"
 
     def _ruby(self, node: Element, where: _Where) -> str:
-        pairs = None if id(node) in self._holders else ruby_pairs(node)
+        if id(node) in self._holders:
+            return self._wrapped("div", node, where)
+        pairs = ruby_pairs(node)
         if pairs is None:
-            return self._wrapped("div", node, where) if where.blocks else self.inside(node.children, where)
+            return self.inside(node.children, where)
         inner = replace(where, blocks=False, upright=False)
         made = (f"{self.inside(base, inner)}<rt>{self.inside(text, inner)}</rt>" for base, text in pairs)
         return f"<ruby>{''.join(made)}</ruby>"
