@@ -52,6 +52,12 @@ class _Book:
     year: int
     chapters: list[_Chapter] = field(default_factory=list)
     files: list[str] = field(default_factory=list)
+    days: dict[Moment, Moment] = field(default_factory=dict)
+
+    def add(self, file: str, name: str, day: Moment) -> None:
+        """Take a chapter in; days are kept once each, since large blogs have many chapters of few days."""
+        self.chapters.append(_Chapter(file, name, self.days.setdefault(day, day)))
+        self.files.append(file)
 
 
 def export(posts: Posts, options: ExportOptions, report: Report) -> Iterator[ExportFile]:
@@ -122,8 +128,7 @@ class _Binder:
         self._report.changed("entries", _DROPPED, post.entry_id, links.dropped - before)
         when = post.when
         name = visible(post.title)[0] or self._pages.words.untitled
-        book.chapters.append(_Chapter(chapter_name(post.entry_id), name, Moment(when.year, when.month, when.day)))
-        book.files.append(chapter_name(post.entry_id))
+        book.add(chapter_name(post.entry_id), name, Moment(when.year, when.month, when.day))
         return page.text.encode()
 
     def _account(self, post: Post, links: BookLinks, characters: int) -> None:
@@ -149,9 +154,9 @@ class _Binder:
         yield Content("EPUB/cover.svg", [self._plain("cover.svg", cover=art, **common)])
         yield Content("EPUB/cover.xhtml", [self._plain("cover.xhtml", **common)])
         names = {"contents_label": words.contents, "cover_label": words.cover}
-        yield Content("EPUB/nav.xhtml", [self._plain("nav.xhtml", groups=self._groups(book), **names)])
+        yield Content("EPUB/nav.xhtml", self._pages.stream("nav.xhtml", groups=self._groups(book), **names))
         scope = f"{self._options.label}/{book.year or 'all'}"
-        package = self._plain(
+        package = self._pages.stream(
             "package.opf",
             **common,
             identifier=f"tag:{self._posts.blog_id},1970-01-01:book/{scope}",
@@ -163,7 +168,7 @@ class _Binder:
             foreign=FOREIGN,
             needs_fallback=any(kind in FOREIGN for kind in links.pictures.values()),
         )
-        yield Content("EPUB/package.opf", [package])
+        yield Content("EPUB/package.opf", package)
 
     def _groups(self, book: _Book) -> list[_Group]:
         """Return the contents: by year, or by month in the book of one year."""

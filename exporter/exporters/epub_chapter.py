@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from functools import cache
 from html import escape
@@ -62,6 +62,7 @@ _ENGLISH: Final = Words(
 )
 
 
+_PIECES: Final = 2_000
 _NUMBER: Final = re.compile(r"[0-9]+")
 _DIGITS: Final = "〇一二三四五六七八九"
 
@@ -85,10 +86,13 @@ class Pages:
 
     def page(self, template: str, **values: Any) -> Cleaned:
         """Return a page, and how many characters in it no XML file can hold."""
-        made = _environment().get_template(template).render({"title": "", **self._common, **values})
-        shown, replaced = visible(made)
-        clean = cleaned(shown)
-        return Cleaned(clean.text, clean.characters + replaced)
+        return _clean(_environment().get_template(template).render({"title": "", **self._common, **values}))
+
+    def stream(self, template: str, **values: Any) -> Iterator[bytes]:
+        """Yield a page that grows with the book piece by piece, in UTF-8."""
+        made = _environment().get_template(template).stream({"title": "", **self._common, **values})
+        made.enable_buffering(_PIECES)
+        return (_clean(piece).text.encode() for piece in made)
 
     def year(self, year: int) -> Cleaned:
         """Return the page before the chapters of a year."""
@@ -138,6 +142,12 @@ class Pages:
         except TooTangled:
             made = f"<pre>{escape(html, quote=False)}</pre>"
         return Markup(made)  # noqa: S704  written anew
+
+
+def _clean(text: str) -> Cleaned:
+    shown, replaced = visible(text)
+    clean = cleaned(shown)
+    return Cleaned(clean.text, clean.characters + replaced)
 
 
 def _numeral(found: re.Match[str]) -> str:

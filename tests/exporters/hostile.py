@@ -5,7 +5,10 @@ from __future__ import annotations
 from functools import cache
 from typing import Any, Final
 
-from tests.exporters.memory import Memory
+from tests.exporters.memory import Made, Memory, export
+
+_PART: Final = 500
+"""What the second and third comment have of a body: most whole, and the longest cut somewhere."""
 
 BODIES: Final[tuple[str, ...]] = (
     "-----\n--------\n<p>区切り</p>",
@@ -88,10 +91,16 @@ def hostile_blog() -> Memory:
                 str(number),
                 name=NAMES[cm_id % len(NAMES)],
                 title="=題" if place == 2 else "",
-                cm_text=f"{comment_word(cm_id)} {body}",
+                cm_text=f"{comment_word(cm_id)} {body if place == 0 else body[:_PART]}",
                 url_text=("https://mameko.example/", "javascript:alert(1)", "=x")[place],
             )
     return made
+
+
+@cache
+def hostile_export(form: str, **options: Any) -> Made:
+    """Return an export of the hostile blog, made once; it must not be changed, and the options be hashable."""
+    return export(form, hostile_blog(), **options)
 
 
 FLAGS: Final[tuple[Any, ...]] = ("t", "f", "1", "", None)

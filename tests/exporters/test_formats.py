@@ -24,7 +24,7 @@ from exporter.exporters.table import CELL_CHARACTERS
 from exporter.exporters.unique import UniqueNames
 from exporter.render.addresses import AddressPattern
 from exporter.render.rewrite import rewrite_addresses
-from tests.exporters.hostile import entry_word, hostile_blog
+from tests.exporters.hostile import entry_word, hostile_blog, hostile_export
 from tests.exporters.memory import Memory, export
 
 OLD = AddressPattern("https://{blog_id}/Entry/{entry_id}/", "x")
@@ -32,7 +32,7 @@ NEW = AddressPattern("https://new.example/{year}/{slug}", "x")
 
 
 def rows(**options: Any) -> list[dict[str, str]]:
-    data = export("csv", hostile_blog(), **options).only()
+    data = hostile_export("csv", **options).only()
     assert data.startswith(b"\xef\xbb\xbf")
     assert data.endswith(b"\r\n")
     return list(csv.DictReader(io.StringIO(data.decode("utf-8-sig"), newline="")))
@@ -50,7 +50,7 @@ def test_no_cell_of_the_table_is_a_formula_or_too_long() -> None:
 
 
 def test_json_lines_are_typed_and_lossless() -> None:
-    made = export("jsonl", hostile_blog(), old_urls=(OLD,), new_url=NEW)
+    made = hostile_export("jsonl", old_urls=(OLD,), new_url=NEW)
     entries = [json.loads(line) for line in made.files["entries-public.jsonl"].splitlines()]
     assert len(entries) == 40
     assert "�" in entries[6]["body_html"]
@@ -80,8 +80,8 @@ def test_a_feed_is_well_formed_with_the_newest_first() -> None:
 
 
 def test_hostile_feeds_are_well_formed() -> None:
-    assert len(list(ET.fromstring(export("atom", hostile_blog()).only()))) == 44
-    feed = json.loads(export("jsonfeed", hostile_blog(), media_folder=True).files["feed-public.json"])
+    assert len(list(ET.fromstring(hostile_export("atom").only()))) == 44
+    feed = json.loads(hostile_export("jsonfeed", media_folder=True).files["feed-public.json"])
     assert len({item["id"] for item in feed["items"]}) == 40
     assert "<script" not in json.dumps(feed["items"])
 
@@ -135,7 +135,7 @@ def test_redirects_need_patterns() -> None:
 
 
 def test_a_ghost_zip() -> None:
-    made = export("ghost", hostile_blog())
+    made = hostile_export("ghost")
     with zipfile.ZipFile(io.BytesIO(made.files["ghost-public.zip"])) as packed:
         names = packed.namelist()
         data = json.loads(packed.read("ghost.json"))["db"][0]["data"]
@@ -179,7 +179,7 @@ def test_the_database_finds_one_character() -> None:
 
 
 def test_the_book_needs_nothing_else() -> None:
-    made = export("html", hostile_blog())
+    made = hostile_export("html")
     page = made.only().decode()
     assert page.count("<article ") == 40
     assert page.count('src="data:image/png;base64,assets/') == made.document["out"]["pictures"] == 5
@@ -190,7 +190,7 @@ def test_the_book_needs_nothing_else() -> None:
 
 @pytest.mark.parametrize("form", ["hugo", "jekyll", "markdown"])
 def test_front_matter_reads_back(form: str) -> None:
-    made = export(form, hostile_blog(), old_urls=(OLD,))
+    made = hostile_export(form, old_urls=(OLD,))
     pages = [data.decode() for name, data in made.files.items() if name.endswith(".md")]
     heads = [yaml.safe_load(page.split("---\n")[1]) for page in pages]
     assert len(heads) == 40
