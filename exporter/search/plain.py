@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+from collections.abc import Callable
 
 from exporter.render.elements import BLOCKS, DROPPED
 from exporter.render.htmltree import Element, TooTangled, parse
@@ -12,12 +13,17 @@ _TAG = re.compile(r"<[^<>]*>")
 _LINE_ENDS = re.compile(r"[ \t\r]*\n[ \t\r\n]*")
 
 
-def plain_text(source: str) -> str:
-    """Return the text of a body: blocks and ``<br>`` end a line, pictures give their ``alt``, scripts nothing."""
+def plain_text(source: str, read: Callable[[str], Element] = parse) -> str:
+    """Return the text of a body: blocks and ``<br>`` end a line, pictures give their ``alt``, scripts nothing.
+
+    Args:
+        source: HTML or text.
+        read: parses the HTML, for those who have the tree already.
+    """
     if "<" not in source and "&" not in source:
         return source
     try:
-        body = parse(source)
+        body = read(source)
     except TooTangled:
         return html.unescape(_TAG.sub(" ", source))
     parts: list[str] = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import lru_cache
 from html import escape
@@ -15,7 +16,9 @@ from exporter.render.elements import DROPPED, LINE_TAGS
 from exporter.render.htmltree import Element, TooTangled, parse
 from exporter.render.tangle import tag_set
 from exporter.render.text import visible
+from exporter.search.plain import plain_text
 from exporter.site.pictures import openable
+from exporter.site.recent import Recent
 from exporter.site.sanitize import ATTRIBUTES, ID_PREFIX, TAGS, clean
 
 if TYPE_CHECKING:
@@ -34,6 +37,8 @@ _RENAMED: Final = {
 }
 _EVERYWHERE: Final = ATTRIBUTES["*"]
 _NONE: Final[frozenset[str]] = frozenset()
+_COMMON: Final = tag_set("b blockquote br center div em h1 h2 h3 h4 i li ol p s small span strong tbody td th tr u ul")
+_WITH_MORE: Final = re.compile(r"<([a-zA-Z][^\s/>]*)[\s/]")
 _PIXELS: Final = "data:image/"
 
 
@@ -66,6 +71,7 @@ class BodyWriter:
         self._player = player
         self._page_of = page_of
         self._target = lru_cache(maxsize=4096)(self._leads_to)
+        self._trees: Recent[str, Element] = Recent(_tree, lambda source, _: len(source))
 
     def html(self, source: str, root: str) -> Markup:
         """Return a body, safe to stand in a page; never raises.
@@ -79,11 +85,15 @@ class BodyWriter:
             escaped = escape(text, quote=False).replace("\r\n", "\n").replace("\n", "<br>\n")
             return Markup(escaped)  # noqa: S704  nothing in it is markup but the line ends
         try:
-            body = parse(text, bare=_NONE)
+            body = self._trees.get(text)
         except TooTangled:
             return Markup("<pre>{}</pre>").format(text)
         keep_lines = not any(isinstance(node, Element) and node.tag in LINE_TAGS for node in body.walk())
         return Markup(clean(self._written(body, root, keep_lines=keep_lines)))  # noqa: S704  cleaned in this line
+
+    def text(self, source: str) -> str:
+        """Return what a reader sees of a body, as :func:`~exporter.search.plain.plain_text` does."""
+        return plain_text(source, lambda html: self._trees.get(visible(html)[0]))
 
     def _written(self, body: Element, root: str, *, keep_lines: bool) -> str:
         parts: list[str] = []
@@ -177,6 +187,12 @@ class BodyWriter:
             return page, True
         _, mark, fragment = href.partition("#")
         return address + mark + fragment, False
+
+
+def _tree(source: str) -> Element:
+    """Parse a body; where none of a common tag has attributes in the source, none is asked for them."""
+    named = {tag.lower() for tag in _WITH_MORE.findall(source)}
+    return parse(source, bare=_COMMON - named)
 
 
 class _End:

@@ -14,6 +14,7 @@ from exporter.model.fields import FieldReader
 from exporter.model.kinds import Kind, key_of, sort_key
 from exporter.model.records import Comment, Entry
 from exporter.render.text import visible
+from exporter.site.recent import Recent
 
 if TYPE_CHECKING:
     from exporter.exporters.interface import RecordSource
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 UNDATED: Final = "undated"
 ORPHANS_PAGE: Final = "comments/orphans.html"
 _TITLE_KEPT: Final = 200
+_TAGS_AND_SPACES = re.compile(r"<[^<>]*>|&[a-zA-Z#0-9]+;|\s+")
 _PLAIN_ID = re.compile(r"[0-9]{1,40}")
 _USUALLY_OPEN: Final = "1"
 
@@ -39,6 +41,7 @@ class Post(NamedTuple):
         open_flg: its publication code where that is not the usual one, else empty.
         identity: changes with the entry, its list item and its comments.
         listed: changes with what lists show of it.
+        length: the characters of its texts, without tags and spaces.
         comments: the ids of its comments.
         gone_in: the version that found it gone; ``None`` while it is there.
         gone_at: when that was.
@@ -53,6 +56,7 @@ class Post(NamedTuple):
     open_flg: str
     identity: bytes
     listed: bytes
+    length: int
     comments: tuple[str, ...] = ()
     gone_in: int | None = None
     gone_at: str = ""
@@ -89,6 +93,10 @@ class Catalogue:
         self.comment_days: dict[str, str] = {}
         self.links: dict[Kind, dict[str, tuple[str, ...]]] = {Kind.ENTRIES: {}, Kind.COMMENTS: {}}
         self._links_of = links_of
+        self._raws: Recent[str, Mapping[str, Any]] = Recent(self._load, lambda _, raw: _size(raw))
+        self._talks: Recent[tuple[str, ...], list[Comment]] = Recent(
+            self._load_comments, lambda _, found: sum(len(each.cm_text) for each in found)
+        )
         self._gone = {} if history is None else history.gone_entries()
         categories = self._categories()
         comments = self._comments_by_entry()
@@ -122,7 +130,7 @@ class Catalogue:
         """Read an entry's record as it was sent."""
         if post.gone_in is not None and self.history is not None:
             return self._gone[post.entry_id].load()
-        return self.records.load(Kind.ENTRIES, post.entry_id) or {}
+        return self._raws.get(post.entry_id)
 
     def texts(self, post: Post) -> tuple[str, str, str]:
         """Read an entry's body, and the title and the body of its continuation."""
@@ -131,12 +139,18 @@ class Catalogue:
 
     def comments(self, cm_ids: tuple[str, ...] | list[str]) -> list[Comment]:
         """Read comments."""
-        raws = (self.records.load(Kind.COMMENTS, cm_id) for cm_id in cm_ids)
-        return [Comment.from_raw(raw, self.assume) for raw in raws if raw is not None]
+        return self._talks.get(tuple(cm_ids))
 
     def identities(self, kind: Kind, ids: tuple[str, ...] | list[str]) -> bytes:
         """Return one fingerprint for some records of a kind."""
         return fingerprint(*(self.records.identity(kind, record_id) or b"-" for record_id in ids))
+
+    def _load(self, entry_id: str) -> Mapping[str, Any]:
+        return self.records.load(Kind.ENTRIES, entry_id) or {}
+
+    def _load_comments(self, cm_ids: tuple[str, ...]) -> list[Comment]:
+        raws = (self.records.load(Kind.COMMENTS, cm_id) for cm_id in cm_ids)
+        return [Comment.from_raw(raw, self.assume) for raw in raws if raw is not None]
 
     def entries(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
         """Yield the id and record of every entry, those that are gone last."""
@@ -153,7 +167,8 @@ class Catalogue:
     ) -> Post:
         read = FieldReader(raw, self.assume.timezone)
         open_flg = read.text("open_flg")
-        links = self._links_of(read.text("entry_text")) + self._links_of(read.text("ps_text"))
+        texts = read.text("entry_text"), read.text("ps_text")
+        links = self._links_of(texts[0]) + self._links_of(texts[1])
         if links:
             self.links[Kind.ENTRIES][entry_id] = links
         gone = self._gone.get(entry_id)
@@ -173,6 +188,7 @@ class Catalogue:
             "" if open_flg == _USUALLY_OPEN else shown(open_flg)[:20],
             fingerprint(*parts),
             b"",
+            sum(len(_TAGS_AND_SPACES.sub("", text)) for text in texts),
             cm_ids,
             None if gone is None else gone.version,
             "" if gone is None else gone.date,
@@ -218,6 +234,10 @@ def safe_name(record_id: str) -> str:
 def shown(text: str) -> str:
     """Return a stranger's text on one line, as a page can show it."""
     return " ".join(visible(text)[0].split())
+
+
+def _size(raw: Mapping[str, Any]) -> int:
+    return sum(len(value) for value in raw.values() if isinstance(value, str))
 
 
 def _moment(date: datetime | None) -> float:

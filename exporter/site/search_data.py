@@ -10,17 +10,17 @@ the first two as one character of Unicode's private area.
 from __future__ import annotations
 
 import re
+import sys
 from collections import defaultdict
 from collections.abc import Iterator
 from hashlib import sha256
-from operator import add
+from itertools import islice
 from typing import Any, Final, NamedTuple
 
 from exporter.exporters.interface import ViewFile
 from exporter.model.kinds import Kind
 from exporter.render.text import visible
 from exporter.search.folding import fold
-from exporter.search.plain import plain_text
 from exporter.site.catalogue import ORPHANS_PAGE, Post, fingerprint, safe_name, shown
 from exporter.site.data import script
 from exporter.site.pages.site import Site
@@ -43,6 +43,7 @@ LATIN_PAIRS: Final = 0xE100
 _MEAN_CHUNK: Final = 24
 _LARGEST_CHUNK: Final = 96
 _MEAN_SHARD: Final = 20
+_CODEC: Final = f"utf-16-{sys.byteorder[0]}e"
 _ASTRAL = re.compile("[\U00010000-\U0010ffff]")
 _LATIN_THREE = re.compile("(?=([0-9a-z]{3}))")
 _PRIVATE, _GONE = 1, 2
@@ -60,17 +61,22 @@ class SearchData:
 
     def __init__(self, site: Site) -> None:
         self._site = site
-        self._pairs: dict[str, set[str]] = {}
+        self._pairs: dict[str, set[int]] = {}
         self._chunks = list(_chunks(site.catalogue.posts))
 
-    def files(self) -> Iterator[ViewFile]:
-        """Yield each chunk, after the chunks of a shard the shard, and at last the index of both."""
+    def files(self, pages: Iterator[ViewFile]) -> Iterator[ViewFile]:
+        """Yield each chunk, after the chunks of a shard the shard, and at last the index of both.
+
+        The ``pages`` of the entries, in the order of the catalogue, are yielded each before the chunk its entry is in,
+        so that what both need is read once.
+        """
         shards: list[tuple[int, int, str]] = []
         at = 0
         sharded = len(self._site.catalogue.posts) >= SMALL_BLOG
         for group in _grouped(self._chunks):
             self._pairs.clear()
             for chunk in group:
+                yield from islice(pages, len(chunk.posts))
                 yield self._chunk(chunk)
             if sharded:
                 name = group[0].name
@@ -92,14 +98,15 @@ class SearchData:
     def _chunk(self, chunk: Chunk) -> ViewFile:
         def render() -> bytes:
             entries = [self._entry(post) for post in chunk.posts]
-            self._pairs[chunk.name] = _pairs(entries)
+            self._pairs[chunk.name] = pairs_of(entries)
             return script("texts", chunk.name, entries)
 
         return ViewFile(f"data/texts-{chunk.name}.js", fingerprint("texts", _identity(chunk)), render)
 
     def _entry(self, post: Post) -> list[Any]:
         body, more_title, more = self._site.catalogue.texts(post)
-        texts = [plain_text(body), shown(more_title), plain_text(more)]
+        plain = self._site.bodies.text
+        texts = [plain(body), shown(more_title), plain(more)]
         return [
             post.page,
             "" if post.date is None else post.date.date().isoformat(),
@@ -115,21 +122,21 @@ class SearchData:
             [
                 shown(each.cm_id),
                 shown(each.name),
-                visible("\n".join(filter(None, (each.title, plain_text(each.cm_text)))))[0],
+                visible("\n".join(filter(None, (each.title, self._site.bodies.text(each.cm_text)))))[0],
             ]
             for each in self._site.catalogue.comments(cm_ids)
         ]
 
     def _shard(self, group: list[Chunk]) -> str:
-        bits: defaultdict[str, int] = defaultdict(int)
+        bits: defaultdict[int, int] = defaultdict(int)
         for at, chunk in enumerate(group):
             found = self._pairs.pop(chunk.name, None)
             if found is None:
-                found = _pairs([self._entry(post) for post in chunk.posts])
+                found = pairs_of([self._entry(post) for post in chunk.posts])
             bit = 1 << at
             for pair in found:
                 bits[pair] |= bit
-        return encoded(bits)
+        return encoded({pair_text(number): mask for number, mask in bits.items()})
 
     def _orphans(self) -> Iterator[ViewFile]:
         """Yield the comments without an entry, as one nameless entry each."""
@@ -156,14 +163,27 @@ def encoded(bits: dict[str, int]) -> str:
     return "\n" + "".join(f"{first}{''.join(sorted(found))}\n" for first, found in sorted(lines.items()))
 
 
-def _pairs(entries: list[list[Any]]) -> set[str]:
-    found: set[str] = set()
-    for _, _, title, _, _, text, comments in entries:
-        for each in (title, text, *(part for comment in comments for part in comment[1:])):
-            key = _ASTRAL.sub(BEYOND, fold(each))
-            found.update(map(add, key, key[1:] + END))
-            found.update(map(_latin, _LATIN_THREE.findall(key)))
+def pairs_of(entries: list[list[Any]]) -> set[int]:
+    """Return the pairs in entries as numbers, which takes half the time of as many strings; see :func:`pair_text`."""
+    texts = [
+        each
+        for _, _, title, _, _, text, comments in entries
+        for each in (title, text, *(part for comment in comments for part in comment[1:]))
+    ]
+    # The mark between two texts is neither a space nor a part of a character, so they fold as each alone would.
+    key = _ASTRAL.sub(BEYOND, fold(END.join(texts) + END))
+    latin = "".join(map(_latin, set(_LATIN_THREE.findall(key)))).encode(_CODEC)
+    units = memoryview(key.encode(_CODEC))
+    shifted = units[2:]
+    found = set(units[: len(units) // 4 * 4].cast("I"))
+    found.update(shifted[: len(shifted) // 4 * 4].cast("I"))
+    found.update(memoryview(latin).cast("I"))
     return found
+
+
+def pair_text(number: int) -> str:
+    """Return the two characters a number from :func:`pairs_of` stands for."""
+    return number.to_bytes(4, sys.byteorder).decode(_CODEC)
 
 
 def _latin(three: str) -> str:

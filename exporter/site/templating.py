@@ -43,7 +43,7 @@ class Pages:
         hidden = {"history"} if options.public else set()
         self._frames: dict[tuple[str, str], dict[str, Markup]] = {}
         self._common: dict[str, Any] = {
-            "t": self.words,
+            "t": _Said(self.words),
             "dates": self.dates,
             "site_title": options.title or blog_id,
             "blog_id": blog_id,
@@ -70,6 +70,17 @@ class Pages:
                 for part in ("head", "top", "end")
             }
         return known
+
+
+class _Said:
+    """Words as attributes: templates look for these first, and asking a dictionary for one costs an exception."""
+
+    def __init__(self, words: dict[str, str]) -> None:
+        self.__dict__.update(words)
+
+    def __getitem__(self, name: str) -> str:
+        word: str = self.__dict__[name]
+        return word
 
 
 def root_of(path: str) -> str:

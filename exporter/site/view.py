@@ -67,8 +67,7 @@ class SiteView:
         site = self._site(records)
         yield from chain(
             _static(site),
-            entry_files(site),
-            SearchData(site).files(),
+            SearchData(site).files(entry_files(site)),
             list_files(site),
             comment_files(site),
             gallery_files(site),

@@ -15,7 +15,7 @@ from exporter.search.folding import fold
 from exporter.site import search_data
 from exporter.site.data import script
 from exporter.site.folds import case_table
-from exporter.site.search_data import BEYOND, END, LETTERS, SEVERAL, encoded
+from exporter.site.search_data import BEYOND, END, LETTERS, SEVERAL, encoded, pair_text, pairs_of
 from tests.archive.builder import Built
 from tests.site.building import build
 from tests.site.test_view import many_entries
@@ -58,6 +58,15 @@ class TestPairs:
     def test_what_is_encoded_is_found(self, bits: dict[str, int]) -> None:
         shard = encoded(bits)
         assert {pair: bits_of(shard, pair) for pair in bits} == bits
+
+    @given(st.lists(st.text(max_size=12), max_size=5))
+    def test_no_pair_of_any_text_is_missed(self, texts: list[str]) -> None:
+        found = {
+            pair_text(number) for number in pairs_of([["", "", each, "", 0, "", [["1", each, each]]] for each in texts])
+        }
+        for each in texts:
+            key = re.sub("[\U00010000-\U0010ffff]", BEYOND, fold(each)) + END
+            assert set(map("".join, pairwise(key))) <= found
 
     def test_every_text_is_in_its_chunk(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(search_data, "SMALL_BLOG", 400)

@@ -13,8 +13,6 @@ from exporter.site.catalogue import Catalogue, Post, fingerprint, shown
 from exporter.site.templating import Pages, root_of
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from markupsafe import Markup
 
     from exporter.model.kinds import Kind
@@ -33,7 +31,8 @@ class ShownComment(NamedTuple):
     anchor: str
     name: str
     title: str
-    date: datetime | None
+    day: str
+    stamp: str
     link: str | None
     text: Markup
     flagged: bool
@@ -79,7 +78,8 @@ class Site:
             f"comment-{shown(comment.cm_id)}",
             shown(comment.name)[:_NAME_KEPT],
             shown(comment.title)[:_NAME_KEPT],
-            comment.regist_date,
+            self.pages.dates.day(comment.regist_date),
+            "" if comment.regist_date is None else f"{comment.regist_date:%Y-%m-%d}",
             commenter_link(comment.url_text),
             self.bodies.html(comment.cm_text, root_of(page)),
             comment.delete_flg is True,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, Final, NamedTuple
@@ -11,12 +10,11 @@ from markupsafe import Markup
 
 from exporter.exporters.interface import ViewFile
 from exporter.model.kinds import Kind
-from exporter.site.catalogue import UNDATED, Catalogue
+from exporter.site.catalogue import UNDATED
 from exporter.site.charts import Bar, bars, grid, rows
 from exporter.site.pages.lists import year_page
 from exporter.site.pages.site import Site, category_page
 
-_TAGS_AND_SPACES = re.compile(r"<[^<>]*>|&[a-zA-Z#0-9]+;|\s+")
 _MOST_CATEGORIES: Final = 12
 _LENGTHS: Final = (100, 200, 400, 800, 1_600, 3_200, 6_400, 12_800)
 
@@ -44,19 +42,18 @@ def statistics_files(site: Site) -> Iterator[ViewFile]:
 
 def _context(site: Site) -> dict[str, Any]:
     catalogue, words, dates = site.catalogue, site.pages.words, site.pages.dates
-    lengths = _lengths(catalogue)
-    longest = sorted(lengths, key=lambda entry_id: -lengths[entry_id])[:5]
+    longest = sorted(catalogue.posts, key=lambda post: -post.length)[:5]
     posts = Counter(_month(post.date.year, post.date.month) for post in catalogue.posts if post.date)
     talks = Counter(day[:7] for day in catalogue.comment_days.values() if day)
     charts = [
         _monthly("per-month", words["per_month"], posts, words),
         _heatmap(site, posts),
         _monthly("comments-month", words["comments_month"], talks, words),
-        _histogram(words["lengths"], list(lengths.values()), words),
+        _histogram(words["lengths"], [post.length for post in catalogue.posts], words),
         _sizes(site),
         _top_categories(site),
     ]
-    total = sum(lengths.values())
+    total = sum(post.length for post in catalogue.posts)
     return {
         "title": words["statistics"],
         "current": "statistics",
@@ -67,18 +64,9 @@ def _context(site: Site) -> dict[str, Any]:
             words["n_of"] % len(site.pictures.all),
             words["sum_characters"] % f"{total:,}",
         ],
-        "longest": [(catalogue.by_id[entry_id], lengths[entry_id]) for entry_id in longest],
+        "longest": [(post, post.length) for post in longest],
         "dates": dates,
     }
-
-
-def _lengths(catalogue: Catalogue) -> dict[str, int]:
-    """Return the characters of each entry's texts, without tags and spaces."""
-    found = {}
-    for post in catalogue.posts:
-        body, _, more = catalogue.texts(post)
-        found[post.entry_id] = sum(len(_TAGS_AND_SPACES.sub("", text)) for text in (body, more))
-    return found
 
 
 def _month(year: int, month: int) -> str:
