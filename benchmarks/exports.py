@@ -104,8 +104,10 @@ def _build(root: Path, entries: int) -> None:
 
 def _export(name: str, archive: Path, out: Path) -> Sample:
     command = [sys.executable, "-m", "exporter", "export", name, str(archive), str(out), *_SAID]
-    cost, _ = run([*command, *(_PATTERNS if name == "redirects" else ())], None)
-    report = json.loads(report_path(out).read_bytes())
+    whole = FORMATS[name].whole
+    asked = {"redirects": _PATTERNS}.get(name, ("--only", "all") if whole else ())
+    cost, _ = run([*command, *asked], None)
+    report = json.loads(report_path(out.with_name(f"{name}.NOT-PUBLIC") if whole else out).read_bytes())
     if report["out"]["entries"] != report["in"]["entries"]:
         raise RuntimeError(f"{name} holds {report['out']['entries']} of {report['in']['entries']} entries")
     return cost

@@ -54,6 +54,7 @@ _REASONS: Final[tuple[tuple[str, str], ...]] = (
     (r"tag cut at .*", "タグの名前が長すぎるので、途中で切りました"),
     (r"links to entries that are not in this export", "書き出さない記事へのリンクがあります"),
     (r"has an old address that only redirects.csv can hold", "元の URL を表せるのは redirects.csv だけです"),
+    (r"lone surrogates replaced, .*", "文字のかけら（不正な文字コード）を置き換えました"),
     (r"without a title", "題名がありません"),
     (r"has a title above the (\S+) bytes WordPress holds", r"題名が、WordPress に入る \1 バイトより長くなっています"),
     (r"has a comment above the (\S+) bytes WordPress holds", r"WordPress に入る \1 バイトより長いコメントがあります"),

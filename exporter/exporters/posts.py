@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from exporter.exporters.interface import RecordSource
 from exporter.exporters.options import ExportOptions, Side
 from exporter.exporters.report import Report
+from exporter.exporters.threads import Place, Threads
 from exporter.model.kinds import Kind, key_of
 from exporter.model.publication import Status, Verdict, is_visible, publication
 from exporter.model.records import Comment, Entry, EntryListItem
 from exporter.render.runs import collapse
 
 _NO_DATE = datetime(1970, 1, 1, tzinfo=UTC)
+_STATUSES: Final = tuple(Status)
 
 
 class PostComment(NamedTuple):
@@ -53,12 +55,6 @@ class Post:
     comments: tuple[PostComment, ...]
 
 
-class _Chosen(NamedTuple):
-    entry_id: str
-    status: Status
-    moment: int
-
-
 class Posts:
     """The posts of one side, read one at a time; holds an id, a status and a moment for each, and its comments' ids.
 
@@ -78,30 +74,34 @@ class Posts:
         self._report = report
         self._hidden = holds_back and (options.hidden_comments or options.side is Side.REST)
         self._categories: dict[str, None] = {}
-        self._chosen = list(self._choose())
+        self._rows: dict[str, int] = {}
+        self._statuses = array("B")
+        self._moments = array("q")
+        self._choose()
         for name in self._categories:
             report.category(name)
-        self._ids = {chosen.entry_id for chosen in self._chosen}
-        self._comments: dict[str, list[tuple[str, int]]] = self._index_comments()
+        self._threads = Threads(len(self._rows))
+        self._index_comments()
 
     def __len__(self) -> int:
-        return len(self._chosen)
+        return len(self._rows)
 
     def __contains__(self, entry_id: str) -> bool:
-        return entry_id in self._ids
+        return entry_id in self._rows
 
     def __iter__(self) -> Iterator[Post]:
         """Yield the posts in the order of their ids."""
-        return map(self._load, self._chosen)
+        return (self._load(entry_id, row) for entry_id, row in self._rows.items())
 
     def by_date(self, *, newest_first: bool = False) -> Iterator[Post]:
         """Yield the posts in the order of their dates, then of their ids."""
-        ordered = sorted(self._chosen, key=lambda chosen: chosen.moment)
-        return map(self._load, reversed(ordered) if newest_first else ordered)
+        ids = list(self._rows)
+        ordered = sorted(range(len(ids)), key=self._moments.__getitem__)
+        return (self._load(ids[row], row) for row in (reversed(ordered) if newest_first else ordered))
 
     def ids(self) -> list[str]:
         """Return the ids of the posts in their order."""
-        return [chosen.entry_id for chosen in self._chosen]
+        return list(self._rows)
 
     def categories(self) -> list[str]:
         """Return the names of the posts' categories, each once, in the order of the posts."""
@@ -109,13 +109,11 @@ class Posts:
 
     def newest(self) -> datetime:
         """Return when the blog was read, or the newest post's date: what an export gives as its own."""
-        latest = max((chosen.moment for chosen in self._chosen), default=0)
+        latest = max(self._moments, default=0)
         return self._options.as_of or datetime.fromtimestamp(latest, UTC)
 
-    def _choose(self) -> Iterator[_Chosen]:
-        read = set()
+    def _choose(self) -> None:
         for entry_id, raw in self.records.scan(Kind.ENTRIES):
-            read.add(entry_id)
             self._report.took("entries")
             entry = Entry.from_raw(raw, self._options.assume)
             item = self._item(entry_id)
@@ -127,9 +125,11 @@ class Posts:
                 self._categories.update(dict.fromkeys(filter(None, [self._category(entry, item)])))
                 # Some importers publish what is marked private: whoever asks for drafts gets drafts only.
                 status = Status.DRAFT if self._options.declared.all_as_draft else verdict.status
-                yield _Chosen(entry_id, status, int(_when(entry, item).timestamp()))
+                self._rows[entry_id] = len(self._rows)
+                self._statuses.append(_STATUSES.index(status))
+                self._moments.append(int(_when(entry, item).timestamp()))
         for entry_id in self.records.ids(Kind.ENTRY_LIST):
-            if entry_id not in read:
+            if not self._is_read(entry_id):
                 self._report.took("entries")
                 self._report.left("entries", "listed, but the archive has no full record of it", entry_id)
 
@@ -149,48 +149,43 @@ class Posts:
                 return "outside of the dates asked for"
         return ""
 
-    def _index_comments(self) -> dict[str, list[tuple[str, int]]]:
-        """Find each post's comments, and give each a second of its own, in the order of ids.
+    def _is_read(self, entry_id: str) -> bool:
+        return self.records.identity(Kind.ENTRIES, entry_id) is not None
 
-        A comment comes with a day only (API 2.5), and importers drop the second one of a name and a moment.
-        """
-        chosen = {each.entry_id: each.moment for each in self._chosen}
-        known = set(self.records.ids(Kind.ENTRIES))
-        found: defaultdict[str, list[tuple[str, int]]] = defaultdict(list)
-        moments = _Moments()
+    def _index_comments(self) -> None:
+        """Find each post's comments."""
         for cm_id, raw in self.records.scan(Kind.COMMENTS):
             self._report.took("comments")
             entry_id = key_of(raw.get("entry_id")) or ""
+            row = self._rows.get(entry_id)
             comment = Comment.from_raw(raw, self._options.assume)
-            if entry_id not in chosen:
-                of = "is not in this export" if entry_id in known else "is not in the archive"
+            if row is None:
+                of = "is not in this export" if self._is_read(entry_id) else "is not in the archive"
                 self._report.left("comments", f"its entry {of}", cm_id)
             elif not self._hidden and not is_visible(comment, self._options.declared):
                 self._report.left("comments", f"delete_flg {comment.raw.get('delete_flg')!r:.20} is not visible", cm_id)
             else:
                 date = comment.regist_date
-                second = chosen[entry_id] if date is None else int(date.timestamp())
-                found[entry_id].append((cm_id, moments.next_free(second)))
-        return dict(found)
+                self._threads.add(row, cm_id, self._moments[row] if date is None else int(date.timestamp()))
+        self._threads.part()
 
-    def _load(self, chosen: _Chosen) -> Post:
-        entry = Entry.from_raw(self.records.load(Kind.ENTRIES, chosen.entry_id) or {}, self._options.assume)
-        item = self._item(chosen.entry_id)
+    def _load(self, entry_id: str, row: int) -> Post:
+        entry = Entry.from_raw(self.records.load(Kind.ENTRIES, entry_id) or {}, self._options.assume)
+        item = self._item(entry_id)
         return Post(
-            entry_id=chosen.entry_id,
+            entry_id=entry_id,
             entry=entry,
             item=item,
-            status=chosen.status,
+            status=_STATUSES[self._statuses[row]],
             when=_when(entry, item).astimezone(self._options.assume.timezone),
             title=collapse(entry.title),
             category=self._category(entry, item),
-            comments=tuple(map(self._comment, self._comments.get(chosen.entry_id, ()))),
+            comments=tuple(map(self._comment, self._threads.of(row))),
         )
 
-    def _comment(self, place: tuple[str, int]) -> PostComment:
-        cm_id, second = place
-        comment = Comment.from_raw(self.records.load(Kind.COMMENTS, cm_id) or {}, self._options.assume)
-        when = datetime.fromtimestamp(second, self._options.assume.timezone)
+    def _comment(self, place: Place) -> PostComment:
+        comment = Comment.from_raw(self.records.load(Kind.COMMENTS, place.cm_id) or {}, self._options.assume)
+        when = datetime.fromtimestamp(place.second, self._options.assume.timezone)
         return PostComment(comment, is_visible(comment, self._options.declared), when)
 
     def _item(self, entry_id: str) -> EntryListItem | None:
@@ -212,22 +207,6 @@ class Posts:
                 if item is not None and collapse(item.category):
                     names[category_id] = collapse(item.category)
         return names
-
-
-class _Moments:
-    """Seconds, each given once: the one asked for, or the next that is free."""
-
-    def __init__(self) -> None:
-        self._taken: set[int] = set()
-        self._next: dict[int, int] = {}
-
-    def next_free(self, second: int) -> int:
-        free = self._next.get(second, second)
-        while free in self._taken:
-            free += 1
-        self._taken.add(free)
-        self._next[second] = free + 1
-        return free
 
 
 def _when(entry: Entry, item: EntryListItem | None) -> datetime:

@@ -63,7 +63,8 @@ class Memory:
         return sorted(self.kinds[kind], key=sort_key)
 
     def identity(self, kind: Kind, record_id: str) -> bytes | None:
-        return sha256(repr(self.kinds[kind].get(record_id)).encode("utf-8", "replace")).digest()
+        record = self.kinds[kind].get(record_id)
+        return None if record is None else sha256(repr(record).encode("utf-8", "replace")).digest()
 
     def load(self, kind: Kind, record_id: str) -> dict[str, Any] | None:
         return self.kinds[kind].get(record_id)
