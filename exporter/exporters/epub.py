@@ -30,9 +30,13 @@ _LINKED: Final = "a book holds pictures only; its address is linked to as before
 
 
 class _Chapter(NamedTuple):
-    file: str
+    entry_id: str
     name: str
     day: Moment
+
+    @property
+    def file(self) -> str:
+        return chapter_name(self.entry_id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +55,24 @@ class _Book:
     title: str
     year: int
     chapters: list[_Chapter] = field(default_factory=list)
-    files: list[str] = field(default_factory=list)
     days: dict[Moment, Moment] = field(default_factory=dict)
 
-    def add(self, file: str, name: str, day: Moment) -> None:
+    def add(self, post: Post, untitled: str) -> None:
         """Take a chapter in; days are kept once each, since large blogs have many chapters of few days."""
-        self.chapters.append(_Chapter(file, name, self.days.setdefault(day, day)))
-        self.files.append(file)
+        day = Moment(post.when.year, post.when.month, post.when.day)
+        name = visible(post.title)[0] or untitled
+        self.chapters.append(_Chapter(post.entry_id, name, self.days.setdefault(day, day)))
+
+    def opens_year(self, post: Post) -> bool:
+        """Tell whether a post is the first of its year, in a book of several."""
+        return not self.year and (not self.chapters or self.chapters[-1].day.year != post.when.year)
+
+    def files(self) -> Iterator[str]:
+        """Yield the names of the pages in the order they are read in."""
+        for year, chapters in groupby(self.chapters, lambda chapter: chapter.day.year):
+            if not self.year:
+                yield _year_name(year)
+            yield from (chapter.file for chapter in chapters)
 
 
 def export(posts: Posts, options: ExportOptions, report: Report) -> Iterator[ExportFile]:
@@ -103,7 +118,9 @@ class _Binder:
         yield Content("META-INF/container.xml", [self._plain("container.xml")])
         yield Content("EPUB/style.css", [self._plain("style.css")])
         for post in posts:
-            yield from self._year(book, post)
+            if book.opens_year(post):
+                year = post.when.year
+                yield Content(f"EPUB/{_year_name(year)}", [self._pages.year(year).text.encode()])
             yield Content(f"EPUB/{chapter_name(post.entry_id)}", [self._chapter(book, post, links)])
             yield from links.members()
         if any(kind in FOREIGN for kind in links.pictures.values()):
@@ -113,22 +130,13 @@ class _Binder:
     def _plain(self, template: str, **values: object) -> bytes:
         return self._pages.page(template, **values).text.encode()
 
-    def _year(self, book: _Book, post: Post) -> Iterator[Content]:
-        """Yield the page of a year before its first chapter, in a book of several."""
-        year = post.when.year
-        if not book.year and (not book.chapters or book.chapters[-1].day.year != year):
-            book.files.append(_year_name(year))
-            yield Content(f"EPUB/{_year_name(year)}", [self._pages.year(year).text.encode()])
-
     def _chapter(self, book: _Book, post: Post, links: BookLinks) -> bytes:
         comments = post.comments if self._options.comments else ()
         before = links.dropped
         page = self._pages.chapter(post, comments, links)
         self._account(post, links, page.characters)
         self._report.changed("entries", _DROPPED, post.entry_id, links.dropped - before)
-        when = post.when
-        name = visible(post.title)[0] or self._pages.words.untitled
-        book.add(chapter_name(post.entry_id), name, Moment(when.year, when.month, when.day))
+        book.add(post, self._pages.words.untitled)
         return page.text.encode()
 
     def _account(self, post: Post, links: BookLinks, characters: int) -> None:

@@ -22,8 +22,8 @@ from exporter.exporters.posts import Posts
 from exporter.exporters.report import Report
 from exporter.render.text import visible
 
-_BATCH: Final = 250
-_ROW_GROUP: Final = 2_500
+_BATCH: Final = 100
+_ROW_GROUP: Final = 1_000
 _DATES: Final = frozenset({"date", "last_update"})
 _WHOLE_NUMBERS: Final = frozenset({"comments"})
 _TRUTHS: Final = frozenset({"visible"})
