@@ -4,9 +4,10 @@ BIN := $(VENV)/bin
 SETUP := $(VENV)/.installed
 DEMO := $(VENV)/.runnable
 IMPORTERS := .venv-importers
+AUDITORS := tests/site/browser/node_modules
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test browsers importers lint format sample bench torture clean
+.PHONY: help demo test browsers importers lint format sample screenshots bench torture clean
 
 help: ## show what can be made
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -30,8 +31,12 @@ test: $(SETUP) ## run all tests, and fail under 95 % branch coverage
 	$(BIN)/python -m coverage erase
 	$(BIN)/python -m pytest -n auto --cov --cov-report=term -m "not slow and not browser"
 
-browsers: $(SETUP) ## run the tests that open the offline site in real browsers; .ci/install gets these
-	$(BIN)/python -m pytest -m browser tests/site
+browsers: $(SETUP) $(AUDITORS)/.installed ## run the tests that open the offline site in real browsers; .ci/install gets these
+	$(BIN)/python -m pytest -n 2 --dist loadscope -m "browser and not slow" tests/site
+
+$(AUDITORS)/.installed: $(addprefix tests/site/browser/package,.json -lock.json)
+	npm ci --prefix $(dir $<) --ignore-scripts --no-audit --no-fund
+	@touch $@
 
 importers: $(SETUP) $(IMPORTERS)/.installed ## run the tests that feed the exports to real importers; .ci/install gets these
 	$(BIN)/python -m pytest -m importers tests/importers
@@ -55,6 +60,9 @@ sample: $(SETUP) ## make sample_output/ again
 	$(BIN)/blog-exporter demo sample_output --fixed-clock --quiet
 	rm -rf sample_output/.work
 
+screenshots: $(SETUP) ## draw docs/screenshots/ again
+	$(BIN)/python docs/screenshots.py
+
 bench: $(SETUP) ## measure speed and memory against bare loops, in the same run
 	$(BIN)/python -m benchmarks
 
@@ -62,4 +70,4 @@ torture: $(SETUP) ## the long form of the fault-injection suite
 	$(BIN)/python -m pytest -m slow tests/torture -s
 
 clean: ## remove what was made here
-	rm -rf $(VENV) $(IMPORTERS) demo-archive .mypy_cache .ruff_cache .hypothesis .coverage .coverage.* dist
+	rm -rf $(VENV) $(IMPORTERS) $(AUDITORS) demo-archive .mypy_cache .ruff_cache .hypothesis .coverage .coverage.* dist

@@ -17,9 +17,10 @@ from exporter.render.htmltree import Element, TooTangled, parse
 from exporter.render.tangle import tag_set
 from exporter.render.text import visible
 from exporter.search.plain import plain_text
+from exporter.site.conforming import conforming
 from exporter.site.pictures import openable
 from exporter.site.recent import Recent
-from exporter.site.sanitize import ATTRIBUTES, ID_PREFIX, TAGS, clean
+from exporter.site.sanitize import ATTRIBUTES, ID_PREFIX, TAGS, clean, is_link, is_pixels
 
 if TYPE_CHECKING:
     from exporter.render.local import AssetMap
@@ -39,7 +40,6 @@ _EVERYWHERE: Final = ATTRIBUTES["*"]
 _NONE: Final[frozenset[str]] = frozenset()
 _COMMON: Final = tag_set("b blockquote br center div em h1 h2 h3 h4 i li ol p s small span strong tbody td th tr u ul")
 _WITH_MORE: Final = re.compile(r"<([a-zA-Z][^\s/>]*)[\s/]")
-_PIXELS: Final = "data:image/"
 
 
 class BodyWriter:
@@ -89,7 +89,8 @@ class BodyWriter:
         except TooTangled:
             return Markup("<pre>{}</pre>").format(text)
         keep_lines = not any(isinstance(node, Element) and node.tag in LINE_TAGS for node in body.walk())
-        return Markup(clean(self._written(body, root, keep_lines=keep_lines)))  # noqa: S704  cleaned in this line
+        proper = conforming(body, kept=_PLAYERS, dropped=_UNSEEN)
+        return Markup(clean(self._written(proper, root, keep_lines=keep_lines)))  # noqa: S704  cleaned in this line
 
     def text(self, source: str) -> str:
         """Return what a reader sees of a body, as :func:`~exporter.search.plain.plain_text` does."""
@@ -127,17 +128,19 @@ class BodyWriter:
         found = {name: value for name, value in element.attributes.items() if name in allowed or name in _EVERYWHERE}
         if tag == "a":
             href = self._link(found.pop("href", ""), root)
-            if href is not None:
+            if href is not None and is_link(href):
                 found["href"] = href
             if "id" not in found and element.attributes.get("name"):
                 found["id"] = element.attributes["name"]
+            if "href" not in found:
+                tag = "span"
         return _opening(tag, found), "" if tag in _VOID else f"</{tag}>"
 
     def _picture(self, element: Element, root: str) -> str:
         source = _source_of(element)
         alt = element.attributes.get("alt", "")
         kept = {name: value for name, value in element.attributes.items() if name in ATTRIBUTES["img"] | _EVERYWHERE}
-        if source.strip().lower().startswith(_PIXELS):
+        if is_pixels(source.strip()):
             return _opening("img", {**kept, "src": source.strip(), "alt": alt})
         local = self._assets.local_path(source)
         if local is not None:

@@ -87,10 +87,20 @@ def _attribute(tag: str, name: str, value: str) -> str | None:
     if name == "style":
         return safe_style(value)
     if name in {"href", "cite"}:
-        return value if _SCHEME.match(value) or _relative(value) else None
+        return value if is_link(value) else None
     if name == "src":
-        return value if tag == "img" and (_LOCAL_PICTURE.fullmatch(value) or _PIXELS.fullmatch(value)) else None
+        return value if tag == "img" and (_LOCAL_PICTURE.fullmatch(value) or is_pixels(value)) else None
     return value
+
+
+def is_link(url: str) -> bool:
+    """Tell whether a link may lead there: to the web, to mail, or to what :mod:`exporter.site.body` writes."""
+    return _SCHEME.match(url) is not None or _relative(url) is not None
+
+
+def is_pixels(url: str) -> bool:
+    """Tell whether an address holds a picture itself, of a kind that is nothing but pixels."""
+    return _PIXELS.fullmatch(url) is not None
 
 
 def _relative(url: str) -> str | None:

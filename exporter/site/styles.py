@@ -26,6 +26,7 @@ _VALUES: Final[dict[str, re.Pattern[str]]] = {
         ("border", "border-top", "border-right", "border-bottom", "border-left", "border-color", "border-style"),
         re.compile(_BORDER),
     ),
+    "display": re.compile(r"block"),
     "font-size": re.compile(rf"{_LENGTH}|(?:x{{1,3}}-|xx-)?(?:small|large)|medium|smaller|larger"),
     "line-height": re.compile(r"normal|[0-9](?:\.[0-9]{1,3})?(?:em|%)?|[0-9]{2,3}(?:px|pt|%)"),
     "font-weight": re.compile(r"normal|bold|bolder|lighter|[1-9]00"),

@@ -1,0 +1,260 @@
+"""A body in the form the HTML Standard asks of authors, looking as before.
+
+What stands where it may not becomes a plain block or span, what is obsolete becomes CSS, headings follow the page's
+own, and nothing is deeper than browsers draw.
+
+Rules: HTML Standard, sections 3.2.5 (content models), 4.3 to 4.5 (elements) and 16.2 (obsolete features). Pure.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final, NamedTuple
+from urllib.parse import unquote
+
+from exporter.render.htmltree import Element
+from exporter.render.tangle import tag_set
+from exporter.site.presentation import styles
+
+DEEPEST: Final = 200
+"""Elements below this depth lose their tags and keep their texts; Firefox draws 513 and says so on the console."""
+
+_RENAMED: Final = {
+    "acronym": "abbr", "big": "span", "center": "div", "dir": "ul", "font": "span", "listing": "pre",
+    "menu": "ul", "nobr": "span", "noscript": "div", "plaintext": "pre", "rb": "span", "strike": "s", "textarea": "pre",
+    "tt": "code", "xmp": "pre",
+    **dict.fromkeys(tag_set("address article aside fieldset footer form header hgroup main nav section"), "div"),
+}  # fmt: skip
+_BLOCKS: Final = tag_set(
+    "blockquote caption col colgroup dd details div dl dt figcaption figure h1 h2 h3 h4 h5 h6 hr li ol p pre summary "
+    "table tbody td tfoot th thead tr ul"
+)
+_HEADINGS: Final = tag_set("h1 h2 h3 h4 h5 h6")
+_LINES: Final = _HEADINGS | tag_set("caption dt p pre summary th")
+"""Blocks that hold text only."""
+_ANYWHERE: Final = tag_set("a del ins")
+"""What may hold whatever may stand in its place."""
+_CHILDREN: Final = {
+    "ul": tag_set("li"), "ol": tag_set("li"), "dl": tag_set("dt dd"), "details": tag_set("summary"),
+    "figure": tag_set("figcaption"), "ruby": tag_set("rt rp"), "colgroup": tag_set("col"), "tr": tag_set("td th"),
+    "table": tag_set("caption colgroup tbody tfoot thead"), **dict.fromkeys(("tbody", "tfoot", "thead"), tag_set("tr")),
+}  # fmt: skip
+_BELONGING: Final = frozenset().union(*_CHILDREN.values())
+_LIST_PARENTS: Final = tag_set("ul ol")
+_TEXTLESS: Final = tag_set("table tbody tfoot thead tr colgroup")
+_VALUES: Final = {
+    "colspan": r"[1-9][0-9]{0,2}", "rowspan": r"[1-9][0-9]{0,3}", "span": r"[1-9][0-9]{0,2}",
+    "scope": r"row|col|rowgroup|colgroup", "start": r"-?[0-9]{1,9}", "value": r"-?[0-9]{1,9}", "type": r"[1aAiI]",
+    "dir": r"ltr|rtl|auto", "lang": r"[A-Za-z]{2,3}(?:-[A-Za-z]{4})?(?:-[A-Za-z]{2})?", "id": r"[^\s\"'<>&]{1,64}",
+    "datetime": r"[0-9]{4}-(?:0[1-9]|1[0-2])(?:-(?:0[1-9]|1[0-9]|2[0-8]))?",
+    **dict.fromkeys(("height", "width"), r"[0-9]{1,5}"),
+}  # fmt: skip
+_OWN: Final = {
+    "*": tag_set("dir id lang style title"), "a": tag_set("href name"), "col": tag_set("span"),
+    "colgroup": tag_set("span"), "del": tag_set("datetime"), "details": tag_set("open"), "ins": tag_set("datetime"),
+    "li": tag_set("value"), "ol": tag_set("reversed start type"), "td": tag_set("colspan rowspan"),
+    "th": tag_set("colspan rowspan scope"), "time": tag_set("datetime"),
+    "img": tag_set("alt data-original data-src height src width"),
+}  # fmt: skip
+
+
+_SEEN: Final = tag_set("img input audio embed iframe object video")
+
+
+class _Place(NamedTuple):
+    """Where a node stands: in which element of the page, whether only text may, whether in a link, and how deep."""
+
+    parent: Element
+    line: bool
+    linked: bool
+    depth: int
+
+
+def conforming(body: Element, *, kept: frozenset[str], dropped: frozenset[str]) -> Element:
+    """Return the tree as it may stand in a page.
+
+    Args:
+        body: as :func:`~exporter.render.htmltree.parse` gives it, with all attributes.
+        kept: the tags that are left as they are with all that is in them, and shown by somebody else.
+        dropped: the tags that go with all that is in them.
+    """
+    return _Conformer(body, kept, dropped).tree
+
+
+class _Conformer:
+    def __init__(self, body: Element, kept: frozenset[str], dropped: frozenset[str]) -> None:
+        self._ids = _targets(body)
+        self._levels: list[int] = []
+        self._blocky = _with_blocks(body)
+        self.tree = Element("body", {}, [])
+        todo: list[tuple[Element | str, _Place]] = []
+        self._below(todo, body, _Place(self.tree, line=False, linked=False, depth=0))
+        while todo:
+            node, place = todo.pop()
+            if isinstance(node, str):
+                self._text(node, place)
+            elif node.tag in kept or _is_button(node):
+                _home(place).append(node)
+            elif node.tag not in dropped:
+                self._element(todo, node, place)
+
+    def _below(self, todo: list[tuple[Element | str, _Place]], element: Element, place: _Place) -> None:
+        todo.extend((child, place) for child in reversed(element.children))
+
+    def _text(self, text: str, place: _Place) -> None:
+        if not text.strip() and place.parent.tag in _TEXTLESS | _LIST_PARENTS:
+            place.parent.children.append(text)
+        else:
+            _home(place).append(text)
+
+    def _element(self, todo: list[tuple[Element | str, _Place]], node: Element, place: _Place) -> None:
+        tag = self._tag(node, place)
+        if tag is None or place.depth >= DEEPEST:
+            self._below(todo, node, place)
+            return
+        shown = Element(tag, self._attributes(node, tag), [])
+        (place.parent.children if tag in _CHILDREN.get(place.parent.tag, ()) else _home(place)).append(shown)
+        if tag == "img" and place.linked and not shown.attributes.get("alt", "").strip():
+            shown.attributes["alt"] = _name_of(node)
+        if tag == "th":
+            shown.attributes.setdefault("scope", "row" if _is_first(shown, place.parent) else "col")
+        if tag == "details" and not _first_is(node, "summary"):
+            shown.children.append(Element("summary", {}, ["…"]))
+        line = place.line or tag in _LINES or (tag not in _BLOCKS and tag not in _ANYWHERE)
+        linked = place.linked or (tag == "a" and "href" in shown.attributes)
+        self._below(todo, node, _Place(shown, line, linked, place.depth + 1))
+
+    def _tag(self, node: Element, place: _Place) -> str | None:
+        """Return what an element is on the page; ``None`` when only what is in it is."""
+        tag = _RENAMED.get(node.tag, node.tag)
+        parent = place.parent
+        if tag in _BELONGING:
+            if tag in _CHILDREN.get(parent.tag, ()) and _in_order(tag, parent):
+                return tag
+            return None if tag in {"col", "colgroup", "rp"} else ("span" if place.line or tag == "rt" else "div")
+        if tag == "a":
+            return None if place.linked or _says_nothing(node) else tag
+        if tag == "rtc":
+            return None
+        if tag == "dl" and not _paired(node):
+            tag = "div"
+        if tag in _HEADINGS:
+            tag = self._heading(node)
+        if place.line:
+            return "span" if tag in _BLOCKS and tag != "hr" else ("br" if tag == "hr" else tag)
+        if tag == "time" and "datetime" not in self._attributes(node, tag):
+            tag = "span"
+        if id(node) in self._blocky and (tag == "p" or (tag not in _BLOCKS and tag not in _ANYWHERE)):
+            return "div"
+        return "span" if tag == "details" and place.linked else tag
+
+    def _heading(self, node: Element) -> str:
+        """Return the heading's level below the page's own: the first is the second, and none is skipped."""
+        if not node.text().strip():
+            return "div"
+        level = int(node.tag[1])
+        while self._levels and self._levels[-1] >= level:
+            self._levels.pop()
+        self._levels.append(level)
+        return f"h{min(len(self._levels) + 1, 6)}"
+
+    def _attributes(self, node: Element, tag: str) -> dict[str, str]:
+        if not node.attributes and node.tag == tag:
+            return {}
+        names = _OWN["*"] | _OWN.get(tag, frozenset())
+        found = {
+            name: value
+            for name, value in node.attributes.items()
+            if name in names and (name not in _VALUES or re.fullmatch(_VALUES[name], value.strip()))
+        }
+        style = styles(node.tag, node.attributes, shown_as=tag)
+        if tag == "span" and _RENAMED.get(node.tag, node.tag) in _BLOCKS:
+            style = f"display:block;{style}"
+        if style:
+            found["style"] = style
+        name = found.get("id") or found.get("name", "")
+        if name in self._ids:
+            self._ids.discard(name)
+        else:
+            found.pop("id", None)
+            found.pop("name", None)
+        return found
+
+
+def _home(place: _Place) -> list[Element | str]:
+    """Return where a node goes that is none of the children its parent must have: into one, made for it."""
+    parent = place.parent
+    if parent.tag not in _LIST_PARENTS:
+        return parent.children
+    made = Element("li", {}, [])
+    parent.children.append(made)
+    return made.children
+
+
+def _targets(body: Element) -> set[str]:
+    """Return the names that links of the body lead to; no other names are of use, and each can be on a page once."""
+    links = (node.attributes.get("href", "") for node in body.walk() if isinstance(node, Element) and node.tag == "a")
+    return {link.strip()[1:] for link in links if link.strip().startswith("#")}
+
+
+def _in_order(tag: str, parent: Element) -> bool:
+    """Tell whether a caption, summary or description of columns comes before all others, as it must."""
+    if tag == "colgroup":
+        return all(isinstance(child, str) or child.tag in {"caption", "colgroup"} for child in parent.children)
+    if tag not in {"caption", "figcaption", "summary"}:
+        return True
+    return not any(isinstance(child, Element) or child.strip() for child in parent.children)
+
+
+def _is_first(cell: Element, row: Element) -> bool:
+    return next(child for child in row.children if isinstance(child, Element)) is cell
+
+
+def _is_button(node: Element) -> bool:
+    """Tell a picture that sent a form, which is still a picture."""
+    return node.tag == "input" and node.attributes.get("type", "").strip().lower() == "image"
+
+
+def _says_nothing(node: Element) -> bool:
+    """Tell a link with nothing in it to read or see."""
+    return "href" in node.attributes and not any(
+        child.strip() if isinstance(child, str) else child.tag in _SEEN for child in node.walk()
+    )
+
+
+def _name_of(picture: Element) -> str:
+    """Return a picture's file name, which is what can be said of one that leads somewhere and says nothing itself."""
+    address = next(filter(None, (picture.attributes.get(name) for name in ("data-src", "data-original", "src"))), "")
+    return "…" if address.startswith("data:") else unquote(address.partition("?")[0].rpartition("/")[2]) or "…"
+
+
+def _first_is(node: Element, tag: str) -> bool:
+    solid = [child for child in node.children if isinstance(child, Element) or child.strip()]
+    return bool(solid) and isinstance(solid[0], Element) and solid[0].tag == tag
+
+
+def _paired(node: Element) -> bool:
+    """Tell whether a list of terms has each term before what is said of it, and nothing else."""
+    tags = [child.tag if isinstance(child, Element) else "" for child in node.children if not _blank(child)]
+    return re.fullmatch(r"(?:(?:dt )+(?:dd )+)+", "".join(f"{tag} " for tag in tags)) is not None
+
+
+def _blank(child: Element | str) -> bool:
+    return isinstance(child, str) and not child.strip()
+
+
+def _with_blocks(body: Element) -> set[int]:
+    """Return the identities of all elements that have a block somewhere below."""
+    found: set[int] = set()
+    order: list[tuple[Element, Element]] = []
+    todo = [body]
+    while todo:
+        parent = todo.pop()
+        for child in parent.children:
+            if isinstance(child, Element):
+                order.append((child, parent))
+                todo.append(child)
+    for child, parent in reversed(order):
+        if id(child) in found or _RENAMED.get(child.tag, child.tag) in _BLOCKS:
+            found.add(id(parent))
+    return found

@@ -1,0 +1,46 @@
+"""Where the browsers and the tools are that these tests drive; what is missing fails, and is never skipped."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from playwright.sync_api import sync_playwright
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+TOOLS = Path(__file__).parent / "node_modules"
+
+
+def program(*names: str) -> str:
+    """Return the first of these programs that is there."""
+    for name in names:
+        found = shutil.which(name)
+        if found:
+            return found
+    raise FileNotFoundError(f"none of {', '.join(names)} is installed; .ci/install gets them")
+
+
+def tool(path: str) -> Path:
+    """Return a file of the npm packages that ``make browsers`` installs."""
+    found = TOOLS / path
+    if not found.exists():
+        raise FileNotFoundError(f"{found} is missing; `make browsers` installs it")
+    return found
+
+
+@contextmanager
+def chromium(proxy: str | None) -> Iterator[Browser]:
+    """Run Debian's Chromium; every connection, also those to this machine, goes to ``proxy`` where one is given."""
+    with sync_playwright() as driver:
+        browser = driver.chromium.launch(
+            executable_path=program("chromium", "chromium-browser", "google-chrome"),
+            args=["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"],
+            proxy={"server": proxy, "bypass": "<-loopback>"} if proxy else None,
+        )
+        yield browser
+        browser.close()
