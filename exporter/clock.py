@@ -39,7 +39,7 @@ class SystemClock:
 
 def timestamp(moment: datetime) -> str:
     """Write a time as the archive does: UTC, whole seconds, ``2026-01-31T12:34:56Z`` (RFC 3339)."""
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="seconds") + "Z"
 
 
 class FixedClock(SystemClock):

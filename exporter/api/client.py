@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from exporter.api.auth import Credentials
@@ -21,7 +22,7 @@ from exporter.model.assumptions import DEFAULT, Assumptions
 
 _NOT_MODIFIED = 304
 _DIGITS = re.compile(r"[+-]?[0-9]{1,18}")
-Page = TypeVar("Page")
+Page = TypeVar("Page", "ListPage", "FilePage")
 
 _NOTHING: Mapping[str, str] = {}
 
@@ -55,13 +56,17 @@ class EntryAnswer:
 
 @dataclass(frozen=True, slots=True)
 class ListPage:
-    """A page of the entry or the comment list; ``items`` are as parsed, the numbers ``None`` where none were sent."""
+    """A page of the entry or the comment list; ``items`` are as parsed, the numbers ``None`` where none were sent.
+
+    ``body`` is the SHA-256 of the whole answer.
+    """
 
     items: list[Any]
     page_no: int | None
     next_no: int | None
     all_page: int | None
     has_paging: bool
+    body: bytes = field(default=b"", compare=False)
 
     def facts(self, page: int, new: int, digest: bytes | str) -> PageFacts:
         """Return what a walk needs to know; ``new`` counts the ids not seen before in the walk."""
@@ -70,13 +75,17 @@ class ListPage:
 
 @dataclass(frozen=True, slots=True)
 class FilePage:
-    """A page of the file list; ``filenum`` and ``totalsize`` are the summary's, over all pages."""
+    """A page of the file list; ``filenum`` and ``totalsize`` are the summary's, over all pages.
+
+    ``body`` is the SHA-256 of the whole answer.
+    """
 
     items: list[Any]
     page: int | None
     limit: int | None
     filenum: int | None
     totalsize: int | None
+    body: bytes = field(default=b"", compare=False)
 
     def facts(self, page: int, new: int, digest: bytes | str) -> PageFacts:
         """Return what a walk needs to know; ``new`` counts the ids not seen before in the walk."""
@@ -84,7 +93,10 @@ class FilePage:
 
 
 class BlogApi:
-    """One blog of the service. Every call raises the errors of :meth:`exporter.api.retry.Retrying.call`."""
+    """One blog of the service. Every call raises the errors of :meth:`exporter.api.retry.Retrying.call`.
+
+    The lists return ``None`` for a page whose whole answer has the SHA-256 ``known``: there is nothing new in it.
+    """
 
     def __init__(
         self,
@@ -116,15 +128,15 @@ class BlogApi:
 
         return await self._requester.call(Request("entry/get", "/blog/v1/entry/get", params, headers), read)
 
-    async def list_entries(self, page: int) -> ListPage:
+    async def list_entries(self, page: int, known: bytes | None = None) -> ListPage | None:
         """Read a page of the entry list (API 4.2), counted from 1."""
-        return await self._chained("entry/list", self._assume.entry_list_page_param, page)
+        return await self._chained("entry/list", self._assume.entry_list_page_param, page, known)
 
-    async def list_comments(self, page: int) -> ListPage:
+    async def list_comments(self, page: int, known: bytes | None = None) -> ListPage | None:
         """Read a page of the comment list (API 4.3), counted from 1."""
-        return await self._chained("comment/list", self._assume.comment_list_page_param, page)
+        return await self._chained("comment/list", self._assume.comment_list_page_param, page, known)
 
-    async def list_files(self, page: int) -> FilePage:
+    async def list_files(self, page: int, known: bytes | None = None) -> FilePage | None:
         """Read a page of the file list (API 4.4), counted from 1."""
 
         def build(data: dict[str, Any], items: list[Any]) -> FilePage:
@@ -138,7 +150,7 @@ class BlogApi:
                 whole_number(totals.get("totalsize")),
             )
 
-        return await self._list("file/list", self._assume.file_list_page_param, page, build)
+        return await self._list("file/list", self._assume.file_list_page_param, page, known, build)
 
     async def get_user(self) -> dict[str, Any]:
         """Read the calling user (API 4.5)."""
@@ -148,7 +160,7 @@ class BlogApi:
 
         return await self._requester.call(Request("user", "/v1/user", _NOTHING, self._headers), read)
 
-    async def _chained(self, operation: str, page_param: str, page: int) -> ListPage:
+    async def _chained(self, operation: str, page_param: str, page: int, known: bytes | None) -> ListPage | None:
         def build(data: dict[str, Any], items: list[Any]) -> ListPage:
             paging = data.get("paging")
             numbers = paging if isinstance(paging, dict) else {}
@@ -160,20 +172,28 @@ class BlogApi:
                 isinstance(paging, dict),
             )
 
-        return await self._list(operation, page_param, page, build)
+        return await self._list(operation, page_param, page, known, build)
 
     async def _list(
-        self, operation: str, page_param: str, page: int, build: Callable[[dict[str, Any], list[Any]], Page]
-    ) -> Page:
+        self,
+        operation: str,
+        page_param: str,
+        page: int,
+        known: bytes | None,
+        build: Callable[[dict[str, Any], list[Any]], Page],
+    ) -> Page | None:
         params = {"id": self._blog_id, page_param: str(page)}
         request = Request(operation, f"/blog/v1/{operation}", params, self._headers)
 
-        def read(response: Response) -> Page:
+        def read(response: Response) -> Page | None:
+            body = hashlib.sha256(response.body).digest()
+            if body == known:
+                return None
             data = unwrap(operation, params, response, self._assume)
             items = data.get("list")
             if not isinstance(items, list):
                 raise wrong_shape(operation, params, response, "the answer's `data.list` is not a list")
-            return build(data, items)
+            return replace(build(data, items), body=body)
 
         answer = await self._requester.call(request, read)
         # A list that was just read is what tells best, later, whether the service still lives.

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from urllib.parse import quote
 
 import aiohttp
@@ -50,6 +51,11 @@ class TransportOptions:
     max_body: int = 64 * _MIB
     user_agent: str = f"blog-exporter/{__version__} (+personal blog backup)"
     pool_size: int = 0
+
+
+@lru_cache(maxsize=64)
+def _quoted(value: str) -> str:
+    return quote(value, "", errors="surrogatepass")
 
 
 class Unreachable(ConnectFailed):
@@ -95,9 +101,7 @@ class HttpTransport:
             scheme=self._base.scheme,
             authority=self._authority,
             path=self._prefix + path,
-            query_string="&".join(
-                [f"{name}={quote(value, '', errors='surrogatepass')}" for name, value in params.items()]
-            ),
+            query_string="&".join([f"{name}={_quoted(value)}" for name, value in params.items()]),
             encoded=True,
         )
         deadline = _Deadline(self._options)

@@ -7,76 +7,18 @@ from __future__ import annotations
 
 import os
 from array import array
-from collections import OrderedDict
 from collections.abc import Iterator
-from io import BufferedReader
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from exporter import codec
 from exporter.archive.lines import Line, fold_facts, split
+from exporter.archive.segments import Segments
 from exporter.errors import ArchiveDamaged
 from exporter.model.kinds import Kind, sort_key
 
 _DIGEST = 32
-_OPEN_FILES = 64
-
-
-class Segments:
-    """The files that hold lines, opened when first read, at most 64 at a time.
-
-    A pinned file stays open: ``latest/`` may be swapped for a newer one while it is being read.
-    """
-
-    def __init__(self) -> None:
-        self._paths: list[Path] = []
-        self._numbers: dict[Path, int] = {}
-        self._open: OrderedDict[int, int] = OrderedDict()
-        self._pinned: dict[int, int] = {}
-
-    def add(self, path: Path, *, pin: bool = False) -> int:
-        """Return the number of a file, a new one or the one it has."""
-        number = self._numbers.setdefault(path, len(self._paths))
-        if number == len(self._paths):
-            self._paths.append(path)
-        if pin and number not in self._pinned:
-            self._pinned[number] = _open(path)
-        return number
-
-    def stream(self, number: int) -> BufferedReader:
-        """Open a file from its beginning; the caller closes it."""
-        pinned = self._pinned.get(number)
-        if pinned is None:
-            return self._paths[number].open("rb")
-        file = os.fdopen(os.dup(pinned), "rb")
-        file.seek(0)
-        return file
-
-    def read(self, number: int, offset: int, length: int) -> bytes:
-        """Read ``length`` bytes at ``offset`` of a file."""
-        handle = self._pinned.get(number)
-        if handle is None:
-            handle = self._open.pop(number, None)
-            if handle is None:
-                handle = _open(self._paths[number])
-                if len(self._open) >= _OPEN_FILES:
-                    os.close(self._open.popitem(last=False)[1])
-            self._open[number] = handle
-        if hasattr(os, "pread"):
-            return os.pread(handle, length, offset)
-        os.lseek(handle, offset, os.SEEK_SET)
-        return os.read(handle, length)
-
-    def close(self) -> None:
-        """Close everything; a file that was not pinned opens again when read."""
-        for handle in (*self._open.values(), *self._pinned.values()):
-            os.close(handle)
-        self._open.clear()
-        self._pinned.clear()
-
-
-def _open(path: Path) -> int:
-    return os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
 
 
 class KindState:
@@ -98,7 +40,7 @@ class KindState:
 
     def row(self, record_id: str) -> int | None:
         """Return the row of a record."""
-        return self._rows.get(_key(record_id))
+        return self._rows.get(_key(record_id)) if self._rows else None
 
     def rows(self) -> int:
         """Return how many rows were ever made; a row's number is below it."""
@@ -157,6 +99,7 @@ class KindState:
         return (record_id for record_id, _ in self.ordered())
 
 
+@lru_cache(maxsize=4096)
 def _key(record_id: str) -> int | str:
     """Return a compact key: plain decimal ids as integers, which take a third of the memory."""
     plain = record_id.isdecimal() and record_id.isascii() and len(record_id) < 19
@@ -222,16 +165,14 @@ class State:
 
     def lines(self, kind: Kind) -> Iterator[Line]:
         """Read the lines of a kind in the order of ids, one at a time."""
-        for record_id in self.kinds[kind].ids():
-            line = self.line(kind, record_id)
-            if line is not None:
-                yield line
+        for text, version in self.texts(kind):
+            yield split(text, version)
 
     def texts(self, kind: Kind) -> Iterator[tuple[bytes, int]]:
         """Read the lines of a kind as they stand, in the order of ids, each with the version it comes from."""
         state = self.kinds[kind]
         for _, row in state.ordered():
-            yield self.segments.read(*state.place(row)), state.version(row)
+            yield self.segments.read_near(*state.place(row)), state.version(row)
 
     def scan(self, kind: Kind) -> Iterator[tuple[str, dict[str, Any]]]:
         """Read the raw objects of a kind in the order of ids, one at a time."""

@@ -8,13 +8,12 @@ import time
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from exporter.api.auth import Credentials
 from exporter.api.client import open_api
-from exporter.api.download import DownloadLimits
 from exporter.api.retry import RetryPolicy
 from exporter.api.transport import TransportOptions
 from exporter.archive import writer
@@ -31,14 +30,13 @@ from exporter.cli.signals import Signals, caught
 from exporter.cli.summary import summary_lines
 from exporter.cli.views import Refreshed, chosen_views, refresh_latest
 from exporter.clock import Clock, SystemClock
-from exporter.crawl.assets.fetch import check_fallback
-from exporter.crawl.assets.plan import Mode
-from exporter.crawl.assets.run import AssetSettings
 from exporter.crawl.harvest import ReadingSettings
 from exporter.crawl.plan import Refresh
 from exporter.crawl.runner import BackupRun, Outcome, RunSettings
 from exporter.errors import UsageError
-from exporter.render.addresses import AddressPattern
+
+if TYPE_CHECKING:
+    from exporter.crawl.assets.run import AssetSettings
 
 _EPILOG = """\b
 Examples:
@@ -115,7 +113,7 @@ def back_up(
         accept_removals,
         dry_run,
         settings["resume_max_age"],
-        asset_settings(blog_id, settings, locate),
+        _assets(blog_id, settings, locate),
         settings["strict_assets"],
     )
     timing = clock or SystemClock()
@@ -144,27 +142,12 @@ def _catch_up(root: Path, views: list[View]) -> None:
             refresh_latest(reader, views)
 
 
-def asset_settings(blog_id: str, settings: Settings, locate: Callable[[str], str] | None) -> AssetSettings | None:
-    """Return how pictures and files are read, ``None`` when they are not.
-
-    Raises:
-        UsageError: an address pattern cannot be right.
-    """
-    mode = Mode(settings["assets"])
-    if mode is Mode.NONE:
+def _assets(blog_id: str, settings: Settings, locate: Callable[[str], str] | None) -> AssetSettings | None:
+    if settings["assets"] == "none":
         return None
-    pattern = settings["file_url"]
-    check_fallback(settings["archive_fallback"])
-    return AssetSettings(
-        base=f"https://{blog_id}/",
-        mode=mode,
-        file_url=None if pattern is None else AddressPattern(pattern, "file_url"),
-        archive_fallback=settings["archive_fallback"],
-        allow_private_network=settings["allow_private_network"],
-        concurrency=settings["concurrency"],
-        limits=DownloadLimits(max_bytes=settings["max_asset_size"]),
-        locate=locate,
-    )
+    from exporter.cli.asset_settings import asset_settings  # noqa: PLC0415 - not every run looks for pictures
+
+    return asset_settings(blog_id, settings, locate)
 
 
 def _default_archive(blog_id: str) -> Path:

@@ -6,13 +6,15 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from exporter.cli.output import counted, size_text, time_text
-from exporter.crawl.assets.join import AssetSummary
 from exporter.crawl.outcome import Outcome
 from exporter.model.kinds import Kind
 from exporter.printable import printable
+
+if TYPE_CHECKING:
+    from exporter.crawl.assets.join import AssetSummary
 
 _NOUNS = {Kind.ENTRIES: "entry", Kind.COMMENTS: "comment", Kind.FILES: "file", Kind.ASSETS: "asset"}
 _PROBLEMS_SHOWN = 20

@@ -11,7 +11,6 @@ from exporter.archive.latest import View, is_current, read_record, write_latest
 from exporter.archive.layout import Layout
 from exporter.cli.settings import Settings, assumptions_of
 from exporter.cli.site_view import site_view
-from exporter.exporters.markdown import MarkdownView
 from exporter.render.addresses import AddressPattern
 
 if TYPE_CHECKING:
@@ -62,6 +61,8 @@ def _views(settings: Settings, root: Path, names: Collection[str]) -> list[View]
 
 def _markdown(settings: Settings, root: Path) -> View:
     """Where no setting says how the blog's own addresses are made, they are as when ``latest/`` was last written."""
+    from exporter.exporters.markdown import MarkdownView  # noqa: PLC0415 - what renders is needed where it is kept only
+
     pattern = settings["entry_url"] or read_record(Layout(root)).get("options", {}).get("entry_url")
     patterns = [] if pattern is None else [AddressPattern(pattern, "entry_url")]
     view = MarkdownView(assumptions_of(settings), patterns)

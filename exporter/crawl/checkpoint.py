@@ -75,13 +75,14 @@ class Spool:
         """Append a record; returns the offset and length of its line. It counts once a journal line follows."""
         return self._append(put_line(record_id, frozen))
 
-    def journal(self, note: dict[str, Any]) -> None:
-        """Append a note about how far the run has come, and hand all to the operating system.
+    def journal(self, note: dict[str, Any]) -> tuple[int, int]:
+        """Append a note about how far the run has come, and hand all to the operating system; returns its place.
 
         From then on it outlives this process, so that a killed run loses only what was in flight.
         """
-        self._append(_JOURNAL + codec.dumps(note) + b"}\n")
+        place = self._append(_JOURNAL + codec.dumps(note) + b"}\n")
         self.flush()
+        return place
 
     def _append(self, line: bytes) -> tuple[int, int]:
         offset = self.size

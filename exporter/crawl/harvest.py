@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from exporter import codec
@@ -79,6 +79,7 @@ class Harvest:
         self.unread: dict[str, ServiceError] = {}
         self.user_failure: ServiceError | None = None
         self.restored = 0
+        self._second = (datetime.min.replace(tzinfo=UTC), "")
 
     def restore(self) -> None:
         """Take in what a dead run left in the checkpoint."""
@@ -148,7 +149,7 @@ class Harvest:
     async def _list(self, kind: Kind, number: int, before: SweepResult | None) -> SweepResult:
         assume = self._settings.assume
         walk: Walk
-        fetch: Callable[[int], Any]
+        fetch: Callable[[int, bytes | None], Any]
         if kind is Kind.ENTRY_LIST:
             walk, fetch = ChainWalk("entry list", "entry_list_page_param", assume.max_pages), self._api.list_entries
             tally = "comment_count"
@@ -162,8 +163,8 @@ class Harvest:
             tally = "file_size"
         spool = self._checkpoint.spools[kind]
         known = self._known.pop((kind, number), None)
-        sweep = Sweep(kind, number, walk, fetch, self.ledgers[kind], spool, self._emit, tally, known)
-        return await sweep.run(self._settings.window, 0 if before is None else before.listed)
+        sweep = Sweep(kind, number, walk, fetch, self.ledgers[kind], spool, self._emit, tally, known, before)
+        return await sweep.run(self._settings.window)
 
     async def _user(self) -> None:
         ledger = self.ledgers[Kind.USER]
@@ -255,19 +256,26 @@ class Harvest:
             if isinstance(error, NotAuthorised):
                 await self._api.list_entries(1)
             return error
-        now = self._clock.now()
+        now, written = self._this_second()
         ledger.mark(entry_id, sweep)
         self._checkpoint.spools[Kind.ENTRIES].journal(
             {
                 "read": entry_id,
                 "sweep": sweep,
-                "at": timestamp(now),
+                "at": written,
                 "etag": answer.validators.etag,
                 "last_modified": answer.validators.last_modified,
             }
         )
         self._freshness.note(entry_id, now, answer.validators)
         return None
+
+    def _this_second(self) -> tuple[datetime, str]:
+        """Return the time in whole seconds, the same object for all entries of a second, and how it is written."""
+        now = self._clock.now().replace(microsecond=0)
+        if now != self._second[0]:
+            self._second = (now, timestamp(now))
+        return self._second
 
     def _check_id(self, asked: str, data: dict[str, Any]) -> None:
         answered = key_of(data.get("entry_id"))

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from exporter.archive.state import KindState, Segments
+from exporter.archive.segments import Segments
+from exporter.archive.state import KindState
 from exporter.errors import ArchiveDamaged
 
 if TYPE_CHECKING:
@@ -92,6 +93,9 @@ class Ledger:
 
     def changed(self) -> Iterator[str]:
         """Yield the ids whose state differs from the newest version, in order."""
+        if not len(self.base):
+            yield from self.fresh.ids()
+            return
         for record_id, row in self.fresh.ordered():
             if self._archived(record_id) != self.fresh.identity(row):
                 yield record_id
@@ -105,7 +109,7 @@ class Ledger:
         row = self.fresh.row(record_id)
         if row is None:
             raise KeyError(record_id)
-        line = self._segments.read(*self.fresh.place(row))
+        line = self._segments.read_near(*self.fresh.place(row))
         if not line.endswith(b"}\n"):
             raise ArchiveDamaged(f"{self._spool.path} was changed while it was in use; run the backup again.")
         return line

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
 from datetime import timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from exporter.archive.manifest import KindCounts, Manifest, RecordProblem
-from exporter.crawl.assets.join import AssetSummary
-from exporter.crawl.assets.run import AssetSettings
 from exporter.crawl.checkpoint import Purpose
 from exporter.crawl.harvest import ReadingSettings
 from exporter.errors import Incomplete
+
+if TYPE_CHECKING:
+    from exporter.crawl.assets.join import AssetSummary
+    from exporter.crawl.assets.run import AssetSettings
 
 
 @dataclass(frozen=True, slots=True)

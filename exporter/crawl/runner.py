@@ -21,7 +21,6 @@ from exporter.archive.reader import ArchiveReader
 from exporter.archive.state import State
 from exporter.clock import timestamp
 from exporter.crawl import commit
-from exporter.crawl.assets.join import read_assets
 from exporter.crawl.checkpoint import Checkpoint, Purpose, set_aside
 from exporter.crawl.completeness import assess
 from exporter.crawl.events import Committed, Event, PageRead, Planned, Resumed, SetAside, Started
@@ -243,6 +242,8 @@ class BackupRun:
     async def _read_assets(self, harvest: Harvest, state: State, removals: Removals) -> None:
         if self._settings.assets is None:
             return
+        from exporter.crawl.assets.join import read_assets  # noqa: PLC0415 - not every run looks for pictures
+
         records = Upcoming(state, harvest.ledgers, removals)
         ledger = harvest.ledgers[Kind.ASSETS]
         self.outcome.assets = await read_assets(

@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from itertools import repeat
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from exporter import codec
 from exporter.api.client import FilePage, ListPage
@@ -33,6 +33,13 @@ UNREADABLE = (ApiError, TransportError, NotAuthorised)
 """What makes one page or record unreadable; any other :class:`ServiceError` ends the run."""
 
 
+class SeenPage(NamedTuple):
+    """A page as a sweep saw it: the SHA-256 of the whole answer, and where its note stands in the spool."""
+
+    body: bytes
+    place: Place
+
+
 @dataclass(slots=True)
 class SweepResult:
     """What one sweep of one list found.
@@ -49,6 +56,7 @@ class SweepResult:
         filenum: files said to exist, for the file list.
         totalsize: their size said, for the file list.
         failure: the error that kept its first page from being read.
+        seen: the pages that were read, for the next sweep; none when a record stood on the list twice.
     """
 
     kind: Kind
@@ -62,22 +70,28 @@ class SweepResult:
     filenum: int | None = None
     totalsize: int | None = None
     failure: ServiceError | None = None
+    seen: dict[int, SeenPage] = field(default_factory=dict)
 
 
 class Sweep:
-    """Sweep number ``number`` (from 1) of the list of ``kind``; ``known`` are the pages a dead run had dealt with."""
+    """Sweep number ``number`` (from 1) of the list of ``kind``.
+
+    ``known`` are the pages a dead run had dealt with; ``before`` is what the sweep before found. A page whose answer
+    is the very same as then needs not be looked into: its records are taken in from the note it left.
+    """
 
     def __init__(
         self,
         kind: Kind,
         number: int,
         walk: Walk,
-        fetch: Callable[[int], Awaitable[Page]],
+        fetch: Callable[[int, bytes | None], Awaitable[Page | None]],
         ledger: Ledger,
         spool: Spool,
         emit: Callable[[Event], None],
         tally_field: str | None = None,
         known: Mapping[int, Place] | None = None,
+        before: SweepResult | None = None,
     ) -> None:
         self._walk = walk
         self._fetch = fetch
@@ -87,15 +101,17 @@ class Sweep:
         self._number = number
         self._tally_field = tally_field
         self._known = known or {}
+        self._before = before or SweepResult(kind)
+        self._items = 0
         self._result = SweepResult(kind)
 
-    async def run(self, window: int, before: int) -> SweepResult:
-        """Read to the end of the list; ``before`` is how many records the sweep before saw.
+    async def run(self, window: int) -> SweepResult:
+        """Read to the end of the list.
 
         Raises:
             ServiceError: the service as a whole failed.
         """
-        asked: dict[int, asyncio.Task[Page] | None] = {}
+        asked: dict[int, asyncio.Task[Page | None] | None] = {}
         try:
             while not self._walk.finished:
                 for page in self._walk.wanted(window):
@@ -111,13 +127,17 @@ class Sweep:
         result = self._result
         result.problems = [*self._walk.problems, *result.problems]
         result.complete = self._walk.complete and not result.problems
-        result.agreed = not result.differing and result.listed == before
+        result.agreed = not result.differing and result.listed == self._before.listed
+        if self._items != result.listed:
+            # Then the newest state of a record is not what every page with it holds.
+            result.seen.clear()
         return result
 
-    async def _read(self, page: int) -> Page:
-        return await self._fetch(page)
+    async def _read(self, page: int) -> Page | None:
+        seen = self._before.seen.get(page)
+        return await self._fetch(page, None if seen is None else seen.body)
 
-    async def _take(self, page: int, task: asyncio.Task[Page]) -> None:
+    async def _take(self, page: int, task: asyncio.Task[Page | None]) -> None:
         try:
             answer = await task
         except UNREADABLE as error:
@@ -126,7 +146,10 @@ class Sweep:
             self._spool.journal(note)
             self._fail(page, error, missing=missing)
         else:
-            self._accept(page, answer)
+            if answer is None:
+                self._repeat(self._before.seen[page])
+            else:
+                self._accept(page, answer)
 
     def _fail(self, page: int, error: ServiceError, *, missing: bool) -> None:
         if page == 1:
@@ -172,27 +195,40 @@ class Sweep:
             "to_read": to_read,
             "problems": problems,
             "totalsize": answer.totalsize if isinstance(answer, FilePage) else None,
+            "body": answer.body.hex(),
             "facts": {name: getattr(facts, name) for name in facts.__slots__},
         }
-        self._spool.journal(note)
-        self._count(facts, note)
+        self._count(facts, note, self._spool.journal(note))
 
     def _replay(self, page: int) -> None:
         """Take in a page from the note a dead run left of it; the ledger knows its records already."""
-        note = note_of(self._ledger.note(*self._known[page])) or {}
+        place = self._known[page]
+        note = note_of(self._ledger.note(*place)) or {}
         if "failed" in note:
             self._fail(page, ServiceError(note["failed"]), missing=note["missing"])
             return
+        self._count(self._sighted(note), note, place)
+
+    def _repeat(self, seen: SeenPage) -> None:
+        """Take in a page that is as the sweep before saw it."""
+        note = note_of(self._ledger.note(*seen.place)) or {}
+        note.update(sweep=self._number, differing=0, to_read=[])
+        self._count(self._sighted(note), note, self._spool.journal(note))
+
+    def _sighted(self, note: dict[str, Any]) -> PageFacts:
+        """Note that this sweep saw the records of a page, and return what the walk needs to know of it."""
         new = 0
         for record_id, count in zip(note["ids"], note["counts"] or repeat(0), strict=False):
             if self._ledger.seen(record_id) != self._number:
                 new += 1
                 self._result.tally += count
             self._ledger.mark(record_id, self._number)
-        self._count(PageFacts(**{**note["facts"], "new": new}), note)
+        return PageFacts(**{**note["facts"], "new": new})
 
-    def _count(self, facts: PageFacts, note: dict[str, Any]) -> None:
+    def _count(self, facts: PageFacts, note: dict[str, Any], place: Place) -> None:
         result = self._result
+        result.seen[facts.page] = SeenPage(bytes.fromhex(note.get("body", "")), place)
+        self._items += len(note["ids"])
         result.listed += facts.new
         result.differing += note["differing"]
         result.to_read += note["to_read"]
@@ -203,7 +239,7 @@ class Sweep:
         self._emit(PageRead(result.kind, self._number, facts.page, _pages(facts)))
 
 
-async def _abandon(tasks: list[asyncio.Task[Page]]) -> None:
+async def _abandon(tasks: list[asyncio.Task[Page | None]]) -> None:
     """End tasks whose results nobody wants any more."""
     for task in tasks:
         task.cancel()

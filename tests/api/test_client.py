@@ -99,6 +99,7 @@ def paging(**numbers: Any) -> dict[str, Any]:
 async def test_a_page_of_the_entry_list(service: Service, api: BlogApi) -> None:
     service.answers(lambda: ok(paging(prev_no=None, next_no=3, page_no=2, all_page="15")))
     page = await api.list_entries(2)
+    assert page is not None
     assert page == ListPage([{"entry_id": "1"}, 5, None], 2, 3, 15, True)
     assert service.seen[0].path == "/blog/v1/entry/list"
     assert dict(service.seen[0].query) == {"id": BLOG, "page": "2"}
@@ -111,6 +112,17 @@ async def test_a_page_of_the_comment_list(service: Service, api: BlogApi) -> Non
     assert service.seen[0].path == "/blog/v1/comment/list"
 
 
+async def test_a_page_that_is_known_already_is_not_taken_apart_again(service: Service, api: BlogApi) -> None:
+    service.answers(lambda: ok({"list": [{"entry_id": "1"}]}))
+    for call in (api.list_entries, api.list_comments, api.list_files):
+        page = await call(1)
+        assert page is not None
+        assert await call(1, page.body) is None
+        again = await call(1, b"another")
+        assert again is not None
+        assert again.body == page.body
+
+
 @pytest.mark.parametrize("wrong", [None, [], "x", 5])
 async def test_a_list_without_a_paging_object_says_so(service: Service, api: BlogApi, wrong: Any) -> None:
     service.answers(lambda: ok({"list": [], "paging": wrong}))
@@ -121,6 +133,7 @@ async def test_a_page_of_the_file_list(service: Service, api: BlogApi) -> None:
     summary = {"filenum": "131", "totalsize": "9000", "max_size": "x"}
     service.answers(lambda: ok({"list": [{"file_id": "1"}], "page": 1, "limit": 20, "summary": summary}))
     page = await api.list_files(1)
+    assert page is not None
     assert page == FilePage([{"file_id": "1"}], 1, 20, 131, 9000)
     assert service.seen[0].path == "/blog/v1/file/list"
     assert page.facts(1, 1, "d") == PageFacts(1, 1, None, None, 1, 1, "d", 20, 131)

@@ -43,6 +43,7 @@ async def test_a_page_of_comments(mocked: aioresponses) -> None:
     mocked.get(f"{BASE}/blog/v1/comment/list?id=b.example&page=3", body=body, response_class=Mockable)
     async with open_api(BASE, "b.example") as api:
         page = await api.list_comments(3)
+        assert page is not None
     assert (page.items, page.page_no, page.next_no, page.all_page) == ([{"cm_id": "1"}], 3, None, 3)
 
 

@@ -68,6 +68,11 @@ def test_a_ledger_reads_back_what_it_spooled(ledger: Ledger, spool: Spool) -> No
     assert codec.loads(ledger.line("9"))["data"] == {"cm_id": 9}
     with pytest.raises(KeyError):
         ledger.line("1")
+
+
+def test_a_spool_that_was_cut_is_noticed(ledger: Ledger, spool: Spool) -> None:
+    ledger.observe("9", codec.freeze({"cm_id": 9}), 1)
+    spool.flush()
     spool.path.write_bytes(b"")
     with pytest.raises(ArchiveDamaged, match="was changed while it was in use"):
         ledger.line("9")
