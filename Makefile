@@ -41,9 +41,8 @@ $(AUDITORS)/.installed: $(addprefix tests/site/browser/package,.json -lock.json)
 importers: $(SETUP) $(IMPORTERS)/.installed ## run the tests that feed the exports to real importers; .ci/install gets these
 	$(BIN)/python -m pytest -m importers tests/importers
 
-$(IMPORTERS)/.installed: tests/importers/requirements.txt
-	$(PYTHON) -m venv $(IMPORTERS) || $(PYTHON) -m virtualenv --quiet $(IMPORTERS)
-	$(IMPORTERS)/bin/python -m pip install --quiet --disable-pip-version-check -r $<
+$(IMPORTERS)/.installed: $(addprefix tests/importers/,install.sh requirements.txt package.json)
+	PYTHON=$(PYTHON) tests/importers/install.sh $(abspath $(IMPORTERS))
 	@touch $@
 
 lint: $(SETUP) ## check format, style and types

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
-from urllib.parse import unquote, urlsplit
+from typing import Final, NamedTuple
+from urllib.parse import quote, unquote, urlsplit
 
 from exporter.errors import UsageError
 from exporter.exporters.interface import Content, ExportFile
@@ -15,6 +15,11 @@ from exporter.exporters.posts import Posts
 from exporter.exporters.report import Report
 
 _SPECIAL = re.compile(r"([\\.^$*+?{}\[\]|()\"'\s])")
+_EXACT_BYTES: Final = 255
+"""nginx looks exact locations up by a length of one byte; what is longer needs an expression."""
+
+_APACHE_KEEPS: Final = "$-_.+!*'(),:;@&=/~"
+"""Apache escapes everything else in the addresses it sends visitors to, percent signs too."""
 
 
 class _Move(NamedTuple):
@@ -73,18 +78,34 @@ def _lines(head: str, moves: Iterator[_Move], row: Callable[[_Move], str]) -> It
 
 
 def _nginx(move: _Move) -> str:
-    if not (move.is_path and unquote(move.path).isprintable()):
+    plain = unquote(move.path)
+    if not _sayable(move, plain):
         return _note(move)
-    path = unquote(move.path).replace("\\", "\\\\").replace('"', '\\"')
-    return f'location = "{path}" {{ return 301 "{move.new.replace("$", "%24")}"; }}'
+    exact = len(plain.encode()) <= _EXACT_BYTES
+    path = plain if exact else f"^{_SPECIAL.sub(_escaped, plain)}$"
+    quoted = path.replace("\\", "\\\\").replace('"', '\\"')
+    return f'location {"=" if exact else "~"} "{quoted}" {{ return 301 "{move.new.replace("$", "%24")}"; }}'
 
 
 def _apache(move: _Move) -> str:
     plain = unquote(move.path)
-    if not (move.is_path and plain.isprintable()) or '"' in plain:
+    new = urlsplit(move.new)
+    target = unquote(new.path)
+    kept = quote(target, safe=_APACHE_KEEPS) == new.path and not set(target) & set('"$\\')
+    # Apache itself answers 404 for an escaped slash.
+    if not _sayable(move, plain) or '"' in plain or "%2f" in move.path.lower() or not kept:
         return _note(move)
-    path = _SPECIAL.sub(r"\\\1", plain)
-    return f'RedirectMatch 301 "^{path}$" "{move.new.replace("$", "%24")}"'
+    return f'RedirectMatch 301 "^{_SPECIAL.sub(_escaped, plain)}$" "{new._replace(path=target).geturl()}"'
+
+
+def _sayable(move: _Move, path: str) -> bool:
+    """Tell whether a path can stand in a line, and whether servers compare it as it is."""
+    written = all(char.isprintable() or char == "\N{IDEOGRAPHIC SPACE}" for char in path)
+    return move.is_path and written and "//" not in path and not {".", ".."} & set(path.split("/"))
+
+
+def _escaped(found: re.Match[str]) -> str:
+    return f"\\{found[0]}"
 
 
 def _netlify(move: _Move) -> str:

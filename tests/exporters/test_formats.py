@@ -108,7 +108,7 @@ def test_hostile_redirects_stay_within_their_lines() -> None:
         lines = data.decode().splitlines()
         assert all(line.isascii() or name in {"nginx.conf", "apache.conf"} for line in lines)
         wanted = {
-            "nginx.conf": r'# .*|location = "(\\.|[^"\\])*" \{ return 301 "[^"$]*"; \}',
+            "nginx.conf": r'# .*|location [=~] "(\\.|[^"\\])*" \{ return 301 "[^"$]*"; \}',
             "_redirects": r"\S+ \S+ 301",
         }
         assert all(re.fullmatch(wanted.get(name, ".*"), line) for line in lines), name
@@ -127,6 +127,33 @@ def test_an_old_address_with_a_query_is_only_in_the_table() -> None:
             made.files[name].decode().splitlines()[-1].startswith("# No line can say where /?eid=7 went: https://new")
         )
     assert [row["entries"] for row in made.document["preflight"]] == [["7"]]
+
+
+def test_apache_escapes_addresses_itself_and_nginx_needs_expressions_for_long_ones() -> None:
+    blog = Memory()
+    blog.entry("1", title="海" * 90)
+    old = AddressPattern("https://old.example/{title}", "x")
+    made = export("redirects", blog, old_urls=(old,), new_url=AddressPattern("https://new.example/海/{name}", "x"))
+    path = "海" * 90
+    assert f'RedirectMatch 301 "^/{path}$" "https://new.example/海/umi"' in made.files["apache.conf"].decode()
+    assert f'location ~ "^/{path}$" {{ return 301 "https://new.example/' in made.files["nginx.conf"].decode()
+
+
+@pytest.mark.parametrize("title", ["../../etc/passwd", "a//b", "."])
+def test_no_server_is_told_of_paths_it_would_shorten(title: str) -> None:
+    blog = Memory()
+    blog.entry("1", title=title)
+    made = export("redirects", blog, old_urls=(AddressPattern("https://old.example/x/{title}", "x"),), new_url=NEW)
+    for name in ("nginx.conf", "apache.conf"):
+        assert made.files[name].decode().splitlines()[-1].startswith("# No line can say")
+
+
+def test_apache_refuses_escaped_slashes() -> None:
+    blog = Memory()
+    blog.entry("1", title="a/b")
+    made = export("redirects", blog, old_urls=(AddressPattern("https://old.example/{title}", "x"),), new_url=NEW)
+    assert made.files["apache.conf"].decode().splitlines()[-1].startswith("# No line can say")
+    assert made.files["nginx.conf"].decode().splitlines()[-1].startswith('location = "/a/b"')
 
 
 def test_redirects_need_patterns() -> None:

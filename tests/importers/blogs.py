@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import unescape
 from pathlib import Path
 from typing import Any
 
 from exporter.archive.reader import ArchiveReader
+from exporter.exporters.bodies import comment_html
 from exporter.exporters.folder import write_export
 from exporter.exporters.formats import FORMATS
 from exporter.exporters.interface import RecordSource
+from exporter.exporters.media import Media
 from exporter.exporters.options import ExportOptions
 from exporter.exporters.posts import Post, Posts
 from exporter.exporters.report import Report
 from exporter.model.kinds import Kind
-from tests.exporters.hostile import hostile_blog
+from tests.exporters.hostile import comment_word, hostile_blog
 from tests.exporters.memory import PIXEL, SAID
 from tests.importers.conftest import ROOT
+from tests.importers.ledger import Count
 
 BLOGS = ("demo", "hostile")
 
@@ -29,28 +33,55 @@ BLOGS = ("demo", "hostile")
 class Blog:
     """A blog to move, and where its pictures are."""
 
+    name: str
     records: RecordSource
     root: Path
 
     def export(self, form: str, target: Path, **options: Any) -> dict[str, Any]:
-        """Write an export of what is public, and return its report."""
+        """Write an export, without options of what is public, and return its report."""
         chosen = ExportOptions(**{"declared": SAID, **options})
         report = Report()
-        posts = Posts(self.records, chosen, report, holds_back=FORMATS[form].holds_back)
-        write_export(FORMATS[form].load()(posts, chosen, report), self.root, target)
+        write_export(FORMATS[form].files(self.records, chosen, report), self.root, target)
         return report.document()
 
     def posts(self) -> list[Post]:
         """What is public."""
         return list(Posts(self.records, ExportOptions(declared=SAID), Report()))
 
-    def words(self) -> Iterator[str]:
-        """Yield some words of each comment, as far as they can be found as they are in any page."""
-        for post in self.posts():
-            for each in post.comments:
-                found = re.search(r"[ぁ-んァ-ヶ一-龠]{4,}", each.comment.cm_text.replace("<", "\n"))
-                if found:
-                    yield found[0]
+    def marks(self) -> Counter[str]:
+        """Return letters of each comment as far as every importer shows them, and how many comments have the same."""
+        found = [each.comment for post in self.posts() for each in post.comments]
+        if self.name == "hostile":
+            return Counter(comment_word(int(comment.cm_id)) for comment in found)
+        return Counter(bare(shown(comment_html(replace(comment, title="")))) for comment in found)
+
+    def comments_in(self, text: str) -> int:
+        """Count the comments whose letters are in a text."""
+        letters = bare(text)
+        return sum(min(times, letters.count(mark)) for mark, times in self.marks().items())
+
+    def titles_missing(self, text: str) -> list[str]:
+        """Return the titles whose letters are not in a text."""
+        letters = bare(text)
+        return [post.title for post in self.posts() if bare(post.title.replace("\ud83d", "")) not in letters]
+
+    def pictures(self) -> set[str]:
+        """Return the names of the pictures that the archive holds of public posts."""
+        options = ExportOptions(declared=SAID)
+        posts = Posts(self.records, options, Report())
+        media = Media(posts, options)
+        bodies = ((post.entry.entry_text, post.entry.ps_text) for post in posts)
+        return {picture.name for texts in bodies for picture in media.pictures(*texts) if picture.source is not None}
+
+    def count(self) -> Count:
+        """Count what is public."""
+        posts = self.posts()
+        return Count(
+            posts=len(posts),
+            comments=sum(len(post.comments) for post in posts),
+            categories=len({post.category for post in posts if post.category}),
+            pictures=len(self.pictures()),
+        )
 
 
 @contextmanager
@@ -60,7 +91,7 @@ def blog(name: str, folder: Path) -> Iterator[Blog]:
         reader = ArchiveReader(ROOT / "sample_output")
         state = reader.state()
         try:
-            yield Blog(state, reader.layout.root)
+            yield Blog(name, state, reader.layout.root)
         finally:
             state.close()
         return
@@ -70,7 +101,7 @@ def blog(name: str, folder: Path) -> Iterator[Blog]:
             path = folder / "assets" / raw["sha256"][:2] / f"{raw['sha256']}.png"
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(PIXEL)
-    yield Blog(records, folder)
+    yield Blog(name, records, folder)
 
 
 def shown(html: str) -> str:

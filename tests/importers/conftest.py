@@ -5,15 +5,87 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from collections.abc import Callable
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
+from typing import Any
 
 import pytest
 
-ROOT = Path(__file__).parent.parent.parent
-TOOLS = Path(os.environ.get("IMPORTERS", ROOT / ".venv-importers")) / "bin"
+from tests.importers.ledger import Ledger
 
-Tool = Callable[..., str]
+ROOT = Path(__file__).parent.parent.parent
+PLACE = Path(os.environ.get("IMPORTERS", ROOT / ".venv-importers"))
+NODE_MODULES = PLACE / "npm" / "node_modules"
+SYSTEM = "/usr/local/sbin:/usr/sbin:/sbin"
+LEDGER = pytest.StashKey[Ledger]()
+
+
+class Tool:
+    """Runs programs of the importers' environment or of the system.
+
+    Attributes:
+        seconds: how long they took together.
+        modules: the packages of npm.
+    """
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self.modules = NODE_MODULES
+
+    def path(self, name: str) -> str:
+        """Find a program."""
+        path = shutil.which(name, path=self._places())
+        if path is None:
+            pytest.fail(f"{name} is not installed; CONTRIBUTING.md says how to get the importers")
+        return path
+
+    def __call__(self, name: str, *arguments: object, cwd: Path | None = None, into: Path | None = None) -> str:
+        """Return what a program printed; with ``into``, its output goes there and its messages are returned."""
+        environ = {**os.environ, "PATH": self._places(), "LANG": "C.UTF-8", "LC_ALL": "C.UTF-8"}
+        environ |= {"HOME": str(cwd or ROOT), "NODE_PATH": str(NODE_MODULES)}
+        begun = time.perf_counter()
+        done = subprocess.run(
+            [self.path(name), *map(str, arguments)], cwd=cwd, env=environ, capture_output=True, timeout=600
+        )
+        self.seconds += time.perf_counter() - begun
+        said, errors = (part.decode("utf-8", "replace") for part in (done.stdout, done.stderr))
+        assert done.returncode == 0, f"{name} failed:\n{said[-3000:]}\n{errors[-3000:]}"
+        if into is None:
+            return said + errors
+        into.write_bytes(done.stdout)
+        return errors
+
+    def _places(self) -> str:
+        return os.pathsep.join([f"{PLACE / 'bin'}", f"{NODE_MODULES / '.bin'}", os.environ["PATH"], SYSTEM])
+
+
+@contextmanager
+def serving(folder: Path) -> Iterator[str]:
+    """Serve a folder on this machine; yields its address."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_Quiet, directory=str(folder)))
+    thread = Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+class _Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the base class's name
+        """Say nothing."""
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Make a ledger for the run."""
+    config.stash.setdefault(LEDGER, Ledger())
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -28,18 +100,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.fixture
 def tool() -> Tool:
-    """Run a tool of the importers' environment, or of the system, and return what it printed."""
+    """Run a tool."""
+    return Tool()
 
-    def run(name: str, *arguments: object, cwd: Path | None = None) -> str:
-        places = f"{TOOLS}{os.pathsep}{os.environ['PATH']}"
-        path = shutil.which(name, path=places)
-        if path is None:
-            pytest.fail(f"{name} is not installed; CONTRIBUTING.md says how to get the importers")
-        environ = {**os.environ, "PATH": places, "LANG": "C.UTF-8", "LC_ALL": "C.UTF-8", "HOME": str(cwd or ROOT)}
-        done = subprocess.run(
-            [path, *map(str, arguments)], cwd=cwd, env=environ, capture_output=True, text=True, timeout=600
-        )
-        assert done.returncode == 0, f"{name} failed:\n{done.stdout[-3000:]}\n{done.stderr[-3000:]}"
-        return done.stdout + done.stderr
 
-    return run
+@pytest.fixture
+def ledger(request: pytest.FixtureRequest) -> Ledger:
+    """Where each test enters what went in and what came out."""
+    return request.config.stash[LEDGER]

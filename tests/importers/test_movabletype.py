@@ -1,0 +1,52 @@
+"""Two readers of Movable Type's format, a strict one and one with the habits of old importers, find the same.
+
+The services that take the format have no importer that could be run here; these are written from its public rules.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.exporters.mt_readers import CHUNK, Entry, moment, read_carelessly, read_strictly
+from tests.importers.blogs import BLOGS, bare, blog, shown
+from tests.importers.ledger import Count, Ledger
+
+READERS = [("strict reader", read_strictly), (f"reader in chunks of {CHUNK:,} bytes", read_carelessly)]
+
+
+@pytest.mark.parametrize("name", BLOGS)
+@pytest.mark.parametrize(("reader", "read"), READERS)
+def test_movable_type(
+    ledger: Ledger, tmp_path: Path, name: str, reader: str, read: Callable[[bytes], list[Entry]]
+) -> None:
+    with blog(name, tmp_path / "archive") as moved:
+        report = moved.export("movabletype", tmp_path / "out")
+        data = (tmp_path / "out" / "movabletype-public.txt").read_bytes()
+        assert max(map(len, data.split(b"\n"))) < CHUNK
+        begun = time.perf_counter()
+        entries = read(data)
+        seconds = time.perf_counter() - begun
+        posts = moved.posts()
+        assert [bare(entry.fields["TITLE"]) for entry in entries] == [
+            bare(post.title.replace("\ud83d", "")) for post in posts
+        ]
+        assert {entry.fields["STATUS"] for entry in entries} == {"Publish"}
+        dates = [(entry.fields["TITLE"], moment(entry.fields["DATE"])) for entry in entries]
+        assert len(set(dates)) == len(dates)
+        comments = [comment for entry in entries for comment in entry.comments]
+        assert moved.comments_in(shown("\n".join(comment.text for comment in comments))) == len(comments)
+        categories = {name for entry in entries for name in entry.categories}
+        count = Count(len(entries), len(comments), len(categories))
+        ledger.enter("movabletype", reader, name, moved.count(), count, report, seconds)
+
+
+def test_the_careless_reader_is_one_that_would_be_misled() -> None:
+    body = "TITLE: にせ\n" + "あ" * 5_000
+    data = f"TITLE: 題\nSTATUS: Publish\nDATE: 01/01/2020 00:00:00 AM\n-----\nBODY:\n{body}\n-----\n--------\n".encode()
+    (entry,) = read_carelessly(data)
+    assert entry.fields["TITLE"] == "にせ"
+    assert "�" in entry.body

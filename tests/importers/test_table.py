@@ -1,0 +1,43 @@
+"""The page names every format that is proven, and every format is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from exporter.exporters.formats import FORMATS
+from tests.importers.conftest import ROOT
+from tests.importers.ledger import Count, Ledger, Row, as_markdown
+
+REPORT = {"left_out": [{"kind": "comments", "reason": "no place", "count": 3, "ids": []}]}
+
+
+def test_every_format_has_a_consumer() -> None:
+    page = (ROOT / "docs" / "importers.md").read_text(encoding="utf-8")
+    rows = [line.split("|")[1].split(",")[0].strip() for line in page.splitlines() if line.startswith("|")]
+    assert set(rows) - {"Format", "---"} == set(FORMATS)
+
+
+def test_less_needs_a_reason() -> None:
+    ledger = Ledger()
+    ledger.enter("atom", "reader", "demo", Count(1, 3), Count(1), REPORT, 0.1)
+    assert ledger.rows[0].why == "comments: no place"
+    with pytest.raises(AssertionError, match="nobody says why"):
+        ledger.enter("atom", "reader", "demo", Count(2, 3), Count(1, 3), REPORT, 0.1)
+    with pytest.raises(AssertionError, match="does have all"):
+        ledger.enter("atom", "reader", "demo", Count(2), Count(2), REPORT, 0.1, posts="it does not care")
+
+
+def test_what_is_not_public_is_no_reason() -> None:
+    for reason in ("not public: is_private is 't'", "delete_flg 't' is not visible", "its entry is not in the archive"):
+        report = {"left_out": [{"kind": "comments", "reason": reason, "count": 1, "ids": []}]}
+        with pytest.raises(AssertionError, match="nobody says why"):
+            Ledger().enter("atom", "reader", "demo", Count(1, 3), Count(1, 2), report, 0.1)
+
+
+def test_a_row(tmp_path: Path) -> None:
+    row = Row("wxr", "WordPress", "demo", Count(2, 1, 1, 0), Count(2, None, 1, 0), 1.26, "why")
+    assert (
+        as_markdown([row]).splitlines()[-1] == "| wxr | WordPress | demo | 2 → 2 | 1 → – | 1 → 1 | 0 → 0 | 1.3 | why |"
+    )

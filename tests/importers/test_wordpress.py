@@ -1,0 +1,174 @@
+"""WordPress takes a WXR file, and its own export gives back every post, comment, category, picture and flag."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import zipfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from exporter.exporters.options import Side
+from tests.exporters.memory import Memory
+from tests.importers.blogs import BLOGS, Blog, blog
+from tests.importers.conftest import NODE_MODULES, Tool, serving
+from tests.importers.ledger import Count, Ledger
+
+SCRIPT = Path(__file__).parent / "wordpress.php"
+BUILDS = NODE_MODULES / "@wp-playground" / "wordpress-builds" / "src"
+PLUGIN = "sqlite-database-integration"
+WP = "{http://wordpress.org/export/1.2/}"
+BODY = "{http://purl.org/rss/1.0/modules/content/}encoded"
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+POST = ("post_date", "post_date_gmt", "post_name", "status", "comment_status", "ping_status")
+COMMENT = ("author", "author_url", "date", "date_gmt", "content", "approved", "type")
+
+Move = Callable[[Tool, Path], "Home"]
+
+
+@dataclass
+class Home:
+    """What WordPress refused, and what it then exported."""
+
+    refused: list[list[str]]
+    export: Path
+
+
+@pytest.fixture(scope="session")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An empty WordPress."""
+    site = tmp_path_factory.mktemp("wordpress")
+    with zipfile.ZipFile(BUILDS / "wordpress" / "wp-6.5.zip") as packed:
+        packed.extractall(site)
+    shutil.rmtree(site / "wp-content" / "database")
+    plugins = site / "wp-content" / "plugins"
+    with zipfile.ZipFile(BUILDS / PLUGIN / f"{PLUGIN}.zip") as packed:
+        packed.extractall(plugins)
+    (plugins / f"{PLUGIN}-main").rename(plugins / PLUGIN)
+    drop_in = (plugins / PLUGIN / "db.copy").read_text()
+    drop_in = drop_in.replace("{SQLITE_IMPLEMENTATION_FOLDER_PATH}", "").replace(
+        "{SQLITE_PLUGIN}", f"{PLUGIN}/load.php"
+    )
+    (site / "wp-content" / "db.php").write_text(drop_in)
+    Tool()("php", SCRIPT, "install", site)
+    return site
+
+
+@pytest.fixture
+def move(installed: Path, tmp_path: Path) -> Move:
+    """Let an empty WordPress of its own take a file."""
+
+    def run(tool: Tool, file: Path) -> Home:
+        site = shutil.copytree(installed, tmp_path / "wordpress")
+        refused = json.loads(tool("php", SCRIPT, "read", site, file))
+        tool("php", SCRIPT, "write", site, into=tmp_path / "again.xml")
+        return Home(refused, tmp_path / "again.xml")
+
+    return run
+
+
+def posts_of(path: Path) -> dict[str, dict[str, Any]]:
+    """Read what a WXR file says of each post, its comments in their order."""
+    posts = {}
+    for item in ET.parse(path).iter("item"):
+        if item.findtext(f"{WP}post_type") == "post":
+            posts[item.findtext(f"{WP}post_id") or ""] = {
+                "title": item.findtext("title"),
+                "body": without_rel(item.findtext(BODY)),
+                "categories": [(each.text, each.get("nicename")) for each in item.iter("category")],
+                "meta": metas(item, "postmeta"),
+                "comments": [
+                    [
+                        *(without_rel(each.findtext(f"{WP}comment_{name}")) for name in COMMENT),
+                        metas(each, "commentmeta"),
+                    ]
+                    for each in item.iter(f"{WP}comment")
+                ],
+                **{name: item.findtext(f"{WP}{name}") for name in POST},
+            }
+    return posts
+
+
+def without_rel(html: str | None) -> str:
+    """Leave out what WordPress adds to links: ``rel="noopener"`` in posts, ``rel="nofollow ugc"`` in comments."""
+    return re.sub(r' rel="[^"]*"', "", html or "")
+
+
+def metas(element: ET.Element, name: str) -> list[tuple[str | None, str | None]]:
+    return [
+        (each.findtext(f"{WP}meta_key"), each.findtext(f"{WP}meta_value")) for each in element.findall(f"{WP}{name}")
+    ]
+
+
+def attachments(path: Path) -> dict[str, str]:
+    """Read the addresses of the attachments, by their names."""
+    items = [each for each in ET.parse(path).iter("item") if each.findtext(f"{WP}post_type") == "attachment"]
+    addresses = [each.findtext(f"{WP}attachment_url") or "" for each in items]
+    return {address.rpartition("/")[2]: address for address in addresses}
+
+
+def categories(path: Path) -> set[tuple[str | None, str | None]]:
+    found = ET.parse(path).getroot().iter(f"{WP}category")
+    named = {(each.findtext(f"{WP}cat_name"), each.findtext(f"{WP}category_nicename")) for each in found}
+    return named - {("Uncategorized", "uncategorized")}
+
+
+@pytest.mark.parametrize("name", BLOGS)
+def test_what_wordpress_exports_again_is_what_it_was_given(
+    tool: Tool, ledger: Ledger, move: Move, tmp_path: Path, name: str
+) -> None:
+    with blog(name, tmp_path / "archive") as moved:
+        moved.export("wxr", tmp_path / "pictures", media_folder=True)
+        with serving(tmp_path / "pictures" / "media") as address:
+            report = moved.export("wxr", tmp_path / "out", media_base_url=address)
+            given = tmp_path / "out" / "wordpress-public.xml"
+            home = move(tool, given)
+        assert home.refused == []
+        wanted, held = posts_of(given), posts_of(home.export)
+        sent, kept = attachments(given), attachments(home.export)
+        assert set(kept) == set(sent)
+        for post in wanted.values():
+            for file, address in sent.items():
+                post["body"] = post["body"].replace(address, kept[file])
+        assert held == wanted
+        assert all(sum(address in post["body"] for post in held.values()) for address in kept.values())
+        assert categories(home.export) == categories(given)
+        count = Count(
+            posts=len(held),
+            comments=sum(len(post["comments"]) for post in held.values()),
+            categories=len(categories(home.export)),
+            pictures=len(kept),
+        )
+        ledger.enter("wxr", "WordPress 6.5", name, moved.count(), count, report, tool.seconds)
+
+
+@pytest.mark.parametrize("side", Side)
+def test_wordpress_takes_what_it_could_lose(tool: Tool, move: Move, tmp_path: Path, side: Side) -> None:
+    private = "f" if side is Side.PUBLIC else "t"
+    awkward = Memory()
+    awkward.entry("1", title="", entry_text="", is_private=private)
+    awkward.entry("2", title="0", entry_text="0", is_private=private)
+    awkward.entry("3", title="だい", category="<管理人>", is_private=private)
+    awkward.entry("4", title="ダイ", category="長" * 300, is_private=private)
+    awkward.entry("5", title="遠い日", year="2030", is_private=private)
+    awkward.comment("1", "3", name="<管理人> & " + "名" * 200)
+    awkward.comment("2", "3", name="<管理人>", url_text=f"https://kamome.example/{'a' * 300}")
+    awkward.comment("3", "3", name="<管理人>", cm_text="同じ日")
+    report = Blog("awkward", awkward, tmp_path).export("wxr", tmp_path / "out", side=side, as_of=NOW)
+    file = next((tmp_path / "out").iterdir())
+    home = move(tool, file)
+    assert home.refused == []
+    held = posts_of(home.export)
+    assert held == posts_of(file)
+    assert len(held) == report["out"]["entries"] == (4 if side is Side.PUBLIC else 5)
+    assert {post["status"] for post in held.values()} == {"publish" if side is Side.PUBLIC else "private"}
+    first, *others = [comment[0] for comment in held["3"]["comments"]]
+    assert first.startswith("&lt;管理人&gt; &amp; 名名")
+    assert others == ["&lt;管理人&gt;"] * 2
