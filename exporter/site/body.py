@@ -122,7 +122,7 @@ class BodyWriter:
             return self._picture(element, root), ""
         if tag not in TAGS:
             return "", " " if tag in {"option", "optgroup"} else ""
-        if not element.attributes:
+        if not element.attributes and tag != "a":
             return f"<{tag}>", "" if tag in _VOID else f"</{tag}>"
         allowed = ATTRIBUTES.get(tag, _NONE)
         found = {name: value for name, value in element.attributes.items() if name in allowed or name in _EVERYWHERE}

@@ -64,7 +64,7 @@ def test_cells_and_pictures_look_as_they_did() -> None:
         ("<dl><dt>a<dd>b</dl>", "<dl><dt>a</dt><dd>b</dd></dl>"),
         ("<ruby>a<rtc><rt>b</rtc></ruby><rt>c", "<ruby>a<rt>b</rt></ruby><span>c</span>"),
         ("<a href=https://x.example/></a>", ""),
-        ("<a href=javascript:x>a</a>", "<span>a</span>"),
+        ("<a href=javascript:x>a</a><a>b</a>", "<span>a</span><span>b</span>"),
         ("<time>a</time><time datetime=2016-01-02>b</time>", '<span>a</span><time datetime="2016-01-02">b</time>'),
         ("<main><nav>a</nav></main>", "<div><div>a</div></div>"),
         ("<h1> </h1><h4>a</h4><h6>b</h6><h5>c</h5><h1>d</h1>", "<div> </div><h2>a</h2><h3>b</h3><h3>c</h3><h2>d</h2>"),

@@ -150,6 +150,12 @@
       for (const step of document.querySelectorAll("[data-step]")) step.hidden = pick.value !== "" && step.id !== pick.value;
     });
   }
+  // In Firefox a page from a folder may not send forms, since no address of a folder is of its own origin.
+  const find = document.querySelector(".top form");
+  find.addEventListener("submit", function (event) {
+    event.preventDefault();
+    location.href = find.action + "?q=" + encodeURIComponent(find.elements.q.value);
+  });
   today();
   reading();
 })();
