@@ -18,6 +18,7 @@ from exporter.exporters.options import ExportOptions
 from exporter.exporters.report import Report
 from exporter.model.kinds import Kind
 from exporter.render.addresses import AddressPattern
+from tests.cli.conftest import Program
 from tests.exporters.hostile import entry_word, hostile_blog
 from tests.exporters.memory import PIXEL, SAID, Made, Memory, count, export
 
@@ -275,3 +276,32 @@ def test_pictures_come_from_the_archive(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "out" / "book-public.epub") as packed:
         assert [packed.read(name) for name in packed.namelist() if "media" in name] == [PIXEL]
         assert packed.testzip() is None
+
+
+def test_books_from_the_command_line(program: Program, made: Path, tmp_path: Path) -> None:
+    said = ("--public-open-flg", "1", "--visible-delete-flg", "f")
+    result = program(
+        "export",
+        "epub",
+        made,
+        tmp_path / "out",
+        *said,
+        "--by-year",
+        "--title",
+        "潮だまり",
+        "--vertical",
+        "--no-comments",
+    )
+    assert result.code == 0
+    books = sorted(path.name for path in (tmp_path / "out").iterdir())
+    assert len(books) > 5
+    assert all(re.fullmatch(r"book-20\d\d-public\.epub", name) for name in books)
+    for given, message in (
+        (("--language", "日本"), "no language"),
+        (("--vertical",), "--vertical is for books (epub), not for wxr"),
+    ):
+        form = "epub" if "--language" in given else "wxr"
+        refused = program("export", form, made, tmp_path / "other", *said, *given)
+        assert refused.code == 2
+        assert message in refused.err
+    assert not (tmp_path / "other").exists()
