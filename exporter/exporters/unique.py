@@ -23,7 +23,7 @@ class UniqueDates:
     """Moves a post by seconds until no post before it has its title and its date.
 
     WordPress drops a post whose title and date it knows, comparing titles as its database does: without regard to case,
-    accents, width or kind of kana. A post without a title is dropped when any post has its date; PHP takes "0" for none.
+    accents, width or kind of kana. A post without a title, or with 0 for one, is dropped when any post has its date.
     """
 
     def __init__(self) -> None:
