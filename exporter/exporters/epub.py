@@ -6,6 +6,7 @@ known what there is.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC
@@ -30,13 +31,9 @@ _LINKED: Final = "a book holds pictures only; its address is linked to as before
 
 
 class _Chapter(NamedTuple):
-    entry_id: str
+    file: str
     name: str
     day: Moment
-
-    @property
-    def file(self) -> str:
-        return chapter_name(self.entry_id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,22 +51,29 @@ class _Book:
 
     title: str
     year: int
-    chapters: list[_Chapter] = field(default_factory=list)
-    days: dict[Moment, Moment] = field(default_factory=dict)
+    ids: list[str] = field(default_factory=list)
+    names: list[bytes] = field(default_factory=list)
+    days: array[int] = field(default_factory=lambda: array("l"))
 
     def add(self, post: Post, untitled: str) -> None:
-        """Take a chapter in; days are kept once each, since large blogs have many chapters of few days."""
-        day = Moment(post.when.year, post.when.month, post.when.day)
-        name = visible(post.title)[0] or untitled
-        self.chapters.append(_Chapter(post.entry_id, name, self.days.setdefault(day, day)))
+        """Take a chapter in, as small as can be: large blogs have very many."""
+        self.ids.append(post.entry_id)
+        self.names.append((visible(post.title)[0] or untitled).encode())
+        self.days.append(post.when.year * 10_000 + post.when.month * 100 + post.when.day)
+
+    def chapters(self) -> Iterator[_Chapter]:
+        """Yield the chapters in their order."""
+        for entry_id, name, day in zip(self.ids, self.names, self.days, strict=True):
+            moment = Moment(day // 10_000, day // 100 % 100, day % 100)
+            yield _Chapter(chapter_name(entry_id), name.decode(), moment)
 
     def opens_year(self, post: Post) -> bool:
         """Tell whether a post is the first of its year, in a book of several."""
-        return not self.year and (not self.chapters or self.chapters[-1].day.year != post.when.year)
+        return not self.year and (not self.days or self.days[-1] // 10_000 != post.when.year)
 
     def files(self) -> Iterator[str]:
         """Yield the names of the pages in the order they are read in."""
-        for year, chapters in groupby(self.chapters, lambda chapter: chapter.day.year):
+        for year, chapters in groupby(self.chapters(), lambda chapter: chapter.day.year):
             if not self.year:
                 yield _year_name(year)
             yield from (chapter.file for chapter in chapters)
@@ -158,11 +162,14 @@ class _Binder:
         """Yield what is about the whole book."""
         words = self._pages.words
         common = {"title": book.title, "author": self._author}
-        art = cover(book.title, self._posts.blog_id, (chapter.day for chapter in book.chapters))
+        art = cover(book.title, self._posts.blog_id, (chapter.day for chapter in book.chapters()))
         yield Content("EPUB/cover.svg", [self._plain("cover.svg", cover=art, **common)])
         yield Content("EPUB/cover.xhtml", [self._plain("cover.xhtml", **common)])
+        first = next(self._groups(book), None)
         names = {"contents_label": words.contents, "cover_label": words.cover}
-        yield Content("EPUB/nav.xhtml", self._pages.stream("nav.xhtml", groups=self._groups(book), **names))
+        yield Content(
+            "EPUB/nav.xhtml", self._pages.stream("nav.xhtml", groups=self._groups(book), first=first, **names)
+        )
         scope = f"{self._options.label}/{book.year or 'all'}"
         package = self._pages.stream(
             "package.opf",
@@ -178,15 +185,17 @@ class _Binder:
         )
         yield Content("EPUB/package.opf", package)
 
-    def _groups(self, book: _Book) -> list[_Group]:
-        """Return the contents: by year, or by month in the book of one year."""
-        if not book.year:
-            years = groupby(book.chapters, lambda chapter: chapter.day.year)
-            return [_Group(self._pages.words.year.format(year), _year_name(year), list(found)) for year, found in years]
-        months = ((month, list(found)) for month, found in groupby(book.chapters, lambda chapter: chapter.day.month))
-        return [
-            _Group(self._pages.words.month.format(book.year, month), found[0].file, found) for month, found in months
-        ]
+    def _groups(self, book: _Book) -> Iterator[_Group]:
+        """Yield the contents: by year, or by month in the book of one year."""
+        words = self._pages.words
+        for (year, month), found in groupby(
+            book.chapters(), lambda chapter: (chapter.day.year, chapter.day.month if book.year else 0)
+        ):
+            chapters = list(found)
+            if book.year:
+                yield _Group(words.month.format(year, month), chapters[0].file, chapters)
+            else:
+                yield _Group(words.year.format(year), _year_name(year), chapters)
 
 
 def _year_name(year: int) -> str:
