@@ -32,7 +32,7 @@ test: $(SETUP) ## run all tests, and fail under 95 % branch coverage
 	$(BIN)/python -m pytest -n auto --cov --cov-report=term -m "not slow and not browser"
 
 browsers: $(SETUP) $(AUDITORS)/.installed ## run the tests that open the offline site in real browsers; .ci/install gets these
-	$(BIN)/python -m pytest -n 2 --dist loadscope -m "browser and not slow" tests/site
+	$(BIN)/python -m pytest -n 2 -m "browser and not slow" tests/site
 
 $(AUDITORS)/.installed: $(addprefix tests/site/browser/package,.json -lock.json)
 	npm ci --prefix $(dir $<) --ignore-scripts --no-audit --no-fund

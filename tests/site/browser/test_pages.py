@@ -18,7 +18,7 @@ CLICK_EVERYTHING = """(async () => {
     const link = event.target.closest?.("a[href]");
     if (link && !link.dataset.zoom) event.preventDefault();
   });
-  const things = [...document.querySelectorAll("summary, button:not([data-do=random]), a, .body *, dialog *")];
+  const things = [...document.querySelectorAll("summary, button:not([data-do=random], .find button), a, .body *, dialog *")];
   for (const each of things.slice(0, 120)) {
     if (!shown(each)) continue;
     for (const type of ["pointerenter", "mouseover", "mousedown", "focus"]) each.dispatchEvent(new Event(type));
