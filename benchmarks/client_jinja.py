@@ -22,7 +22,8 @@ _TEMPLATES = {
     "entry": (
         '{% extends "base" %}{% block main %}<h1>{{ title }}</h1><p>{{ day }}</p>'
         "<div>{{ entry.entry_text | safe }}</div><div>{{ entry.ps_text | safe }}</div>"
-        "{% for each in comments %}<section><p>{{ each.name }} {{ each.regist_date }}</p><div>{{ each.cm_text | safe }}</div></section>{% endfor %}"
+        "{% for each in comments %}<section><p>{{ each.name }} {{ each.regist_date }}</p>"
+        "<div>{{ each.cm_text | safe }}</div></section>{% endfor %}"
         '{% if before %}<a href="{{ before.entry_id }}.html">{{ before.title }}</a>{% endif %}'
         '{% if after %}<a href="{{ after.entry_id }}.html">{{ after.title }}</a>{% endif %}{% endblock %}'
     ),
