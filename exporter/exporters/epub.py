@@ -10,7 +10,7 @@ from array import array
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC
-from itertools import groupby
+from itertools import chain, groupby
 from typing import Final, NamedTuple
 
 from exporter.exporters.epub_chapter import Pages
@@ -38,11 +38,11 @@ class _Chapter(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Group:
-    """The chapters of a year or a month in the contents, and the page they begin with."""
+    """The chapters of a year or a month in the contents, to be read before the next group, and their first page."""
 
     label: str
     file: str
-    chapters: list[_Chapter]
+    chapters: Iterable[_Chapter]
 
 
 @dataclass(slots=True)
@@ -191,9 +191,10 @@ class _Binder:
         for (year, month), found in groupby(
             book.chapters(), lambda chapter: (chapter.day.year, chapter.day.month if book.year else 0)
         ):
-            chapters = list(found)
+            opening = next(found)
+            chapters = chain([opening], found)  # noqa: B031  what next() took is put back
             if book.year:
-                yield _Group(words.month.format(year, month), chapters[0].file, chapters)
+                yield _Group(words.month.format(year, month), opening.file, chapters)
             else:
                 yield _Group(words.year.format(year), _year_name(year), chapters)
 
