@@ -80,6 +80,7 @@ _WORDS: Final[dict[str, tuple[str, str]]] = {
     "everything": ("最初の版です。すべてがここから始まります。", "The first version: everything begins here."),
     "not_all": ("ほか %d 件", "and %d more"),
     "no_history": ("版の記録はありません。", "There is no record of versions."),
+    "provenance": ("この版の来歴", "Where this version comes from"),
     "captured": ("保存した日時", "Captured"),
     "completeness": ("そろっているか", "Completeness"),
     "complete": ("すべてあり", "complete"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 
 from exporter.model.changes import Change
@@ -67,6 +68,23 @@ def test_long_histories_are_cut(tmp_path: Path) -> None:
     history = built.layout.latest / "site" / "history"
     assert "ほか 50 件" in (history / "version-2.html").read_text("utf-8")
     assert "この版で変わった記事はありません" in (history / "version-3.html").read_text("utf-8")
+
+
+def test_the_page_about_tells_of_the_newest_versions_and_each_version_of_itself(tmp_path: Path) -> None:
+    """With a manifest read for each version, a night would cost as much as there were nights before it."""
+    built = of_records(tmp_path / "a", {Kind.ENTRIES: {"1": entry(1, "題")}})
+    for number in range(15):
+        built.commit({Kind.USER: {"u": record(id="u", nickname=str(number))}})
+    build(built)
+    site = built.layout.latest / "site"
+    about = (site / "about.html").read_text("utf-8")
+    assert about.count('class="hash"') == 12
+    assert "第 16 版" in about
+    assert "第 4 版" not in about
+    assert "ほか 4 件" in about
+    for number in built.reader.versions():
+        digest = hashlib.sha256(built.layout.manifest(number).read_bytes()).hexdigest()
+        assert digest in (site / f"history/version-{number}.html").read_text("utf-8")
 
 
 def test_without_a_history_there_is_still_a_page_about(demo: Built) -> None:

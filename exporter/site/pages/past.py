@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from exporter.site.history import HistorySource, Step
 
 _MOST_CHANGES: Final = 300
+_MOST_PROOFS: Final = 12
 _CONTEXT: Final = 160
 _TEXTS: Final = frozenset({"entry_text", "ps_text", "cm_text"})
 _SHOWN_KINDS: Final = (Kind.ENTRIES, Kind.COMMENTS, Kind.FILES)
@@ -101,6 +102,8 @@ def _version(site: Site, history: HistorySource, row: VersionRow, before: Versio
             "after": version_page(row.version + 1) if newer else None,
             "changes": [_shown(site, change) for change in changes[:_MOST_CHANGES]],
             "more": max(0, len(changes) - _MOST_CHANGES),
+            "proof_of": _proof(history, row),
+            "kinds": list(Kind),
         }
 
     return site.file(version_page(row.version), "version.html", [repr(tuple(row)), str(before), str(newer)], context)
@@ -165,10 +168,25 @@ def _step(before: Step, after: Step) -> tuple[Step, Change, list[FieldDiff]]:
 
 
 def _about(site: Site, history: HistorySource | None) -> dict[str, Any]:
-    versions = []
-    if history is not None:
-        for row in reversed(history.rows()):
-            manifest, digest = history.manifest(row.version)
-            versions.append({"row": row, "tool": manifest.tool, "base_url": manifest.base_url, "sha256": digest,
-                             "problems": manifest.problems, "counts": row.counts()})  # fmt: skip
-    return {"title": site.pages.words["about"], "current": "about", "versions": versions, "kinds": list(Kind)}
+    rows = [] if history is None else history.rows()
+    versions = [] if history is None else [_proof(history, row) for row in reversed(rows[-_MOST_PROOFS:])]
+    return {
+        "title": site.pages.words["about"],
+        "current": "about",
+        "versions": versions,
+        "older": len(rows) - len(versions),
+        "kinds": list(Kind),
+    }
+
+
+def _proof(history: HistorySource, row: VersionRow) -> dict[str, Any]:
+    """Return what a version's manifest says of it. Read for few versions: a night must not pay for all before it."""
+    manifest, digest = history.manifest(row.version)
+    return {
+        "row": row,
+        "tool": manifest.tool,
+        "base_url": manifest.base_url,
+        "sha256": digest,
+        "problems": manifest.problems,
+        "counts": row.counts(),
+    }
