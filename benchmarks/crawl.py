@@ -6,6 +6,7 @@ what is printed are medians and the ratios of each round, so that a machine that
 
 from __future__ import annotations
 
+import shutil
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
@@ -61,6 +62,11 @@ class Bench:
         options = [f"--archive={archive}", f"--base-url={base_url}", f"--concurrency={self.concurrency}"]
         return [*_module("exporter"), "backup", BLOG_ID, *options, *_CRAWL_ONLY, "--json", "--quiet"]
 
+    def clear(self) -> None:
+        """Remove what a client wrote, so that the next one finds as much free memory for its files."""
+        shutil.rmtree(self.folder)
+        self.folder.mkdir()
+
 
 def _module(name: str) -> list[str]:
     return [sys.executable, "-m", name]
@@ -75,6 +81,7 @@ def compare(bench: Bench, size: BlogSize, rounds: int) -> dict[str, list[Sample]
             at = turn % len(order)
             for name, command in order[at:] + order[:at]:
                 samples.setdefault(name, []).append(measure(command, bench.cores.client))
+                bench.clear()
     return samples
 
 

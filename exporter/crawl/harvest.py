@@ -79,7 +79,8 @@ class Harvest:
         self.unread: dict[str, ServiceError] = {}
         self.user_failure: ServiceError | None = None
         self.restored = 0
-        self._second = (datetime.min.replace(tzinfo=UTC), "")
+        self._next_second = datetime.min.replace(tzinfo=UTC)
+        self._second = (self._next_second, "")
 
     def restore(self) -> None:
         """Take in what a dead run left in the checkpoint."""
@@ -272,9 +273,10 @@ class Harvest:
 
     def _this_second(self) -> tuple[datetime, str]:
         """Return the time in whole seconds, the same object for all entries of a second, and how it is written."""
-        now = self._clock.now().replace(microsecond=0)
-        if now != self._second[0]:
-            self._second = (now, timestamp(now))
+        now = self._clock.now()
+        if not self._second[0] <= now < self._next_second:
+            begun = now.replace(microsecond=0)
+            self._second, self._next_second = (begun, timestamp(now)), begun + timedelta(seconds=1)
         return self._second
 
     def _check_id(self, asked: str, data: dict[str, Any]) -> None:

@@ -5,7 +5,7 @@ Holds hashes and places only; the records are in the archive and in the checkpoi
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from exporter.archive.segments import Segments
 from exporter.archive.state import KindState
@@ -18,6 +18,20 @@ if TYPE_CHECKING:
     from exporter.crawl.checkpoint import Spool
 
 UNSEEN = 0
+
+
+class Observed(NamedTuple):
+    """What taking in a record told.
+
+    Attributes:
+        agrees: the sweep before saw it so; for the first sweep: the archive holds it so.
+        again: this sweep has seen the id before.
+        otherwise: and with other content.
+    """
+
+    agrees: bool
+    again: bool
+    otherwise: bool
 
 
 class Ledger:
@@ -45,8 +59,8 @@ class Ledger:
         state, _, row = self._find(record_id)
         return None if row is None else state.identity(row)
 
-    def observe(self, record_id: str, frozen: Frozen, sweep: int) -> bool:
-        """Take in a record as a sweep saw it; tells whether the sweep before (before the first: the archive) saw it so.
+    def observe(self, record_id: str, frozen: Frozen, sweep: int) -> Observed:
+        """Take in a record as a sweep saw it.
 
         The first sweep is compared with the archive and not with ``fresh``, where a dead run may have left a state
         that no reading of this entry has followed yet.
@@ -64,7 +78,7 @@ class Ledger:
         else:
             offset, length = self._spool.put(record_id, frozen)
             self.restore(record_id, identity, offset, length, sweep)
-        return agrees
+        return Observed(agrees, seen == sweep, seen == sweep and not same)
 
     def _find(self, record_id: str) -> tuple[KindState, bytearray, int | None]:
         """Return where the newest state known of a record is, and the sightings that go with it."""

@@ -10,13 +10,14 @@ import hashlib
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from itertools import repeat
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from exporter import codec
 from exporter.api.client import FilePage, ListPage
 from exporter.api.paging import PageFacts, Walk
 from exporter.crawl.checkpoint import note_of
 from exporter.crawl.events import PageRead
+from exporter.crawl.seen_pages import SeenPages
 from exporter.errors import ApiError, NotAuthorised, ServiceError, TransportError
 from exporter.model.assumptions import TIMEZONE
 from exporter.model.fields import FieldReader
@@ -31,13 +32,6 @@ if TYPE_CHECKING:
 Page = ListPage | FilePage
 UNREADABLE = (ApiError, TransportError, NotAuthorised)
 """What makes one page or record unreadable; any other :class:`ServiceError` ends the run."""
-
-
-class SeenPage(NamedTuple):
-    """A page as a sweep saw it: the SHA-256 of the whole answer, and where its note stands in the spool."""
-
-    body: bytes
-    place: Place
 
 
 @dataclass(slots=True)
@@ -70,7 +64,7 @@ class SweepResult:
     filenum: int | None = None
     totalsize: int | None = None
     failure: ServiceError | None = None
-    seen: dict[int, SeenPage] = field(default_factory=dict)
+    seen: SeenPages = field(default_factory=SeenPages)
 
 
 class Sweep:
@@ -128,14 +122,14 @@ class Sweep:
         result.problems = [*self._walk.problems, *result.problems]
         result.complete = self._walk.complete and not result.problems
         result.agreed = not result.differing and result.listed == self._before.listed
+        self._before.seen.clear()
         if self._items != result.listed:
             # Then the newest state of a record is not what every page with it holds.
             result.seen.clear()
         return result
 
     async def _read(self, page: int) -> Page | None:
-        seen = self._before.seen.get(page)
-        return await self._fetch(page, None if seen is None else seen.body)
+        return await self._fetch(page, self._before.seen.body(page))
 
     async def _take(self, page: int, task: asyncio.Task[Page | None]) -> None:
         try:
@@ -147,7 +141,7 @@ class Sweep:
             self._fail(page, error, missing=missing)
         else:
             if answer is None:
-                self._repeat(self._before.seen[page])
+                self._repeat(self._before.seen.place(page))
             else:
                 self._accept(page, answer)
 
@@ -173,13 +167,14 @@ class Sweep:
             frozen = codec.freeze(item)
             digest.update(record_id.encode("utf-8", "backslashreplace") + b"\0" + frozen.identity)
             count = 0 if self._tally_field is None else count_of(item, self._tally_field)
-            if ledger.seen(record_id) != self._number:
+            observed = ledger.observe(record_id, frozen, self._number)
+            if not observed.again:
                 new += 1
                 self._result.tally += count
-            elif record_id in ids and ledger.identity(record_id) != frozen.identity:
+            elif observed.otherwise and record_id in ids:
                 shown = record_id[:40]
                 problems.append(f"{kind} list, page {page}: two records have the id {shown}; the later one is kept")
-            if not ledger.observe(record_id, frozen, self._number):
+            if not observed.agrees:
                 differing += 1
                 if kind is Kind.ENTRY_LIST and (self._number > 1 or record_id in ledger.base):
                     to_read.append(record_id)
@@ -209,9 +204,9 @@ class Sweep:
             return
         self._count(self._sighted(note), note, place)
 
-    def _repeat(self, seen: SeenPage) -> None:
+    def _repeat(self, place: Place) -> None:
         """Take in a page that is as the sweep before saw it."""
-        note = note_of(self._ledger.note(*seen.place)) or {}
+        note = note_of(self._ledger.note(*place)) or {}
         note.update(sweep=self._number, differing=0, to_read=[])
         self._count(self._sighted(note), note, self._spool.journal(note))
 
@@ -227,7 +222,7 @@ class Sweep:
 
     def _count(self, facts: PageFacts, note: dict[str, Any], place: Place) -> None:
         result = self._result
-        result.seen[facts.page] = SeenPage(bytes.fromhex(note.get("body", "")), place)
+        result.seen.put(facts.page, bytes.fromhex(note.get("body", "")), place)
         self._items += len(note["ids"])
         result.listed += facts.new
         result.differing += note["differing"]

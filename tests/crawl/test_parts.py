@@ -46,12 +46,12 @@ def ledger(spool: Spool) -> Iterator[Ledger]:
 def test_a_ledger_compares_with_the_archive_and_then_with_the_sweep_before(ledger: Ledger) -> None:
     same, other = codec.freeze({"cm_id": 1}), codec.freeze({"cm_id": 1, "x": 1})
     assert ledger.seen("1") == ledger.seen("99") == UNSEEN
-    assert ledger.observe("1", same, 1)
-    assert not ledger.observe("9", same, 1)
-    assert ledger.observe("9", same, 1)
-    assert ledger.observe("1", same, 2)
-    assert not ledger.observe("1", other, 2)
-    assert not ledger.observe("2", codec.freeze({"cm_id": 2}), 2), "no sweep before saw it"
+    assert ledger.observe("1", same, 1).agrees
+    assert not ledger.observe("9", same, 1).agrees
+    assert ledger.observe("9", same, 1).agrees
+    assert ledger.observe("1", same, 2).agrees
+    assert not ledger.observe("1", other, 2).agrees
+    assert not ledger.observe("2", codec.freeze({"cm_id": 2}), 2).agrees, "no sweep before saw it"
     assert ledger.identity("1") == other.identity
     assert ledger.identity("99") is None
     assert list(ledger.changed()) == ["1", "9"]
