@@ -29,7 +29,7 @@ demo: $(DEMO) ## back up a made-up blog on this machine, twice, verify it, and s
 
 test: $(SETUP) ## run all tests, and fail under 95 % branch coverage
 	$(BIN)/python -m coverage erase
-	$(BIN)/python -m pytest -n auto --cov --cov-report=term -m "not slow and not browser"
+	$(BIN)/python -m pytest -n auto --cov --cov-report=term -m "not slow and not browser and not importers"
 
 browsers: $(SETUP) $(AUDITORS)/.installed ## run the tests that open the offline site in real browsers; .ci/install gets these
 	$(BIN)/python -m pytest -n 2 -m "browser and not slow" tests/site
@@ -39,7 +39,7 @@ $(AUDITORS)/.installed: $(addprefix tests/site/browser/package,.json -lock.json)
 	@touch $@
 
 importers: $(SETUP) $(IMPORTERS)/.installed ## run the tests that feed the exports to real importers; .ci/install gets these
-	$(BIN)/python -m pytest -m importers tests/importers
+	$(BIN)/python -m pytest -m importers tests/importers tests/benchmarks
 
 $(IMPORTERS)/.installed: $(addprefix tests/importers/,install.sh requirements.txt package.json)
 	PYTHON=$(PYTHON) tests/importers/install.sh $(abspath $(IMPORTERS))
