@@ -4,7 +4,7 @@ orjson reads and writes what it provably keeps; everything it would refuse (a BO
 or silently change (duplicate keys, long integers, the text of numbers) goes through :mod:`exporter.jsontext`.
 
 The canonical bytes of a value are those of ``json.dumps(value, sort_keys=True, separators=(",", ":"),
-ensure_ascii=False)`` in UTF-8, with lone surrogates as ``\\udXXX`` escapes.
+ensure_ascii=False)`` in UTF-8, with lone surrogates as ``\\udhhh`` escapes.
 """
 
 from __future__ import annotations

@@ -20,4 +20,4 @@ class SingleTry(aiohttp.ClientResponse):
         try:
             return await super().start(connection)
         except (aiohttp.ClientOSError, aiohttp.ServerDisconnectedError) as error:
-            raise ConnectFailed(f"the connection broke ({printable(str(error))})") from None
+            raise ConnectFailed(f"the connection to {self.host} broke ({printable(str(error))})") from None

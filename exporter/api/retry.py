@@ -245,7 +245,7 @@ class _Insistence(async_retry_base):
         answer: Answer = await insistent(attempt)
         return answer
 
-    async def __call__(self, retry_state: RetryCallState) -> bool:  # type: ignore[override]
+    async def __call__(self, retry_state: RetryCallState) -> bool:  # type: ignore[override]  # the base of its asynchronous base is not
         if retry_state.attempt_number <= self._retrying.budget(_error_of(retry_state)):
             return True
         liveness = self._retrying.liveness

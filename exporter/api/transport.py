@@ -15,10 +15,10 @@ from urllib.parse import quote
 
 import aiohttp
 from aiohttp import http_exceptions
-from aiohttp.connector import Connection
 from yarl import URL
 
 from exporter import __version__
+from exporter.api.once import SingleTry
 from exporter.api.response import Response
 from exporter.errors import (
     BadBody,
@@ -84,7 +84,7 @@ class HttpTransport:
                 "Accept-Encoding": "gzip, deflate",
             },
             timeout=aiohttp.ClientTimeout(total=None, connect=self._options.connect_timeout),
-            response_class=_Answer,
+            response_class=SingleTry,
         )
 
     async def get(self, path: str, params: Mapping[str, str], headers: Mapping[str, str]) -> Response:
@@ -201,20 +201,6 @@ class _Deadline:
         if self._loop.time() >= self._end:
             return f"not done within {self._options.total_timeout:g} s"
         return f"silent for {self._options.read_timeout:g} s"
-
-
-class _Answer(aiohttp.ClientResponse):
-    """Keeps aiohttp from sending a GET again by itself when a kept connection turns out to be closed.
-
-    A request that counts against a rate limit must be counted, so the second try is left to the retry policy.
-    """
-
-    async def start(self, connection: Connection) -> aiohttp.ClientResponse:
-        """Read the head of the answer."""
-        try:
-            return await super().start(connection)
-        except (aiohttp.ClientOSError, aiohttp.ServerDisconnectedError) as error:
-            raise ConnectFailed(f"the connection to {self.host} broke ({printable(str(error))})") from None
 
 
 def check_base_url(text: str) -> URL:

@@ -22,8 +22,9 @@ from exporter.cli.inspect import HINT
 from exporter.cli.output import Output
 from exporter.cli.settings import resolve
 from exporter.errors import Terminated, UsageError
-from exporter.exporters.folder import check_target, measure_export, write_export, write_report
+from exporter.exporters.folder import check_target, measure_export, write_export
 from exporter.exporters.formats import FORMATS
+from exporter.exporters.interface import WrittenFile
 from exporter.exporters.options import ExportOptions, Side
 from exporter.exporters.report import Report
 from exporter.exporters.survey import survey_lines
@@ -163,19 +164,19 @@ def _make(
     report = Report()
     files = FORMATS[form].files(state, options, report)
     root = reader.layout.root
-    written = measure_export(files, root) if dry_run else write_export(files, root, folder)
-    document = {
-        "format": form,
-        "blog_id": reader.info.blog_id,
-        "version": state.version,
-        "side": "all" if FORMATS[form].whole else str(options.side),
-        "folder": str(folder.resolve()),
-        "files": [file._asdict() for file in written],
-        **report.document(),
-    }
-    if not dry_run:
-        write_report(folder, document)
-    return document
+
+    def document(written: list[WrittenFile]) -> dict[str, Any]:
+        return {
+            "format": form,
+            "blog_id": reader.info.blog_id,
+            "version": state.version,
+            "side": "all" if FORMATS[form].whole else str(options.side),
+            "folder": str(folder.resolve()),
+            "files": [file._asdict() for file in written],
+            **report.document(),
+        }
+
+    return document(measure_export(files, root) if dry_run else write_export(files, root, folder, document))
 
 
 @contextmanager

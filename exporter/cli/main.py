@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import importlib
 import sys
 import traceback
+from io import TextIOWrapper
 from typing import Any, NoReturn
 
 import click
@@ -75,8 +75,8 @@ def main(arguments: list[str]) -> int:
     """Run the program and return its exit code."""
     for stream in (sys.stdout, sys.stderr):
         # A terminal that cannot show Japanese must not end a backup.
-        with contextlib.suppress(AttributeError):
-            stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     try:
         result: Any = cli.main(arguments, prog_name=PROGRAM, standalone_mode=False)
     except BaseException as error:  # noqa: BLE001 - the one place where every failure becomes a line and a code

@@ -22,7 +22,8 @@ from exporter.cli.site_view import site_options
 from exporter.cli.views import refresh_latest, standing_views
 from exporter.clock import SystemClock
 from exporter.errors import UsageError
-from exporter.exporters.folder import check_target, write_export, write_report
+from exporter.exporters.folder import check_target, write_export
+from exporter.exporters.interface import WrittenFile
 from exporter.model.kinds import Kind
 from exporter.printable import printable
 from exporter.site.copying import copied_site
@@ -126,23 +127,25 @@ def _copy(
     state = reader.state(version)
     try:
         records: RecordSource = _public(reader, settings, version, state) if public_only else state
-        written = write_export(copied_site(view, records), root, target)
         left = records.left_out if isinstance(records, PublicRecords) else dict.fromkeys(Kind, 0)
         counts = {kind: len(records.ids(kind)) for kind in Kind}
+
+        def document(written: list[WrittenFile]) -> dict[str, Any]:
+            return {
+                "format": NAME,
+                "blog_id": reader.info.blog_id,
+                "version": version,
+                "side": "public" if public_only else "all",
+                "folder": str(target.resolve()),
+                "written": {str(kind): counts[kind] for kind in Kind},
+                "left_out": {str(kind): left[kind] for kind in Kind},
+                "files": [file._asdict() for file in written],
+            }
+
+        written = write_export(copied_site(view, records), root, target, document)
     finally:
         state.close()
-    document = {
-        "format": NAME,
-        "blog_id": reader.info.blog_id,
-        "version": version,
-        "side": "public" if public_only else "all",
-        "folder": str(target.resolve()),
-        "written": {str(kind): counts[kind] for kind in Kind},
-        "left_out": {str(kind): left[kind] for kind in Kind},
-        "files": [file._asdict() for file in written],
-    }
-    write_report(target, document)
-    out.document(document)
+    out.document(document(written))
     total = size_text(sum(file.bytes for file in written))
     entries = counted(counts[Kind.ENTRIES], "entry")
     out.answer(printable(f"{target}: {counted(len(written), 'file')}, {total}, {entries}."))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from functools import partial
 from math import sin
 
 from exporter.demo.canvas import Canvas, Colour, mix
@@ -22,6 +23,10 @@ _LEAVES: dict[str, tuple[Colour, Colour]] = {
     "autumn": ((226, 128, 52), (196, 74, 44)),
     "winter": ((240, 244, 248), (214, 224, 234)),
 }
+
+
+def _foothill(top: float, swing: float, width: float, shift: float, x: int) -> float:
+    return top + swing * sin(x / width + shift)
 
 
 def sea(hour: str, seed: int) -> Canvas:
@@ -65,7 +70,7 @@ def mountain(hour: str, seed: int) -> Canvas:
     for depth in range(3):
         hill = mix(rock, (36, 70, 60), 0.3 + depth * 0.3)
         swing, shift = 9 - depth * 2, chance.random() * 6
-        canvas.ridge(lambda x, d=depth, s=swing, f=shift: horizon - 16 + d * 9 + s * sin(x / (34 - d * 7) + f), hill)  # type: ignore[misc]
+        canvas.ridge(partial(_foothill, horizon - 16 + depth * 9, swing, 34 - depth * 7, shift), hill)
     canvas.gradient(horizon + 18, _HEIGHT, far, near, 24)
     for y in range(horizon + 22, _HEIGHT, 5):
         canvas.rect(middle - 60 + chance.randrange(30), y, chance.randrange(20, 90), 1, mix(far, snow, 0.5))

@@ -7,9 +7,10 @@ known what there is.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC
+from functools import partial
 from itertools import chain, groupby
 from typing import Final, NamedTuple
 
@@ -112,8 +113,9 @@ class _Binder:
         years = {post.entry_id: post.when.year for post in self._posts} if self._options.old_urls else {}
         for year, found in groupby(self._posts.by_date(), lambda post: post.when.year):
             book = _Book(f"{self._title} {year}", year)
-            holds: Callable[[str], bool] = lambda entry_id, year=year: years.get(entry_id) == year  # type: ignore[misc]  # noqa: E731
-            yield Packed(f"book-{year:04}-{label}.epub", self._members(book, found, holds), large=False)
+            yield Packed(
+                f"book-{year:04}-{label}.epub", self._members(book, found, partial(_is_of, years, year)), large=False
+            )
 
     def _members(self, book: _Book, posts: Iterable[Post], holds: Callable[[str], bool]) -> Iterator[Content | Copy]:
         links = BookLinks(self._posts, self._media, self._own, self._options, holds)
@@ -197,6 +199,10 @@ class _Binder:
                 yield _Group(words.month.format(year, month), opening.file, chapters)
             else:
                 yield _Group(words.year.format(year), _year_name(year), chapters)
+
+
+def _is_of(years: Mapping[str, int], year: int, entry_id: str) -> bool:
+    return years.get(entry_id) == year
 
 
 def _year_name(year: int) -> str:

@@ -9,7 +9,7 @@ import os
 import sqlite3
 import tempfile
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -54,8 +54,15 @@ def check_target(target: Path, *, force: bool) -> None:
         raise UsageError(f"{target} is there already; add --force to replace the export in it, or name another folder.")
 
 
-def write_export(files: Iterable[ExportFile], archive: Path, target: Path) -> list[WrittenFile]:
-    """Write all files into a folder beside ``target``, then give it its name.
+def write_export(
+    files: Iterable[ExportFile],
+    archive: Path,
+    target: Path,
+    describe: Callable[[list[WrittenFile]], dict[str, Any]] | None = None,
+) -> list[WrittenFile]:
+    """Write all files into a folder beside ``target``, then what ``describe`` says of them, then give it its name.
+
+    In that order, since a folder without its report would pass for somebody else's, which no export replaces.
 
     Raises:
         UsageError: nothing can be written there.
@@ -69,6 +76,8 @@ def write_export(files: Iterable[ExportFile], archive: Path, target: Path) -> li
         atomic.make_folder(new)
         try:
             written = list(_each_written(files, archive, new))
+            if describe is not None:
+                write_report(target, describe(written))
             atomic.swap_folder(new, target, target.with_name(f".{target.name}.old"))
         finally:
             atomic.remove_folder(new)

@@ -113,7 +113,8 @@ class FieldReader:
     def _date(self, name: str, parts: list[int]) -> datetime | None:
         try:
             if parts[0] >= _EARLIEST_YEAR:
-                return datetime(*parts[:6], tzinfo=self._timezone)  # type: ignore[misc, arg-type]
+                year, month, day, hour, minute, second = [*parts, 0, 0, 0][:6]
+                return datetime(year, month, day, hour, minute, second, tzinfo=self._timezone)
         except (ValueError, OverflowError):
             pass
         self._problem(name, "-".join(str(part) for part in parts), "is an impossible date")

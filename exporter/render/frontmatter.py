@@ -26,7 +26,7 @@ class _Text(str):
     __slots__ = ()
 
 
-class _Dumper(_BASE):  # type: ignore[misc]
+class _Dumper(_BASE):  # type: ignore[misc]  # which of the two it is shows at run time only
     """The safe dumper, which also knows :class:`_Text`."""
 
 

@@ -13,6 +13,7 @@ import re
 import sys
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import partial
 from hashlib import sha256
 from itertools import islice
 from typing import Any, Final, NamedTuple
@@ -83,7 +84,7 @@ class SearchData:
                 parts = [_identity(chunk) for chunk in group]
                 yield ViewFile(
                     f"data/pairs-{name}.js", fingerprint("pairs", *parts),
-                    lambda name=name, group=group: script("pairs", name, self._shard(group)),  # type: ignore[misc]
+                    partial(self._pairs_script, name, group),
                 )  # fmt: skip
                 shards.append((at, at + len(group), name))
             at += len(group)
@@ -126,6 +127,9 @@ class SearchData:
             ]
             for each in self._site.catalogue.comments(cm_ids)
         ]
+
+    def _pairs_script(self, name: str, group: list[Chunk]) -> bytes:
+        return script("pairs", name, self._shard(group))
 
     def _shard(self, group: list[Chunk]) -> str:
         bits: defaultdict[int, int] = defaultdict(int)

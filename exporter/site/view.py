@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from hashlib import sha256
 from itertools import chain
 from pathlib import Path
@@ -104,7 +105,7 @@ class SiteView:
 def _static(site: Site) -> Iterator[ViewFile]:
     for path in sorted((_HERE / "static").iterdir()):
         data = path.read_bytes()
-        yield ViewFile(f"static/{path.name}", sha256(data).digest(), lambda data=data: data)  # type: ignore[misc]
+        yield ViewFile(f"static/{path.name}", sha256(data).digest(), partial(bytes, data))
     words = {name: site.pages.words[name] for name in _SCRIPT_WORDS}
     yield ViewFile("data/words.js", fingerprint(repr(words)), lambda: script("words", "", words))
     yield ViewFile("data/folds.js", fingerprint(unidata_version), lambda: script("folds", "", case_table()))

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import base64
+import json
 import sqlite3
 import zipfile
 from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from exporter.errors import ArchiveDamaged, UsageError
 from exporter.exporters.folder import check_target, measure_export, report_path, write_export, write_report
-from exporter.exporters.interface import Content, Copy, Database, ExportFile, Inline, Packed
+from exporter.exporters.interface import Content, Copy, Database, ExportFile, Inline, Packed, WrittenFile
 
 PICTURE = bytes(range(256)) * 5000
 
@@ -103,3 +105,18 @@ def test_where_an_export_may_be_written(tmp_path: Path, made: str, reported: boo
 def test_a_folder_without_a_name_is_refused() -> None:
     with pytest.raises(UsageError, match="name one"):
         check_target(Path("/"), force=True)
+
+
+def test_the_report_is_there_before_the_folder_is(tmp_path: Path, archive: Path) -> None:
+    """Killed in between, an export leaves nothing that the next one would take for somebody else's."""
+    out = tmp_path / "out"
+    seen = []
+
+    def describe(written: list[WrittenFile]) -> dict[str, Any]:
+        seen.append(out.exists())
+        return {"files": [file.path for file in written]}
+
+    write_export([Content("a.txt", [b"x"])], archive, out, describe)
+    assert seen == [False]
+    assert json.loads(report_path(out).read_bytes()) == {"files": ["a.txt"]}
+    check_target(out, force=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any, Final
 
 from exporter import codec
@@ -37,9 +38,7 @@ def entry_files(site: Site) -> Iterator[ViewFile]:
             post.page,
             "entry.html",
             parts,
-            lambda post=post, before=before, after=after: _context(  # type: ignore[misc]
-                site, post, before, after, lives.get(post.entry_id)
-            ),
+            partial(_context, site, post, before, after, lives.get(post.entry_id)),
         )
 
 

@@ -6,6 +6,7 @@ import re
 from calendar import monthrange
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import groupby
 from typing import Any, Final
 
@@ -36,7 +37,7 @@ def list_files(site: Site) -> Iterator[ViewFile]:
     for year, posts in years.items():
         yield site.file(
             year_page(year), "year.html", [listed(posts), *_neighbours(years, year)],
-            lambda year=year, posts=posts: _year_context(site, years, year, posts),  # type: ignore[misc]
+            partial(_year_context, site, years, year, posts),
         )  # fmt: skip
     yield from _categories(site)
     yield from _days(site)
@@ -180,13 +181,17 @@ def _categories(site: Site) -> Iterator[ViewFile]:
     for name, posts in categories.items():
         yield site.file(
             category_page(name), "category.html", [name, listed(posts)],
-            lambda name=name, posts=posts: {  # type: ignore[misc]
-                "title": name or site.pages.words["uncategorised"],
-                "current": "categories",
-                "years": _grouped(posts),
-                "total": len(posts),
-            },
+            partial(_category_context, site, name, posts),
         )  # fmt: skip
+
+
+def _category_context(site: Site, name: str, posts: Sequence[Post]) -> dict[str, Any]:
+    return {
+        "title": name or site.pages.words["uncategorised"],
+        "current": "categories",
+        "years": _grouped(posts),
+        "total": len(posts),
+    }
 
 
 def _grouped(posts: Sequence[Post]) -> list[tuple[str, list[Post]]]:
@@ -206,7 +211,10 @@ def _days(site: Site) -> Iterator[ViewFile]:
     for month, posts in sorted(months.items()):
         yield ViewFile(
             f"data/days-{month}.js", fingerprint("days", listed(posts)),
-            lambda month=month, posts=posts: script("days", month, [  # type: ignore[misc]
-                [post.date.day, post.date.year, post.title, post.page] for post in posts if post.date
-            ]),
+            partial(_days_script, month, posts),
         )  # fmt: skip
+
+
+def _days_script(month: str, posts: Sequence[Post]) -> bytes:
+    rows = [[post.date.day, post.date.year, post.title, post.page] for post in posts if post.date]
+    return script("days", month, rows)

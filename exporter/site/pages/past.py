@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -61,7 +62,7 @@ def past_files(site: Site) -> Iterator[ViewFile]:
         path = life_page(entry_id)
         post = site.catalogue.by_id.get(entry_id)
         parts: list[bytes | str] = [entry_id, repr(versions), post.listed if post else b""]
-        yield site.file(path, "life.html", parts, lambda entry_id=entry_id: _life(site, history, entry_id))  # type: ignore[misc]
+        yield site.file(path, "life.html", parts, partial(_life, site, history, entry_id))
 
 
 def version_page(number: int) -> str:
