@@ -48,7 +48,7 @@ async def _run(base_url: str, folder: Path, pictures: int, concurrency: int) -> 
     records = Records(base_url, pictures)
     run = AssetRun(records, AssetStore(layout), layout.work / "assets.jsonl", settings, SystemClock())
     result = await run.run()
-    assert (result.read, result.lost) == (pictures, [])
+    assert (result.read, result.absent) == (pictures, [])
     return result.statistics.requests
 
 

@@ -43,9 +43,9 @@ class Place:
 
     def commands(self, base_url: str) -> dict[str, list[str]]:
         """Return the commands to compare."""
-        archive = f"--archive={self.root}"
+        backup = ["backup", BLOG_ID, f"--archive={self.root}", f"--base-url={base_url}", "--assets=embedded"]
         made = {
-            "backup, no change": ["backup", BLOG_ID, archive, f"--base-url={base_url}", "--quiet", "--json"],
+            "backup, no change": [*backup, "--quiet", "--json"],
             "log": ["log", str(self.root)],
             "log --json": ["log", str(self.root), "--json"],
             "status": ["status", str(self.root)],

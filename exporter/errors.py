@@ -6,6 +6,9 @@ The tree::
     ├── UsageError                    2   options or settings that cannot be right
     ├── Incomplete                    3   saved, but something could not be read
     ├── MassDisappearance             4   refused: too many records gone at once
+    ├── NoSuchRecord                  5   the archive has no such record or version
+    ├── Stale                         6   the last successful run is too long ago
+    ├── LastRunFailed                 7   the last run failed, was refused or did not end
     ├── ArchiveError
     │   ├── NoArchive                10   no archive at that place
     │   ├── ArchiveLocked            11   another backup is writing it
@@ -61,6 +64,24 @@ class MassDisappearance(BlogExporterError):
     """More records vanished at once than a healthy blog loses; nothing was written."""
 
     exit_code = 4
+
+
+class NoSuchRecord(BlogExporterError):
+    """The archive has no record, or no version, of that name."""
+
+    exit_code = 5
+
+
+class Stale(BlogExporterError):
+    """The last successful run is longer ago than ``--max-age`` allows."""
+
+    exit_code = 6
+
+
+class LastRunFailed(BlogExporterError):
+    """The last run saved nothing: it failed, was refused, or did not come to its end."""
+
+    exit_code = 7
 
 
 class ArchiveError(BlogExporterError):

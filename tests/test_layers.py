@@ -47,6 +47,8 @@ PURE = (
     "archive.findings",
     "crawl.plan",
     "crawl.completeness",
+    "crawl.assets.plan",
+    "crawl.assets.infer",
     "exporters",
 )
 WRITERS = ("exporters.folder",)
@@ -55,7 +57,7 @@ IMPURE = {
     "os", "pathlib", "io", "socket", "time", "random", "asyncio", "tempfile", "subprocess", "shutil", "ssl", "secrets",
     "threading", "multiprocessing", "urllib.request", "http.client", "sqlite3", "glob", "signal", "select", "uuid",
 }  # fmt: skip
-MOST_LINES = 300
+MOST_LINES = 700
 
 
 @dataclass(frozen=True)

@@ -89,7 +89,8 @@ class FilePage:
 
     def facts(self, page: int, new: int, digest: bytes | str) -> PageFacts:
         """Return what a walk needs to know; ``new`` counts the ids not seen before in the walk."""
-        return PageFacts(page, self.page, None, None, len(self.items), new, digest, self.limit, self.filenum)
+        numbers = self.limit, self.filenum, self.totalsize
+        return PageFacts(page, self.page, None, None, len(self.items), new, digest, *numbers)
 
 
 class BlogApi:
@@ -106,7 +107,7 @@ class BlogApi:
         headers: Mapping[str, str] = _NOTHING,
     ) -> None:
         self._requester = requester
-        self._blog_id = blog_id
+        self.blog_id = blog_id
         self._assume = assume
         self._headers = headers
 
@@ -117,7 +118,7 @@ class BlogApi:
 
     async def get_entry(self, entry_id: str, validators: Validators | None = None) -> EntryAnswer:
         """Read one entry in full (API 4.1), or learn that it is unchanged."""
-        params = {"id": self._blog_id, "entry_id": entry_id}
+        params = {"id": self.blog_id, "entry_id": entry_id}
         conditions = validators.headers if validators is not None else {}
         headers = {**self._headers, **conditions} if conditions else self._headers
 
@@ -182,7 +183,7 @@ class BlogApi:
         known: bytes | None,
         build: Callable[[dict[str, Any], list[Any]], Page],
     ) -> Page | None:
-        params = {"id": self._blog_id, page_param: str(page)}
+        params = {"id": self.blog_id, page_param: str(page)}
         request = Request(operation, f"/blog/v1/{operation}", params, self._headers)
 
         def read(response: Response) -> Page | None:

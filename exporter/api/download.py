@@ -17,11 +17,11 @@ from aiohttp.abc import AbstractResolver
 from yarl import URL
 
 from exporter import __version__
-from exporter.api.guard import AddressGuard, AddressRefused, is_refusal
+from exporter.api.guard import AddressGuard, AddressRefused, NotPublic, is_refusal
 from exporter.api.inflate import Identity, decoder
 from exporter.api.once import SingleTry
 from exporter.api.transport import Unreachable
-from exporter.errors import BadBody, BlogExporterError, BodyTooLarge, ConnectFailed, RequestTimeout
+from exporter.errors import BadBody, BlogExporterError, BodyTooLarge, ConnectFailed, RedirectRefused, RequestTimeout
 from exporter.printable import printable
 
 _PIECE = 256 * 1024
@@ -119,7 +119,8 @@ class Downloader:
             known: the answer of an earlier run; a file that is still the same answers 304.
 
         Raises:
-            AddressRefused: the guard does not let it through.
+            AddressRefused, NotPublic: the guard does not let it through.
+            RedirectRefused: it redirects to something that is no address.
             Unreachable: no connection came about.
             ConnectFailed: it broke.
             RequestTimeout: the connect, read or total time is over.
@@ -195,7 +196,7 @@ class Downloader:
 
     def _translate(self, error: Exception) -> BlogExporterError:
         if is_refusal(error):
-            return AddressRefused("its host is no public address, and is not asked without --allow-private-network")
+            return NotPublic("its host is no public address, and is not asked without --allow-private-network")
         if isinstance(error, aiohttp.InvalidURL | aiohttp.NonHttpUrlClientError):
             return AddressRefused("this is no address that can be asked")
         if isinstance(error, aiohttp.ConnectionTimeoutError):
@@ -260,4 +261,4 @@ def _target(url: URL, location: str) -> str:
         ready = location.isascii() and location.isprintable() and " " not in location
         return str(url.join(URL(location, encoded=ready)))
     except ValueError:
-        raise AddressRefused("it redirects to something that is no address") from None
+        raise RedirectRefused("it redirects to something that is no address") from None

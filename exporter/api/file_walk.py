@@ -6,13 +6,17 @@ from exporter.api.walk import PageFacts, Pages
 
 
 class FileWalk(Pages):
-    """The walk over the file list (API 2.6), which has no chain: pages until ``summary.filenum`` files were seen."""
+    """The walk over the file list (API 2.6), which has no chain: pages until all that the summary counts were seen.
+
+    Where ``filenum`` files were seen but their sizes do not reach ``totalsize``, there may be more of them.
+    """
 
     def __init__(self, name: str, setting: str, max_pages: int, page_size: int) -> None:
         super().__init__(name, setting, max_pages)
         self._limit = page_size
         self._filenum: int | None = None
         self._distinct = 0
+        self._bytes: int | None = 0
 
     def accept(self, facts: PageFacts) -> None:
         """Take in the next page in order."""
@@ -21,13 +25,15 @@ class FileWalk(Pages):
         self._note_size(facts)
         self._distinct += facts.new
         repeated = self._repeats(facts)
-        if self._filenum is not None and self._distinct >= self._filenum:
+        lacks_bytes = self._lacks_bytes(facts)
+        counted = self._filenum is not None and self._distinct >= self._filenum
+        if counted and not lacks_bytes:
             self._stop()
         elif repeated or (facts.page_no is not None and facts.page_no != facts.page):
             self._end_ignored(facts)
         elif facts.new == 0:
             self._end_short(facts.page)
-        elif self._filenum is None and facts.count < self._limit:
+        elif (self._filenum is None or counted) and facts.count < self._limit:
             self._stop()
         else:
             self._go_on(facts.page + 1)
@@ -55,6 +61,14 @@ class FileWalk(Pages):
         if facts.filenum is not None and facts.filenum >= 0:
             self._filenum = facts.filenum
             self._end = -(-facts.filenum // self._limit)
+
+    def _lacks_bytes(self, facts: PageFacts) -> bool:
+        """Add up the sizes; one that no record says makes the sum worth nothing."""
+        if self._bytes is None or facts.new_bytes is None:
+            self._bytes = None
+            return False
+        self._bytes += facts.new_bytes
+        return facts.totalsize is not None and self._bytes < facts.totalsize
 
     def _end_ignored(self, facts: PageFacts) -> None:
         past_end = self._end is not None and facts.page > self._end

@@ -33,6 +33,10 @@ class AddressRefused(TransportError):
     """An address that is not asked, whatever it may hold."""
 
 
+class NotPublic(AddressRefused):
+    """A host or port that is only asked with ``--allow-private-network``."""
+
+
 class _NotPublic(OSError):
     """Raised while connecting, where the connector takes an ``OSError`` as a reason to try the next address."""
 
@@ -48,8 +52,8 @@ class AddressGuard:
         """Return an address parsed, to be sent exactly as it is written.
 
         Raises:
-            AddressRefused: it is not http or https, has no host, holds a user name, names another port, or is no
-                address at all.
+            AddressRefused: it is not http or https, has no host, holds a user name, or is no address at all.
+            NotPublic: it names another port.
         """
         if len(address) > _LONGEST:
             raise AddressRefused(f"the address is longer than {_LONGEST} characters")
@@ -64,7 +68,7 @@ class AddressGuard:
         if url.raw_user is not None or url.raw_password is not None:
             raise AddressRefused("an address with a user name or password is not asked")
         if not self._allow_private and port not in self._ports:
-            raise AddressRefused(f"port {port} is not asked without --allow-private-network")
+            raise NotPublic(f"port {port} is not asked without --allow-private-network")
         return url
 
     def socket(self, info: tuple[Any, ...]) -> socket.socket:
@@ -80,6 +84,25 @@ class AddressGuard:
         if not self._allow_private and not is_public(str(address[0])):
             raise _NotPublic(f"{_REFUSAL} ({printable(str(address[0]), 60)})")
         return socket.socket(family, kind, protocol)
+
+
+def states_private(address: str) -> bool:
+    """Tell whether an address itself names a private host, by a number or as ``localhost``, or an unusual port.
+
+    A name that merely resolves to a private address just now (a captive portal, a name server that blocks) does not.
+    """
+    try:
+        url = URL(address, encoded=True)
+        host, port = (url.host or "").rstrip(".").lower(), url.port
+    except ValueError:
+        return False
+    if port not in PORTS or host == "localhost" or host.endswith(".localhost"):  # RFC 6761, 6.3
+        return True
+    try:
+        # The oldest spellings of numbers, such as 0x7f.1, are addresses to a name lookup too.
+        return not is_public(socket.inet_ntoa(socket.inet_aton(host)) if ":" not in host else host)
+    except (OSError, UnicodeError):
+        return False
 
 
 def is_refusal(error: BaseException) -> bool:

@@ -23,6 +23,8 @@ class PageFacts:
         digest: over the page's ids and digests, to recognise a repeated page.
         limit: the page size said to hold (file list).
         filenum: the number of files said to exist (file list).
+        totalsize: the size of all files in bytes, as said (file list).
+        new_bytes: the size of the files not seen before, as their records say; ``None`` where one says none.
     """
 
     page: int
@@ -34,6 +36,8 @@ class PageFacts:
     digest: bytes | str
     limit: int | None = None
     filenum: int | None = None
+    totalsize: int | None = None
+    new_bytes: int | None = None
 
 
 class Walk(Protocol):

@@ -13,7 +13,7 @@ from exporter import codec
 from exporter.archive.find import Place, find, places
 from exporter.archive.lines import Line
 from exporter.archive.version_rows import VersionRow, version_rows
-from exporter.errors import ArchiveDamaged, UsageError
+from exporter.errors import ArchiveDamaged, NoSuchRecord, UsageError
 from exporter.model.changes import WHOLE_RECORD, Change, field_changes
 from exporter.model.kinds import Kind
 
@@ -106,7 +106,7 @@ def record_at(reader: ArchiveReader, kind: Kind, record_id: str, at: int | None 
     """Return a record as of version ``at`` (default: the newest); ``None`` when it is not there then.
 
     Raises:
-        UsageError: the archive has no version ``at``.
+        NoSuchRecord: the archive has no version ``at``.
         NoArchive: the archive has no version yet.
         ArchiveDamaged: a segment is missing or the line cannot be read.
     """
@@ -118,7 +118,7 @@ def last_known(reader: ArchiveReader, kind: Kind, record_id: str, at: int | None
     """Return the newest state of a record that version ``at`` or one before it has; ``None`` when none knows it.
 
     Raises:
-        UsageError: the archive has no version ``at``.
+        NoSuchRecord: the archive has no version ``at``.
         NoArchive: the archive has no version yet.
         ArchiveDamaged: a segment is missing or the line cannot be read.
     """
@@ -177,7 +177,8 @@ def resolve_at(reader: ArchiveReader, text: str, timezone: tzinfo = UTC) -> int:
         timezone: what a time without an offset is in.
 
     Raises:
-        UsageError: the text is neither, or there is no such version.
+        UsageError: the text is neither.
+        NoSuchRecord: there is no such version.
         NoArchive: the archive has no version yet.
     """
     text = text.strip()
@@ -193,7 +194,7 @@ def resolve_at(reader: ArchiveReader, text: str, timezone: tzinfo = UTC) -> int:
                 return row.version
         elif finished.astimezone(timezone).date() <= moment:
             return row.version
-    raise UsageError(f"There is no version from {text} or before: the oldest one is of {rows[0].finished_at}.")
+    raise NoSuchRecord(f"There is no version from {text} or before: the oldest one is of {rows[0].finished_at}.")
 
 
 def _moment(text: str, timezone: tzinfo) -> datetime | date:

@@ -20,12 +20,16 @@ class Held(StrEnum):
 
     STORED = "stored"
     """Yes."""
+    PENDING = "pending"
+    """It could not be read for now, and is tried at every run."""
     LOST = "lost"
-    """It could not be read from the web."""
+    """It is gone for good."""
+    LEFT_OUT = "left_out"
+    """A setting leaves it out."""
     MISSING = "missing"
     """It was stored, and is not there any more."""
     UNREAD = "unread"
-    """An upload nobody asked for: its address is not known, or these files were not wanted."""
+    """An upload that was never asked for: its address is not known, or a setting leaves uploads out."""
     NAMELESS = "nameless"
     """A stored file that no record of this state names; earlier versions may."""
 
@@ -111,7 +115,7 @@ def inventory(
             title=info.title,
             files=(file_id,),
             orphan=True,
-            reason="its address is not known: give --file-url",
+            reason="its address is not known, or not asked for: see --file-url and --assets",
         )
     for digest in sorted(stored.keys() - named):
         yield FileRow(Held.NAMELESS, path=stored[digest].path, bytes=stored[digest].size, orphan=True)
@@ -121,7 +125,7 @@ def _row(asset: Asset, uploads: Mapping[str, FileInfo], stored: Mapping[str, Sto
     files, entries = tuple(asset.ids("file")), tuple(asset.ids("entry"))
     info = next((uploads[file_id] for file_id in files if file_id in uploads), None)
     found = stored.get(asset.sha256) if asset.sha256 is not None else None
-    held = Held.STORED if found else Held.LOST if asset.sha256 is None else Held.MISSING
+    held = Held.STORED if found else Held.MISSING if asset.sha256 is not None else Held(str(asset.state))
     size = asset.bytes if asset.bytes is not None or info is None else info.file_size
     return FileRow(
         held,

@@ -51,6 +51,7 @@ class View:
         files: yields the files, in any order.
         options: what it was made with, kept so that it can be made again without the settings at hand.
         replaced: says how many characters of the files made had to become U+FFFD.
+        facts: what the files of a version tell beside its records, such as whether the newest run found all of them.
     """
 
     name: str
@@ -58,6 +59,7 @@ class View:
     files: Callable[[State], Iterable[DerivedFile]]
     options: Mapping[str, str] = field(default_factory=dict)
     replaced: Callable[[], int] = int
+    facts: Callable[[int], str] = lambda _: ""
 
 
 def read_record(layout: Layout) -> dict[str, Any]:
@@ -103,6 +105,7 @@ def is_current(layout: Layout, version: int, views: Sequence[View]) -> bool:
         record.get("version") == version
         and record.get("manifest_sha256") == manifest_sha256(layout, version)
         and record.get("views") == {view.name: view.edition for view in views}
+        and record.get("facts") == {view.name: view.facts(version) for view in views}
         and all(layout.latest_segment(kind).is_file() for kind in Kind)
         and all((layout.latest / view.name).is_dir() for view in views)
     )
@@ -145,6 +148,7 @@ def write_latest(layout: Layout, state: State, views: Sequence[View], *, reuse: 
             "manifest_sha256": manifest_sha256(layout, state.version),
             "files": files,
             "views": {view.name: view.edition for view in views},
+            "facts": {view.name: view.facts(state.version) for view in views},
             "options": {name: value for view in views for name, value in view.options.items()},
             "index_sha256": index_sha256,
         }

@@ -15,7 +15,7 @@ from exporter.archive.manifest import ArchiveInfo, Manifest
 from exporter.archive.state import State
 from exporter.archive.swap import recover
 from exporter.archive.tail import newest_lines
-from exporter.errors import ArchiveDamaged, BlogExporterError, NewerFormat, NoArchive, UsageError
+from exporter.errors import ArchiveDamaged, BlogExporterError, NewerFormat, NoArchive, NoSuchRecord
 from exporter.model.kinds import Kind
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ class ArchiveReader:
 
         Raises:
             NoArchive: there is no version yet.
-            UsageError: the archive has no version ``at``.
+            NoSuchRecord: the archive has no version ``at``.
         """
         versions = self.versions()
         if not versions:
@@ -112,7 +112,7 @@ class ArchiveReader:
         if at is None:
             return versions[-1]
         if at not in versions:
-            raise UsageError(f"There is no version {at}: this archive has {versions[0]} to {versions[-1]}.")
+            raise NoSuchRecord(f"There is no version {at}: this archive has {versions[0]} to {versions[-1]}.")
         return at
 
     def state(self, at: int | None = None, kinds: Iterable[Kind] = tuple(Kind)) -> State:

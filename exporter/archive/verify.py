@@ -5,6 +5,7 @@ Whether it is complete is another question, answered by what the runs recorded, 
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -37,8 +38,8 @@ def verify(reader: ArchiveReader, *, quick: bool = False, told: Told = _nobody) 
 
     Args:
         reader: the archive.
-        quick: check sizes, chains and sums, the sums only of files that changed since a verification found them right;
-            lines, folds and derived files are left out.
+        quick: check sizes, chains and sums, the sums only of files that changed since a verification found them right,
+            and that every stored picture is there; lines, folds and derived files are left out.
         told: is told how many of how many versions and stored files have been checked.
     """
     seen = Seen(reader.layout, quick=quick)
@@ -53,12 +54,15 @@ def verify(reader: ArchiveReader, *, quick: bool = False, told: Told = _nobody) 
         if any(finding.code is not Code.STRANGE_FILE for finding in found):
             foldable = False
         if foldable:
-            yield from _fold(reader, number, state, assets)
+            yield from _fold(reader, number, state)
+        assets.update(_assets(reader, number))
         told(done, total)
     yield from _strangers(reader)
     yield from _runs(reader)
     if foldable and state.version:
         yield from _latest(reader, state)
+    elif not quick and versions and reader.layout.latest.is_dir():
+        yield from _latest_alone(reader)
     state.close()
     for finding in store.verify(((str(data.get("url")), data) for data in assets.values()), seen=seen):
         store.distrust()
@@ -79,8 +83,18 @@ def _versions(reader: ArchiveReader, versions: list[int], seen: Seen) -> Iterato
         yield from zip(versions, pool.map(check, range(len(versions))), strict=True)
 
 
-def _fold(reader: ArchiveReader, number: int, state: State, assets: dict[str, dict[str, Any]]) -> Iterator[Finding]:
-    """Apply an intact version, check that it says only what changes the state before it, and note its assets."""
+def _assets(reader: ArchiveReader, number: int) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the asset records of a version by address and hash, also of a damaged one: as many as can be read."""
+    with contextlib.suppress(OSError), reader.layout.segment(number, Kind.ASSETS).open("rb") as file:
+        for text in file:
+            with contextlib.suppress(ValueError):
+                line = split(text)
+                if not line.removed and line.fault() is None:
+                    yield line.record_id + line.digest.hex(), dict(codec.loads(line.data))
+
+
+def _fold(reader: ArchiveReader, number: int, state: State) -> Iterator[Finding]:
+    """Apply an intact version, and check that it says only what changes the state before it."""
     name = f"versions/{version_name(number)}"
     manifest = reader.manifest(number)
     for kind in Kind:
@@ -93,8 +107,6 @@ def _fold(reader: ArchiveReader, number: int, state: State, assets: dict[str, di
                 if line.record_id in ids:
                     yield Finding(Code.FOLD_WRONG, f"{name}/{segment_name(kind)}", f"{line.record_id} stands twice")
                 ids.add(line.record_id)
-                if kind is Kind.ASSETS and not line.removed:
-                    assets[line.record_id + line.digest.hex()] = dict(codec.loads(line.data))
                 if line.removed and row is None and manifest.pruned is None:
                     detail = f"{line.record_id} is removed but was not there"
                     yield Finding(Code.FOLD_WRONG, f"{name}/{segment_name(kind)}", detail)
@@ -162,20 +174,48 @@ def _latest(reader: ArchiveReader, state: State) -> Iterator[Finding]:
         if not same:
             detail = f"it is not what the versions say for version {state.version}"
             yield Finding(Code.LATEST_DAMAGED, f"latest/{path.name}", detail)
+    yield from _views(reader)
+
+
+def _latest_alone(reader: ArchiveReader) -> Iterator[Finding]:
+    """Check ``latest/`` by itself, where damaged versions give no state to compare it with."""
+    layout = reader.layout
+    files = latest.read_record(layout).get("files")
+    expected = files if isinstance(files, dict) else {}
+    for kind in Kind:
+        path = layout.latest_segment(kind)
+        try:
+            same = expected.get(path.name) in (None, file_sha256(path))
+        except OSError:
+            same = False
+        if not same:
+            yield Finding(Code.LATEST_DAMAGED, f"latest/{path.name}", "it is not what was written")
+    yield from _views(reader)
+
+
+def _views(reader: ArchiveReader) -> Iterator[Finding]:
+    """Check the files of the views against what was written."""
+    layout = reader.layout
     for entry in latest.read_index(layout):
         path = layout.latest / entry.view / entry.path
         if not path.is_file() or file_sha256(path) != entry.sha256:
             yield Finding(Code.VIEW_DAMAGED, f"latest/{entry.view}/{entry.path}", "it is not what was written")
 
 
-def recorded(reader: ArchiveReader) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Return ``completeness`` and ``problems`` as the newest run that read the service recorded them."""
-    for run in reader.newest_runs():
-        completeness = run.get("completeness")
-        if isinstance(completeness, dict):
-            return completeness, list(run.get("problems", []))
+def recorded(reader: ArchiveReader, version: int | None = None) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Return ``completeness`` and ``problems`` of a version as its run recorded them.
+
+    For the newest version (the default) the newest run that read the service counts: it may have found nothing new
+    and yet something missing.
+    """
     newest = reader.newest()
-    if newest is None:
+    number = newest if version is None else version
+    if number == newest:
+        for run in reader.newest_runs():
+            completeness = run.get("completeness")
+            if isinstance(completeness, dict):
+                return completeness, list(run.get("problems", []))
+    if number is None:
         return {}, []
-    manifest = reader.manifest(newest)
+    manifest = reader.manifest(number)
     return manifest.completeness, [asdict(problem) for problem in manifest.problems]

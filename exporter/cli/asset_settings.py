@@ -12,7 +12,9 @@ from exporter.crawl.assets.run import AssetSettings
 from exporter.render.addresses import AddressPattern
 
 
-def asset_settings(blog_id: str, settings: Settings, locate: Callable[[str], str] | None) -> AssetSettings:
+def asset_settings(
+    blog_id: str, settings: Settings, locate: Callable[[str], str] | None, *, retry_lost: bool
+) -> AssetSettings:
     """Return how pictures and files are read.
 
     Raises:
@@ -28,5 +30,7 @@ def asset_settings(blog_id: str, settings: Settings, locate: Callable[[str], str
         allow_private_network=settings["allow_private_network"],
         concurrency=settings["concurrency"],
         limits=DownloadLimits(max_bytes=settings["max_asset_size"]),
+        retry_lost=retry_lost,
+        skipped_hosts=settings["skip_asset_hosts"] or frozenset(),
         locate=locate,
     )

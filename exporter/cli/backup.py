@@ -27,7 +27,7 @@ from exporter.cli.output import Output, counted
 from exporter.cli.progress import progress_for
 from exporter.cli.settings import Settings, assumptions_of, resolve
 from exporter.cli.signals import Signals, caught
-from exporter.cli.summary import summary_lines
+from exporter.cli.summary import dry_run_lines, quiet_line, summary_lines
 from exporter.cli.views import Refreshed, chosen_views, refresh_latest
 from exporter.clock import Clock, SystemClock
 from exporter.crawl.harvest import ReadingSettings
@@ -53,9 +53,12 @@ The access token is read from BLOG_EXPORTER_TOKEN or --token-file, never from th
     "base_url", "profile", "refresh", "max_age", "concurrency", "rate", "retries", "connect_timeout", "read_timeout",
     "total_timeout", "give_up_after", "resume_max_age", "wait_lock", "token_file", "entry_list_page_param", "timezone",
 )  # fmt: skip
-@setting_options("assets", "file_url", "entry_url", "max_asset_size", "archive_fallback")
+@setting_options("assets", "file_url", "entry_url", "max_asset_size", "archive_fallback", "skip_asset_hosts")
 @flag_options("allow_private_network", "strict_assets")
-@click.option("--accept-removals", is_flag=True, help="Believe it when a large part of the blog is gone.")
+@click.option(
+    "--retry-lost", is_flag=True, help="Ask at once for pictures that were gone, whenever they were last asked for."
+)
+@click.option("--accept-removals", is_flag=True, help="Record removals also when a large part of the blog is gone.")
 @click.option("--dry-run", is_flag=True, help="Only read the lists and say what a backup would find.")
 @without_views
 @config_option
@@ -66,6 +69,7 @@ def command(
     blog_id: str,
     archive: Path | None,
     config: Path | None,
+    retry_lost: bool,
     accept_removals: bool,
     dry_run: bool,
     **options: Any,
@@ -76,7 +80,9 @@ def command(
     """
     settings = resolve(options, config=config, blog_id=blog_id, warn=out.warn)
     root = archive if archive is not None else _default_archive(blog_id)
-    outcome = back_up(root, blog_id, settings, out, accept_removals=accept_removals, dry_run=dry_run)
+    outcome = back_up(
+        root, blog_id, settings, out, accept_removals=accept_removals, retry_lost=retry_lost, dry_run=dry_run
+    )
     return outcome.exit_code
 
 
@@ -87,6 +93,7 @@ def back_up(
     out: Output,
     *,
     accept_removals: bool = False,
+    retry_lost: bool = False,
     dry_run: bool = False,
     clock: Clock | None = None,
     recorded_url: str | None = None,
@@ -113,7 +120,7 @@ def back_up(
         accept_removals,
         dry_run,
         settings["resume_max_age"],
-        _assets(blog_id, settings, locate),
+        _assets(blog_id, settings, locate, retry_lost=retry_lost),
         settings["strict_assets"],
     )
     timing = clock or SystemClock()
@@ -124,8 +131,12 @@ def back_up(
             _catch_up(root, views)
         outcome = asyncio.run(_run(root, settings, run_settings, out, timing, signals))
         shown = Refreshed() if dry_run else refresh_latest(ArchiveReader(root), views)
-    for line in summary_lines(root, outcome, timedelta(seconds=time.monotonic() - begun), dry_run=dry_run):
+    took = timedelta(seconds=time.monotonic() - begun)
+    for line in dry_run_lines(outcome, took) if dry_run else summary_lines(root, outcome, took):
         out.say(line)
+    notice = quiet_line(blog_id, outcome)
+    if notice is not None and out.verbosity < 0:
+        out.warn(notice)
     if shown.replaced:
         out.say(f"{counted(shown.replaced, 'character')} that no text file can hold stand as U+FFFD in the views.")
     document = {"blog_id": blog_id, "archive": str(root.absolute()), "dry_run": dry_run, **outcome.line()}
@@ -142,12 +153,14 @@ def _catch_up(root: Path, views: list[View]) -> None:
             refresh_latest(reader, views)
 
 
-def _assets(blog_id: str, settings: Settings, locate: Callable[[str], str] | None) -> AssetSettings | None:
+def _assets(
+    blog_id: str, settings: Settings, locate: Callable[[str], str] | None, *, retry_lost: bool
+) -> AssetSettings | None:
     if settings["assets"] == "none":
         return None
     from exporter.cli.asset_settings import asset_settings  # noqa: PLC0415 - not every run looks for pictures
 
-    return asset_settings(blog_id, settings, locate)
+    return asset_settings(blog_id, settings, locate, retry_lost=retry_lost)
 
 
 def _default_archive(blog_id: str) -> Path:

@@ -12,7 +12,7 @@ from exporter.archive.reader import ArchiveReader
 from exporter.archive.version_rows import version_log
 from exporter.cli.options import archive_argument, talking
 from exporter.cli.output import Output
-from exporter.errors import UsageError
+from exporter.errors import NoSuchRecord
 from exporter.model.kinds import Kind
 from exporter.printable import printable
 
@@ -37,7 +37,7 @@ def command(*, out: Output, archive: Path, entry: str | None) -> int:
 def _life(reader: ArchiveReader, entry_id: str, out: Output) -> int:
     steps = life(reader, Kind.ENTRIES, entry_id)
     if not steps:
-        raise UsageError(f"No version of {reader.layout.root} knows an entry {entry_id}.")
+        raise NoSuchRecord(f"No version of {reader.layout.root} has an entry {entry_id}.")
     out.document({"entry": entry_id, "steps": [{**asdict(step), "change": str(step.change)} for step in steps]})
     for step in steps:
         out.answer(_step_text(step))

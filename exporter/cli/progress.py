@@ -64,10 +64,10 @@ class _Words:
         if isinstance(event, Resumed):
             return f"Going on with the run of {event.started_at}: {counted(event.records, 'record')} already read.", 0
         if isinstance(event, SetAside):
-            return f"An interrupted run was set aside: {printable(event.reason, 300)}.", -1
+            return f"An interrupted run was set aside: {printable(event.reason, 300)}.", 0
         if isinstance(event, RecordFailed):
             what = "" if event.record_id is None else f"entry {printable(event.record_id, 40)} could not be read: "
-            return f"  ! {what}{printable(event.reason, 300)}", -1
+            return f"  ! {what}{printable(event.reason, 300)}", 0
         if isinstance(event, SweepDone) and event.sweep > 1 and not event.agreed:
             return f"The blog changed while it was read (sweep {event.sweep}); sweeping again.", 0
         if isinstance(event, AssetFailed):

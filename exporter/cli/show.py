@@ -13,7 +13,7 @@ from exporter.archive.reader import ArchiveReader
 from exporter.cli.options import archive_argument, config_option, setting_options, talking
 from exporter.cli.output import Output
 from exporter.cli.settings import assumptions_of, resolve
-from exporter.errors import UsageError
+from exporter.errors import NoSuchRecord, UsageError
 from exporter.model.assumptions import Assumptions
 from exporter.model.changes import title_of
 from exporter.model.kinds import Kind, key_of
@@ -70,9 +70,9 @@ def command(
     version = reader.resolve() if at is None else resolve_at(reader, at, settings["timezone"])
     known = last_known(reader, KINDS[kind], record_id, version)
     if known is None:
-        raise UsageError(f"Version {version} of {archive} knows no {kind} {record_id}.")
+        raise NoSuchRecord(f"{archive} has no {kind} {record_id} in version {version} or before.")
     if known.stored is None:
-        raise UsageError(f"{_gone(kind, record_id, known)}; its content went with a prune.")
+        raise NoSuchRecord(f"{_gone(kind, record_id, known)}; a prune removed its content.")
     stored = known.stored
     if known.gone_in is not None:
         out.warn(f"{_gone(kind, record_id, known)}; this is version {stored.version}")

@@ -44,7 +44,12 @@ def site_view(settings: Settings, root: Path) -> View:
 
         return SiteView(assume, ArchiveHistory(ArchiveReader(root), state.version), options).files(state)
 
+    def facts(version: int) -> str:
+        from exporter.site.history import completeness_at  # noqa: PLC0415
+
+        return repr(completeness_at(ArchiveReader(root), version))
+
     chosen = {"site_title": options.title, "site_lang": options.language}
     if options.entry_addresses:
         chosen["entry_url"] = options.entry_addresses[0]
-    return View(NAME, edition(assume, options), files, chosen)
+    return View(NAME, edition(assume, options), files, chosen, facts=facts)

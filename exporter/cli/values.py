@@ -11,6 +11,7 @@ _SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 _SIZE = re.compile(r"(?P<amount>[0-9]+(?:\.[0-9]+)?)\s*(?P<unit>[KMGT]?)I?B?", re.IGNORECASE)
 _BYTES = {"": 1, "K": 1000, "M": 1000**2, "G": 1000**3, "T": 1000**4}
 _OFFSET = re.compile(r"(?P<sign>[+-])(?P<hours>[0-9]{2}):?(?P<minutes>[0-9]{2})")
+_HOST = re.compile(r"[^\s/:@?#\[\]]+")
 _LONGEST = 100 * 365 * 86400
 
 
@@ -85,6 +86,18 @@ def words(text: str) -> frozenset[str]:
     found = frozenset(word.strip() for word in text.split(",") if word.strip())
     if not found:
         raise ValueError("a value, or several with commas between them, is expected")
+    return found
+
+
+def hosts(text: str) -> frozenset[str]:
+    """Read names of hosts with commas between them; none is fine.
+
+    Raises:
+        ValueError: one of them is an address, or no name at all.
+    """
+    found = frozenset(host.strip().rstrip(".").lower() for host in text.split(",") if host.strip())
+    if any(not _HOST.fullmatch(host) for host in found):
+        raise ValueError("names of hosts are expected, such as img.example.jp, with commas between them")
     return found
 
 

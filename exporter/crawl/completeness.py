@@ -1,93 +1,137 @@
-"""Completeness, computed from what was read against what the service says there is. Pure."""
+"""Completeness, computed from what was read against every total that the service states. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
 
 from exporter.archive.manifest import RecordProblem
+from exporter.crawl.assets.join import AssetSummary, Tally
 from exporter.crawl.sweep import SweepResult
+from exporter.model.asset import AssetState
 from exporter.model.kinds import Kind
 
 if TYPE_CHECKING:
-    from exporter.crawl.assets.join import AssetSummary
+    from exporter.crawl.harvest import EntryCounts
     from exporter.errors import ServiceError
+
+_NAMED: Final = 10
 
 
 def assess(
     sweeps: Mapping[Kind, SweepResult],
     *,
     number_of_sweeps: int,
+    entries: EntryCounts,
     unread: Mapping[str, str],
-    unlisted: int = 0,
+    short_comments: Mapping[str, int],
     user: ServiceError | None,
-    assets: AssetSummary | None = None,
+    assets: AssetSummary,
     strict_assets: bool = False,
 ) -> tuple[dict[str, Any], list[RecordProblem]]:
     """Compare what was read with what the service says there is.
 
+    A backup is complete when everything that was asked for is in the archive, was left out by a setting, or is gone
+    for good.
+
     Args:
-        sweeps: the last sweep of each list; the entry list's tally is of ``comment_count``, the file list's of
-            ``file_size``. Lists that kept changing are not compared: each was read at another moment.
+        sweeps: the last sweep of each list.
         number_of_sweeps: how many times the lists were swept.
+        entries: the listed entries by what the run did about them.
         unread: entry ids to the reason why they could not be read.
-        unlisted: how many of these the entry list does not hold.
+        short_comments: by entry, how many of the comments that it counts are not on the comment list.
         user: why the user could not be read, or ``None``.
-        assets: what became of pictures and files, or ``None`` when none were asked for.
-        strict_assets: whether a lost one makes the backup incomplete; old blogs are full of dead links.
+        assets: what became of pictures and files.
+        strict_assets: whether what is gone for good makes the backup incomplete too.
 
     Returns:
         The ``completeness`` object of FORMAT.md, and everything that could not be read.
     """
+    comments, files = sweeps[Kind.COMMENTS], sweeps[Kind.FILES]
+    unlisted_files = max(0, (files.filenum or 0) - files.listed)
     problems = [RecordProblem(str(kind), None, text) for kind, result in sweeps.items() for text in result.problems]
     problems += [RecordProblem(str(Kind.ENTRIES), entry_id, reason) for entry_id, reason in unread.items()]
     if user is not None:
         problems.append(RecordProblem(str(Kind.USER), None, f"the user could not be read: {user}"))
-    entries, comments, files = (sweeps[kind] for kind in (Kind.ENTRY_LIST, Kind.COMMENTS, Kind.FILES))
-    both = (comments, entries)
-    if all(result.complete and result.agreed for result in both) and comments.listed < entries.tally:
-        problems.append(
-            RecordProblem(
-                str(Kind.COMMENTS),
-                None,
-                f"the comment list holds {comments.listed} comments, the entries count {entries.tally}; "
-                "the service keeps some back",
-            )
-        )
-    if files.complete and files.agreed and files.filenum is not None and files.listed < files.filenum:
-        problems.append(
-            RecordProblem(
-                str(Kind.FILES),
-                None,
-                f"the file list holds {files.listed} files, its summary counts {files.filenum}",
-            )
-        )
-    if assets is not None and strict_assets:
-        problems += [RecordProblem(str(Kind.ASSETS), lost.url, lost.reason) for lost in assets.lost]
+    if short_comments:
+        problems.append(RecordProblem(str(Kind.COMMENTS), None, _short(short_comments)))
+    problems += [RecordProblem(str(Kind.FILES), None, text) for text in _file_totals(files, unlisted_files)]
+    problems += _asset_problems(assets, strict_assets=strict_assets)
+    uploads = assets.uploads
     document: dict[str, Any] = {
         "complete": not problems,
         "sweeps": number_of_sweeps,
         "sweeps_agreed": all(result.agreed for result in sweeps.values() if result.complete),
         "entries": {
-            "listed": entries.listed,
-            "read": entries.listed - (len(unread) - unlisted),
-            "unread": len(unread),
-            "list_complete": entries.complete,
+            **Tally(entries.read + entries.carried_over, entries.unread).document(),
+            "read": entries.read,
+            "carried_over": entries.carried_over,
+            "list_complete": sweeps[Kind.ENTRY_LIST].complete,
         },
         "comments": {
-            "read": comments.listed,
-            "expected": entries.tally,
+            **Tally(comments.listed, sum(short_comments.values())).document(),
+            "expected": comments.expected,
             "list_complete": comments.complete,
         },
         "files": {
-            "read": files.listed,
+            **Tally(uploads.saved, uploads.pending + unlisted_files, uploads.lost, uploads.left_out).document(),
+            "without_address": len(assets.nameless),
+            "not_on_list": unlisted_files,
             "expected": files.filenum,
-            "bytes_read": files.tally,
+            "bytes_saved": assets.bytes_saved,
+            "bytes_listed": files.tally,
             "bytes_expected": files.totalsize,
             "list_complete": files.complete,
         },
+        "assets": assets.addresses.document(),
         "user": {"read": user is None},
     }
-    if assets is not None:
-        document["assets"] = {"held": assets.held, "lost": len(assets.lost)}
     return document, problems
+
+
+def _short(comments: Mapping[str, int]) -> str:
+    return (
+        f"{sum(comments.values())} comments that the entries count are not on the comment list "
+        f"(of {'entry' if len(comments) == 1 else 'entries'} {_first(list(comments))}); the service keeps them back"
+    )
+
+
+def _file_totals(files: SweepResult, unlisted: int) -> Iterator[str]:
+    """Yield what the totals say against the list; one that was cut short has its own problems."""
+    if not files.complete:
+        return
+    if unlisted:
+        yield f"the file list holds {files.listed} files, its summary counts {files.filenum}"
+    elif files.tally is not None and files.totalsize is not None and files.tally < files.totalsize:
+        yield (
+            f"the {files.listed} files on the list have {files.tally} bytes together, its summary says "
+            f"{files.totalsize}; the service keeps some back"
+        )
+
+
+def _asset_problems(assets: AssetSummary, *, strict_assets: bool) -> Iterator[RecordProblem]:
+    """Yield what is not saved though it was asked for: uploads nobody can address, and what failed for now."""
+    if assets.nameless:
+        one = len(assets.nameless) == 1
+        lack = "nothing says where uploads are served: give the rule with --file-url or --profile"
+        if assets.file_url is not None:
+            lack = f"the rule {assets.file_url} needs a field that the record lacks: give another one with --file-url"
+        uploads = "1 upload is" if one else f"{len(assets.nameless)} uploads are"
+        reason = f"{uploads} not saved ({_first(assets.nameless)}): {lack}, or leave uploads out with --assets embedded"
+        yield RecordProblem(str(Kind.FILES), None, reason)
+    if assets.doubted:
+        yield RecordProblem(
+            str(Kind.FILES),
+            None,
+            f"{len(assets.doubted)} uploads are not saved: nothing is where the rule {assets.file_url} leads; "
+            "if it is wrong, correct it with --file-url",
+        )
+    for absent in assets.of(AssetState.PENDING):
+        if absent.url not in assets.doubted:
+            yield RecordProblem(str(Kind.ASSETS), absent.url, absent.reason)
+    if strict_assets:
+        yield from (RecordProblem(str(Kind.ASSETS), lost.url, lost.reason) for lost in assets.of(AssetState.LOST))
+
+
+def _first(ids: Sequence[str]) -> str:
+    return ", ".join(each[:40] for each in ids[:_NAMED]) + (", …" if len(ids) > _NAMED else "")

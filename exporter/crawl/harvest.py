@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from exporter import codec
 from exporter.api.paging import ChainWalk, FileWalk, Walk
@@ -16,7 +16,7 @@ from exporter.crawl.events import EntriesPlanned, EntryRead, Event, RecordFailed
 from exporter.crawl.ledger import UNSEEN, Ledger
 from exporter.crawl.plan import Age, Listed, Refresh, entries_to_read
 from exporter.crawl.resume import Place, restore
-from exporter.crawl.sweep import UNREADABLE, Sweep, SweepResult
+from exporter.crawl.sweep import UNREADABLE, Sweep, SweepResult, compare_comments
 from exporter.crawl.tasks import together
 from exporter.errors import ApiError, NotAuthorised, ServiceError, TransportError
 from exporter.model.assumptions import DEFAULT, Assumptions
@@ -43,7 +43,15 @@ class ReadingSettings:
 
 
 class OtherEntry(ApiError):
-    """The service answered with another entry than the one asked for, which tells nothing about that one."""
+    """The service answered with something else than the entry asked for, which tells nothing about that one."""
+
+
+class EntryCounts(NamedTuple):
+    """Entries: listed and read by this run, listed and carried over from the archive, and not to be read."""
+
+    read: int
+    carried_over: int
+    unread: int
 
 
 class Harvest:
@@ -118,10 +126,33 @@ class Harvest:
             items = self.ledgers[Kind.ENTRY_LIST]
             self.unread = {key: error for key, error in self.unread.items() if items.seen(key) == last}
 
-    def unlisted(self) -> int:
-        """Count the unread entries that the last sweep did not list."""
-        items = self.ledgers[Kind.ENTRY_LIST]
-        return sum(items.seen(entry_id) != len(self.sweeps) for entry_id in self.unread)
+    def count_entries(self) -> EntryCounts:
+        """Count the entries that the last sweep listed by what this run did about them."""
+        items, entries = self.ledgers[Kind.ENTRY_LIST], self.ledgers[Kind.ENTRIES]
+        read = carried_over = 0
+        unread = len(self.unread)
+        for entry_id in items.seen_in(len(self.sweeps)):
+            if entry_id in self.unread:
+                continue
+            if entries.seen(entry_id) != UNSEEN:
+                read += 1
+            elif entry_id in entries.base:
+                carried_over += 1
+            else:
+                unread += 1
+        return EntryCounts(read, carried_over, unread)
+
+    def short_comments(self) -> dict[str, int]:
+        """Return, by entry, how many comments it counts that the comment list did not hold.
+
+        While comments come and go the two lists may be of different moments, so what only one sweep missed does not
+        count, as long as another one looked.
+        """
+        newest = self.sweeps[-1][Kind.COMMENTS].short
+        if len(self.sweeps) < 2 or not self.sweeps[-2][Kind.COMMENTS].complete:
+            return newest
+        before = self.sweeps[-2][Kind.COMMENTS].short
+        return {entry_id: min(count, before[entry_id]) for entry_id, count in newest.items() if entry_id in before}
 
     async def sweep(self, number: int) -> dict[Kind, SweepResult]:
         """Sweep the three lists once.
@@ -132,6 +163,7 @@ class Harvest:
         before = self.sweeps[-1] if self.sweeps else {}
         found = await together(self._list(kind, number, before.get(kind)) for kind in LISTS)
         results = dict(zip(LISTS, found, strict=True))
+        compare_comments(results[Kind.ENTRY_LIST], results[Kind.COMMENTS])
         self.sweeps.append(results)
         failures = [result.failure for result in results.values() if result.failure is not None]
         if len(failures) == len(LISTS):
@@ -281,8 +313,12 @@ class Harvest:
 
     def _check_id(self, asked: str, data: dict[str, Any]) -> None:
         answered = key_of(data.get("entry_id"))
-        if answered is not None and answered != asked:
-            raise OtherEntry("entry/get", {"entry_id": asked}, 200, f"the answer is entry {answered[:40]!r}")
+        if answered != asked:
+            what = "has no usable entry_id" if answered is None else f"is entry {answered[:40]!r}"
+            raise OtherEntry("entry/get", {"entry_id": asked}, 200, f"the answer {what}")
+        blog_id = data.get("blog_id")
+        if isinstance(blog_id, str) and blog_id and blog_id.casefold() != self._api.blog_id.casefold():
+            raise OtherEntry("entry/get", {"entry_id": asked}, 200, f"the answer is of blog {blog_id[:80]!r}")
 
     def close(self) -> None:
         """Close the files read back from, and let go of the ledgers: whatever comes after a run needs their memory."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from exporter.archive.manifest import KindCounts, Manifest, RecordProblem
 from exporter.crawl.checkpoint import Purpose
@@ -14,6 +14,10 @@ from exporter.errors import Incomplete
 if TYPE_CHECKING:
     from exporter.crawl.assets.join import AssetSummary
     from exporter.crawl.assets.run import AssetSettings
+
+
+_NOTES: Final = 2
+"""Counts changes of what a checkpoint's notes say, so that one of an earlier program is set aside."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +37,7 @@ class RunSettings:
         """Return what a checkpoint of such a run is good for, on top of a version and its manifest's SHA-256."""
         assume = asdict(self.reading.assume)
         assume["timezone"] = str(assume["timezone"])
-        settings = {"refresh": str(self.reading.refresh), **assume}
+        settings = {"notes": _NOTES, "refresh": str(self.reading.refresh), **assume}
         return Purpose(self.blog_id, self.base_url, settings, parent, parent_sha256)
 
 
@@ -83,4 +87,6 @@ def incomplete(problems: list[RecordProblem]) -> Incomplete | None:
     """Return the error of a run that saved what it could, ``None`` when that was everything."""
     if not problems:
         return None
-    return Incomplete(f"{len(problems)} thing(s) could not be read; run the same command again to try them first.")
+    first = f"{problems[0].kind}{'' if problems[0].id is None else ' ' + problems[0].id}: {problems[0].reason}"
+    more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+    return Incomplete(f"Not everything could be saved: {first[:400]}{more}; the next run tries again.")

@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING
 from exporter.archive import writer
 from exporter.archive.latest import file_sha256
 from exporter.archive.layout import Layout
-from exporter.archive.manifest import ArchiveInfo
+from exporter.archive.manifest import ArchiveInfo, RecordProblem
 from exporter.archive.reader import ArchiveReader
 from exporter.archive.state import State
 from exporter.clock import timestamp
 from exporter.crawl import commit
+from exporter.crawl.assets.join import AssetSummary, read_assets, unread_assets
 from exporter.crawl.checkpoint import Checkpoint, Purpose, set_aside
 from exporter.crawl.completeness import assess
 from exporter.crawl.events import Committed, Event, PageRead, Planned, Resumed, SetAside, Started
@@ -237,14 +238,16 @@ class BackupRun:
             gone = [key for key in ledger.base.ids() if ledger.seen(key) == 0] if results[kind].complete else []
             counts[kind] = commit.count(ledger, {key: {} for key in gone})
         self.outcome.counts = {str(kind): found for kind, found in counts.items()}
+        self.outcome.problems = [
+            RecordProblem(str(kind), None, text) for kind, result in results.items() for text in result.problems
+        ]
         self._emit(Planned(counts))
 
     async def _read_assets(self, harvest: Harvest, state: State, removals: Removals) -> None:
-        if self._settings.assets is None:
-            return
-        from exporter.crawl.assets.join import read_assets  # noqa: PLC0415 - not every run looks for pictures
-
         records = Upcoming(state, harvest.ledgers, removals)
+        if self._settings.assets is None:
+            self.outcome.assets = unread_assets(self._layout, records)
+            return
         ledger = harvest.ledgers[Kind.ASSETS]
         self.outcome.assets = await read_assets(
             self._layout, self._settings.assets, records, ledger, self._clock, self._emit
@@ -255,10 +258,11 @@ class BackupRun:
         completeness, problems = assess(
             harvest.sweeps[-1],
             number_of_sweeps=len(harvest.sweeps),
+            entries=harvest.count_entries(),
             unread={key: str(error) for key, error in harvest.unread.items()},
-            unlisted=harvest.unlisted(),
+            short_comments=harvest.short_comments(),
             user=harvest.user_failure,
-            assets=self.outcome.assets,
+            assets=self.outcome.assets or AssetSummary(),
             strict_assets=self._settings.strict_assets,
         )
         done = self.outcome

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,7 @@ from exporter.crawl.seen_pages import SeenPages
 from exporter.errors import ApiError, NotAuthorised, ServiceError, TransportError
 from exporter.model.assumptions import TIMEZONE
 from exporter.model.fields import FieldReader
-from exporter.model.kinds import Kind, record_key
+from exporter.model.kinds import Kind, key_of, record_key
 
 if TYPE_CHECKING:
     from exporter.crawl.checkpoint import Spool
@@ -46,7 +47,11 @@ class SweepResult:
         to_read: for the entry list, the ids of these; in a first sweep without the new ones, which are read anyway.
         agreed: whether it saw just what the sweep before saw.
         problems: sentences about pages and items that could not be used.
-        tally: the sum over the records of what the sweep was told to add up.
+        tally: the sum over the records of what the sweep was told to add up; ``None`` where one of them does not say.
+        comments: comments by entry: for the entry list those each item counts, for the comment list those listed;
+            let go of by :func:`compare_comments`.
+        expected: for the comment list, how many comments the entries count.
+        short: for the comment list, by entry, how many of the comments that it counts are not listed.
         filenum: files said to exist, for the file list.
         totalsize: their size said, for the file list.
         failure: the error that kept its first page from being read.
@@ -60,11 +65,27 @@ class SweepResult:
     to_read: list[str] = field(default_factory=list)
     agreed: bool = False
     problems: list[str] = field(default_factory=list)
-    tally: int = 0
+    tally: int | None = 0
+    comments: Counter[str] = field(default_factory=Counter)
+    expected: int = 0
+    short: dict[str, int] = field(default_factory=dict)
     filenum: int | None = None
     totalsize: int | None = None
     failure: ServiceError | None = None
     seen: SeenPages = field(default_factory=SeenPages)
+
+
+def compare_comments(entries: SweepResult, comments: SweepResult) -> None:
+    """Compare, entry by entry, what the entry list counts with what the comment list holds, and forget the counts.
+
+    One sum for all would let comments of entries that nobody lists make up for others that are kept back.
+    """
+    comments.expected = entries.comments.total()
+    if comments.complete:
+        # Subtracting counters keeps what is short only.
+        comments.short = dict(entries.comments - comments.comments)
+    entries.comments.clear()
+    comments.comments.clear()
 
 
 class Sweep:
@@ -155,10 +176,12 @@ class Sweep:
         kind, ledger = self._result.kind, self._ledger
         digest = hashlib.sha256()
         ids: list[str] = []
-        counts: list[int] = []
+        counts: list[int | None] = []
+        owners: list[str] = []
         to_read: list[str] = []
         problems: list[str] = []
         new = differing = 0
+        new_count: int | None = 0
         for position, item in enumerate(answer.items, 1):
             record_id = record_key(kind, item)
             if record_id is None:
@@ -167,10 +190,12 @@ class Sweep:
             frozen = codec.freeze(item)
             digest.update(record_id.encode("utf-8", "backslashreplace") + b"\0" + frozen.identity)
             count = 0 if self._tally_field is None else count_of(item, self._tally_field)
+            owner = (key_of(item.get("entry_id")) or "") if kind is Kind.COMMENTS else record_id
             observed = ledger.observe(record_id, frozen, self._number)
             if not observed.again:
                 new += 1
-                self._result.tally += count
+                new_count = _sum(new_count, count)
+                self._add(owner, count)
             elif observed.otherwise and record_id in ids:
                 shown = record_id[:40]
                 problems.append(f"{kind} list, page {page}: two records have the id {shown}; the later one is kept")
@@ -180,12 +205,14 @@ class Sweep:
                     to_read.append(record_id)
             ids.append(record_id)
             counts.append(count)
-        facts = answer.facts(page, new, digest.hexdigest())
+            owners.append(owner)
+        facts = replace(answer.facts(page, new, digest.hexdigest()), new_bytes=new_count)
         note = {
             "sweep": self._number,
             "page": page,
             "ids": ids,
             "counts": counts if self._tally_field is not None else [],
+            "owners": owners if kind is Kind.COMMENTS else [],
             "differing": differing,
             "to_read": to_read,
             "problems": problems,
@@ -213,12 +240,25 @@ class Sweep:
     def _sighted(self, note: dict[str, Any]) -> PageFacts:
         """Note that this sweep saw the records of a page, and return what the walk needs to know of it."""
         new = 0
-        for record_id, count in zip(note["ids"], note["counts"] or repeat(0), strict=False):
+        new_count: int | None = 0
+        ids = note["ids"]
+        for record_id, count, owner in zip(ids, note["counts"] or repeat(0), note["owners"] or ids, strict=False):
             if self._ledger.seen(record_id) != self._number:
                 new += 1
-                self._result.tally += count
+                new_count = _sum(new_count, count)
+                self._add(owner, count)
             self._ledger.mark(record_id, self._number)
-        return PageFacts(**{**note["facts"], "new": new})
+        return PageFacts(**{**note["facts"], "new": new, "new_bytes": new_count})
+
+    def _add(self, owner: str, count: int | None) -> None:
+        """Count a record that this sweep sees for the first time."""
+        result = self._result
+        if result.kind is Kind.COMMENTS:
+            result.comments[owner] += 1
+            return
+        result.tally = _sum(result.tally, count)
+        if result.kind is Kind.ENTRY_LIST and count:
+            result.comments[owner] = count
 
     def _count(self, facts: PageFacts, note: dict[str, Any], place: Place) -> None:
         result = self._result
@@ -241,9 +281,14 @@ async def _abandon(tasks: list[asyncio.Task[Page | None]]) -> None:
     await asyncio.gather(*tasks, return_exceptions=True)
 
 
-def count_of(item: Any, name: str) -> int:
-    """Return a count from a raw record; what is no number counts as nothing."""
-    return max(0, FieldReader(item, TIMEZONE).number(name) or 0)
+def count_of(item: Any, name: str) -> int | None:
+    """Return a count from a raw record; ``None`` where it says none."""
+    number = FieldReader(item, TIMEZONE).number(name)
+    return None if number is None else max(0, number)
+
+
+def _sum(total: int | None, count: int | None) -> int | None:
+    return None if total is None or count is None else total + count
 
 
 def _pages(facts: PageFacts) -> int | None:

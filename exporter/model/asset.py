@@ -4,7 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from enum import StrEnum
+from typing import Any, Final
+
+_GONE: Final = frozenset({404, 410})
+
+
+class AssetState(StrEnum):
+    """Whether the archive holds an asset's file and, if not, what that means for a backup."""
+
+    SAVED = "saved"
+    """Its file was stored."""
+    PENDING = "pending"
+    """It could not be read for now; every run tries again, and the backup is incomplete until then."""
+    LOST = "lost"
+    """It is gone for good: its server answered 404 or 410, or the address is none that can be asked."""
+    LEFT_OUT = "left_out"
+    """A setting says that it is not read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +38,7 @@ class Asset:
         width: of a picture, in pixels, where its header tells.
         height: the same.
         source: the address it was read from in the end, where that is another than ``url``'s own server.
+        absence: why there is no file, where the record says so; see :attr:`state`.
     """
 
     url: str
@@ -34,6 +51,7 @@ class Asset:
     width: int | None = None
     height: int | None = None
     source: str | None = None
+    absence: AssetState | None = None
 
     @classmethod
     def from_raw(cls, raw: Mapping[str, Any]) -> Asset:
@@ -50,10 +68,11 @@ class Asset:
             width=_number(raw.get("width")),
             height=_number(raw.get("height")),
             source=_text(raw.get("source")),
+            absence=_absence(raw.get("state")),
         )
 
     def data(self) -> dict[str, Any]:
-        """Return the record; ``width``, ``height`` and ``source`` are in it only where they are known."""
+        """Return the record; ``width``, ``height``, ``source`` and ``state`` are in it only where there is one."""
         record: dict[str, Any] = {
             "url": self.url,
             "status": self.status,
@@ -63,8 +82,18 @@ class Asset:
             "error": self.error,
             "refs": [dict(ref) for ref in self.refs],
         }
-        extra = {"width": self.width, "height": self.height, "source": self.source}
+        absence = None if self.absence is None else str(self.absence)
+        extra = {"width": self.width, "height": self.height, "source": self.source, "state": absence}
         return record | {name: value for name, value in extra.items() if value is not None}
+
+    @property
+    def state(self) -> AssetState:
+        """What became of the file; records of versions that did not say so are judged by the status."""
+        if self.sha256 is not None:
+            return AssetState.SAVED
+        if self.absence is not None:
+            return self.absence
+        return AssetState.LOST if self.status in _GONE else AssetState.PENDING
 
     def ids(self, kind: str) -> list[str]:
         """Return the ids of who needs it: of ``"entry"`` or of ``"file"``, in their order."""
@@ -73,6 +102,11 @@ class Asset:
 
 def _text(value: Any) -> str | None:
     return value if isinstance(value, str) else None
+
+
+def _absence(value: Any) -> AssetState | None:
+    absent = {str(state): state for state in AssetState if state is not AssetState.SAVED}
+    return absent.get(value) if isinstance(value, str) else None
 
 
 def _number(value: Any) -> int | None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from exporter import codec
 from exporter.archive.diff import diff_versions
 from exporter.archive.find import Place, places
+from exporter.archive.verify import recorded
 from exporter.archive.version_rows import VersionRow, version_rows
 from exporter.model.kinds import Kind
 
@@ -46,8 +47,44 @@ class GoneEntry:
         return dict(codec.loads(self.last.read().data))
 
 
+class KindCompleteness(NamedTuple):
+    """How many records of a kind there are by what the service lists and counts, and what became of them."""
+
+    kind: Kind
+    listed: int
+    saved: int
+    pending: int
+    lost: int
+    by_choice: int
+
+
+class Completeness(NamedTuple):
+    """Whether everything asked for is in the archive: in numbers, and what is not; the same until that changes."""
+
+    complete: bool
+    kinds: tuple[KindCompleteness, ...]
+    problems: tuple[tuple[str, str, str], ...]
+
+
+def completeness_at(reader: ArchiveReader, version: int) -> Completeness:
+    """Return the completeness of a version: of the newest one as the newest run found it."""
+    document, problems = recorded(reader, version)
+    kinds = []
+    for kind in (Kind.ENTRIES, Kind.COMMENTS, Kind.FILES, Kind.ASSETS):
+        part = document.get(kind)
+        left_out = part.get("left_out") if isinstance(part, dict) else None
+        if isinstance(part, dict) and isinstance(left_out, dict):
+            numbers = [part.get("listed"), part.get("saved"), *map(left_out.get, ("pending", "lost", "by_choice"))]
+            kinds.append(KindCompleteness(kind, *(number if type(number) is int else 0 for number in numbers)))
+    named = tuple((str(each["kind"]), str(each["id"] or ""), str(each["reason"])) for each in problems)
+    return Completeness(bool(document.get("complete")), tuple(kinds), named)
+
+
 class HistorySource(Protocol):
     """What the history pages are made from."""
+
+    def completeness(self) -> Completeness:
+        """Return whether everything asked for is in the archive."""
 
     def rows(self) -> Sequence[VersionRow]:
         """Return every version, oldest first."""
@@ -76,9 +113,14 @@ class ArchiveHistory:
 
     def __init__(self, reader: ArchiveReader, at: int | None = None) -> None:
         self._reader = reader
+        self._version = reader.resolve(at)
         self._rows = [row for row in version_rows(reader) if at is None or row.version <= at]
         self._dates = {row.version: row.finished_at for row in self._rows}
         self._lives: dict[str, list[tuple[int, Place]]] = self._walk()
+
+    def completeness(self) -> Completeness:
+        """Return whether everything asked for is in the archive."""
+        return completeness_at(self._reader, self._version)
 
     def rows(self) -> Sequence[VersionRow]:
         """Return every version, oldest first."""

@@ -136,7 +136,7 @@ async def test_a_page_of_the_file_list(service: Service, api: BlogApi) -> None:
     assert page is not None
     assert page == FilePage([{"file_id": "1"}], 1, 20, 131, 9000)
     assert service.seen[0].path == "/blog/v1/file/list"
-    assert page.facts(1, 1, "d") == PageFacts(1, 1, None, None, 1, 1, "d", 20, 131)
+    assert page.facts(1, 1, "d") == PageFacts(1, 1, None, None, 1, 1, "d", 20, 131, 9000)
 
 
 @pytest.mark.parametrize("summary", [None, [], "131"])

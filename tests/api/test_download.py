@@ -14,7 +14,7 @@ from exporter.api.download import Download, DownloadLimits
 from exporter.api.guard import AddressGuard, AddressRefused
 from exporter.api.inflate import Inflate, decoder
 from exporter.api.transport import Unreachable
-from exporter.errors import BadBody, BodyTooLarge, ConnectFailed, RequestTimeout, TransportError
+from exporter.errors import BadBody, BodyTooLarge, ConnectFailed, RedirectRefused, RequestTimeout, TransportError
 from tests.api.service import Service, raw_service, says
 from tests.api.sink import Memory, downloading
 
@@ -77,7 +77,7 @@ async def test_a_redirect_is_handed_back(service: Service, location: str, target
 
 async def test_a_redirect_to_nowhere_is_refused(service: Service) -> None:
     service.answers(lambda: web.Response(status=302, headers={"Location": "http://[::1"}))
-    with pytest.raises(AddressRefused, match="redirects to something"):
+    with pytest.raises(RedirectRefused, match="redirects to something"):
         await fetch(service.url)
 
 

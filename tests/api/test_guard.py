@@ -13,9 +13,9 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter.api.guard import PORTS, AddressGuard, AddressRefused, is_public
+from exporter.api.guard import PORTS, AddressGuard, AddressRefused, NotPublic, is_public, states_private
 from exporter.api.hosts import Hosts
-from exporter.errors import ConnectFailed
+from exporter.errors import ConnectFailed, RedirectRefused
 from tests.api.clocks import JumpClock
 from tests.api.sink import Memory, downloading
 
@@ -75,6 +75,13 @@ def test_every_spelling_of_an_address_is_judged_alike(number: int) -> None:
 def test_what_is_refused_before_anything_is_resolved(address: str, why: str) -> None:
     with pytest.raises(AddressRefused, match=why):
         AddressGuard().check(address)
+
+
+@pytest.mark.parametrize(("address", "closed"), [("http://h:22/", True), ("ftp://h/", False), ("http://u@h/", False)])
+def test_an_unusual_port_is_told_from_what_is_no_address(address: str, closed: bool) -> None:
+    with pytest.raises(AddressRefused) as caught:
+        AddressGuard().check(address)
+    assert isinstance(caught.value, NotPublic) is closed
 
 
 def test_what_is_let_through() -> None:
@@ -178,6 +185,21 @@ HOSTS = [
 ]  # fmt: skip
 
 
+@pytest.mark.parametrize("host", [*HOSTS[:-1], "a.localhost", "10.0.0.1", "192.168.1.1", "[fe80::1%25eth0]", "h:22"])
+def test_an_address_that_names_a_private_host_or_an_unusual_port_states_it(host: str) -> None:
+    assert states_private(f"http://{host}/a.png")
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["http://inner.example/", "http://127.0.0.1.example/", "http://notlocalhost/", "http://localhost.example/",
+     f"http://{PUBLIC}/", f"http://{PUBLIC}./", "https://[2606:4700::1111]/", "http://h:8080/", "https://h:443/",
+     "http://h:99999/", "http://[::1/"],
+)  # fmt: skip
+def test_a_name_that_may_resolve_to_anything_states_nothing(address: str) -> None:
+    assert not states_private(address)
+
+
 @pytest.mark.parametrize("host", HOSTS)
 async def test_no_way_of_writing_loopback_reaches_it(host: str) -> None:
     async with listening("127.0.0.1", "::1") as listener:
@@ -200,7 +222,7 @@ async def test_the_listener_would_have_been_reached() -> None:
 async def test_a_name_that_resolves_to_a_private_address_is_refused(address: str) -> None:
     async with listening("127.0.0.1", "::1") as listener:
         async with downloading(AddressGuard(ports={listener.port}), resolver=Names(evil=[[address]])) as downloader:
-            with pytest.raises(AddressRefused, match="no public address"):
+            with pytest.raises(NotPublic, match="no public address"):
                 await downloader.get(f"http://evil.example:{listener.port}/", Memory())
         assert listener.connections == 0
 
@@ -251,6 +273,6 @@ async def test_a_redirect_to_a_private_address_is_refused(target: str, routes: d
         names = Names(outer=[[PUBLIC]], inner=[["127.0.0.1"]], localhost=[["127.0.0.1"]])
         async with downloading(RoutedGuard(ports={private.port}), resolver=names) as downloader:
             sink = Memory()
-            with pytest.raises((ConnectFailed, AddressRefused)):
+            with pytest.raises((ConnectFailed, AddressRefused, RedirectRefused)):
                 await Hosts(downloader, JumpClock()).read(f"http://outer.example:{private.port}/", sink)
         assert (private.connections, public.connections, sink.size) == (0, 1, 0)

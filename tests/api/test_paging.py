@@ -464,6 +464,84 @@ def test_files_without_end_end_at_the_most_pages() -> None:
     assert "max_pages" in walk.problems[0]
 
 
+def sized(
+    page: int, filenum: int | None, count: int, new_bytes: int | None, totalsize: int | None, **more: Any
+) -> PageFacts:
+    """The facts of a page of files whose records say their sizes."""
+    return files(page, filenum, count, new_bytes=new_bytes, totalsize=totalsize, **more)
+
+
+@pytest.mark.parametrize("window", [0, 8])
+@pytest.mark.parametrize("count", [5, 19])
+def test_a_number_of_files_too_low_for_their_size_does_not_end_the_list(window: int, count: int) -> None:
+    """It says 20 files, but the size of 25: the sizes are believed, and a short page ends it."""
+    walk = file_walk(DEFAULT)
+    size = 20 + count
+    asked = walk_through(
+        walk, of(sized(1, 20, 20, 2000, 100 * size), sized(2, 20, count, 100 * count, 100 * size)), window
+    )
+    assert asked == [1, 2]
+    assert walk.complete
+
+
+def test_a_full_page_that_brings_the_missing_bytes_ends_the_list() -> None:
+    walk = file_walk(DEFAULT)
+    assert walk_through(walk, of(sized(1, 20, 20, 2000, 4000), sized(2, 20, 20, 2000, 4000))) == [1, 2]
+    assert walk.complete
+
+
+def test_while_bytes_are_missing_full_pages_are_read_on() -> None:
+    walk = file_walk(DEFAULT)
+    asked = walk_through(walk, lambda page: sized(page, 20, 20 if page < 4 else 3, 2000 if page < 4 else 300, 6300))
+    assert asked == [1, 2, 3, 4]
+    assert walk.complete
+
+
+@pytest.mark.parametrize(
+    "past",
+    [sized(2, 20, 0, 0, 2500, digest=""), sized(2, 20, 20, 0, 2500, new=0), MISSING,
+     sized(2, 20, 20, 0, 2500, new=0, digest="page 1"), sized(2, 20, 20, 0, 2500, new=0, page_no=1)],
+)  # fmt: skip
+def test_bytes_that_no_page_brings_end_the_list_where_nothing_new_comes(past: Answer) -> None:
+    """All files that are counted were seen; what the sizes say against it is told by who adds them up."""
+    walk = file_walk(DEFAULT)
+    assert walk_through(walk, of(sized(1, 20, 20, 2000, 2500), past)) == [1, 2]
+    assert walk.complete
+
+
+def test_a_last_page_that_is_short_is_not_read_past_for_the_sake_of_bytes() -> None:
+    walk = file_walk(DEFAULT)
+    assert walk_through(walk, of(sized(1, 25, 20, 2000, 9000), sized(2, 25, 5, 500, 9000))) == [1, 2]
+    assert walk.complete
+
+
+@pytest.mark.parametrize("size", [2000, 2500, 1999])
+def test_enough_bytes_end_the_list_at_its_number(size: int) -> None:
+    walk = file_walk(DEFAULT)
+    assert walk_through(walk, of(sized(1, 20, 20, size, min(size, 2000)))) == [1]
+    assert walk.complete
+
+
+@pytest.mark.parametrize("first", [None, 100])
+def test_a_size_that_cannot_be_read_leaves_only_the_number(first: int | None) -> None:
+    walk = file_walk(DEFAULT)
+    pages = [sized(1, 40, 20, first, 10**6), sized(2, 40, 20, None if first is not None else 100, 10**6)]
+    assert walk_through(walk, of(*pages)) == [1, 2]
+    assert walk.complete
+
+
+def test_sizes_without_a_total_leave_only_the_number() -> None:
+    walk = file_walk(DEFAULT)
+    assert walk_through(walk, of(sized(1, 20, 20, 2000, None))) == [1]
+    assert walk.complete
+
+
+def test_bytes_without_end_end_at_the_most_pages() -> None:
+    walk = file_walk(SMALL)
+    assert len(walk_through(walk, lambda page: sized(page, 20, 20, 1, 10**30))) == 40
+    assert "max_pages" in walk.problems[0]
+
+
 # Whatever comes
 
 
@@ -477,13 +555,14 @@ def any_answer(draw: st.DrawFn) -> Callable[[int], Answer]:
         return lambda page: MISSING if kind == "missing" else BROKEN
     count = draw(st.integers(0, 25))
     new = draw(st.integers(0, count))
-    echo, following, last, limit, filenum = (draw(NUMBER) for _ in range(5))
+    echo, following, last, limit, filenum, totalsize = (draw(NUMBER) for _ in range(6))
+    new_bytes = draw(st.none() | st.integers(0, 9))
     digest = draw(st.sampled_from(["a", "b", "c"]))
     honest = draw(st.booleans())
 
     def answer(page: int) -> Answer:
         echoed, next_no = (page, page + 1) if honest else (echo, following)
-        return PageFacts(page, echoed, next_no, last, count, new, digest, limit, filenum)
+        return PageFacts(page, echoed, next_no, last, count, new, digest, limit, filenum, totalsize, new_bytes)
 
     return answer
 

@@ -16,6 +16,10 @@ import pytest
 from exporter import codec
 from exporter.archive.layout import SEGMENTS
 from exporter.archive.manifest import ArchiveInfo, Manifest
+from exporter.crawl.assets.join import AssetSummary
+from exporter.crawl.completeness import assess
+from exporter.crawl.harvest import EntryCounts
+from exporter.crawl.sweep import SweepResult
 from exporter.model.kinds import KEY_FIELD, Kind
 from tests.archive import plain_reader
 from tests.archive.builder import ODD_RECORDS, Built, entry, record
@@ -119,9 +123,33 @@ class TestFormatDocument:
 
     def test_the_members_of_a_manifest(self, five: Built) -> None:
         document = json.loads(five.layout.manifest(2).read_bytes())
-        assert [name for name in self.names("manifest.json") if name != "pruned"] == [*document]
-        assert {"pruned"} >= set(self.names("manifest.json")) - set(document)
+        members = self.names("manifest.json")
+        members = members[: members.index("complete")]
+        assert [name for name in members if name != "pruned"] == [*document]
+        assert {"pruned"} >= set(members) - set(document)
         assert Manifest.decode(json.dumps(document).encode(), "m") == five.reader.manifest(2)
+
+    def test_the_members_of_completeness(self) -> None:
+        """The table names each member once, and what each part has beside the numbers that all of them have."""
+        sweeps = {kind: SweepResult(kind) for kind in (Kind.ENTRY_LIST, Kind.COMMENTS, Kind.FILES)}
+        document, _ = assess(
+            sweeps,
+            number_of_sweeps=2,
+            entries=EntryCounts(0, 0, 0),
+            unread={},
+            short_comments={},
+            user=None,
+            assets=AssetSummary(),
+        )
+        names = self.names("manifest.json")
+        assert set(names[names.index("complete") :]) == set(document)
+        rows = {cells[0]: set(re.findall(r"`(\w+)`", cells[1])) for cells in self.rows("manifest.json")}
+        common = rows["`entries`, `comments`, `files`, `assets`"]
+        for part in ("entries", "comments", "files", "assets"):
+            told = common | rows.get(f"`{part}` also", set())
+            found = {*document[part], *document[part]["left_out"]}
+            assert told == found
+        assert rows["`user`"] == set(document["user"])
 
     def test_the_segments_and_their_keys(self) -> None:
         rows = [cells for cells in self.rows("Segments") if cells[0].strip("`") in list(Kind)]

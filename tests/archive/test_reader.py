@@ -9,7 +9,7 @@ import pytest
 
 from exporter.archive.reader import ArchiveReader, apply_version, read_info, version_numbers
 from exporter.archive.state import State
-from exporter.errors import ArchiveDamaged, BlogExporterError, NewerFormat, NoArchive, UsageError
+from exporter.errors import ArchiveDamaged, BlogExporterError, NewerFormat, NoArchive, NoSuchRecord
 from exporter.model.kinds import Kind
 from tests.archive.builder import BLOG, Built
 
@@ -86,7 +86,7 @@ class TestVersions:
 
     @pytest.mark.parametrize("number", [0, 6, -1])
     def test_a_version_that_is_not_there(self, five: Built, number: int) -> None:
-        with pytest.raises(UsageError, match=rf"^There is no version {number}: this archive has 1 to 5\.$"):
+        with pytest.raises(NoSuchRecord, match=rf"^There is no version {number}: this archive has 1 to 5\.$"):
             five.reader.resolve(number)
 
     def test_no_version_yet(self, tmp_path: Path) -> None:

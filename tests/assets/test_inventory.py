@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from exporter.archive.assets import StoredFile, asset_path
 from exporter.archive.inventory import FileRow, Held, inventory
-from exporter.model.asset import Asset
+from exporter.model.asset import Asset, AssetState
 
 SHA, OTHER, VANISHED = "ab" * 32, "cd" * 32, "ef" * 32
 FILE = {"file_id": "7", "name": "海.jpg", "title": "海", "file_size": "9", "width": "3", "height": "4", "mtime": "1"}
@@ -36,10 +38,28 @@ def test_what_is_lost_missing_or_unread_is_absent() -> None:
     assert [(row.held, row.reason) for row in found] == [
         (Held.LOST, "it answered 404"),
         (Held.MISSING, "the stored file is gone: run backup"),
-        (Held.UNREAD, "its address is not known: give --file-url"),
+        (Held.UNREAD, "its address is not known, or not asked for: see --file-url and --assets"),
     ]
     assert (found[0].path, found[1].path) == (None, None)
     assert (found[2].files, found[2].bytes, found[2].name) == (("7",), 9, "海.jpg")
+
+
+@pytest.mark.parametrize(
+    ("asset", "held"),
+    [
+        (Asset("http://h/b.gif", 404), Held.LOST),
+        (Asset("http://h/b.gif", 410), Held.LOST),
+        (Asset("http://h/b.gif", 503), Held.PENDING),
+        (Asset("http://h/b.gif", None), Held.PENDING),
+        (Asset("http://h/b.gif", 200), Held.PENDING),
+        (Asset("http://h/b.gif", None, absence=AssetState.LOST), Held.LOST),
+        (Asset("http://h/b.gif", 404, absence=AssetState.PENDING), Held.PENDING),
+        (Asset("http://h/b.gif", 200, absence=AssetState.LEFT_OUT), Held.LEFT_OUT),
+    ],
+)
+def test_why_a_file_is_absent_is_told(asset: Asset, held: Held) -> None:
+    row = rows(replace(asset, error="why", refs=[{"entry": "1"}]))[0]
+    assert (row.held, row.absent, row.reason) == (held, True, "why")
 
 
 def test_a_lost_upload_has_the_size_the_list_says() -> None:

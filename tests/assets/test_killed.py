@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
+from exporter.model.asset import AssetState
 from tests.assets.killed import SETTINGS, blog_with
 from tests.assets.web import Blog, Web, png
 
@@ -59,7 +60,8 @@ async def test_a_kill_loses_none_and_keeps_no_torn_one(served: Web, tmp_path: Pa
     healed = True
     served.asked.clear()
     result = await blog.backup(SETTINGS)
-    assert result.lost == []
+    assert result.absent == []
+    assert set(result.states.values()) == {AssetState.SAVED}
     assert len(blog.stored()) == COUNT
     assert_none_torn(blog)
     assert {record["sha256"] for record in result.records.values()} == {path.stem for path in blog.stored()}

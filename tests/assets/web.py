@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from aiohttp import web
+from aiohttp.abc import AbstractResolver
 
 from exporter import codec
 from exporter.archive.assets import AssetStore
@@ -102,10 +103,10 @@ class Blog:
     def file(self, number: int, **more: Any) -> None:
         self.kinds[Kind.FILES][str(number)] = {"file_id": str(number), **more}
 
-    async def backup(self, settings: AssetSettings) -> AssetResult:
+    async def backup(self, settings: AssetSettings, resolver: AbstractResolver | None = None) -> AssetResult:
         """Run, and commit the records as the newest version."""
-        store = AssetStore(self.layout)
-        run = AssetRun(self, store, self.layout.work / "assets.jsonl", settings, self.clock, self.events.append)
+        store, journal = AssetStore(self.layout), self.layout.work / "assets.jsonl"
+        run = AssetRun(self, store, journal, settings, self.clock, self.events.append, resolver=resolver)
         result = await run.run()
         self.kinds[Kind.ASSETS] = dict(result.records)
         return result

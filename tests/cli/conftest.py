@@ -28,6 +28,13 @@ class Result:
         assert self.out.count("\n") == 1
         return codec.loads(self.out.encode())
 
+    @property
+    def answer_before_error(self) -> Any:
+        """The JSON object that a command printed before the one about its error, which must be the last of two."""
+        answer, error = (codec.loads(line.encode()) for line in self.out.splitlines())
+        assert error["error"]["exit_code"] == self.code
+        return answer
+
 
 Program = Callable[..., Result]
 

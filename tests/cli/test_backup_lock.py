@@ -50,7 +50,9 @@ def held_up(runs: Runs, service: DemoService, blog: Blog, root: Path) -> Run:
     """Start a run and return it while it waits for an answer."""
     service.requests.clear()
     service.before = faults.only("entry_id=7", faults.hang)
-    run = runs.start("backup", blog.blog_id, "--base-url", service.base_url, "--archive", root, "--no-site")
+    run = runs.start(
+        "backup", blog.blog_id, "--base-url", service.base_url, "--archive", root, "--assets", "embedded", "--no-site"
+    )
     while not any(each.params.get("entry_id") == "7" for each in service.requests):
         time.sleep(0.01)
     return run
@@ -60,7 +62,17 @@ def test_a_second_writer_is_turned_away(
     runs: Runs, others: Runs, service: DemoService, blog: Blog, tmp_path: Path
 ) -> None:
     root = tmp_path / "archive"
-    command = ("backup", blog.blog_id, "--base-url", service.base_url, "--archive", root, "--no-site")
+    command = (
+        "backup",
+        blog.blog_id,
+        "--base-url",
+        service.base_url,
+        "--archive",
+        root,
+        "--assets",
+        "embedded",
+        "--no-site",
+    )
     assert runs.run(*command).code == 0
     run = held_up(runs, service, blog, root)
     done = others.run(*command)
@@ -76,7 +88,9 @@ def test_a_second_writer_is_turned_away(
     # A dead writer is none.
     run.signal(signal.SIGKILL)
     assert run.wait().code == -signal.SIGKILL
-    assert others.run("status", root, "--json").document["writer"] is None
+    told = others.run("status", root, "--json")
+    assert told.code == 7
+    assert (told.answer_before_error["writer"], told.answer_before_error["interrupted_run"]) == (None, True)
     service.before = None
     assert others.run(*command).code == 0
     assert folded(root) == held(blog)
@@ -85,7 +99,17 @@ def test_a_second_writer_is_turned_away(
 def test_waiting_for_the_lock(runs: Runs, others: Runs, service: DemoService, blog: Blog, tmp_path: Path) -> None:
     root = tmp_path / "archive"
     run = held_up(runs, service, blog, root)
-    command = ("backup", blog.blog_id, "--base-url", service.base_url, "--archive", root, "--no-site")
+    command = (
+        "backup",
+        blog.blog_id,
+        "--base-url",
+        service.base_url,
+        "--archive",
+        root,
+        "--assets",
+        "embedded",
+        "--no-site",
+    )
     begun = time.monotonic()
     assert others.run(*command, "--wait-lock", "0.5s").code == 11
     assert 0.5 <= time.monotonic() - begun < 10
@@ -106,7 +130,17 @@ def test_many_first_runs_at_once_leave_one_whole_archive(
     runs: Runs, others: Runs, service: DemoService, blog: Blog, tmp_path: Path
 ) -> None:
     root = tmp_path / "archive"
-    command = ("backup", blog.blog_id, "--base-url", service.base_url, "--archive", root, "--no-site")
+    command = (
+        "backup",
+        blog.blog_id,
+        "--base-url",
+        service.base_url,
+        "--archive",
+        root,
+        "--assets",
+        "embedded",
+        "--no-site",
+    )
     first = runs.start(*command)
     second = others.start(*command)
     codes = {first.wait().code, second.wait().code}

@@ -59,7 +59,18 @@ def test_a_token_is_nowhere(runs: Runs, service: DemoService, blog: Blog, tmp_pa
         faults.only("entry_id=7", gossip), faults.only("entry_id=8", faults.times(1, faults.status(503, 0)))
     )
     environ = {"BLOG_EXPORTER_TOKEN": TOKEN}
-    command = ("backup", blog.blog_id, "--base-url", service.base_url, "--archive", root, "--no-site", level)
+    command = (
+        "backup",
+        blog.blog_id,
+        "--base-url",
+        service.base_url,
+        "--archive",
+        root,
+        "--assets",
+        "embedded",
+        "--no-site",
+        level,
+    )
     done = runs.run(*command, environ=environ)
     assert done.code == 3
     assert any(each.headers.get("Authorization") == f"Bearer {TOKEN}" for each in service.requests)
@@ -67,14 +78,26 @@ def test_a_token_is_nowhere(runs: Runs, service: DemoService, blog: Blog, tmp_pa
     # Also not in the checkpoint of a run that is cut short.
     done = runs.run(*command, environ=environ, kill_at=20)
     check_unseen(done, root)
-    assert runs.run("status", root, "--json", environ=environ).code == 0
-    check_unseen(runs.run("status", root, "--json", environ=environ), root)
+    told = runs.run("status", root, "--json", environ=environ)
+    assert (told.code, told.answer_before_error["interrupted_run"]) == (7, True)
+    check_unseen(told, root)
 
 
 def test_a_token_that_is_refused(runs: Runs, service: DemoService, blog: Blog, tmp_path: Path) -> None:
     wrong = TOKEN + "x"
     service.before = faults.only("", gossip_401)
-    command = ("backup", blog.blog_id, "--base-url", service.base_url, "--archive", tmp_path / "a", "--no-site", "-vv")
+    command = (
+        "backup",
+        blog.blog_id,
+        "--base-url",
+        service.base_url,
+        "--archive",
+        tmp_path / "a",
+        "--assets",
+        "embedded",
+        "--no-site",
+        "-vv",
+    )
     done = runs.run(*command, environ={"BLOG_EXPORTER_TOKEN": wrong})
     assert done.code == 12
     assert "BLOG_EXPORTER_TOKEN" in done.err
@@ -120,7 +143,16 @@ def test_the_process_list_shows_no_token_and_no_child(
     token.chmod(0o600)
     service.before = faults.slow(0.05)
     run = runs.start(
-        "backup", blog.blog_id, "--base-url", service.base_url, "--archive", tmp_path / "a", "--token-file", token
+        "backup",
+        blog.blog_id,
+        "--base-url",
+        service.base_url,
+        "--archive",
+        tmp_path / "a",
+        "--token-file",
+        token,
+        "--assets",
+        "embedded",
     )
     seen = 0
     while not any(each.path.endswith("entry/get") for each in service.requests):
@@ -158,6 +190,8 @@ def test_files_with_a_token_that_others_can_read_get_a_warning(
         service.base_url,
         "--archive",
         tmp_path / "a",
+        "--assets",
+        "embedded",
         "--no-site",
         option,
         path,

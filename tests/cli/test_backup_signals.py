@@ -59,7 +59,17 @@ def test_a_signal_while_answers_hang(
     runs: Runs, service: DemoService, blog: Blog, tmp_path: Path, number: signal.Signals, code: int
 ) -> None:
     root = tmp_path / "archive"
-    command = ("backup", blog.blog_id, "--base-url", service.base_url, "--archive", root, "--no-site")
+    command = (
+        "backup",
+        blog.blog_id,
+        "--base-url",
+        service.base_url,
+        "--archive",
+        root,
+        "--assets",
+        "embedded",
+        "--no-site",
+    )
 
     async def hang_later(request: web.Request) -> web.StreamResponse | None:
         return await faults.hang(request) if int(request.query.get("entry_id", 99)) <= 30 else None
@@ -115,7 +125,17 @@ def test_a_signal_while_waiting_for_the_lock(
     runs: Runs, service: DemoService, blog: Blog, tmp_path: Path, number: signal.Signals, code: int
 ) -> None:
     root = tmp_path / "archive"
-    command = ("backup", blog.blog_id, "--base-url", service.base_url, "--archive", root, "--no-site")
+    command = (
+        "backup",
+        blog.blog_id,
+        "--base-url",
+        service.base_url,
+        "--archive",
+        root,
+        "--assets",
+        "embedded",
+        "--no-site",
+    )
     assert runs.run(*command).code == 0
     import fcntl  # noqa: PLC0415
 

@@ -85,9 +85,12 @@ def test_status(program: Program, archive: Path) -> None:
 
 def test_status_tells_a_monitor_of_an_old_backup(program: Program, archive: Path) -> None:
     stale = program("status", archive, "--max-age", "2d")
-    assert stale.code == 3
+    assert stale.code == 6
     assert "run backup" in stale.err
-    assert program("status", archive, "--max-age", "99w" * 1).code in {0, 3}
+    quiet = program("status", archive, "--max-age", "2d", "-q")
+    assert (quiet.code, quiet.out, quiet.err) == (6, "", stale.err)
+    assert program("status", archive, "--max-age", "2d", "--json").answer_before_error["stale"] is True
+    assert program("status", archive, "--max-age", "99w" * 1).code in {0, 6}
     assert program("status", archive, "--max-age", "5000w").code == 0
     assert program("status", archive, "--max-age", "tomorrow").code == 2
 
@@ -97,8 +100,19 @@ def test_status_tells_of_an_interrupted_run_and_of_a_writer(program: Program, ar
     (work / "checkpoint").mkdir()
     (work / "lock").write_text('{"pid":7,"host":"h","since":"2026-01-01T00:00:00Z"}', encoding="utf-8")
     shown = program("status", archive)
-    assert "interrupted run waits" in shown.out
+    assert shown.code == 0
+    assert "A run did not come to its end: the next backup resumes it." in shown.out
     assert "process 7" in shown.out
+    (work / "lock").unlink()
+    alone = program("status", archive)
+    assert alone.code == 7
+    assert "did not come to its end; run backup again" in alone.err
+    assert "process 7" not in alone.out
+
+
+def test_a_quiet_status_says_nothing_when_all_is_well(program: Program, archive: Path) -> None:
+    quiet = program("status", archive, "-q", "--max-age", "5000w")
+    assert (quiet.code, quiet.out, quiet.err) == (0, "", "")
 
 
 def test_log(program: Program, archive: Path) -> None:
@@ -145,8 +159,11 @@ def test_show_every_kind(program: Program, archive: Path) -> None:
 
 
 def test_show_what_is_not_there(program: Program, archive: Path) -> None:
-    assert program("show", archive, "entry", "999999").code == 2
-    assert program("show", archive, "entry", "1", "--at", 99).code == 2
+    absent = program("show", archive, "entry", "999999")
+    assert (absent.code, absent.out, absent.err.count("\n")) == (5, "", 1)
+    assert "has no entry 999999 in version 2 or before" in absent.err
+    assert program("show", archive, "entry", "999999", "--json").json["error"]["exit_code"] == 5
+    assert program("show", archive, "entry", "1", "--at", 99).code == 5
     assert program("show", archive, "poem", "1").code == 2
 
 
@@ -307,7 +324,7 @@ def test_log_of_one_entry_is_its_life(program: Program, archive: Path) -> None:
     gone = program("log", archive, "--entry", DELETED_ENTRY, "--json").json
     assert [step["change"] for step in gone["steps"]] == ["new", "gone"]
     assert gone["steps"][1]["evidence"]["entry_get"]["status"] == 404
-    assert program("log", archive, "--entry", "999999").code == 2
+    assert program("log", archive, "--entry", "999999").code == 5
 
 
 def test_show_says_when_a_record_is_gone_and_shows_it_all_the_same(program: Program, archive: Path) -> None:
@@ -321,7 +338,7 @@ def test_show_says_when_a_record_is_gone_and_shows_it_all_the_same(program: Prog
 def test_show_by_date(program: Program, archive: Path) -> None:
     first = program("show", archive, "entry", EDITED_ENTRY, "--at", "2026-01-02", "--json").json
     assert first["version"] == 1
-    assert program("show", archive, "entry", EDITED_ENTRY, "--at", "2020-01-01").code == 2
+    assert program("show", archive, "entry", EDITED_ENTRY, "--at", "2020-01-01").code == 5
     assert program("show", archive, "entry", EDITED_ENTRY, "--at", "yesterday").code == 2
 
 
@@ -365,7 +382,7 @@ def test_diff_needs_two_versions(program: Program, archive: Path) -> None:
     alone = program("diff", archive)
     assert alone.code == 2
     assert "one version only" in alone.err
-    assert program("diff", archive, 1, 2).code == 2
+    assert program("diff", archive, 1, 2).code == 5
 
 
 def test_prune_says_what_it_would_do_and_does_it(program: Program, archive: Path) -> None:
@@ -382,9 +399,9 @@ def test_prune_says_what_it_would_do_and_does_it(program: Program, archive: Path
     assert {**after, "version": 2} == before
     assert (archive / "latest" / "markdown" / "index.md").is_file()
     forgotten = program("show", archive, "entry", DELETED_ENTRY)
-    assert forgotten.code == 2
+    assert forgotten.code == 5
     assert "is gone since version 2" in forgotten.err
-    assert "went with a prune" in forgotten.err
+    assert "a prune removed its content" in forgotten.err
     assert program("prune", archive, "--keep-daily", -1).code == 0
     assert program("prune", archive).code == 2
     assert program("prune", archive, "--keep-last", -2).code == 2

@@ -161,7 +161,6 @@ def test_the_known_limits_of_a_target_split_the_files(program: Program, made: Pa
         (("--visible-delete-flg", "x"), "t, f or f,t is expected"),
         (("--public-open-flg", ","), "a value, or several"),
         (("--target", "geocities"), "hatena"),
-        (("--at", "99"), "There is no version 99"),
         (("--since", "2020-01-02", "--until", "2020-01-01"), "No day is both"),
         (("--media-base-url", "javascript:x"), "must be an address such as"),
         (("--public-only", "--only", "all"), "--public-only goes with neither"),
@@ -177,6 +176,12 @@ def test_wrong_options_are_one_clear_line(
     result = program("export", "wxr", made, tmp_path / "out", *arguments)
     assert result.code == 2
     assert message in result.err.splitlines()[-1]
+
+
+def test_a_version_that_is_not_there_cannot_be_exported(program: Program, made: Path, tmp_path: Path) -> None:
+    result = program("export", "wxr", made, tmp_path / "out", "--at", "99")
+    assert (result.code, "There is no version 99" in result.err.splitlines()[-1]) == (5, True)
+    assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize(

@@ -48,6 +48,17 @@ def test_what_is_no_size() -> None:
         values.size("huge")
 
 
+def test_names_of_hosts() -> None:
+    assert values.hosts("a.example.jp, B.Example.JP. ,,c-d") == {"a.example.jp", "b.example.jp", "c-d"}
+    assert values.hosts("") == frozenset()
+
+
+@pytest.mark.parametrize("text", ["http://h/", "h/x", "h:80", "a b", "u@h", "[::1]", "ok.example, h?x"])
+def test_what_is_no_name_of_a_host(text: str) -> None:
+    with pytest.raises(ValueError, match="names of hosts"):
+        values.hosts(text)
+
+
 def test_zones_by_name_and_by_offset() -> None:
     moment = datetime(2020, 1, 1)  # noqa: DTZ001 - the zone is what is tested
     offsets = {"Asia/Tokyo": 9, "UTC": 0, "+09:00": 9, "-0330": -3.5}

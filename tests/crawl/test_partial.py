@@ -7,7 +7,7 @@ from aiohttp import web
 
 from exporter.archive.reader import ArchiveReader
 from exporter.crawl.events import RecordFailed
-from exporter.demo.content import fields
+from exporter.demo.content import Records, fields
 from exporter.demo.generated import generated_blog
 from exporter.demo.service import DemoService, ServiceOptions
 from exporter.errors import ApiError, ConnectFailed, NotAuthorised, ServiceError, TransportError
@@ -42,7 +42,14 @@ async def test_an_entry_that_stays_unreadable(crawl_of: MakeCrawl, status: int) 
         manifest = ArchiveReader(crawl.root).manifest(2)
         line = lines_of_runs(crawl.root)[-1]
         assert [problem.id for problem in manifest.problems] == [problem["id"] for problem in line["problems"]]
-        assert manifest.completeness["entries"] == {"listed": 31, "read": 29, "unread": 2, "list_complete": True}
+        assert manifest.completeness["entries"] == {
+            "listed": 31,
+            "saved": 29,
+            "left_out": {"pending": 2, "lost": 0, "by_choice": 0},
+            "read": 29,
+            "carried_over": 0,
+            "list_complete": True,
+        }
         assert {event.record_id for event in ran.of(RecordFailed)} == {"7", "31"}
 
         # Nothing else changed, so no version; the run still says what is missing.
@@ -125,13 +132,97 @@ async def test_an_answer_that_is_another_entry(crawl_of: MakeCrawl) -> None:
         assert "3" not in folded(crawl.root)[Kind.ENTRIES]
 
 
-async def test_fewer_comments_than_the_entries_count(crawl_of: MakeCrawl) -> None:
+@pytest.mark.parametrize("entry_id", [None, "", [], {}, True], ids=repr)
+async def test_an_answer_that_does_not_say_which_entry_it_is(crawl_of: MakeCrawl, entry_id: object) -> None:
+    blog = generated_blog(5)
+    async with DemoService(blog) as service:
+        crawl = crawl_of(service)
+        await crawl.run()
+        before = folded(crawl.root)
+        blog.entries[3] = {**fields(blog.entries[3]), "entry_id": entry_id, "title": "誰"}
+        blog.list_items[3] = {"entry_id": "3"}
+        ran = await crawl.run()
+        assert (ran.code, [problem.id for problem in ran.outcome.problems]) == (3, ["3"])
+        assert "the answer has no usable entry_id" in ran.reasons
+        assert folded(crawl.root)[Kind.ENTRIES] == before[Kind.ENTRIES]
+
+
+@pytest.mark.parametrize(
+    ("blog_id", "taken"),
+    [("other.blog.example.jp", False), ("Generated.Blog.example.JP", True), ("", True), (None, True), (7, True)],
+)
+async def test_an_answer_of_another_blog(crawl_of: MakeCrawl, blog_id: object, taken: bool) -> None:
+    blog = generated_blog(5)
+    blog.entries[3] = {**fields(blog.entries[3]), "blog_id": blog_id}
+    async with DemoService(blog) as service:
+        crawl = crawl_of(service)
+        ran = await crawl.run()
+        assert ran.code == (0 if taken else 3)
+        assert ("3" in folded(crawl.root)[Kind.ENTRIES]) is taken
+        assert ("the answer is of blog 'other.blog.example.jp'" in ran.reasons) is not taken
+
+
+async def test_fewer_comments_than_an_entry_counts(crawl_of: MakeCrawl) -> None:
     blog = generated_blog(3, 4)
+    listed = sum(fields(comment)["entry_id"] == "2" for comment in blog.comments)
     blog.list_items[2] = {"entry_id": "2", "comment_count": "99"}
     async with DemoService(blog) as service:
         ran = await crawl_of(service).run()
         assert ran.code == 3
-        assert "the comment list holds 4 comments, the entries count" in ran.reasons
+        assert f"{99 - listed} comments that the entries count are not on the comment list (of entry 2)" in ran.reasons
+        assert ran.outcome.completeness is not None
+        comments = ran.outcome.completeness["comments"]
+        assert comments["left_out"] == {"pending": 99 - listed, "lost": 0, "by_choice": 0}
+        assert (comments["saved"], comments["listed"]) == (4, 4 + 99 - listed)
+
+
+async def test_comments_of_an_unknown_entry_do_not_make_up_for_those_kept_back(crawl_of: MakeCrawl) -> None:
+    blog = generated_blog(2, 0)
+    blog.list_items[1] = {"entry_id": "1", "comment_count": "5"}
+    blog.comments = Records([{"cm_id": str(number), "entry_id": "404"} for number in range(5)])
+    async with DemoService(blog) as service:
+        ran = await crawl_of(service).run()
+        assert ran.code == 3
+        assert "5 comments that the entries count are not on the comment list (of entry 1)" in ran.reasons
+
+
+async def test_a_hit_counter_in_the_list_does_not_hide_that_comments_are_kept_back(crawl_of: MakeCrawl) -> None:
+    blog = generated_blog(3, 0)
+    hits = 0
+    async with DemoService(blog) as service:
+
+        async def count(request: web.Request) -> None:
+            nonlocal hits
+            if request.path.endswith("entry/list"):
+                hits += 1
+                blog.list_items[1] = {"entry_id": "1", "comment_count": "15", "hits": str(hits)}
+
+        service.before = count
+        ran = await crawl_of(service).run()
+        assert (ran.code, ran.outcome.sweeps) == (3, 4)
+        assert "15 comments that the entries count are not on the comment list (of entry 1)" in ran.reasons
+
+
+async def test_a_comment_that_comes_while_the_lists_are_read_is_not_missing(crawl_of: MakeCrawl) -> None:
+    """The two lists of one sweep are of different moments; what another sweep saw is there."""
+    blog = generated_blog(3, 0)
+    pages = 0
+    async with DemoService(blog) as service:
+
+        async def change(request: web.Request) -> None:
+            nonlocal pages
+            if request.path.endswith("entry/list"):
+                pages += 1
+                # Each sweep's entry list counts a comment that this sweep's comment list does not hold yet.
+                blog.list_items[1] = {"entry_id": "1", "comment_count": str(pages)}
+            if request.path.endswith("comment/list") and pages:
+                blog.comments = Records(
+                    [{"cm_id": str(number), "entry_id": "1"} for number in range(max(pages - pages % 2, 0))]
+                )
+
+        service.before = change
+        ran = await crawl_of(service).run()
+        assert (ran.code, ran.outcome.sweeps, ran.reasons) == (0, 4, "")
 
 
 async def test_fewer_files_than_the_summary_counts(crawl_of: MakeCrawl) -> None:

@@ -4,22 +4,29 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from exporter import codec
+from exporter.archive.manifest import RecordProblem
 from exporter.archive.state import KindState
 from exporter.crawl import commit
+from exporter.crawl.assets.join import AbsentAsset, AssetSummary, Tally
 from exporter.crawl.checkpoint import Checkpoint, Purpose, Spool, drop, note_of, read_meta, set_aside
 from exporter.crawl.completeness import assess
+from exporter.crawl.harvest import EntryCounts
 from exporter.crawl.ledger import UNSEEN, Ledger
 from exporter.crawl.outcome import RunSettings
-from exporter.crawl.sweep import SweepResult, count_of
+from exporter.crawl.sweep import SweepResult, compare_comments, count_of
 from exporter.crawl.tasks import in_thread, together
 from exporter.errors import ApiError, ArchiveDamaged, BlogExporterError, NoSpace
+from exporter.model.asset import AssetState
 from exporter.model.kinds import Kind
 from tests.crawl.conftest import NOON
 
@@ -205,42 +212,141 @@ def sweeps(**more: SweepResult) -> dict[Kind, SweepResult]:
     return found | {Kind(name): result for name, result in more.items()}
 
 
+def assessed(found: dict[Kind, SweepResult] | None = None, **more: Any) -> tuple[dict[str, Any], list[RecordProblem]]:
+    """Assess a run of two sweeps in which nothing else is missing."""
+    given: dict[str, Any] = {
+        "number_of_sweeps": 2, "entries": EntryCounts(0, 0, 0), "unread": {}, "short_comments": {}, "user": None,
+        "assets": AssetSummary(),
+    }  # fmt: skip
+    return assess(found or sweeps(), **{**given, **more})
+
+
+def left_out(pending: int = 0, lost: int = 0, by_choice: int = 0) -> dict[str, int]:
+    return {"pending": pending, "lost": lost, "by_choice": by_choice}
+
+
 def test_complete_when_nothing_is_missing() -> None:
-    document, problems = assess(sweeps(), number_of_sweeps=2, unread={}, user=None)
+    document, problems = assessed()
     assert (document["complete"], document["sweeps"], document["sweeps_agreed"], problems) == (True, 2, True, [])
 
 
 def test_everything_that_is_missing_is_a_problem() -> None:
     entries = SweepResult(Kind.ENTRY_LIST, complete=True, agreed=True, listed=5, tally=9)
-    comments = SweepResult(Kind.COMMENTS, complete=True, agreed=True, listed=8)
+    comments = SweepResult(Kind.COMMENTS, complete=True, agreed=True, listed=8, expected=9)
     files = SweepResult(Kind.FILES, complete=True, agreed=True, listed=1, filenum=2, tally=10, totalsize=20)
-    document, problems = assess(
+    pending = AbsentAsset("http://h/a", AssetState.PENDING, "it answered 503", known=False)
+    lost = AbsentAsset("http://h/b", AssetState.LOST, "it answered 404", known=False)
+    assets = AssetSummary(
+        addresses=Tally(3, 1, 1, 2), uploads=Tally(0, 1), nameless=("5",), absent=(pending, lost), bytes_saved=7
+    )
+    document, problems = assessed(
         sweeps(entry_list=entries, comments=comments, files=files),
-        number_of_sweeps=2,
+        entries=EntryCounts(2, 1, 2),
         unread={"7": "why", "8": "because"},
-        unlisted=1,
+        short_comments={"3": 1},
         user=ApiError("user", {}, 404, "no"),
+        assets=assets,
     )
     assert [(each.kind, each.id) for each in problems] == [
-        ("entries", "7"), ("entries", "8"), ("user", None), ("comments", None), ("files", None),
+        ("entries", "7"), ("entries", "8"), ("user", None), ("comments", None), ("files", None), ("files", None),
+        ("assets", "http://h/a"),
     ]  # fmt: skip
     assert not document["complete"]
-    assert document["entries"] == {"listed": 5, "read": 4, "unread": 2, "list_complete": True}
-    assert document["comments"] == {"read": 8, "expected": 9, "list_complete": True}
-    assert document["files"]["bytes_expected"] == 20
+    assert document["entries"] == {
+        "listed": 5, "saved": 3, "left_out": left_out(2), "read": 2, "carried_over": 1, "list_complete": True,
+    }  # fmt: skip
+    assert document["comments"] == {
+        "listed": 9, "saved": 8, "left_out": left_out(1), "expected": 9, "list_complete": True,
+    }  # fmt: skip
+    assert document["files"] == {
+        "listed": 2, "saved": 0, "left_out": left_out(2), "without_address": 1, "not_on_list": 1, "expected": 2,
+        "bytes_saved": 7, "bytes_listed": 10, "bytes_expected": 20, "list_complete": True,
+    }  # fmt: skip
+    assert document["assets"] == {"listed": 7, "saved": 3, "left_out": left_out(1, 1, 2)}
+    assert document["user"] == {"read": False}
+    _, strict = assessed(assets=assets, strict_assets=True)
+    assert [(each.kind, each.id) for each in strict] == [
+        ("files", None), ("assets", "http://h/a"), ("assets", "http://h/b"),
+    ]  # fmt: skip
 
 
-def test_lists_that_kept_changing_are_not_compared() -> None:
-    entries = SweepResult(Kind.ENTRY_LIST, complete=True, agreed=False, listed=5, tally=9)
+@pytest.mark.parametrize("state", [AssetState.LOST, AssetState.LEFT_OUT])
+def test_what_is_gone_for_good_or_left_out_keeps_a_backup_complete(state: AssetState) -> None:
+    summary = AssetSummary(
+        addresses=Tally.of([state]), uploads=Tally.of([state]), absent=(AbsentAsset("u", state, "why", known=False),)
+    )
+    document, problems = assessed(assets=summary)
+    assert (document["complete"], problems) == (True, [])
+    _, strict = assessed(assets=summary, strict_assets=True)
+    assert [each.id for each in strict] == (["u"] if state is AssetState.LOST else [])
+
+
+def test_totals_are_compared_also_where_the_lists_kept_changing() -> None:
     files = SweepResult(Kind.FILES, complete=True, agreed=False, listed=1, filenum=2)
-    document, problems = assess(sweeps(entry_list=entries, files=files), number_of_sweeps=4, unread={}, user=None)
-    assert (problems, document["sweeps_agreed"]) == ([], False)
+    document, problems = assessed(sweeps(files=files), number_of_sweeps=4, short_comments={"2": 3, "10": 1})
+    assert [each.reason for each in problems] == [
+        "4 comments that the entries count are not on the comment list (of entries 2, 10); the service keeps them back",
+        "the file list holds 1 files, its summary counts 2",
+    ]
+    assert (document["complete"], document["sweeps_agreed"]) == (False, False)
 
 
 @pytest.mark.parametrize(
-    ("value", "count"), [("7", 7), (7, 7), ("-7", 0), ("", 0), (None, 0), ([], 0), ("9" * 50, int("9" * 50))]
+    ("tally", "totalsize", "said"),
+    [(19, 20, True), (20, 20, False), (21, 20, False), (None, 20, False), (9, None, False)],
 )
-def test_counts_of_raw_records(value: object, count: int) -> None:
+def test_files_smaller_together_than_their_summary_says(tally: int | None, totalsize: int | None, said: bool) -> None:
+    files = SweepResult(Kind.FILES, complete=True, listed=2, filenum=2, tally=tally, totalsize=totalsize)
+    _, problems = assessed(sweeps(files=files))
+    assert [each.reason.partition(";")[0] for each in problems] == (
+        ["the 2 files on the list have 19 bytes together, its summary says 20"] if said else []
+    )
+    _, cut = assessed(sweeps(files=replace(files, complete=False, problems=["page 2: could not be read"])))
+    assert [each.reason for each in cut] == ["page 2: could not be read"]
+
+
+def counted(kind: Kind, complete: bool = True, **comments: int) -> SweepResult:
+    return SweepResult(kind, complete=complete, comments=Counter({name[1:]: count for name, count in comments.items()}))
+
+
+def test_comments_are_compared_entry_by_entry_and_the_counts_let_go_of() -> None:
+    entries = counted(Kind.ENTRY_LIST, e1=5, e2=3, e3=2)
+    comments = counted(Kind.COMMENTS, e1=5, e2=1, e404=9)
+    compare_comments(entries, comments)
+    assert (comments.expected, comments.short) == (10, {"2": 2, "3": 2})
+    assert (entries.comments, comments.comments) == (Counter(), Counter())
+
+
+def test_a_comment_list_cut_short_has_its_own_problems() -> None:
+    comments = counted(Kind.COMMENTS, complete=False)
+    compare_comments(counted(Kind.ENTRY_LIST, e1=5), comments)
+    assert (comments.expected, comments.short) == (5, {})
+
+
+@pytest.mark.parametrize("mode", list(AssetState))
+def test_a_tally_counts_by_state(mode: AssetState) -> None:
+    tally = Tally.of([mode, mode, AssetState.SAVED])
+    found = {AssetState.SAVED: tally.saved, AssetState.PENDING: tally.pending, AssetState.LOST: tally.lost}
+    found[AssetState.LEFT_OUT] = tally.left_out
+    assert found == {state: (state is mode) * 2 + (state is AssetState.SAVED) for state in AssetState}
+    assert tally.listed == 3
+
+
+@pytest.mark.parametrize(
+    ("value", "count"),
+    [
+        ("7", 7),
+        (7, 7),
+        ("0", 0),
+        ("-7", 0),
+        ("", None),
+        (None, None),
+        ([], None),
+        ("x", None),
+        ("9" * 50, int("9" * 50)),
+    ],
+)
+def test_counts_of_raw_records(value: object, count: int | None) -> None:
     assert count_of({"comment_count": value}, "comment_count") == count
 
 

@@ -120,8 +120,6 @@ HOSTILE = {
     "control characters": b'{"entry_id":"1","title":"\\u0000\\u001b[31m\\u202e","entry_text":"a\\r\\nb"}',
     "wrong types": b'{"entry_id":1,"title":{"a":[null]},"entry_text":[],"year":false,"last_update":12,"is_private":[]}',
     "nested": b'{"entry_id":"1","x":' + b"[" * 3000 + b"]" * 3000 + b"}",
-    "nothing": b"{}",
-    "its id is a list": b'{"entry_id":["1"],"title":"?"}',
     "separators": '{"entry_id":"1","title":"a\u2028b\u2029c\u0085d"}'.encode(),
 }
 
@@ -136,6 +134,19 @@ async def test_hostile_entries_are_kept_as_they_were_sent(crawl_of: MakeCrawl, t
         assert (await crawl.run()).code == 0
         assert folded(crawl.root)[Kind.ENTRIES]["1"] == canonical(text)
         assert (await crawl.run()).outcome.outcome == "unchanged"
+
+
+@pytest.mark.parametrize("text", [b"{}", b'{"entry_id":["1"],"title":"?"}'], ids=["nothing", "its id is a list"])
+async def test_an_answer_without_a_usable_id_is_not_kept_as_the_entry(crawl_of: MakeCrawl, text: bytes) -> None:
+    blog = generated_blog(2)
+    blog.entries[1] = RawJson(text)
+    blog.list_items = {1: {"entry_id": "1", "comment_count": "0"}}
+    async with DemoService(blog) as service:
+        crawl = crawl_of(service)
+        ran = await crawl.run()
+        assert (ran.code, [problem.id for problem in ran.outcome.problems]) == (3, ["1"])
+        assert "the answer has no usable entry_id" in ran.reasons
+        assert set(folded(crawl.root)[Kind.ENTRIES]) == {"2"}
 
 
 async def test_hostile_list_items_and_comments(crawl_of: MakeCrawl) -> None:

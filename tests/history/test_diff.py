@@ -8,7 +8,7 @@ from hypothesis import given, settings
 
 from exporter import codec
 from exporter.archive.diff import diff_versions
-from exporter.errors import UsageError
+from exporter.errors import NoSuchRecord
 from exporter.model.changes import ABSENT, WHOLE_RECORD, Change
 from exporter.model.kinds import Kind, sort_key
 from tests.history.building import EVIDENCE, ArchiveMaker, comment, entry, plain_states
@@ -60,7 +60,7 @@ def test_the_state_before_the_first_version_is_zero(tmp_path: Path) -> None:
 
 
 def test_a_version_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="no version 9"):
+    with pytest.raises(NoSuchRecord, match="no version 9"):
         list(diff_versions(made(tmp_path).reader, 1, 9))
 
 

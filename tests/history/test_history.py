@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from exporter import codec
 from exporter.archive.find import find, places
 from exporter.archive.history import LastKnown, Step, last_known, life, places_at, record_at, resolve_at
-from exporter.errors import ArchiveDamaged, NoArchive, UsageError
+from exporter.errors import ArchiveDamaged, NoArchive, NoSuchRecord, UsageError
 from exporter.model.changes import WHOLE_RECORD, Change
 from exporter.model.kinds import Kind
 from tests.history.building import EVIDENCE, ArchiveMaker, comment, entry, plain_states
@@ -67,7 +67,7 @@ def test_record_at_any_version(tmp_path: Path) -> None:
     assert record_at(reader, Kind.ENTRIES, "1", 4) is None
     assert record_at(reader, Kind.ENTRIES, "1") is None
     assert record_at(reader, Kind.ENTRIES, "2", 2) is None
-    with pytest.raises(UsageError, match="no version 6"):
+    with pytest.raises(NoSuchRecord, match="no version 6"):
         record_at(reader, Kind.ENTRIES, "1", 6)
 
 
@@ -110,7 +110,7 @@ def test_an_archive_without_a_version_says_so(tmp_path: Path) -> None:
 def test_resolve_at(tmp_path: Path, text: str, version: int | None) -> None:
     reader = made(tmp_path).reader
     if version is None:
-        with pytest.raises(UsageError, match="There is no version 20260103"):
+        with pytest.raises(NoSuchRecord, match="There is no version 20260103"):
             resolve_at(reader, text, JST)
     else:
         assert resolve_at(reader, text, JST) == version
@@ -129,7 +129,7 @@ def test_what_is_no_time_is_a_usage_error(tmp_path: Path, text: str) -> None:
 
 
 def test_before_the_first_version_there_is_none(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="the oldest one is of 2026-01-01T12:00:00Z"):
+    with pytest.raises(NoSuchRecord, match="the oldest one is of 2026-01-01T12:00:00Z"):
         resolve_at(made(tmp_path).reader, "2025-12-31")
 
 

@@ -106,7 +106,7 @@ def test_show_gives_every_record_as_it_was(ten: Ten, number: int, capfdbinary: p
             said = capfdbinary.readouterr()
             there = record_id in expected[kind]
             if not there and not any(record_id in state[kind] for state in ten.states[:number]):
-                assert (code, b"knows no" in said.err) == (2, True)
+                assert (code, b" has no " in said.err) == (5, True)
                 continue
             assert (code, b"is gone since version" in said.err) == (0, not there)
             if there:

@@ -19,7 +19,7 @@ from exporter.archive.prune import prune
 from exporter.archive.prune_plan import PrunePlan, plan_prune
 from exporter.archive.reader import ArchiveReader
 from exporter.archive.version_rows import version_rows
-from exporter.errors import ArchiveDamaged, UsageError
+from exporter.errors import ArchiveDamaged, NoSuchRecord
 from exporter.model.changes import Change
 from exporter.model.kinds import Kind
 from exporter.render.diff_page import diff_page
@@ -86,9 +86,9 @@ def test_after_a_prune_a_date_means_the_version_kept_before_it(tmp_path: Path) -
     assert reader.versions() == [31, 40]
     assert resolve_at(reader, "2026-02-05") == 31
     assert resolve_at(reader, "2026-02-09") == 40
-    with pytest.raises(UsageError, match="the oldest one is of 2026-01-31"):
+    with pytest.raises(NoSuchRecord, match="the oldest one is of 2026-01-31"):
         resolve_at(reader, "2026-01-30")
-    with pytest.raises(UsageError, match="no version 30"):
+    with pytest.raises(NoSuchRecord, match="no version 30"):
         resolve_at(reader, "30")
 
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from exporter.archive.reader import ArchiveReader
-from exporter.errors import ArchiveDamaged, BlogExporterError, NoArchive, UsageError
+from exporter.errors import ArchiveDamaged, BlogExporterError, NoArchive, NoSuchRecord, UsageError
 from exporter.model.kinds import Kind
 from exporter.search import build, opening
 from exporter.search.documents import comment_document, entry_document
@@ -295,7 +295,7 @@ def test_older_versions_have_an_index_of_their_own_for_a_while(tmp_path: Path) -
     assert hits_of(made.reader, "海の日", 1) == ["entries/1"]
     assert not index_path(made.layout).exists()
     assert hits_of(made.reader, "海の日", 2) == []
-    with pytest.raises(UsageError, match="no version 3"):
+    with pytest.raises(NoSuchRecord, match="no version 3"):
         open_index(made.reader, at=3)
 
 

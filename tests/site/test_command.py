@@ -93,8 +93,6 @@ def test_what_needs_a_folder_says_so(small: Path, program: Program) -> None:
     ("arguments", "word"),
     [
         (["--lang", "fr"], "fr"),
-        (["--at", "9"], "9"),
-        (["--at", "9", "{tmp}/out"], "9"),
         (["--at", "soon"], "soon"),
         (["--entry-url", "x"], "entry_url"),
         (["{archive}/latest/copy"], "inside the archive"),
@@ -147,13 +145,22 @@ def test_prune_keeps_the_site_and_forgets_in_it_too(program: Program, archive: P
     assert program("verify", archive).code == 0
 
 
+def test_a_version_that_is_not_there(program: Program, archive: Path, tmp_path: Path) -> None:
+    for target in ([], [tmp_path / "out"]):
+        done = program("site", archive, *target, "--at", "9")
+        assert (done.code, done.err.count("\n")) == (5, 1)
+        assert "There is no version 9" in done.err
+    assert not (tmp_path / "out").exists()
+
+
 def test_backup_keeps_the_site_unless_told_otherwise(
     program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     blog = generated_blog(12, 5, 2)
     root = tmp_path / "archive"
     with DemoService(blog).run_in_thread() as service:
-        command = ("backup", blog.blog_id, "--base-url", service.base_url, "--archive", root)
+        where = ("--base-url", service.base_url, "--archive", root, "--assets", "embedded")
+        command = ("backup", blog.blog_id, *where)
         first = program(*command)
         assert first.code == 0
         assert f"Read it: {root / 'latest/site/index.html'}" in first.err

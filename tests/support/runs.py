@@ -40,6 +40,13 @@ class Done:
         assert self.out.count("\n") == 1, self
         return json.loads(self.out)
 
+    @property
+    def answer_before_error(self) -> Any:
+        """The JSON object that a command printed before the one about its error, which must be the last of two."""
+        answer, error = (json.loads(line) for line in self.out.splitlines())
+        assert error["error"]["exit_code"] == self.code, self
+        return answer
+
 
 class Runs:
     """Starts runs of ``blog-exporter`` by forking a process that has imported it; use it in ``with``."""

@@ -28,7 +28,9 @@ def service(blog: Blog) -> Iterator[DemoService]:
 
 def back_up(runs: Runs, service: DemoService, root: Path, *options: str, **how: int) -> Done:
     blog_id = next(iter(service.blogs))
-    return runs.run("backup", blog_id, "--base-url", service.base_url, "--archive", root, *options, **how)
+    return runs.run(
+        "backup", blog_id, "--base-url", service.base_url, "--archive", root, "--assets", "none", *options, **how
+    )
 
 
 def edit(blog: Blog) -> None:

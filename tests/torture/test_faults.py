@@ -31,7 +31,18 @@ def service(blog: Blog) -> Iterator[DemoService]:
 
 def back_up(runs: Runs, service: DemoService, root: Path, *options: object) -> Done:
     blog_id = next(iter(service.blogs))
-    return runs.run("backup", blog_id, "--base-url", service.base_url, "--archive", root, "--no-site", *options)
+    return runs.run(
+        "backup",
+        blog_id,
+        "--base-url",
+        service.base_url,
+        "--archive",
+        root,
+        "--assets",
+        "embedded",
+        "--no-site",
+        *options,
+    )
 
 
 def quarter(runs: Runs, blog: Blog, root: Path, seed: int) -> faults.Log:

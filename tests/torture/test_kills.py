@@ -161,7 +161,17 @@ def test_a_run_killed_right_after_its_version_got_its_name(
 ) -> None:
     """The next run writes the missing line, drops the spent checkpoint without a word, and brings ``latest/`` along."""
     root = tmp_path / "archive"
-    command = ("backup", blog.blog_id, "--base-url", service.base_url, "--archive", root, "--no-site")
+    command = (
+        "backup",
+        blog.blog_id,
+        "--base-url",
+        service.base_url,
+        "--archive",
+        root,
+        "--assets",
+        "embedded",
+        "--no-site",
+    )
 
     def has_version(number: int) -> bool:
         shutil.rmtree(root, ignore_errors=True)
@@ -203,6 +213,8 @@ def random_kills(runs: Runs, tmp_path: Path, *, backups: int, kills: int, seed: 
                 blog.blog_id,
                 "--base-url",
                 service.base_url,
+                "--assets",
+                "embedded",
                 "-q",
                 "--no-markdown",
                 "--no-site",
@@ -272,8 +284,9 @@ def test_nothing_outside_the_archive_is_touched(runs: Runs, service: DemoService
     (around / "theirs.txt").write_text("mine")
     before = tree(around)
     root = around / "archive"
-    runs.run("backup", blog.blog_id, "--base-url", service.base_url, "--archive", root, "-q", kill_at=60)
-    done = runs.run("backup", blog.blog_id, "--base-url", service.base_url, "--archive", root, "-q")
+    command = ("backup", blog.blog_id, "--base-url", service.base_url, "--archive", root, "--assets", "embedded", "-q")
+    runs.run(*command, kill_at=60)
+    done = runs.run(*command)
     assert done.code == 0
     assert {name: data for name, data in tree(around).items() if not name.startswith("archive")} == before
     assert not [path for path in root.rglob("*") if path.is_symlink()]

@@ -36,6 +36,8 @@ def shifting(runs: Runs, root: Path, *, seed: int, every: int, most: int, newest
             service.base_url,
             "--archive",
             root,
+            "--assets",
+            "embedded",
             "--no-markdown",
             "--no-site",
         )

@@ -93,10 +93,16 @@ class Collection:
 
     Args:
         file_pattern: where uploaded files are served; ``None`` when that is not known.
+        inferred: whether the pattern was not given by anybody, so that records may lack its fields.
+
+    Attributes:
+        uploads: the address of each uploaded file by its id; ``None`` where it is not known.
     """
 
-    def __init__(self, file_pattern: AddressPattern | None = None) -> None:
+    def __init__(self, file_pattern: AddressPattern | None = None, *, inferred: bool = False) -> None:
+        self.uploads: dict[str, str | None] = {}
         self._pattern = file_pattern
+        self._inferred = inferred
         self._wanted: dict[str, Wanted] = {}
         self._by_file: dict[str, str] = {}
 
@@ -106,13 +112,16 @@ class Collection:
         Raises:
             UsageError: the pattern names a field that neither this record nor API 2.6 has.
         """
+        self.uploads[file_id] = None
         if self._pattern is None:
             return
-        self._pattern.check({*_FILE_FIELDS, *record})
+        if not self._inferred:
+            self._pattern.check({*_FILE_FIELDS, *record})
         url = self._pattern.fill(record)
         if url is None:
             return
         wanted = self._want(self._by_file.setdefault(meaning(url), url))
+        self.uploads[file_id] = wanted.url
         info = FileInfo.from_raw(record)
         wanted.files.add(file_id)
         wanted.stamp = f"{wanted.stamp} {info.file_id}:{info.file_size}:{info.mtime}".strip()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class AssetsPlanned:
-    """So many addresses are about to be read; ``held`` are in the archive, ``waiting`` failed before and rest."""
+    """So many addresses are about to be read; ``held`` are in the archive, ``waiting`` are lost and not asked now."""
 
     count: int
     held: int

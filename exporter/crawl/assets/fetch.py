@@ -7,12 +7,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from exporter.api.guard import AddressRefused
+from exporter.api.guard import AddressRefused, NotPublic, states_private
 from exporter.api.hosts import HostGivenUp
 from exporter.api.transport import Unreachable
 from exporter.crawl.assets.truth import Expected, NotTheFile, judge
 from exporter.errors import BadBody, BodyTooLarge, RetryableStatus, TransportError, UsageError
-from exporter.model.asset import Asset
+from exporter.model.asset import Asset, AssetState
 
 if TYPE_CHECKING:
     from exporter.api.download import Download
@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from exporter.archive.assets import AssetStore, Part
 
 _OK, _NOT_MODIFIED = 200, 304
-_GONE = frozenset({401, 403, 404, 410, 451})
+_GONE = frozenset({404, 410})
+_ELSEWHERE = frozenset({401, 403, 404, 410, 451})
+"""What a web archive may still hold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +41,29 @@ class Fetched:
 
 
 class _Failed(Exception):
-    """Why a file could not be had, with the status of the answer, and whether it is gone as far as can be told."""
+    """Why a file could not be had.
 
-    def __init__(self, reason: str, status: int | None, *, gone: bool) -> None:
+    Attributes:
+        status: the status of the answer, where there was one.
+        state: what that means for the backup.
+        elsewhere: whether it is worth asking a web archive.
+        size: the bytes that were too many.
+    """
+
+    def __init__(
+        self,
+        reason: str,
+        status: int | None = None,
+        state: AssetState = AssetState.PENDING,
+        *,
+        elsewhere: bool = False,
+        size: int | None = None,
+    ) -> None:
         super().__init__(reason)
         self.status = status
-        self.gone = gone
+        self.state = state
+        self.elsewhere = elsewhere
+        self.size = size
 
 
 def check_fallback(pattern: str | None) -> None:
@@ -63,6 +82,7 @@ class Fetcher:
     Args:
         hosts: what asks.
         store: where files go.
+        max_bytes: the largest file that the hosts read.
         fallback: the address of a web archive with ``{url}`` in it, asked for what is gone.
         locate: says where an address is really asked for.
     """
@@ -71,11 +91,13 @@ class Fetcher:
         self,
         hosts: Hosts,
         store: AssetStore,
+        max_bytes: int,
         fallback: str | None = None,
         locate: Callable[[str], str] | None = None,
     ) -> None:
         self._hosts = hosts
         self._store = store
+        self._max_bytes = max_bytes
         self._fallback = fallback
         self._locate = locate or str
 
@@ -89,14 +111,14 @@ class Fetcher:
             return await self._read(url, expected, known)
         except _Failed as error:
             failed = error
-        if failed.gone and self._fallback is not None:
+        if failed.elsewhere and self._fallback is not None:
             source = self._fallback.replace("{url}", url)
             try:
                 found = await self._read(source, expected, None)
                 return Fetched(replace(found.asset, url=url, source=source), None)
             except _Failed:
                 pass
-        return Fetched(Asset(url, status=failed.status, error=str(failed)))
+        return Fetched(Asset(url, failed.status, bytes=failed.size, error=str(failed), absence=failed.state))
 
     async def _read(self, url: str, expected: Expected, known: Download | None) -> Fetched:
         part = self._store.part(url)
@@ -104,15 +126,18 @@ class Fetcher:
             return await self._whole(url, part, expected, known)
         except NotTheFile as error:
             part.restart(None, None)
-            raise _Failed(str(error), _OK, gone=True) from None
+            raise _Failed(str(error), _OK, elsewhere=True) from None
+        except NotPublic as error:
+            stated = states_private(self._locate(url))
+            raise _Failed(str(error), None, AssetState.LEFT_OUT if stated else AssetState.PENDING) from None
         except AddressRefused as error:
-            raise _Failed(str(error), None, gone=False) from None
+            raise _Failed(str(error), None, AssetState.LOST) from None
         except BodyTooLarge as error:
             part.restart(None, None)
-            raise _Failed(str(error), _OK, gone=False) from None
+            raise _Failed(str(error), _OK, AssetState.LEFT_OUT, size=self._max_bytes) from None
         except TransportError as error:
             status = error.status if isinstance(error, RetryableStatus) else None
-            raise _Failed(str(error), status, gone=isinstance(error, Unreachable | HostGivenUp)) from None
+            raise _Failed(str(error), status, elsewhere=isinstance(error, Unreachable | HostGivenUp)) from None
         finally:
             part.close()
 
@@ -124,7 +149,8 @@ class Fetcher:
         if answer.status == _NOT_MODIFIED and known is not None:
             return Fetched(Asset(url), answer, unchanged=True)
         if answer.status != _OK:
-            raise _Failed(f"it answered {answer.status}", answer.status, gone=answer.status in _GONE)
+            state = AssetState.LOST if answer.status in _GONE else AssetState.PENDING
+            raise _Failed(f"it answered {answer.status}", answer.status, state, elsewhere=answer.status in _ELSEWHERE)
         try:
             return await self._keep(url, part, answer, expected, certain=answer.framed or part.sha256 == before)
         except BadBody:

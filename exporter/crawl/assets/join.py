@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from exporter import codec
 from exporter.archive.assets import AssetStore
-from exporter.crawl.assets.run import AssetRun, AssetSettings
+from exporter.crawl.assets.plan import Mode
+from exporter.crawl.assets.run import AssetResult, AssetRun, AssetSettings
+from exporter.model.asset import Asset, AssetState
 from exporter.model.kinds import Kind
+from exporter.model.records import FileInfo
 
 if TYPE_CHECKING:
     from exporter.archive.layout import Layout
@@ -19,15 +23,53 @@ if TYPE_CHECKING:
     from exporter.crawl.upcoming import Upcoming
 
 _SWEEP = 1
+_UNPROVEN: Final = 3
+"""So many uploads gone, and none ever found, say more about the rule of their addresses than about them."""
 
 
 @dataclass(frozen=True, slots=True)
-class LostAsset:
-    """A picture or file that the blog needs and the archive does not hold; ``known`` when an earlier run said so."""
+class AbsentAsset:
+    """A picture or file that the blog needs and the archive does not hold.
+
+    Attributes:
+        url: its address.
+        state: why it is not there.
+        reason: the same in a few words, as this run or an earlier one met it.
+        known: whether an earlier run recorded it in this state already.
+    """
 
     url: str
+    state: AssetState
     reason: str
     known: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """How many there are, by what became of them."""
+
+    saved: int = 0
+    pending: int = 0
+    lost: int = 0
+    left_out: int = 0
+
+    @classmethod
+    def of(cls, states: Iterable[AssetState]) -> Tally:
+        """Count states."""
+        counts = dict.fromkeys(AssetState, 0)
+        for state in states:
+            counts[state] += 1
+        return cls(*(counts[state] for state in AssetState))
+
+    @property
+    def listed(self) -> int:
+        """All of them."""
+        return self.saved + self.pending + self.lost + self.left_out
+
+    def document(self) -> dict[str, Any]:
+        """Return it as the manifest writes it."""
+        left_out = {"pending": self.pending, "lost": self.lost, "by_choice": self.left_out}
+        return {"listed": self.listed, "saved": self.saved, "left_out": left_out}
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,30 +78,50 @@ class AssetSummary:
 
     Attributes:
         read: how many were read by this run.
-        held: how many addresses have their file in the archive now.
-        lost: those that have none.
+        addresses: the addresses that somebody needs, by what became of them.
+        uploads: the uploaded files, by what became of them.
+        nameless: the ids of uploads that were asked for and whose address is not known.
+        shadowed: the ids of uploads at whose address another upload is served.
+        doubted: addresses of uploads that answer 404 and are pending, since the rule that led there may be wrong.
+        absent: the addresses whose newest file the archive does not hold.
+        bytes_saved: the size of the uploads that it holds.
+        file_url: the rule by which uploads were looked for; ``None`` when there is none.
+        inferred: how many embedded addresses showed that rule; 0 when it was given.
         requests: sent by this run, to all hosts.
         bytes: received by this run.
     """
 
-    read: int
-    held: int
-    lost: tuple[LostAsset, ...]
-    requests: int
-    bytes: int
+    read: int = 0
+    addresses: Tally = Tally()
+    uploads: Tally = Tally()
+    nameless: tuple[str, ...] = ()
+    shadowed: tuple[str, ...] = ()
+    doubted: frozenset[str] = frozenset()
+    absent: tuple[AbsentAsset, ...] = ()
+    bytes_saved: int = 0
+    file_url: str | None = None
+    inferred: int = 0
+    requests: int = 0
+    bytes: int = 0
+
+    def of(self, state: AssetState) -> list[AbsentAsset]:
+        """Return the absent ones in a state."""
+        return [absent for absent in self.absent if absent.state is state]
 
     @property
-    def newly_lost(self) -> list[LostAsset]:
-        """Those that this run is the first to miss."""
-        return [lost for lost in self.lost if not lost.known]
+    def newly_lost(self) -> list[AbsentAsset]:
+        """Those that this run is the first to find gone."""
+        return [lost for lost in self.of(AssetState.LOST) if not lost.known]
 
     def document(self) -> dict[str, Any]:
         """Return it as a line of ``runs.jsonl`` has it, where each lost one is named once."""
         return {
             "read": self.read,
-            "held": self.held,
-            "lost": len(self.lost),
+            **self.addresses.document(),
+            "shadowed": list(self.shadowed),
             "newly_lost": [{"url": lost.url, "reason": lost.reason} for lost in self.newly_lost],
+            "file_url": self.file_url,
+            "file_url_inferred_from": self.inferred,
             "requests": self.requests,
             "bytes": self.bytes,
         }
@@ -81,13 +143,95 @@ async def read_assets(
     """
     run = AssetRun(records, AssetStore(layout), layout.work / "assets.jsonl", settings, clock, emit)
     result = await run.run()
-    known = {url for url, raw in records.scan(Kind.ASSETS) if raw.get("sha256") is None}
+    before = {url: Asset.from_raw(raw).state for url, raw in records.scan(Kind.ASSETS)}
     for url, data in result.records.items():
         ledger.observe(url, codec.freeze(data), _SWEEP)
+    states, doubted = _judged(result)
+    uploads = {file_id: _state_of(url, states, settings.mode) for file_id, url in result.uploads.items()}
+    shadowed = _shadowed(result, records)
+    uploads.update(dict.fromkeys(shadowed, AssetState.LOST))
+    saved = {url for file_id, url in result.uploads.items() if uploads[file_id] is AssetState.SAVED}
+    pattern = settings.file_url or (result.inferred.pattern if result.inferred else None)
     return AssetSummary(
         read=result.read,
-        held=sum(1 for data in result.records.values() if data["sha256"] is not None),
-        lost=tuple(LostAsset(asset.url, asset.error or "", asset.url in known) for asset in result.lost),
+        addresses=Tally.of(states.values()),
+        uploads=Tally.of(uploads.values()),
+        shadowed=tuple(shadowed),
+        nameless=tuple(
+            file_id for file_id, url in result.uploads.items() if url is None and uploads[file_id] is AssetState.PENDING
+        ),
+        doubted=doubted,
+        absent=tuple(
+            AbsentAsset(each.url, states[each.url], each.error or "", before.get(each.url) is states[each.url])
+            for each in result.absent
+        ),
+        bytes_saved=sum(result.records[url]["bytes"] or 0 for url in saved if url is not None),
+        file_url=None if pattern is None else pattern.text,
+        inferred=result.inferred.matches if result.inferred else 0,
         requests=result.statistics.requests,
         bytes=result.statistics.bytes,
     )
+
+
+def unread_assets(layout: Layout, records: Upcoming) -> AssetSummary:
+    """Return what a run has that reads no pictures and files: those read before are saved, the others left out."""
+    store = AssetStore(layout)
+    held: set[str] = set()
+    states: list[AssetState] = []
+    size = 0
+    for _, raw in records.scan(Kind.ASSETS):
+        asset = Asset.from_raw(raw)
+        saved = asset.sha256 is not None and store.find(asset.sha256) is not None
+        if asset.refs:
+            states.append(AssetState.SAVED if saved else AssetState.LEFT_OUT)
+        if saved and asset.ids("file"):
+            held.update(asset.ids("file"))
+            size += asset.bytes or 0
+    uploads = [AssetState.SAVED if each in held else AssetState.LEFT_OUT for each in records.ids(Kind.FILES)]
+    return AssetSummary(addresses=Tally.of(states), uploads=Tally.of(uploads), bytes_saved=size)
+
+
+def _state_of(url: str | None, states: dict[str, AssetState], mode: Mode) -> AssetState:
+    """Return what became of an upload at an address, or without a known one."""
+    if url is not None:
+        return states[url]
+    return AssetState.LEFT_OUT if mode is Mode.EMBEDDED else AssetState.PENDING
+
+
+def _shadowed(result: AssetResult, records: Upcoming) -> list[str]:
+    """Return the uploads that cannot be had because another one, of another size, is served at their address.
+
+    Uploads of one second may share an address where that is made from the second.
+    """
+    sharing: defaultdict[str, list[str]] = defaultdict(list)
+    for file_id, url in result.uploads.items():
+        if url is not None and result.states[url] is AssetState.SAVED:
+            sharing[url].append(file_id)
+    found = []
+    for url, file_ids in sharing.items():
+        if len(file_ids) > 1:
+            sizes = {each: FileInfo.from_raw(records.load(Kind.FILES, each) or {}).file_size for each in file_ids}
+            served = result.records[url]["bytes"]
+            if served in sizes.values():
+                found += [each for each, size in sizes.items() if size not in {None, served}]
+    return found
+
+
+def _judged(result: AssetResult) -> tuple[dict[str, AssetState], frozenset[str]]:
+    """Return what became of each address, and those of uploads that are not believed to be gone.
+
+    The service lists these uploads, and no entry has their addresses. Where a rule finds no upload at all, or a merely
+    inferred one fewer than it misses, the rule is doubted first.
+    """
+    states = dict(result.states)
+    by_rule = {url for url in result.uploads.values() if url is not None}
+    lost = [url for url in by_rule if states[url] is AssetState.LOST and not _is_embedded(result.records[url])]
+    found = sum(states[url] is AssetState.SAVED for url in by_rule)
+    if len(lost) < _UNPROVEN or found >= (len(lost) if result.inferred else 1):
+        return states, frozenset()
+    states.update(dict.fromkeys(lost, AssetState.PENDING))
+    return states, frozenset(lost)
+
+
+def _is_embedded(record: dict[str, Any]) -> bool:
+    return any("entry" in ref for ref in record["refs"])

@@ -27,7 +27,7 @@ class Note:
 
     Attributes:
         asset: what became of it the last time, without ``refs``.
-        tries: how often in a row it failed; 0 after a success.
+        tries: how often in a row it was found to be gone; 0 after a success.
         tried_at: when it was last tried.
         etag: of the file, as the server sent it.
         last_modified: the same.
@@ -43,7 +43,7 @@ class Note:
 
     @property
     def due_at(self) -> datetime:
-        """When it is to be tried again: on the next run after the first failure, then with growing gaps."""
+        """When a lost file is to be tried again: on the next run after the first time, then with growing gaps."""
         return self.tried_at + gap(self.tries)
 
     def document(self) -> dict[str, Any]:
@@ -70,7 +70,7 @@ class Note:
 
 
 def gap(tries: int) -> timedelta:
-    """Return how long an address that failed so often in a row is left in peace: 0, then 12 h, 1, 2, 4 … 30 days."""
+    """Return how long to wait before asking again for what was lost so often in a row: 0, 12 h, 1, 2, 4 … 30 days."""
     if tries < 2:
         return timedelta(0)
     return min(_LONGEST_GAP, _FIRST_GAP * (1 << min(tries - 2, 16)))

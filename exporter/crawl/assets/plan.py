@@ -11,13 +11,14 @@ from urllib.parse import urlsplit
 
 from exporter.crawl.assets.collect import Wanted
 from exporter.crawl.assets.journal import Note
-from exporter.model.asset import Asset
+from exporter.model.asset import Asset, AssetState
 
 
 class Mode(StrEnum):
-    """Which files are read: everything entries show and every upload, uploads only, or none."""
+    """Which files are read: what entries embed and every upload, only what entries embed, uploads only, or none."""
 
     LINKED = "linked"
+    EMBEDDED = "embedded"
     FILES = "files"
     NONE = "none"
 
@@ -30,9 +31,35 @@ class Action(Enum):
     READ = auto()
     """It is read, or tried again."""
     WAIT = auto()
-    """It failed before, and its time has not come."""
+    """It is lost, and the time to try it again has not come."""
     SKIP = auto()
-    """It is not asked for by these settings."""
+    """A setting leaves it out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What the settings ask for.
+
+    Attributes:
+        mode: which files are read.
+        skipped_hosts: hosts, in lower case, whose files are left out, those of their subdomains too.
+        max_bytes: the largest file that is read.
+        retry_lost: try lost files again although their time has not come.
+    """
+
+    mode: Mode = Mode.LINKED
+    skipped_hosts: frozenset[str] = frozenset()
+    max_bytes: int = 100_000_000
+    retry_lost: bool = False
+
+    def leaves_out(self, wanted: Wanted) -> bool:
+        """Tell whether a file is not to be read."""
+        unwanted = {Mode.NONE: True, Mode.FILES: not wanted.files, Mode.EMBEDDED: not wanted.entries}
+        return unwanted.get(self.mode, False) or self._skips(wanted.url)
+
+    def _skips(self, url: str) -> bool:
+        host = (urlsplit(url).hostname or "") if self.skipped_hosts else ""
+        return any(host == skipped or host.endswith(f".{skipped}") for skipped in self.skipped_hosts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,14 +71,7 @@ class Decision:
 
 
 def decide(
-    wanted: Wanted,
-    base: Asset | None,
-    note: Note | None,
-    has: Callable[[Asset], bool],
-    *,
-    mode: Mode,
-    now: datetime,
-    retry_now: bool = False,
+    wanted: Wanted, base: Asset | None, note: Note | None, has: Callable[[Asset], bool], choice: Choice, now: datetime
 ) -> Decision:
     """Decide about one address.
 
@@ -60,20 +80,24 @@ def decide(
         base: its record in the newest version.
         note: what was tried before.
         has: whether the archive holds an asset's file.
-        mode: which files are asked for.
+        choice: what the settings ask for.
         now: the time of the run.
-        retry_now: try lost files again although their time has not come.
     """
     tried = note.asset if note is not None else None
     held = next((asset for asset in (base, tried) if asset is not None and has(asset)), None)
-    due = retry_now or note is None or note.due_at <= now
+    left_out = choice.leaves_out(wanted)
+    waits = note is not None and note.tries > 0 and note.due_at > now and not choice.retry_lost
     if held is not None:
         outdated = note is not None and bool(wanted.stamp) and note.stamp not in {"", wanted.stamp}
-        return Decision(Action.READ if outdated and due and mode is not Mode.NONE else Action.KEEP, held)
+        return Decision(Action.READ if outdated and not left_out and not waits else Action.KEEP, held)
     known = base or tried
-    if mode is Mode.NONE or (mode is Mode.FILES and not wanted.files):
+    if left_out:
         return Decision(Action.SKIP, known)
-    return Decision(Action.READ if due else Action.WAIT, known)
+    newest = tried or base
+    if newest is not None and newest.state is AssetState.LEFT_OUT and (newest.bytes or 0) >= choice.max_bytes:
+        return Decision(Action.SKIP, newest)
+    lost = newest is not None and newest.state is AssetState.LOST
+    return Decision(Action.WAIT if lost and waits else Action.READ, known)
 
 
 def spread(urls: Iterable[str]) -> Iterator[str]:

@@ -13,14 +13,15 @@ from exporter.api.download import Download, Downloader, DownloadLimits, Resolver
 from exporter.api.guard import AddressGuard
 from exporter.api.hosts import PICTURE_POLICY, DownloadStatistics, Hosts
 from exporter.api.retry import RetryPolicy
-from exporter.crawl.assets.collect import Collection, Records, Wanted
+from exporter.crawl.assets.collect import Collection, Records, Shown, Wanted
 from exporter.crawl.assets.embeddings import Embeddings
 from exporter.crawl.assets.events import AssetEvent, AssetFailed, AssetRead, AssetsPlanned
 from exporter.crawl.assets.fetch import Fetched, Fetcher, check_fallback
+from exporter.crawl.assets.infer import Inferred, infer_file_url
 from exporter.crawl.assets.journal import Journal, Note
-from exporter.crawl.assets.plan import Action, Decision, Mode, decide, spread
+from exporter.crawl.assets.plan import Action, Choice, Decision, Mode, decide, spread
 from exporter.crawl.tasks import together
-from exporter.model.asset import Asset
+from exporter.model.asset import Asset, AssetState
 from exporter.model.kinds import Kind
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ class AssetSettings:
     Attributes:
         base: the blog's address, such as ``https://BLOG_ID/``; relative addresses start from it.
         mode: which files are read.
-        file_url: where uploaded files are served; ``None`` when that is not known.
+        file_url: where uploaded files are served; ``None`` to tell it from embedded addresses, if they show it.
         archive_fallback: the address of a web archive with ``{url}`` in it; ``None`` to ask none.
         allow_private_network: let addresses lead to private networks and any port.
         concurrency: most files read at a time.
@@ -46,7 +47,8 @@ class AssetSettings:
         rate: most requests per second to one host; ``None`` for no such limit.
         limits: of one download.
         policy: of trying again within this run.
-        retry_now: try lost files again although their time has not come.
+        retry_lost: try lost files again although their time has not come.
+        skipped_hosts: hosts whose files are left out, those of their subdomains too.
         recheck: read all stored files first, also those that have not changed since they were right; what is damaged is
             read from the web again.
         locate: says where an address is really asked for, such as a copy of a host that is gone; ``None`` for itself.
@@ -62,9 +64,15 @@ class AssetSettings:
     rate: float | None = None
     limits: DownloadLimits = field(default_factory=DownloadLimits)
     policy: RetryPolicy = PICTURE_POLICY
-    retry_now: bool = False
+    retry_lost: bool = False
+    skipped_hosts: frozenset[str] = frozenset()
     recheck: bool = False
     locate: Callable[[str], str] | None = None
+
+    @property
+    def choice(self) -> Choice:
+        """Which files are asked for."""
+        return Choice(self.mode, self.skipped_hosts, self.limits.max_bytes, self.retry_lost)
 
 
 @dataclass(slots=True)
@@ -73,14 +81,20 @@ class AssetResult:
 
     Attributes:
         records: the record of every address, new, changed or as it was, by address in the order of its text.
-        lost: the addresses somebody needs whose file is not in the archive, in the same order.
+        states: what became of each address somebody needs, in the same order.
+        absent: the addresses somebody needs whose newest file is not in the archive, with the reasons of this run.
+        uploads: the address of each uploaded file by its id; ``None`` where it is not known.
+        inferred: where uploads are served, where embedded addresses had to show it.
         read: how many files were read.
         waiting: how many of the lost ones were not tried, as their time has not come.
         statistics: what was sent and received.
     """
 
     records: dict[str, dict[str, Any]] = field(default_factory=dict)
-    lost: list[Asset] = field(default_factory=list)
+    states: dict[str, AssetState] = field(default_factory=dict)
+    absent: list[Asset] = field(default_factory=list)
+    uploads: dict[str, str | None] = field(default_factory=dict)
+    inferred: Inferred | None = None
     read: int = 0
     waiting: int = 0
     statistics: DownloadStatistics = field(default_factory=DownloadStatistics)
@@ -130,47 +144,64 @@ class AssetRun:
             UsageError: the pattern of file addresses names a field that no file record has.
             NoSpace: the disk is full; what was read so far is kept.
         """
-        wanted = await self._collect()
         base = {url: Asset.from_raw(raw) for url, raw in self._records.scan(Kind.ASSETS)}
+        shown = await self._embedded()
+        inferred = None if self._settings.file_url else await asyncio.to_thread(self._infer, shown)
         await asyncio.to_thread(self._store.forget_damaged, quick=not self._settings.recheck)
         journal = Journal(self._journal_path)
+        fetched: dict[str, Fetched] = {}
         try:
-            decisions = self._decide(wanted, base, journal)
-            fetched = await self._read(wanted, decisions, journal)
+            if inferred is not None and not inferred.certain:
+                await self._read(self._collect(shown, None), base, journal, fetched)
+                inferred = inferred if self._proves(inferred, base, fetched) else None
+            self._result.inferred = inferred
+            wanted = self._collect(shown, self._settings.file_url or (inferred.pattern if inferred else None))
+            decisions = await self._read(wanted, base, journal, fetched)
         finally:
             journal.close()
             await asyncio.to_thread(self._store.sync)
         self._conclude(wanted, base, decisions, fetched)
         journal.finish([url for url in self._result.records if wanted.get(url)])
-        self._store.sweep(asset.url for asset in self._result.lost)
+        self._store.sweep(asset.url for asset in self._result.absent)
         return self._result
 
-    async def _collect(self) -> dict[str, Wanted]:
+    async def _embedded(self) -> dict[str, list[Shown]]:
+        """Return what each entry embeds."""
         records = self._records
-        collection = Collection(self._settings.file_url)
-        for file_id, raw in records.scan(Kind.FILES):
-            collection.add_file(file_id, raw)
         known = Embeddings(self._journal_path.with_name("embedded.jsonl"), self._settings.base)
+        shown: dict[str, list[Shown]] = {}
         for number, entry_id in enumerate(records.ids(Kind.ENTRIES)):
             identity = records.identity(Kind.ENTRIES, entry_id)
-            collection.add_entry(entry_id, known.of(entry_id, identity, partial(records.load, Kind.ENTRIES, entry_id)))
+            shown[entry_id] = known.of(entry_id, identity, partial(records.load, Kind.ENTRIES, entry_id))
             if number % _GIVE_WAY_EVERY == 0:
                 await asyncio.sleep(0)
         known.save()
+        return shown
+
+    def _infer(self, shown: dict[str, list[Shown]]) -> Inferred | None:
+        """Tell from what entries embed where uploads are served."""
+        addresses = dict.fromkeys(url for shows in shown.values() for url, _ in shows)
+        return infer_file_url((raw for _, raw in self._records.scan(Kind.FILES)), addresses)
+
+    def _proves(self, inferred: Inferred, base: dict[str, Asset], fetched: dict[str, Fetched]) -> bool:
+        """Tell whether what is at embedded addresses has the sizes that the records of these uploads say."""
+        found = {url: fetched[url].asset if url in fetched else base.get(url) for url in inferred.sizes}
+        sizes = {url: asset.bytes for url, asset in found.items() if asset is not None and asset.sha256 is not None}
+        return 2 * sum(size == inferred.sizes[url] for url, size in sizes.items()) > len(sizes)
+
+    def _collect(self, shown: dict[str, list[Shown]], pattern: AddressPattern | None) -> dict[str, Wanted]:
+        collection = Collection(pattern, inferred=self._settings.file_url is None)
+        for file_id, raw in self._records.scan(Kind.FILES):
+            collection.add_file(file_id, raw)
+        for entry_id, shows in shown.items():
+            collection.add_entry(entry_id, shows)
+        self._result.uploads = collection.uploads
         return collection.wanted()
 
     def _decide(self, wanted: dict[str, Wanted], base: dict[str, Asset], journal: Journal) -> dict[str, Decision]:
-        now = self._clock.now()
+        now, choice = self._clock.now(), self._settings.choice
         decisions = {
-            url: decide(
-                each,
-                base.get(url),
-                journal.notes.get(url),
-                self._has,
-                mode=self._settings.mode,
-                now=now,
-                retry_now=self._settings.retry_now,
-            )
+            url: decide(each, base.get(url), journal.notes.get(url), self._has, choice, now)
             for url, each in wanted.items()
         }
         actions = [decision.action for decision in decisions.values()]
@@ -183,15 +214,18 @@ class AssetRun:
         return stored is not None and asset.bytes in {None, stored.size}
 
     async def _read(
-        self, wanted: dict[str, Wanted], decisions: dict[str, Decision], journal: Journal
-    ) -> dict[str, Fetched]:
-        todo = spread(url for url, decision in decisions.items() if decision.action is Action.READ)
-        fetched: dict[str, Fetched] = {}
+        self, wanted: dict[str, Wanted], base: dict[str, Asset], journal: Journal, fetched: dict[str, Fetched]
+    ) -> dict[str, Decision]:
+        """Read what is to be read and was not yet, into ``fetched``; return what was decided about each address."""
+        decisions = self._decide(wanted, base, journal)
+        todo = spread(
+            url for url, decision in decisions.items() if decision.action is Action.READ and url not in fetched
+        )
         settings = self._settings
         guard = AddressGuard(allow_private=settings.allow_private_network)
         downloader = Downloader(settings.limits, guard, resolver=self._resolver)
         hosts = Hosts(downloader, self._clock, per_host=settings.per_host, rate=settings.rate, policy=settings.policy)
-        fetcher = Fetcher(hosts, self._store, settings.archive_fallback, settings.locate)
+        fetcher = Fetcher(hosts, self._store, settings.limits.max_bytes, settings.archive_fallback, settings.locate)
 
         async def work(urls: Iterator[str]) -> None:
             for url in urls:
@@ -205,8 +239,11 @@ class AssetRun:
             await together(work(todo) for _ in range(settings.concurrency))
         finally:
             await downloader.close()
-            self._result.statistics = hosts.statistics
-        return fetched
+            sent = self._result.statistics
+            sent.requests += hosts.statistics.requests
+            sent.retries += hosts.statistics.retries
+            sent.bytes += hosts.statistics.bytes
+        return decisions
 
     def _note(self, wanted: Wanted, decision: Decision, found: Fetched, journal: Journal) -> None:
         failed = not found.unchanged and found.asset.sha256 is None
@@ -217,13 +254,14 @@ class AssetRun:
             self._emit(AssetRead(wanted.url, found.asset.bytes or 0))
         before = journal.notes.get(wanted.url)
         now = self._clock.now()
+        lost = failed and found.asset.state is AssetState.LOST
         if failed and before is not None:
             asset = before.asset if self._has(before.asset) else replace(found.asset, refs=())
-            journal.add(replace(before, asset=asset, tries=before.tries + 1, tried_at=now))
+            journal.add(replace(before, asset=asset, tries=before.tries + 1 if lost else 0, tried_at=now))
             return
         asset = decision.asset if found.unchanged and decision.asset is not None else found.asset
         answer = found.answer or Download(0)
-        journal.add(Note(replace(asset, refs=()), int(failed), now, answer.etag, answer.last_modified, wanted.stamp))
+        journal.add(Note(replace(asset, refs=()), int(lost), now, answer.etag, answer.last_modified, wanted.stamp))
 
     def _known(self, decision: Decision, note: Note | None) -> Download | None:
         """Return the answer that the file in the archive came with, to ask whether it is still right."""
@@ -238,15 +276,36 @@ class AssetRun:
         decisions: dict[str, Decision],
         fetched: dict[str, Fetched],
     ) -> None:
-        """Make the record of each address; one that failed again keeps the record it has."""
+        """Make the record of each address; one that failed again in the same way keeps the record it has."""
         for url in sorted({*wanted, *base}):
             known = decisions[url].asset if url in decisions else base[url]
-            found = fetched.get(url)
-            if found is not None and (known is None or found.asset.sha256 is not None):
-                known = found.asset
-            if known is None:
-                continue
-            record = replace(known, url=url, refs=wanted[url].refs if url in wanted else ())
-            self._result.records[url] = record.data()
-            if record.refs and not self._has(record):
-                self._result.lost.append(record)
+            found = fetched[url].asset if url in fetched and not fetched[url].unchanged else None
+            if found is not None and (
+                known is None or found.sha256 is not None or not self._says_as_much(known, found)
+            ):
+                known = found
+            if url in wanted:
+                self._judge(url, decisions[url].action, known, found)
+            if known is not None:
+                record = replace(known, url=url, refs=wanted[url].refs if url in wanted else ())
+                self._result.records[url] = record.data()
+
+    def _says_as_much(self, known: Asset, failure: Asset) -> bool:
+        """Tell whether a record need not change for a failure: it has the content, or failed in the same way."""
+        return known.sha256 is not None or known.state is failure.state
+
+    def _judge(self, url: str, action: Action, known: Asset | None, failure: Asset | None) -> None:
+        """Note what became of an address somebody needs."""
+        missing = known is None or not self._has(known)
+        if action is Action.SKIP:
+            state = AssetState.LEFT_OUT
+        elif action is Action.WAIT:
+            state = AssetState.LOST
+        elif failure is not None and failure.sha256 is None and (missing or failure.state is AssetState.PENDING):
+            # A file that was replaced at the service and could not be read again counts as not saved.
+            state = failure.state
+        else:
+            state = AssetState.PENDING if missing else AssetState.SAVED
+        self._result.states[url] = state
+        if state is not AssetState.SAVED:
+            self._result.absent.append(replace(failure or known or Asset(url), url=url))

@@ -20,7 +20,7 @@ from exporter.site.pages.site import Site
 
 if TYPE_CHECKING:
     from exporter.archive.version_rows import VersionRow
-    from exporter.site.history import HistorySource, Step
+    from exporter.site.history import Completeness, HistorySource, Step
 
 _MOST_CHANGES: Final = 300
 _MOST_PROOFS: Final = 12
@@ -50,11 +50,12 @@ def past_files(site: Site) -> Iterator[ViewFile]:
     """Yield the history pages and the page about the archive; without a history, only the latter."""
     history = site.catalogue.history
     if history is None:
-        yield site.file("about.html", "about.html", ["none"], lambda: _about(site, None))
+        yield site.file("about.html", "about.html", ["none"], lambda: _about(site))
         return
     rows = history.rows()
     facts = fingerprint(repr([tuple(row) for row in rows]))
-    yield site.file("about.html", "about.html", [facts], lambda: _about(site, history))
+    found = history.completeness()
+    yield site.file("about.html", "about.html", [facts, repr(found)], lambda: _about(site, history, found))
     yield _overview(site, history, facts)
     for place, row in enumerate(rows):
         yield _version(site, history, row, rows[place - 1] if place else None, place + 1 < len(rows))
@@ -168,7 +169,9 @@ def _step(before: Step, after: Step) -> tuple[Step, Change, list[FieldDiff]]:
     return after, Change.CHANGED, [each for each in found if each]
 
 
-def _about(site: Site, history: HistorySource | None) -> dict[str, Any]:
+def _about(
+    site: Site, history: HistorySource | None = None, completeness: Completeness | None = None
+) -> dict[str, Any]:
     rows = [] if history is None else history.rows()
     versions = [] if history is None else [_proof(history, row) for row in reversed(rows[-_MOST_PROOFS:])]
     return {
@@ -176,6 +179,7 @@ def _about(site: Site, history: HistorySource | None) -> dict[str, Any]:
         "current": "about",
         "versions": versions,
         "older": len(rows) - len(versions),
+        "completeness": completeness,
         "kinds": list(Kind),
     }
 

@@ -1,0 +1,428 @@
+"""What is not in the archive is said, and every place that speaks of completeness says the same.
+
+Each row of :data:`ROWS` is a blog served over HTTP and backed up by the real command. Afterwards the summary, the line of
+``-q``, ``--json``, the manifest, ``status``, ``verify``, the site's page about the archive and the exit codes must agree.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from exporter import codec
+from exporter.demo.content import Blog, Records, fields
+from exporter.demo.records import comment_record, entry_record, file_record
+from exporter.demo.service import DemoService
+from tests.assets.web import png
+from tests.cli.conftest import Program
+from tests.support import faults
+
+BLOG = "whole.blog.example.jp"
+USER = "0123456789abcdef0123456789abcdef"
+DAY = datetime(2020, 1, 2, 3, 4, 5)  # noqa: DTZ001  the service sends times without an offset
+UPLOADS = 4
+ENTRIES = 5
+COMMENTS_EACH = 2
+
+Change = Callable[["Served"], None]
+
+
+@dataclass
+class Served:
+    """A blog whose pictures are on the service's own host, so that everything is on loopback."""
+
+    service: DemoService
+    blog: Blog
+    rule: str
+
+    def answer(self, path: str, fault: faults.Fault) -> None:
+        """Let a fault answer every request with ``path`` in it."""
+        before = self.service.before
+        faulty = faults.only(path, fault)
+        self.service.before = faulty if before is None else faults.first_of(before, faulty)
+
+
+def picture(number: int) -> str:
+    return f"/pictures/{number}.png"
+
+
+@pytest.fixture
+def served() -> Iterator[Served]:
+    blog = Blog(BLOG, {"id": USER, "nickname": "まる"})
+    service = DemoService(blog)
+    with service.run_in_thread():
+        base = service.base_url
+        for number in range(1, ENTRIES + 1):
+            body = f'<p>{number}<img src="{base}{picture(number)}" alt="絵"></p>'
+            blog.entries[number] = entry_record(BLOG, number, f"題{number}", body, DAY, user_id=USER)
+            blog.pictures[base + picture(number)] = png(number)
+            for each in range(COMMENTS_EACH):
+                blog.comments.append(comment_record(number * 100 + each, number, "だれか", "はい", DAY))
+        for number in range(1, UPLOADS + 1):
+            mtime = 1_500_000_000 + number
+            content = png(1000 + number)
+            blog.files.append(file_record(number, f"{number}.png", content, (2, 3), user_id=USER, mtime=mtime))
+            blog.pictures[f"{base}/v1/blog/user/{USER}/{mtime}"] = content
+        yield Served(service, blog, base + "/v1/blog/user/{user_id}/{mtime}")
+
+
+def backup(program: Program, served: Served, root: Path, *options: object) -> Any:
+    """Run the real command; the rule of uploads is given unless the options speak of it."""
+    rule = [] if {"--file-url", "--no-rule"} & set(options) else ["--file-url", served.rule]
+    shown = [option for option in options if option != "--no-rule"]
+    return program(
+        "backup", BLOG, "--base-url", served.service.base_url, "--archive", root, "--allow-private-network",
+        "--retries", "0", "--no-markdown", *rule, *shown,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Row:
+    """What a service or a setting does, and what must be said of it.
+
+    Attributes:
+        change: done to the service.
+        options: given to ``backup``.
+        code: the exit code of ``backup``, ``status`` and ``verify``.
+        numbers: by kind, ``(listed, saved, pending, lost, by choice)`` where it is not all saved.
+        quiet: what the line of ``-q`` says; empty for no line.
+        user: whether the user was read.
+    """
+
+    change: Change = lambda _: None
+    options: tuple[object, ...] = ()
+    code: int = 0
+    numbers: dict[str, tuple[int, int, int, int, int]] = field(default_factory=dict)
+    quiet: str = ""
+    user: bool = True
+
+
+def no_entry(served: Served) -> None:
+    served.answer("entry_id=3", faults.status(404))
+
+
+def cut_short(served: Served) -> None:
+    served.service.options = type(served.service.options)(comment_page_size=4)
+    served.answer("comment/list?id=whole.blog.example.jp&page=2", faults.status(500))
+
+
+def boast(served: Served) -> None:
+    """Let the file list's summary count one file more than there is."""
+    said(served, "file/list", lambda data: data["summary"].update(filenum=str(UPLOADS + 1)))
+
+
+def heavier(served: Served) -> None:
+    """Let the file list's summary tell of more bytes than the listed files have."""
+    said(served, "file/list", lambda data: data["summary"].update(totalsize=str(10**6)))
+
+
+def hit_counter(served: Served) -> None:
+    """Let list items differ at every look, and keep comments back."""
+    hits = iter(range(10**6))
+    said(served, "entry/list", lambda data: [item.update(hits=str(next(hits))) for item in data["list"]])
+    keep_back(3)(served)
+
+
+def keep_back(number: int) -> Change:
+    def change(served: Served) -> None:
+        kept = {str(fields(record)["cm_id"]) for record in list(served.blog.comments)[:number]}
+        hide(served, kept)
+
+    return change
+
+
+def of_an_unknown_entry(served: Served) -> None:
+    """Keep comments back and list as many of an entry that nobody lists."""
+    kept = {str(fields(record)["cm_id"]) for record in list(served.blog.comments)[:2]}
+    served.blog.comments.extend(comment_record(9000 + each, 77, "?", "?", DAY) for each in range(2))
+    hide(served, kept)
+
+
+def hide(served: Served, kept: set[str]) -> None:
+    shown = Records(record for record in served.blog.comments if str(fields(record)["cm_id"]) not in kept)
+    items = {key: fields(served.blog.list_item(key)) for key in served.blog.entries}
+    served.blog.list_items.update(items)
+    served.blog.comments = shown
+
+
+def said(served: Served, path: str, change: Callable[[dict[str, Any]], object]) -> None:
+    """Change the data of the service's own answers for a path."""
+    service = served.service
+
+    async def answer(request: web.Request) -> web.StreamResponse | None:
+        if not request.path.endswith(path):
+            return None
+        genuine = await service._operation(request)
+        assert isinstance(genuine, web.Response)
+        document = json.loads(bytes(genuine.body))  # type: ignore[arg-type]
+        change(document["json"]["data"])
+        return web.Response(body=codec.dumps(document), content_type="application/json")
+
+    served.service.before = answer
+
+
+ALL = {
+    "entries": (ENTRIES, ENTRIES, 0, 0, 0),
+    "comments": (ENTRIES * COMMENTS_EACH, ENTRIES * COMMENTS_EACH, 0, 0, 0),
+    "files": (UPLOADS, UPLOADS, 0, 0, 0),
+    "assets": (ENTRIES + UPLOADS, ENTRIES + UPLOADS, 0, 0, 0),
+}
+
+
+def one_picture(status: int) -> Change:
+    return lambda served: served.answer(picture(2), faults.status(status))
+
+
+PENDING = {"assets": (9, 8, 1, 0, 0)}
+LOST = {"assets": (9, 8, 0, 1, 0)}
+
+ROWS: dict[str, Row] = {
+    "all read": Row(),
+    "upload without address": Row(
+        options=("--no-rule",), code=3, numbers={"files": (4, 0, 4, 0, 0), "assets": (5, 5, 0, 0, 0)},
+        quiet="4 pictures and files not saved (files: 4 uploads are not saved",
+    ),
+    "picture pending": Row(one_picture(503), (), 3, PENDING, "1 picture or file not saved (assets http"),
+    "picture refused": Row(one_picture(403), (), 3, PENDING, "it answered 403"),
+    "picture limited": Row(one_picture(429), (), 3, PENDING, "it answered 429"),
+    "picture reset": Row(lambda served: served.answer(picture(2), faults.reset), (), 3, PENDING, "broke"),
+    "page in place of a picture": Row(lambda served: served.answer(picture(2), faults.html), (), 3, PENDING, "a page"),
+    "picture lost": Row(one_picture(404), (), 0, LOST, "1 picture or file newly gone for good: http"),
+    "picture lost, strictly": Row(one_picture(410), ("--strict-assets",), 3, LOST, "incomplete: 1 problem"),
+    "entry unreadable": Row(no_entry, (), 3, {"entries": (5, 4, 1, 0, 0), "assets": (8, 8, 0, 0, 0)}, "1 entry not saved"),
+    "list cut short": Row(cut_short, (), 3, {"comments": (6, 6, 0, 0, 0)}, "part of the comment list not saved"),
+    "count too high": Row(boast, (), 3, {"files": (5, 4, 1, 0, 0)}, "the list ends after 4 of 5 files"),
+    "bytes too many": Row(heavier, (), 3, {}, "its summary says 1000000"),
+    "comments kept back": Row(keep_back(3), (), 3, {"comments": (10, 7, 3, 0, 0)}, "3 comments not saved"),
+    "comments kept back under a hit counter": Row(hit_counter, (), 3, {"comments": (10, 7, 3, 0, 0)}, "3 comments not"),
+    "comments of an unknown entry": Row(of_an_unknown_entry, (), 3, {"comments": (12, 10, 2, 0, 0)}, "2 comments not"),
+    "user unreadable": Row(lambda served: served.answer("/v1/user", faults.status(404)), (), 3, {}, "the user", user=False),
+    "left out by choice": Row(
+        options=("--no-rule", "--assets", "embedded"),
+        numbers={"files": (4, 0, 0, 0, 4), "assets": (5, 5, 0, 0, 0)},
+    ),
+    "uploads with an address left out": Row(
+        options=("--assets", "embedded"), numbers={"files": (4, 0, 0, 0, 4), "assets": (9, 5, 0, 0, 4)}
+    ),
+    "pictures left out": Row(options=("--assets", "files"), numbers={"assets": (9, 4, 0, 0, 5)}),
+    "nothing of it asked for": Row(
+        options=("--assets", "none"), numbers={"files": (4, 0, 0, 0, 4), "assets": (0, 0, 0, 0, 0)}
+    ),
+    "a host left out": Row(
+        options=("--skip-asset-hosts", "127.0.0.1"), numbers={"files": (4, 0, 0, 0, 4), "assets": (9, 0, 0, 0, 9)}
+    ),
+    "too large": Row(
+        options=("--max-asset-size", "10"), numbers={"files": (4, 0, 0, 0, 4), "assets": (9, 0, 0, 0, 9)}
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_all_places_agree(name: str, served: Served, program: Program, tmp_path: Path) -> None:
+    row, root = ROWS[name], tmp_path / "archive"
+    row.change(served)
+    numbers = {**ALL, **row.numbers}
+    complete = row.code == 0
+
+    first = backup(program, served, root, *row.options, "--json")
+    document = first.json
+    assert (first.code, document["exit_code"]) == (row.code, row.code)
+    assert document["outcome"] == ("saved" if complete else "partial")
+    assert told(document["completeness"]) == (complete, numbers, row.user)
+    assert bool(document["problems"]) == (not complete)
+    assert ("Complete:" in first.err, "INCOMPLETE:" in first.err) == (complete, not complete)
+
+    manifest = json.loads((root / "versions/000001/manifest.json").read_bytes())
+    assert told(manifest["completeness"]) == (complete, numbers, row.user)
+    assert manifest["problems"] == document["problems"]
+
+    status = program("status", root, "--json")
+    assert status.code == row.code
+    answer = json.loads(status.out.splitlines()[0])
+    assert answer["complete"] == complete
+    assert told(answer["completeness"]) == (complete, numbers, row.user)
+    words = program("status", root)
+    assert ("\nComplete:" in words.out, "\nINCOMPLETE:" in words.out) == (complete, not complete)
+    silent = program("status", root, "-q")
+    assert (silent.code, silent.out, silent.err.count("\n")) == (row.code, "", 0 if complete else 1)
+
+    for options in ((), ("--quick",)):
+        verified = program("verify", root, "--json", *options)
+        assert verified.code == row.code
+        answer = json.loads(verified.out.splitlines()[0])
+        assert (answer["intact"], answer["complete"]) == (True, complete)
+        assert told(answer["completeness"]) == (complete, numbers, row.user)
+
+    assert about(root) == (complete, numbers)
+
+    again = backup(program, served, tmp_path / "quiet", *row.options, "-q")
+    assert again.code == row.code
+    assert again.out == ""
+    assert again.err.count("\n") == bool(row.quiet)
+    assert row.quiet in again.err
+    assert (BLOG in again.err) == bool(row.quiet)
+
+
+def told(completeness: dict[str, Any]) -> tuple[bool, dict[str, tuple[int, ...]], bool]:
+    """Return the verdict, the numbers, and whether the user was read; the numbers must add up."""
+    found = {}
+    for kind in ALL:
+        part = completeness[kind]
+        left_out = [part["left_out"][reason] for reason in ("pending", "lost", "by_choice")]
+        assert part["listed"] == part["saved"] + sum(left_out), kind
+        found[kind] = (part["listed"], part["saved"], *left_out)
+    return completeness["complete"], found, completeness["user"]["read"]
+
+
+def about(root: Path) -> tuple[bool, dict[str, tuple[int, ...]]]:
+    """Return what the site says in its section about completeness."""
+    page = (root / "latest/site/about.html").read_text(encoding="utf-8")
+    section = page.partition('id="completeness">')[2].partition("</section>")[0]
+    rows = re.findall(r"<tr><th[^>]*>[^<]*</th>((?:<td>\d+</td>){5})</tr>", section)
+    numbers = [tuple(map(int, re.findall(r"\d+", row))) for row in rows]
+    return "<p>すべてあり</p>" in section, dict(zip(ALL, numbers, strict=True))
+
+
+def test_the_rule_is_inferred_said_and_used(served: Served, program: Program, tmp_path: Path) -> None:
+    base = served.service.base_url
+    for number in (1, 2, 3):
+        address = f"{base}/v1/blog/user/{USER}/{1_500_000_000 + number}"
+        served.blog.entries[number] = entry_record(BLOG, number, "題", f'<img src="{address}">', DAY, user_id=USER)
+    ran = backup(program, served, tmp_path / "archive", "--no-rule", "--json")
+    assert ran.code == 0
+    assert f"Uploads are read from {served.rule}, as 3 addresses in the entries show" in ran.err
+    assert told(ran.json["completeness"])[1]["files"] == (4, 4, 0, 0, 0)
+    assert ran.json["assets"]["file_url"] == served.rule
+    assert ran.json["assets"]["file_url_inferred_from"] == 3
+    assert ran.json["completeness"]["files"]["bytes_saved"] == sum(len(png(1000 + each)) for each in range(1, 5))
+
+
+def test_an_upload_at_whose_address_another_one_is_served_is_not_called_saved(
+    served: Served, program: Program, tmp_path: Path
+) -> None:
+    twin = file_record(5, "5.png", b"x" * 9, (1, 1), user_id=USER, mtime=1_500_000_001)
+    served.blog.files.append(twin)
+    ran = backup(program, served, tmp_path / "archive", "--json")
+    assert ran.code == 0
+    assert told(ran.json["completeness"])[1]["files"] == (5, 4, 0, 1, 0)
+    assert ran.json["assets"]["shadowed"] == ["5"]
+    assert "another upload is served at the address of each: uploads 5." in ran.err
+
+
+def test_a_wrong_rule_does_not_make_uploads_lost(served: Served, program: Program, tmp_path: Path) -> None:
+    wrong = served.service.base_url + "/nowhere/{file_id}"
+    ran = backup(program, served, tmp_path / "archive", "--file-url", wrong, "--json")
+    assert ran.code == 3
+    assert told(ran.json["completeness"])[1]["files"] == (4, 0, 4, 0, 0)
+    assert "correct it with --file-url" in ran.err
+
+
+@pytest.mark.parametrize("fault", [faults.status(503), faults.status(403), faults.html, faults.reset])
+def test_pending_pictures_are_asked_for_at_every_run(
+    fault: Callable[[web.Request], Awaitable[web.StreamResponse | None]],
+    served: Served,
+    program: Program,
+    tmp_path: Path,
+) -> None:
+    root = tmp_path / "archive"
+    served.answer("/pictures/", fault)
+    for _ in range(4):
+        asked = len(served.service.requests)
+        ran = backup(program, served, root, "--no-site", "--json")
+        assert (ran.code, ran.json["version"]) == (3, 1 if asked == 0 else None)
+        paths = {request.path for request in served.service.requests[asked:]}
+        # A host that resets three addresses in a row is not asked for more in the same run.
+        assert len([path for path in paths if path.startswith("/pictures/")]) >= 1
+        assert told(ran.json["completeness"])[1]["assets"] == (9, 4, 5, 0, 0)
+    served.service.before = None
+    ran = backup(program, served, root, "--no-site", "--json")
+    assert (ran.code, told(ran.json["completeness"])[1]["assets"]) == (0, (9, 9, 0, 0, 0))
+
+
+def test_lost_pictures_are_asked_for_again_with_retry_lost(served: Served, program: Program, tmp_path: Path) -> None:
+    root = tmp_path / "archive"
+    one_picture(404)(served)
+    errors = [backup(program, served, root, "--no-site", "-q").err for _ in range(3)]
+    assert [error.count("newly gone for good") for error in errors] == [1, 0, 0]
+    asked = len(served.service.requests)
+    for options, expected in (((), 0), (("--retry-lost",), 1)):
+        assert backup(program, served, root, "--no-site", *options).code == 0
+        paths = [request.path for request in served.service.requests[asked:]]
+        assert paths.count(picture(2)) == expected
+    served.service.before = None
+    ran = backup(program, served, root, "--no-site", "--retry-lost", "--json")
+    assert told(ran.json["completeness"])[1]["assets"] == (9, 9, 0, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("changed", "reason"),
+    [({"blog_id": "other.blog.example.jp"}, "the answer is of blog"), ({"entry_id": ""}, "no usable entry_id")],
+)
+def test_an_answer_that_is_not_ours_is_not_stored(
+    changed: dict[str, str], reason: str, served: Served, program: Program, tmp_path: Path
+) -> None:
+    root = tmp_path / "archive"
+    served.blog.list_items[3] = served.blog.list_item(3)
+    served.blog.entries[3] = {**fields(served.blog.entries[3]), **changed}
+    ran = backup(program, served, root, "--no-site", "--json")
+    assert ran.code == 3
+    assert reason in ran.err
+    assert program("show", root, "entry", "3").code == 5
+    assert told(ran.json["completeness"])[1]["entries"] == (5, 4, 1, 0, 0)
+
+
+def test_what_was_carried_over_is_not_said_to_be_read(served: Served, program: Program, tmp_path: Path) -> None:
+    root = tmp_path / "archive"
+    backup(program, served, root, "--no-site")
+    served.blog.entries[1] = {**fields(served.blog.entries[1]), "title": "改題"}
+    served.blog.entries[2] = {**fields(served.blog.entries[2]), "entry_text": "本文だけの直し"}
+    ran = backup(program, served, root, "--no-site", "--refresh", "changed", "--json")
+    entries = ran.json["completeness"]["entries"]
+    assert (entries["read"], entries["carried_over"], entries["saved"]) == (1, 4, 5)
+    assert "5 entries (1 read, 4 carried over, as their list items had not changed)" in ran.err
+
+
+def test_a_dry_run_says_what_lists_cannot_show(served: Served, program: Program, tmp_path: Path) -> None:
+    root = tmp_path / "archive"
+    backup(program, served, root, "--no-site")
+    served.blog.entries[2] = {**fields(served.blog.entries[2]), "entry_text": "本文だけの直し"}
+    ran = backup(program, served, root, "--dry-run")
+    assert ran.code == 0
+    assert "only the lists were read" in ran.err
+    assert "Lists cannot show edited bodies" in ran.err
+    assert "Complete" not in ran.err
+    served.answer("comment/list", faults.status(500))
+    ran = backup(program, served, root, "--dry-run")
+    assert (ran.code, "INCOMPLETE" in ran.err) == (3, True)
+
+
+def test_the_site_is_brought_up_to_date_when_only_the_verdict_changes(
+    served: Served, program: Program, tmp_path: Path
+) -> None:
+    root = tmp_path / "archive"
+    assert backup(program, served, root).code == 0
+    assert about(root)[0]
+    served.answer("/v1/user", faults.status(404))
+    assert backup(program, served, root, "--json").json["version"] is None
+    assert not about(root)[0]
+    served.service.before = None
+    assert backup(program, served, root, "--json").json["version"] is None
+    assert about(root)[0]
+
+
+def test_files_are_read_on_where_their_sizes_do_not_add_up(served: Served, program: Program, tmp_path: Path) -> None:
+    for number in range(5, 26):
+        record = file_record(number, f"{number}.png", b"x" * 10, (1, 1), user_id=USER, mtime=number)
+        served.blog.files.append(record)
+    said(served, "file/list", lambda data: data["summary"].update(filenum="20"))
+    ran = backup(program, served, tmp_path / "archive", "--no-site", "--assets", "none", "--json")
+    assert ran.code == 0
+    assert told(ran.json["completeness"])[1]["files"] == (25, 0, 0, 0, 25)

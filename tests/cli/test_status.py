@@ -1,0 +1,186 @@
+"""``status`` and ``verify`` tell the truth about runs that failed and about damage, also beside other damage."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import signal
+import time
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from exporter import codec
+from exporter.archive.reader import ArchiveReader
+from exporter.clock import timestamp
+from exporter.demo.generated import generated_blog
+from exporter.model.kinds import Kind
+from tests.cli.conftest import Program
+from tests.support import faults
+from tests.support.runs import Runs, serving
+
+
+def append_run(root: Path, **changed: Any) -> None:
+    """Add a line like the newest one of an archive."""
+    line = {**next(ArchiveReader(root).newest_runs()), **changed}
+    with (root / "runs.jsonl").open("ab") as runs:
+        runs.write(codec.dumps(line) + b"\n")
+
+
+def now() -> datetime:
+    return datetime.now(UTC)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "said"), [("failed", "failed"), ("refused", "was refused"), ("interrupted", "was interrupted")]
+)
+def test_a_last_run_without_success_is_exit_7(outcome: str, said: str, archive: Path, program: Program) -> None:
+    assert program("status", archive).code == 0
+    append_run(archive, outcome=outcome, error="the service failed", completeness=None, finished_at=timestamp(now()))
+    status = program("status", archive)
+    assert status.code == 7
+    assert f"{said}: the service failed" in status.err
+    assert "As of the last run that came to its end:\nComplete:" in status.out
+    assert program("status", archive, "-q", "--max-age", "36000d").code == 7
+    append_run(archive, outcome="unchanged", error=None, finished_at=timestamp(now()))
+    assert program("status", archive, "--max-age", "1d").code == 0
+
+
+def test_a_real_failure_and_a_real_refusal_are_exit_7(program: Program, tmp_path: Path) -> None:
+    root, blog = tmp_path / "archive", generated_blog(20)
+    with serving(blog) as service:
+        backup = ("backup", blog.blog_id, "--base-url", service.base_url, "--archive", root, "--assets", "none")
+        again = (*backup, "--no-site", "--no-markdown", "--retries", 0)
+        assert program(*again).code == 0
+        assert program("status", root, "-q").code == 0
+        service.before = faults.status(500)
+        assert program(*again).code == 20
+        assert program("status", root, "-q").code == 7
+        service.before = None
+        for number in range(1, 15):
+            del blog.entries[number]
+        assert program(*again).code == 4
+        assert "was refused" in program("status", root, "-q").err
+        assert program("status", root, "-q").code == 7
+        assert program(*again, "--accept-removals").code == 0
+        assert program("status", root, "-q").code == 0
+
+
+def test_a_first_run_that_saved_nothing_is_exit_7(program: Program, tmp_path: Path) -> None:
+    root, blog = tmp_path / "archive", generated_blog(5)
+    with serving(blog) as service:
+        order = ("backup", blog.blog_id, "--base-url", service.base_url, "--archive", root, "--retries", 0)
+        hits = 0
+
+        async def expire(request: Any) -> Any:
+            nonlocal hits
+            hits += 1
+            # The token that opened the lists runs out before the first entry.
+            return await faults.status(401)(request) if hits > 4 else None
+
+        service.before = expire
+        assert program(*order, "--assets", "none").code == 12
+    assert (root / "archive.json").exists()
+    status = program("status", root, "--json")
+    assert status.code == 7
+    assert json.loads(status.out.splitlines()[0])["newest"] is None
+
+
+def test_a_killed_run_is_exit_7_until_the_next_one(tmp_path: Path, program: Program) -> None:
+    root, blog = tmp_path / "archive", generated_blog(30)
+    with serving(blog) as service, Runs(tmp_path) as runs:
+        order = (
+            "backup",
+            blog.blog_id,
+            "--base-url",
+            service.base_url,
+            "--archive",
+            root,
+            "--assets",
+            "none",
+            "--no-site",
+        )
+        assert runs.run(*order).code == 0
+        service.before = faults.only("entry/get", faults.hang)
+        seen = len(service.requests)
+        run = runs.start(*order)
+        until = time.monotonic() + 60
+        while not any(request.path.endswith("entry/get") for request in service.requests[seen:]):
+            assert time.monotonic() < until
+            time.sleep(0.01)
+        run.signal(signal.SIGKILL)
+        assert run.wait().code == -signal.SIGKILL
+        service.before = None
+        status = program("status", root, "-q")
+        assert (status.code, "did not come to its end" in status.err) == (7, True)
+        assert runs.run(*order).code == 0
+        assert program("status", root, "-q").code == 0
+
+
+def test_a_run_of_the_future_does_not_silence_max_age(archive: Path, program: Program) -> None:
+    append_run(archive, finished_at="2037-01-01T00:00:00Z")
+    status = program("status", archive, "--max-age", "2d")
+    assert status.code == 6
+    assert "dated in the future (2037-01-01T00:00:00Z)" in status.err
+    append_run(archive, finished_at=timestamp(now() - timedelta(days=3)))
+    status = program("status", archive, "--max-age", "2d")
+    assert (status.code, "more than 2d ago" in status.err) == (6, True)
+    append_run(archive, finished_at=timestamp(now() + timedelta(seconds=30)))
+    assert program("status", archive, "--max-age", "2d").code == 0
+
+
+def test_quiet_status_prints_nothing_when_all_is_well(archive: Path, program: Program) -> None:
+    status = program("status", archive, "-q")
+    assert (status.code, status.out, status.err) == (0, "", "")
+    assert len(program("status", archive).out.splitlines()) >= 4
+
+
+@pytest.mark.parametrize("options", [(), ("--quick",)])
+def test_a_missing_folder_of_pictures_is_damage(options: tuple[str, ...], archive: Path, program: Program) -> None:
+    program("verify", archive)
+    shutil.rmtree(archive / "assets")
+    found = program("verify", archive, "--json", *options)
+    assert found.code == 13
+    codes = {each["code"] for each in json.loads(found.out.splitlines()[0])["findings"]}
+    assert codes == {"asset-missing"}
+
+
+@pytest.mark.parametrize("options", [(), ("--quick",)])
+def test_one_missing_picture_of_an_older_version_is_damage(
+    options: tuple[str, ...], archive: Path, program: Program
+) -> None:
+    program("verify", archive)
+    stored = next(path for path in sorted((archive / "assets").rglob("*")) if path.is_file())
+    stored.unlink()
+    found = program("verify", archive, *options)
+    assert (found.code, stored.name in found.out) == (13, True)
+
+
+@pytest.mark.parametrize("damaged", list(Kind))
+def test_damage_of_one_kind_hides_no_other(damaged: Kind, archive: Path, program: Program) -> None:
+    segment = next(
+        path
+        for number in ArchiveReader(archive).versions()
+        if (path := archive / f"versions/{number:06d}/{damaged}.jsonl").stat().st_size
+    )
+    data = bytearray(segment.read_bytes())
+    data[len(data) - 20] ^= 1
+    segment.write_bytes(data)
+    pictures = sorted(path for path in (archive / "assets").rglob("*") if path.is_file())
+    pictures[0].unlink()
+    pictures[1].write_bytes(pictures[1].read_bytes()[:-1])
+    latest = archive / "latest/comments.jsonl"
+    latest.write_bytes(latest.read_bytes()[:-10])
+    page = archive / "latest/site/about.html"
+    page.write_bytes(b"")
+    with (archive / "runs.jsonl").open("ab") as runs:
+        runs.write(b"[]\n")
+    found = program("verify", archive, "--json")
+    assert found.code == 13
+    codes = {each["code"] for each in json.loads(found.out.splitlines()[0])["findings"]}
+    expected = {"line-damaged", "segment-damaged", "asset-damaged", "latest-damaged", "view-damaged", "runs-damaged"}
+    assert codes >= expected
+    # A record of a picture that is damaged itself names none, but then the damage of that record is found.
+    assert "asset-missing" in codes or damaged is Kind.ASSETS

@@ -1,0 +1,39 @@
+"""What an asset's record says, and what it means where it does not say so."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from exporter.model.asset import Asset, AssetState
+
+SHA = "ab" * 32
+
+
+@pytest.mark.parametrize("state", [AssetState.PENDING, AssetState.LOST, AssetState.LEFT_OUT])
+def test_a_record_reads_back_with_why_there_is_no_file(state: AssetState) -> None:
+    asset = Asset("http://h/a.gif", 404, error="why", refs=({"entry": "1"},), absence=state)
+    assert asset.data()["state"] == str(state)
+    assert Asset.from_raw(asset.data()) == asset
+    assert asset.state is state
+
+
+def test_a_stored_file_is_saved_whatever_else_is_said() -> None:
+    stored = Asset("http://h/a.gif", 200, "image/gif", 9, SHA)
+    assert stored.state is AssetState.SAVED
+    assert "state" not in stored.data()
+    assert Asset.from_raw({**stored.data(), "state": "lost"}).state is AssetState.SAVED
+
+
+@pytest.mark.parametrize("told", ["saved", "", "gone", None, 7, ["lost"]])
+@pytest.mark.parametrize(
+    ("status", "state"),
+    [(404, AssetState.LOST), (410, AssetState.LOST), (403, AssetState.PENDING), (200, AssetState.PENDING),
+     (None, AssetState.PENDING), ("404", AssetState.PENDING)],
+)  # fmt: skip
+def test_without_a_usable_state_the_status_tells(told: Any, status: Any, state: AssetState) -> None:
+    raw = {"url": "http://h/a.gif", "status": status, "sha256": None, "state": told}
+    assert Asset.from_raw(raw).state is state
+    del raw["state"]
+    assert Asset.from_raw(raw).state is state
