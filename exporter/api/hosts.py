@@ -27,6 +27,7 @@ from exporter.printable import printable
 _MAX_HOPS = 5
 _RETRYABLE = frozenset({408, 425, 429, *range(500, 600)})
 _SILENT_ADDRESSES = 3
+_PORTS = {"http": 80, "https": 443}
 
 PICTURE_POLICY = RetryPolicy(retries=3, base=0.5, ceiling=10.0, max_retry_after=120.0, give_up_after=0.0)
 """A picture is asked for again on every later run, so a run insists less on it than on an entry."""
@@ -83,32 +84,34 @@ class Hosts:
         Returns:
             The last answer: a status of 200, 304 where ``known`` was given, or one that trying again does not change.
 
+        A failure is charged to the host that failed, which redirects may have led to; the next try starts at the
+        beginning again, as they may lead elsewhere by then.
+
         Raises:
             TransportError: no whole answer came; the newest reason.
         """
-        failures = 0
+        failures, hops, place = 0, 0, address
         while True:
+            host = self._host(place)
             try:
-                return await self._follow(address, sink, known)
+                answer = await self._ask(host, place, sink, known)
             except (BodyTooLarge, RedirectRefused, AddressRefused, HostGivenUp):
                 raise
             except TransportError as error:
                 failures += 1
                 if failures > self._policy.retries:
-                    self._host(address).failed(error)
+                    host.failed(error)
                     raise
-                await self._wait(failures, error, self._host(address))
-
-    async def _follow(self, address: str, sink: Sink, known: Download | None) -> Download:
-        for _ in range(_MAX_HOPS + 1):
-            answer = await self._ask(address, sink, known)
+                await self._wait(failures, error, host)
+                hops, place = 0, address
+                continue
             if answer.location is None:
                 return answer
-            address = answer.location
-        raise RedirectRefused(f"it redirects more than {_MAX_HOPS} times in a row")
+            hops, place = hops + 1, answer.location
+            if hops > _MAX_HOPS:
+                raise RedirectRefused(f"it redirects more than {_MAX_HOPS} times in a row")
 
-    async def _ask(self, address: str, sink: Sink, known: Download | None) -> Download:
-        host = self._host(address)
+    async def _ask(self, host: _Host, address: str, sink: Sink, known: Download | None) -> Download:
         number, started = await host.throttle.enter()
         status = None
         try:
@@ -144,10 +147,22 @@ class Hosts:
         await self._clock.sleep(wait)
 
     def _host(self, address: str) -> _Host:
-        name = urlsplit(address).netloc.lower()
-        if name not in self._hosts:
-            self._hosts[name] = _Host(name, Throttle(self._per_host, self._rate, self._clock))
-        return self._hosts[name]
+        origin = _origin(address)
+        if origin not in self._hosts:
+            self._hosts[origin] = _Host(origin[1], Throttle(self._per_host, self._rate, self._clock))
+        return self._hosts[origin]
+
+
+def _origin(address: str) -> tuple[str, str]:
+    """Return an address's scheme and its host with the port, which is left out where it goes without saying."""
+    try:
+        parts = urlsplit(address)
+        host, port = (parts.hostname or "").rstrip("."), parts.port
+    except ValueError:
+        return "", ""  # the guard refuses it
+    if ":" in host:
+        host = f"[{host}]"
+    return parts.scheme, host if port in {None, _PORTS.get(parts.scheme)} else f"{host}:{port}"
 
 
 class _Host:

@@ -16,7 +16,7 @@ from exporter.api.retry import RetryPolicy
 from exporter.api.transport import Unreachable
 from exporter.errors import BadBody, BodyTooLarge, RedirectRefused, RequestTimeout, RetryableStatus
 from tests.api.clocks import JumpClock
-from tests.api.service import Service, raw_service, says
+from tests.api.service import Service, raw_service, running_service, says
 from tests.api.sink import Memory, downloading
 
 POLICY = RetryPolicy(retries=2, base=1.0, max_retry_after=60.0)
@@ -180,6 +180,117 @@ async def test_a_host_that_hangs_is_left_alone_too(clock: JumpClock) -> None:
 
         limits = DownloadLimits(connect_timeout=0.05, read_timeout=0.05)
         await using(work, clock, limits, policy=RetryPolicy(retries=0))
+
+
+def leading_to(target: str) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
+    """Redirect every address to the same path under ``target``."""
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        return web.Response(status=302, headers={"Location": target + request.path})
+
+    return answer
+
+
+async def test_a_pause_is_kept_by_the_host_that_asked_for_it_not_by_the_one_that_led_there(
+    service: Service, clock: JumpClock
+) -> None:
+    asked: dict[str, list[float]] = {"here": [], "there": []}
+    async with running_service() as there:
+        leading = leading_to(there.url)
+
+        async def here(request: web.Request) -> web.StreamResponse:
+            asked["here"].append(clock.monotonic())
+            return web.Response(body=b"ok") if request.path == "/own" else await leading(request)
+
+        async def busy(request: web.Request) -> web.StreamResponse:
+            asked["there"].append(clock.monotonic())
+            first = len(asked["there"]) == 1
+            return web.Response(status=429, headers={"Retry-After": "30"}) if first else web.Response(body=b"ok")
+
+        service.handler, there.handler = here, busy
+
+        async def work(hosts: Hosts) -> None:
+            led = asyncio.create_task(hosts.read(f"{service.url}/led", Memory()))
+            await clock.sleep(1)
+            await hosts.read(f"{service.url}/own", Memory())
+            assert clock.monotonic() == 1.0
+            await hosts.read(f"{there.url}/straight", Memory())
+            assert clock.monotonic() == 30.0
+            await led
+
+        await using(work, clock)
+    assert asked == {"here": [0.0, 1.0, 30.0], "there": [0.0, 30.0, 30.0]}
+
+
+async def test_a_dead_host_behind_redirects_is_left_alone_and_those_that_lead_there_are_not(
+    service: Service, clock: JumpClock
+) -> None:
+    dead = "http://127.0.0.1:1"
+    service.handler = leading_to(dead)
+    async with running_service() as other:
+        other.handler = leading_to(dead)
+
+        async def work(hosts: Hosts) -> None:
+            for number, leading in enumerate([service.url, other.url, service.url]):
+                with pytest.raises(Unreachable):
+                    await hosts.read(f"{leading}/{number}", Memory())
+            for leading in (other.url, service.url, dead):
+                with pytest.raises(HostGivenUp, match=r"127\.0\.0\.1:1 did not answer"):
+                    await hosts.read(f"{leading}/3", Memory())
+            service.answers(lambda: web.Response(body=b"ok"))
+            assert (await hosts.read(f"{service.url}/own", Memory())).status == 200
+
+        hosts = await using(work, clock)
+    # Three addresses three times over both hops, one hop each of two that lead to it, and what the host itself has.
+    assert hosts.statistics.requests == 3 * 3 * 2 + 2 + 1
+
+
+async def test_a_host_behind_a_redirect_that_asks_for_a_long_pause_is_the_one_left_alone(
+    service: Service, clock: JumpClock
+) -> None:
+    async with running_service() as there:
+        there.answers(lambda: web.Response(status=503, headers={"Retry-After": "61"}))
+        service.handler = leading_to(there.url)
+
+        async def work(hosts: Hosts) -> None:
+            with pytest.raises(RetryableStatus):
+                await hosts.read(f"{service.url}/a", Memory())
+            with pytest.raises(HostGivenUp, match=there.url.removeprefix("http://")):
+                await hosts.read(f"{service.url}/b", Memory())
+            service.answers(lambda: web.Response(body=b"ok"))
+            assert (await hosts.read(f"{service.url}/c", Memory())).status == 200
+
+        await using(work, clock)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("http://h/a", "http://h:80/b", True),
+        ("http://H./a", "HTTP://h/b", True),
+        ("https://h:443", "https://h/", True),
+        ("http://u:p@h/", "http://h/", True),
+        ("http://[::1]:80/", "http://[::1]/", True),
+        ("http://h/", "https://h/", False),
+        ("http://h/", "http://h:81/", False),
+        ("http://[::1]:1/", "http://[::1]:2/", False),
+        ("http://h:port/", "http://[/", True),
+    ],
+)
+async def test_a_host_is_a_scheme_a_name_and_a_port(clock: JumpClock, one: str, other: str, same: bool) -> None:
+    async def work(hosts: Hosts) -> None:
+        assert (hosts._host(one) is hosts._host(other)) is same
+
+    await using(work, clock)
+
+
+async def test_what_is_no_address_is_refused(clock: JumpClock) -> None:
+    async def work(hosts: Hosts) -> None:
+        for address in ("http://[/", "http://h:port/"):
+            with pytest.raises(AddressRefused):
+                await hosts.read(address, Memory())
+
+    await using(work, clock)
 
 
 async def test_a_good_answer_starts_the_count_anew(service: Service, clock: JumpClock) -> None:
