@@ -224,7 +224,7 @@ async def open_api(
     shown = credentials or Credentials()
     rules = policy or RetryPolicy()
     timing = clock or SystemClock()
-    throttle = Throttle(max_concurrency, rate, timing, max_pause=rules.longest_wait)
+    throttle = Throttle(max_concurrency, rate, timing, max_pause=rules.give_up_after)
     transport = HttpTransport(base_url, options)
     try:
         requester = Retrying(transport, throttle, rules, timing, redactor=shown.redactor, on_retry=on_retry)

@@ -15,26 +15,50 @@ Probe = Callable[[], Awaitable[object]]
 
 
 class Liveness:
-    """Counts good answers and, in doubt, asks for one."""
+    """Counts good answers, measures how long none came and, in doubt, asks for one.
+
+    Silence begins with the last whole answer or, where nothing was asked for a while after it, with the next question:
+    a run that is busy with something else does not wait for the service.
+    """
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._last_good = clock.monotonic()
+        self._since = clock.monotonic()
+        self._open = 0
+        self._doubtful = False
         self._probe: Probe | None = None
         self.good_answers = 0
+
+    def asked(self) -> None:
+        """Note that a question is about to be sent; :meth:`closed` must follow."""
+        if not self._open and not self._doubtful:
+            self._since = self._clock.monotonic()
+        self._open += 1
+
+    def closed(self) -> None:
+        """Note that a question came to its end, whichever; until :meth:`heard` is told, there is doubt."""
+        self._open -= 1
+        self._doubtful = True
+
+    def heard(self) -> None:
+        """Note a whole answer, be it a refusal: nobody who answers is silent."""
+        self._doubtful = False
+        self._since = self._clock.monotonic()
 
     def good(self) -> None:
         """Note a good answer."""
         self.good_answers += 1
-        self._last_good = self._clock.monotonic()
+        self.heard()
 
     def probe_with(self, probe: Probe) -> None:
         """Remember a request that was just answered well, to be sent again in doubt."""
         self._probe = probe
 
     def silent_for(self) -> float:
-        """Return the seconds since the last good answer."""
-        return self._clock.monotonic() - self._last_good
+        """Return the seconds for which answers were wanted and none came whole."""
+        if not self._open and not self._doubtful:
+            return 0.0
+        return self._clock.monotonic() - self._since
 
     async def lives(self, since: int) -> bool:
         """Tell whether there was a good answer after the ``since``-th, or a probe gets one now.

@@ -25,8 +25,8 @@ class Response:
 class Transport(Protocol):
     """What sends a GET and brings back the whole answer, whatever its status."""
 
-    async def get(self, path: str, params: Mapping[str, str], headers: Mapping[str, str]) -> Response:
-        """Read ``path`` under the base URL.
+    async def get(self, path: str, params: Mapping[str, str], headers: Mapping[str, str], patience: float) -> Response:
+        """Read ``path`` under the base URL; after ``patience`` seconds nobody waits for the answer any more.
 
         Raises:
             TransportError: no whole answer arrived.

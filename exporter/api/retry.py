@@ -20,13 +20,11 @@ from exporter.api.liveness import Liveness
 from exporter.api.response import Response, Transport
 from exporter.api.retry_after import seconds_to_wait
 from exporter.api.throttle import Throttle
-from exporter.api.transport import Unreachable
 from exporter.clock import Clock
 from exporter.errors import (
+    ApiError,
     BodyTooLarge,
-    HtmlBody,
     RedirectRefused,
-    RequestTimeout,
     RetryableStatus,
     ServiceError,
     TransportError,
@@ -35,7 +33,8 @@ from exporter.errors import (
 Answer = TypeVar("Answer")
 
 _TOO_MANY = 429
-_RETRIES_INTO_THE_VOID = 3
+_INSTANT = 0.001
+"""Seconds too short to send anything in; sums of seconds are no more exact than that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,21 +42,20 @@ class RetryPolicy:
     """How long to insist; seconds throughout.
 
     The wait after the n-th failure lies between half and all of ``base * 2**(n-1)``, which stops growing at
-    ``ceiling``. While the whole service is silent a request goes on after its ``retries`` until ``give_up_after``
-    seconds without a good answer to anybody. A ``Retry-After`` is obeyed up to ``longest_wait``; a longer one ends the
-    run, so that the service is never asked earlier than it wishes.
+    ``ceiling``: eight of them last from 31 to 62 seconds, which a network that comes up late at night needs. When a
+    service that had answered falls silent as a whole, a request goes on after its ``retries``.
+
+    ``give_up_after`` rules over all of it: so many seconds without an answer to anybody end the run, no wait and no
+    request lasts longer than that moment, and a ``Retry-After`` beyond it ends the run at once, so that the service is
+    never asked earlier than it wishes. Nor is one request begun again after so long while others are answered.
+    ``max_retry_after`` is the longest pause that downloads obey.
     """
 
     retries: int = 8
     base: float = 0.25
-    ceiling: float = 10.0
+    ceiling: float = 30.0
     give_up_after: float = 1800.0
     max_retry_after: float = 3600.0
-
-    @property
-    def longest_wait(self) -> float:
-        """The longest ``Retry-After`` obeyed: never shorter than the time the run would wait anyway."""
-        return max(self.max_retry_after, self.give_up_after)
 
     def backoff(self, failures: int, chance: float) -> float:
         """Return the seconds to wait after that many failures; ``chance`` in 0 … 1 places it between half and all."""
@@ -123,6 +121,7 @@ class Retrying:
         self._redactor = redactor or Redactor([])
         self._on_retry = on_retry
         self._chance = chance
+        self._failure = ""
         self.liveness = Liveness(clock)
         self.statistics = Statistics()
 
@@ -132,8 +131,7 @@ class Retrying:
         Raises:
             NotAuthorised, ApiError: as ``read`` raised them, at once.
             TransportError: the last failure, when retries are used up and the service answers others, or never did.
-            ServiceError: nobody got a good answer for ``give_up_after`` seconds, or the service wishes a longer pause
-                than ``longest_wait``.
+            ServiceError: nobody got an answer for ``give_up_after`` seconds, or the service wishes a longer pause.
         """
         try:
             return await self.attempt(request, read)
@@ -149,8 +147,7 @@ class Retrying:
         """
         try:
             async with self._throttle.permit() as permit:
-                self.statistics.requests += 1
-                response = await self._transport.get(request.path, request.params, request.headers)
+                response = await self._send(request)
                 permit.status = response.status
             self.statistics.bytes += len(response.body)
             try:
@@ -161,17 +158,26 @@ class Retrying:
                 )
                 raise
         except ServiceError as error:
+            if isinstance(error, ApiError):
+                self.liveness.heard()
+            if isinstance(error, TransportError):
+                self._failure = self._redactor(str(error))
             raise self._redactor.clean(error) from None
         self.liveness.good()
         return answer
 
-    def budget(self, error: BaseException | None) -> int:
-        """Return how often to try again after ``error``.
+    async def _send(self, request: Request) -> Response:
+        self.liveness.asked()
+        try:
+            self.check_patience()
+            self.statistics.requests += 1
+            return await self._transport.get(request.path, request.params, request.headers, self._patience())
+        finally:
+            self.liveness.closed()
 
-        Few times when nothing good was ever heard from this host: then its address is probably mistyped.
-        """
-        silent = isinstance(error, Unreachable | RequestTimeout | HtmlBody) and not self.liveness.good_answers
-        return min(self._policy.retries, _RETRIES_INTO_THE_VOID) if silent else self._policy.retries
+    def may_insist(self, failures: int, since: float) -> bool:
+        """Tell whether a request that first failed at the moment ``since`` has retries left, and time."""
+        return failures <= self._policy.retries and self._clock.monotonic() - since < self._policy.give_up_after
 
     def wait_after(self, failures: int, error: BaseException | None) -> float:
         """Return the seconds to wait after ``error``, and make everybody wait where the service wishes it.
@@ -182,29 +188,58 @@ class Retrying:
         wait = self._policy.backoff(failures, self._chance())
         if isinstance(error, RetryableStatus):
             wished = error.retry_after
-            if wished is not None and wished > self._policy.longest_wait:
-                raise ServiceError(
-                    f"the service asks to wait {wished:.0f} s, longer than the {self._policy.longest_wait:.0f} s this "
-                    "run would: run it again later, what was read so far is kept"
-                )
+            if wished is not None and wished > self._policy.give_up_after:
+                limit = f"{self._policy.give_up_after:g} s this run would (give_up_after)"
+                raise self._over(f"asks to wait {wished:.0f} s, longer than the {limit}")
             wait = max(wait, wished or 0.0)
             if wished or error.status == _TOO_MANY:
                 self._throttle.pause_until(self._clock.monotonic() + wait)
-        return wait
+        return min(wait, self._patience())
 
-    def give_up(self) -> ServiceError | None:
-        """Return the error that ends the run, once nobody has heard from the service for too long."""
-        silence = self.liveness.silent_for()
-        if silence < self._policy.give_up_after:
-            return None
-        return ServiceError(
-            f"the service has given no good answer for {silence:.0f} s: run the same command again later, "
-            "what was read so far is kept"
-        )
+    def _patience(self) -> float:
+        """Return the seconds until the run gives up if nobody hears anything."""
+        return max(0.0, self._policy.give_up_after - self.liveness.silent_for())
+
+    def check_patience(self) -> None:
+        """Go on only while there is patience left.
+
+        Raises:
+            ServiceError: nobody has heard from the service for too long.
+        """
+        if self._patience() <= _INSTANT:
+            silence = self.liveness.silent_for()
+            raise self._over(
+                f"has given no good answer for {silence:.0f} s, the longest this run waits (give_up_after)"
+            )
+
+    def outlast(self) -> None:
+        """Wait for a service that has fallen silent as a whole, if that is wanted.
+
+        Raises:
+            ServiceError: it is not, or not any longer.
+        """
+        self.check_patience()
+        if not self._policy.retries:
+            raise self._over("has stopped answering, and retries is 0")
+
+    def _over(self, what: str) -> ServiceError:
+        return ServiceError(f"the service {what}; the last failure: {self._failure}. Run again later{self._kept()}")
+
+    def _kept(self) -> str:
+        return ": what was read so far is kept." if self.liveness.good_answers else ", or check the base URL."
+
+    def moment(self) -> float:
+        """Return the time on the clock's monotonic scale."""
+        return self._clock.monotonic()
 
     async def sleep(self, seconds: float) -> None:
-        """Wait between two attempts."""
+        """Wait between two attempts.
+
+        Raises:
+            ServiceError: nobody has heard from the service for too long by then.
+        """
         await self._clock.sleep(seconds)
+        self.check_patience()
 
     def note(self, event: RetryEvent) -> None:
         """Count a retry and tell whoever listens."""
@@ -222,6 +257,7 @@ class _Insistence(async_retry_base):
         self._request = request
         self._first: TransportError | None = first
         self._good_before = retrying.liveness.good_answers
+        self._since = retrying.moment()
 
     async def until_answered(self, read: Callable[[Response], Answer]) -> Answer:
         async def attempt() -> Answer:
@@ -246,14 +282,13 @@ class _Insistence(async_retry_base):
         return answer
 
     async def __call__(self, retry_state: RetryCallState) -> bool:  # type: ignore[override]  # the base of its asynchronous base is not
-        if retry_state.attempt_number <= self._retrying.budget(_error_of(retry_state)):
+        self._retrying.check_patience()
+        if self._retrying.may_insist(retry_state.attempt_number, self._since):
             return True
         liveness = self._retrying.liveness
         if not liveness.good_answers or await liveness.lives(self._good_before):
             return False
-        end = self._retrying.give_up()
-        if end is not None:
-            raise end
+        self._retrying.outlast()
         return True
 
     def _wait(self, state: RetryCallState) -> float:

@@ -87,12 +87,16 @@ class HttpTransport:
             response_class=SingleTry,
         )
 
-    async def get(self, path: str, params: Mapping[str, str], headers: Mapping[str, str]) -> Response:
+    async def get(
+        self, path: str, params: Mapping[str, str], headers: Mapping[str, str], patience: float = float("inf")
+    ) -> Response:
         """Read ``path`` (which starts with a slash) under the base URL, following redirects inside the origin only.
+
+        Nobody waits longer than ``patience`` seconds, whatever the options allow.
 
         Raises:
             ConnectFailed: refused, reset, DNS, TLS.
-            RequestTimeout: the connect, read or total time is over.
+            RequestTimeout: the connect, read or total time, or the patience, is over.
             BadBody: cut short, or not in the encoding it claims.
             BodyTooLarge: more than ``max_body`` bytes.
             RedirectRefused: a redirect to another origin, or more than five.
@@ -104,7 +108,7 @@ class HttpTransport:
             query_string="&".join([f"{name}={_quoted(value)}" for name, value in params.items()]),
             encoded=True,
         )
-        deadline = _Deadline(self._options)
+        deadline = _Deadline(self._options, patience)
         try:
             async with deadline.timer:
                 return await self._follow(url, headers, deadline)
@@ -183,13 +187,14 @@ class _Deadline:
     aiohttp's own read timeout sets and clears several timers for every request, which costs a tenth of it.
     """
 
-    __slots__ = ("_end", "_loop", "_options", "timer")
+    __slots__ = ("_end", "_limit", "_loop", "_options", "timer")
 
-    def __init__(self, options: TransportOptions) -> None:
+    def __init__(self, options: TransportOptions, patience: float) -> None:
         self._options = options
         self._loop = asyncio.get_running_loop()
         now = self._loop.time()
-        self._end = now + options.total_timeout
+        self._limit = min(options.total_timeout, patience)
+        self._end = now + self._limit
         self.timer = asyncio.timeout_at(min(now + options.read_timeout, self._end))
 
     def postpone(self) -> None:
@@ -199,7 +204,7 @@ class _Deadline:
     def what_passed(self) -> str:
         """Say which of the limits it was."""
         if self._loop.time() >= self._end:
-            return f"not done within {self._options.total_timeout:g} s"
+            return f"not done within {self._limit:.3g} s"
         return f"silent for {self._options.read_timeout:g} s"
 
 

@@ -47,6 +47,13 @@ def _whole(smallest: int, largest: int) -> Callable[[str], int]:
     return read
 
 
+def _patience(value: str) -> timedelta:
+    found = values.duration(value)
+    if not found:
+        raise ValueError("a duration longer than 0s is expected")
+    return found
+
+
 def _rate(value: str) -> float:
     try:
         number = float(value)
@@ -87,7 +94,7 @@ SETTINGS: dict[str, Setting] = {
     "read_timeout": Setting(values.duration, timedelta(seconds=30), "longest silence in an answer"),
     "total_timeout": Setting(values.duration, timedelta(minutes=2), "longest request"),
     "max_body": Setting(values.size, 64 * 1024 * 1024, "largest answer, decompressed"),
-    "give_up_after": Setting(values.duration, timedelta(minutes=30), "end the run after so long without a good answer"),
+    "give_up_after": Setting(_patience, timedelta(minutes=30), "end the run after so long without a good answer"),
     "resume_max_age": Setting(values.duration, timedelta(hours=24), "oldest interrupted run that is gone on with"),
     "wait_lock": Setting(values.duration, timedelta(0), "how long to wait for another backup of the same archive"),
     "token_file": Setting(Path, None, "file that holds the access token"),

@@ -29,6 +29,7 @@ class ServiceOptions:
         etag: send an ``ETag`` with entries and answer 304 to ``If-None-Match``.
         compression: the coding of all JSON bodies.
         log_requests: keep every request in ``DemoService.requests``.
+        port: the loopback port it is served on; 0 for a free one.
     """
 
     entry_page_size: int = PAGE_SIZE
@@ -43,6 +44,7 @@ class ServiceOptions:
     etag: bool = False
     compression: Literal["gzip", "deflate"] | None = None
     log_requests: bool = True
+    port: int = 0
 
 
 class Refused(Exception):

@@ -73,7 +73,7 @@ class DemoService:
         app.router.add_get("/{path:.*}", self._picture)
         self._runner = web.AppRunner(app, access_log=None, handle_signals=False, shutdown_timeout=0.05)
         await self._runner.setup()
-        await web.TCPSite(self._runner, "127.0.0.1", 0).start()
+        await web.TCPSite(self._runner, "127.0.0.1", self.options.port).start()
         self.base_url = f"http://127.0.0.1:{self._runner.addresses[0][1]}"
         return self
 

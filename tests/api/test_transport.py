@@ -309,6 +309,12 @@ async def test_a_connection_that_does_not_come_about_times_out(monkeypatch: pyte
     assert "no connection to 127.0.0.1:9 within 0.05 s" in str(error)
 
 
+async def test_nobody_waits_longer_than_the_patience() -> None:
+    async with raw_service(says(then="hang")) as url, transport(url) as client:
+        with pytest.raises(RequestTimeout, match=r"not done within 0\.05 s"):
+            await client.get("/x", {}, {}, 0.05)
+
+
 async def test_being_cancelled_is_no_error_of_the_service() -> None:
     async with raw_service(says(then="hang")) as url, transport(url) as client:
         task = asyncio.create_task(client.get("/x", {}, {}))

@@ -65,6 +65,7 @@ def test_the_users_own_settings_file_is_read(tmp_path: Path, monkeypatch: pytest
     ("options", "environ", "text", "said"),
     [
         ({"retries": "many"}, {}, "", "option --retries is 'many': a whole number from 0 to 100"),
+        ({"give_up_after": "0s"}, {}, "", "option --give-up-after is '0s': a duration longer than 0s is expected"),
         ({"concurrency": "0"}, {}, "", "a whole number from 1 to 256"),
         ({"rate": "fast"}, {}, "", "requests per second"),
         ({"rate": "0"}, {}, "", "requests per second"),

@@ -123,6 +123,10 @@ class Run:
         except ProcessLookupError:
             return
 
+    def stderr(self) -> str:
+        """Return what it has said so far."""
+        return Path(self._order["stderr"]).read_text(encoding="utf-8")
+
     def wait(self, timeout: float = 120.0) -> Done:
         """Wait for the end; a run that takes longer is killed, and shows it."""
         timer = threading.Timer(timeout, self.signal, (signal.SIGKILL,))

@@ -170,6 +170,42 @@ def test_a_service_that_dies_in_the_middle(runs: Runs, service: DemoService, blo
     assert folded(root) == held(blog)
 
 
+@pytest.mark.parametrize(
+    ("fault", "said"),
+    [
+        (faults.status(429, retry_after=20), "asks to wait 20 s, longer than the 3 s this run would"),
+        (faults.status(503, retry_after=1), "no good answer for 3 s"),
+        (faults.hang, "no good answer for 3 s"),
+    ],
+    ids=["a long pause", "short pauses", "hang"],
+)
+def test_the_wall_clock_ends_a_run(runs: Runs, service: DemoService, tmp_path: Path, fault: Fault, said: str) -> None:
+    service.before = fault
+    begun = time.monotonic()
+    done = back_up(runs, service, tmp_path / "archive", "--give-up-after", "3s")
+    assert time.monotonic() - begun < 8
+    assert done.code == 20, done.err
+    assert said in done.err
+    assert "Run again later" in done.err.splitlines()[-1]
+
+
+def test_a_service_that_comes_up_late(runs: Runs, blog: Blog, tmp_path: Path) -> None:
+    """As at three at night on a machine that has just woken: what the network has not yet is refused at first."""
+    root = tmp_path / "archive"
+    with serving(blog) as earlier:
+        url = earlier.base_url
+    run = runs.start("backup", blog.blog_id, "--base-url", url, "--archive", root, "--no-site", "-v")
+    until = time.monotonic() + 60
+    # More than three tries, which is where an address that never answered was once given up.
+    while run.stderr().count("entry/list: cannot connect") < 4:
+        assert time.monotonic() < until, run.stderr()
+        time.sleep(0.02)
+    with serving(blog, port=int(url.rsplit(":", 1)[1])):
+        done = run.wait()
+    assert done.code == 0, done.err
+    assert folded(root) == held(blog)
+
+
 def test_a_body_over_the_cap_costs_one_record(runs: Runs, service: DemoService, blog: Blog, tmp_path: Path) -> None:
     settings = tmp_path / "settings.toml"
     settings.write_text('max_body = "200KB"\n')
@@ -188,7 +224,8 @@ def test_a_body_over_the_cap_costs_one_record(runs: Runs, service: DemoService, 
 
 def test_a_name_that_does_not_resolve(runs: Runs, blog: Blog, tmp_path: Path) -> None:
     begun = time.monotonic()
-    done = runs.run("backup", blog.blog_id, "--base-url", "http://nowhere.invalid", "--archive", tmp_path / "a")
+    address = "http://nowhere.invalid"
+    done = runs.run("backup", blog.blog_id, "--base-url", address, "--archive", tmp_path / "a", "--retries", 2)
     assert done.code == 20
     assert "nowhere.invalid" in done.err
     assert time.monotonic() - begun < 60
