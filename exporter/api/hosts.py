@@ -75,7 +75,7 @@ class Hosts:
         self._rate = rate
         self._policy = policy
         self._chance = chance
-        self._hosts: dict[str, _Host] = {}
+        self._hosts: dict[tuple[str, str], _Host] = {}
         self.statistics = DownloadStatistics()
 
     async def read(self, address: str, sink: Sink, *, known: Download | None = None) -> Download:

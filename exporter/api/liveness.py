@@ -21,8 +21,9 @@ class Liveness:
     a run that is busy with something else does not wait for the service.
     """
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: Clock, give_up_after: float) -> None:
         self._clock = clock
+        self._give_up_after = give_up_after
         self._since = clock.monotonic()
         self._open = 0
         self._doubtful = False
@@ -59,6 +60,10 @@ class Liveness:
         if not self._open and not self._doubtful:
             return 0.0
         return self._clock.monotonic() - self._since
+
+    def patience(self) -> float:
+        """Return the seconds until the silence has lasted ``give_up_after`` seconds."""
+        return max(0.0, self._give_up_after - self.silent_for())
 
     async def lives(self, since: int) -> bool:
         """Tell whether there was a good answer after the ``since``-th, or a probe gets one now.

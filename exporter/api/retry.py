@@ -117,12 +117,12 @@ class Retrying:
         self._transport = transport
         self._throttle = throttle
         self._policy = policy
-        self._clock = clock
+        self.clock = clock
         self._redactor = redactor or Redactor([])
         self._on_retry = on_retry
         self._chance = chance
         self._failure = ""
-        self.liveness = Liveness(clock)
+        self.liveness = Liveness(clock, policy.give_up_after)
         self.statistics = Statistics()
 
     async def call(self, request: Request, read: Callable[[Response], Answer]) -> Answer:
@@ -154,7 +154,7 @@ class Retrying:
                 answer = read(response)
             except RetryableStatus as error:
                 error.retry_after = seconds_to_wait(
-                    response.headers.get("retry-after"), self._clock.now(), response.headers.get("date")
+                    response.headers.get("retry-after"), self.clock.now(), response.headers.get("date")
                 )
                 raise
         except ServiceError as error:
@@ -171,13 +171,13 @@ class Retrying:
         try:
             self.check_patience()
             self.statistics.requests += 1
-            return await self._transport.get(request.path, request.params, request.headers, self._patience())
+            return await self._transport.get(request.path, request.params, request.headers, self.liveness.patience())
         finally:
             self.liveness.closed()
 
     def may_insist(self, failures: int, since: float) -> bool:
         """Tell whether a request that first failed at the moment ``since`` has retries left, and time."""
-        return failures <= self._policy.retries and self._clock.monotonic() - since < self._policy.give_up_after
+        return failures <= self._policy.retries and self.clock.monotonic() - since < self._policy.give_up_after
 
     def wait_after(self, failures: int, error: BaseException | None) -> float:
         """Return the seconds to wait after ``error``, and make everybody wait where the service wishes it.
@@ -193,12 +193,8 @@ class Retrying:
                 raise self._over(f"asks to wait {wished:.0f} s, longer than the {limit}")
             wait = max(wait, wished or 0.0)
             if wished or error.status == _TOO_MANY:
-                self._throttle.pause_until(self._clock.monotonic() + wait)
-        return min(wait, self._patience())
-
-    def _patience(self) -> float:
-        """Return the seconds until the run gives up if nobody hears anything."""
-        return max(0.0, self._policy.give_up_after - self.liveness.silent_for())
+                self._throttle.pause_until(self.clock.monotonic() + wait)
+        return min(wait, self.liveness.patience())
 
     def check_patience(self) -> None:
         """Go on only while there is patience left.
@@ -206,7 +202,7 @@ class Retrying:
         Raises:
             ServiceError: nobody has heard from the service for too long.
         """
-        if self._patience() <= _INSTANT:
+        if self.liveness.patience() <= _INSTANT:
             silence = self.liveness.silent_for()
             raise self._over(
                 f"has given no good answer for {silence:.0f} s, the longest this run waits (give_up_after)"
@@ -228,17 +224,13 @@ class Retrying:
     def _kept(self) -> str:
         return ": what was read so far is kept." if self.liveness.good_answers else ", or check the base URL."
 
-    def moment(self) -> float:
-        """Return the time on the clock's monotonic scale."""
-        return self._clock.monotonic()
-
     async def sleep(self, seconds: float) -> None:
         """Wait between two attempts.
 
         Raises:
             ServiceError: nobody has heard from the service for too long by then.
         """
-        await self._clock.sleep(seconds)
+        await self.clock.sleep(seconds)
         self.check_patience()
 
     def note(self, event: RetryEvent) -> None:
@@ -257,7 +249,7 @@ class _Insistence(async_retry_base):
         self._request = request
         self._first: TransportError | None = first
         self._good_before = retrying.liveness.good_answers
-        self._since = retrying.moment()
+        self._since = retrying.clock.monotonic()
 
     async def until_answered(self, read: Callable[[Response], Answer]) -> Answer:
         async def attempt() -> Answer:
