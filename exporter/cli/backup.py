@@ -22,7 +22,7 @@ from exporter.archive.latest import View, read_record
 from exporter.archive.layout import Layout
 from exporter.archive.lock import ArchiveLock
 from exporter.archive.reader import ArchiveReader
-from exporter.cli.options import config_option, flag_options, setting_options, talking, without_views
+from exporter.cli.options import config_option, flag_options, running, setting_options, without_views
 from exporter.cli.output import Output, counted
 from exporter.cli.progress import progress_for
 from exporter.cli.settings import Settings, assumptions_of, resolve
@@ -62,7 +62,7 @@ The access token is read from BLOG_EXPORTER_TOKEN or --token-file, never from th
 @click.option("--dry-run", is_flag=True, help="Only read the lists and say what a backup would find.")
 @without_views
 @config_option
-@talking
+@running
 def command(
     *,
     out: Output,

@@ -10,7 +10,7 @@ import click
 from exporter.archive.reader import ArchiveReader
 from exporter.archive.verify import verify
 from exporter.cli.backup import back_up
-from exporter.cli.options import talking
+from exporter.cli.options import running
 from exporter.cli.output import Output, counted
 from exporter.cli.settings import resolve
 from exporter.clock import FixedClock
@@ -31,7 +31,7 @@ _SETTINGS = {
 @click.command("demo")
 @click.argument("directory", metavar="[DIR]", default="demo-archive", type=click.Path(path_type=Path))
 @click.option("--fixed-clock", is_flag=True, hidden=True, help="Make the same bytes every time.")
-@talking
+@running
 def command(*, out: Output, directory: Path, fixed_clock: bool) -> int:
     """Back up a made-up blog into DIR (default: ./demo-archive), change the blog, back it up again, and verify.
 

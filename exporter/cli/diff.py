@@ -12,7 +12,7 @@ from exporter.archive import atomic
 from exporter.archive.diff import diff_versions
 from exporter.archive.history import resolve_at
 from exporter.archive.reader import ArchiveReader
-from exporter.cli.options import archive_argument, config_option, setting_options, talking
+from exporter.cli.options import archive_argument, config_option, querying, setting_options
 from exporter.cli.output import Output
 from exporter.cli.settings import Settings, resolve
 from exporter.errors import UsageError
@@ -36,7 +36,7 @@ Examples:
 @click.option("--colour/--no-colour", default=None, help="Colours. [default: on a terminal]")
 @setting_options("timezone")
 @config_option
-@talking
+@querying
 def command(
     *,
     out: Output,

@@ -13,7 +13,7 @@ from exporter.archive.assets import AssetStore
 from exporter.archive.history import resolve_at
 from exporter.archive.inventory import FileRow, inventory
 from exporter.archive.reader import ArchiveReader
-from exporter.cli.options import archive_argument, talking
+from exporter.cli.options import archive_argument, querying
 from exporter.cli.output import Output, counted, size_text
 from exporter.errors import UsageError
 from exporter.model.kinds import Kind
@@ -31,7 +31,7 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 @click.option("--missing", is_flag=True, help="Only what the archive does not hold.")
 @click.option("--csv", "as_csv", is_flag=True, help="As CSV, for a spreadsheet.")
 @click.option("--at", metavar="N|DATE", help="As of version N, or of a date. [default: the newest]")
-@talking
+@querying
 def command(*, out: Output, archive: Path, missing: bool, as_csv: bool, at: str | None) -> int:
     """List the uploads and pictures of the blog in DIR, with their sizes and where they are used."""
     if as_csv and out.as_json:

@@ -8,7 +8,7 @@ import click
 
 from exporter.archive.history import resolve_at
 from exporter.archive.reader import ArchiveReader
-from exporter.cli.options import archive_argument, config_option, setting_options, talking
+from exporter.cli.options import archive_argument, config_option, querying, setting_options
 from exporter.cli.output import Output
 from exporter.cli.settings import resolve
 from exporter.exporters.survey import comment_combinations, entry_combinations, survey_lines
@@ -31,7 +31,7 @@ HINT = (
 @click.option("--at", metavar="N|DATE", help="As of version N, or of a date. [default: the newest]")
 @setting_options("timezone")
 @config_option
-@talking
+@querying
 def command(*, out: Output, archive: Path, at: str | None, timezone: str | None, config: Path | None) -> int:
     """Show the values that open_flg, is_private, period_flg and delete_flg have in the archive in DIR.
 

@@ -10,7 +10,7 @@ import click
 from exporter.archive.history import Step, life
 from exporter.archive.reader import ArchiveReader
 from exporter.archive.version_rows import version_log
-from exporter.cli.options import archive_argument, talking
+from exporter.cli.options import archive_argument, querying
 from exporter.cli.output import Output
 from exporter.errors import NoSuchRecord
 from exporter.model.kinds import Kind
@@ -20,7 +20,7 @@ from exporter.printable import printable
 @click.command("log")
 @archive_argument
 @click.option("--entry", metavar="ID", help="The life of one entry, in place of all versions.")
-@talking
+@querying
 def command(*, out: Output, archive: Path, entry: str | None) -> int:
     """List the versions of the archive in DIR: when, and what was new (+), changed (~) and gone (-)."""
     reader = ArchiveReader(archive)

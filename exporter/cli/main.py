@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 import traceback
-from io import TextIOWrapper
 from typing import Any, NoReturn
 
 import click
 
 from exporter import __version__
 from exporter.archive.atomic import translate
-from exporter.cli.output import PROGRAM, report
+from exporter.cli.outlet import Loss, Outlet, ReaderGone, fill_closed, guarded
+from exporter.cli.output import PROGRAM, Output, report
 from exporter.errors import BlogExporterError, Interrupted, UsageError
 
 COMMANDS = {
@@ -33,6 +34,8 @@ COMMANDS = {
 }
 """Every command with its line of help; its module, of the same name, is imported only when it is used."""
 
+_NO_ENCODING = {"ascii", "ansi_x3.4-1968", "us-ascii"}
+"""What the locale C claims, whatever the terminal can show."""
 _EPILOG = """\b
 Examples:
   blog-exporter backup NAME.blog.example.jp --base-url https://api.example.jp
@@ -68,20 +71,45 @@ def cli() -> None:
 
 def run() -> NoReturn:
     """Run the program with the process's arguments and end the process."""
+    fill_closed()
+    if os.name == "posix" and sys.getfilesystemencoding() != "utf-8":
+        _begin_in_utf8()
     sys.exit(main(sys.argv[1:]))
+
+
+def _begin_in_utf8() -> NoReturn:
+    """Start the program anew with names of files in UTF-8, whatever the locale: an archive looks the same everywhere.
+
+    What was typed is handed on in UTF-8, and a terminal of another encoding keeps it.
+    """
+    if sys.stdout is not None and sys.stdout.encoding.lower() not in _NO_ENCODING:
+        os.environ.setdefault("PYTHONIOENCODING", sys.stdout.encoding)
+    words = [sys.executable, "-X", "utf8", *sys.orig_argv[1:]]
+    os.execv(sys.executable, [word.encode("utf-8", "surrogateescape") for word in words])  # noqa: S606 - no shell is wanted
 
 
 def main(arguments: list[str]) -> int:
     """Run the program and return its exit code."""
-    for stream in (sys.stdout, sys.stderr):
-        # A terminal that cannot show Japanese must not end a backup.
-        if isinstance(stream, TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
-    try:
-        result: Any = cli.main(arguments, prog_name=PROGRAM, standalone_mode=False)
-    except BaseException as error:  # noqa: BLE001 - the one place where every failure becomes a line and a code
-        return _failed(error, arguments)
-    return result if isinstance(result, int) else 0
+    with guarded() as answers:
+        try:
+            result: Any = cli.main(arguments, prog_name=PROGRAM, standalone_mode=False, obj=answers)
+            code = result if isinstance(result, int) else 0
+        except BaseException as error:  # noqa: BLE001 - the one place where every failure becomes a line and a code
+            if answers.loss is Loss.ENDS:
+                answers.loss = Loss.FAILS
+            code = _failed(error, arguments)
+        return _told(code, answers)
+
+
+def _told(code: int, answers: Outlet) -> int:
+    """Return the exit code of a command that came to its end, which may not be all well if its answer got lost."""
+    lost = answers.report()
+    if lost is not None and answers.loss is Loss.IS_SAID:
+        Output().warn(f"what this run had to say on standard output is lost, the run itself is not. {lost}")
+    elif lost is not None and code == 0:
+        report(lost, as_json=False)
+        code = lost.exit_code
+    return code
 
 
 def _failed(error: BaseException, arguments: list[str]) -> int:
@@ -92,9 +120,7 @@ def _failed(error: BaseException, arguments: list[str]) -> int:
         return error.exit_code
     if isinstance(error, SystemExit):
         return error.code if isinstance(error.code, int) else 1
-    if isinstance(error, BrokenPipeError):
-        # Whoever read the output has seen enough; Python would complain once more when it flushes at exit.
-        sys.stdout = open("/dev/null", "w", encoding="utf-8") if sys.platform != "win32" else sys.stdout  # noqa: SIM115, PTH123
+    if isinstance(error, ReaderGone):
         return 0
     known = _known(error)
     if known.exit_code == 1 and any(argument.startswith("-vv") for argument in arguments):

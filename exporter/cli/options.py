@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from exporter.cli import values
+from exporter.cli.outlet import Loss, Outlet
 from exporter.cli.output import Output
 from exporter.cli.settings import SETTINGS
 
@@ -19,13 +20,32 @@ archive_argument = click.argument("archive", metavar="DIR", type=click.Path(path
 
 
 def talking(command: Command) -> Command:
-    """Add ``--json``, ``-q`` and ``-v``, and hand the command an :class:`Output` as ``out``."""
+    """Add ``--json``, ``-q`` and ``-v``, and hand the command an :class:`Output` as ``out``.
 
+    What it does is done to the end, also when what it says cannot be written.
+    """
+    return _talking(command, Loss.FAILS)
+
+
+def querying(command: Command) -> Command:
+    """Do as :func:`talking` does, for a command whose answer is all there is: it ends when nobody reads on."""
+    return _talking(command, Loss.ENDS)
+
+
+def running(command: Command) -> Command:
+    """Do as :func:`talking` does, for a backup: its exit code is that of the run, whatever became of its words."""
+    return _talking(command, Loss.IS_SAID)
+
+
+def _talking(command: Command, loss: Loss) -> Command:
     @click.option("--json", "as_json", is_flag=True, help="One JSON object on standard output, for programs.")
     @click.option("-q", "--quiet", is_flag=True, help="Only warnings and errors.")
     @click.option("-v", "--verbose", count=True, help="Say more; twice, even more.")
     @wraps(command)
     def wrapped(*args: Any, as_json: bool, quiet: bool, verbose: int, **options: Any) -> Any:
+        answers = click.get_current_context().find_object(Outlet)
+        if answers is not None:
+            answers.loss = loss
         out = Output(as_json=as_json, verbosity=-1 if quiet else min(verbose, 2))
         return command(*args, out=out, **options)
 

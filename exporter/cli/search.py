@@ -10,7 +10,7 @@ import click
 
 from exporter.archive.history import resolve_at
 from exporter.archive.reader import ArchiveReader
-from exporter.cli.options import archive_argument, config_option, setting_options, talking
+from exporter.cli.options import archive_argument, config_option, querying, setting_options
 from exporter.cli.output import Output, counted
 from exporter.cli.settings import resolve
 from exporter.model.kinds import Kind
@@ -40,7 +40,7 @@ _MARK, _RESET = "\x1b[1;33m", "\x1b[0m"
 @click.option("--at", metavar="N|DATE", help="As of version N, or of a date. [default: the newest]")
 @setting_options("timezone")
 @config_option
-@talking
+@querying
 def command(
     *,
     out: Output,

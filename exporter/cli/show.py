@@ -10,7 +10,7 @@ from exporter import codec
 from exporter.archive.history import LastKnown, Stored, last_known, record_at, resolve_at
 from exporter.archive.lines import latest_line
 from exporter.archive.reader import ArchiveReader
-from exporter.cli.options import archive_argument, config_option, setting_options, talking
+from exporter.cli.options import archive_argument, config_option, querying, setting_options
 from exporter.cli.output import Output
 from exporter.cli.settings import assumptions_of, resolve
 from exporter.errors import NoSuchRecord, UsageError
@@ -49,7 +49,7 @@ Examples:
 @click.option("--html", "form", flag_value="html", help="As a page of HTML.")
 @setting_options("timezone")
 @config_option
-@talking
+@querying
 def command(
     *,
     out: Output,
