@@ -30,11 +30,13 @@ class Liveness:
         self._probe: Probe | None = None
         self.good_answers = 0
 
-    def asked(self) -> None:
-        """Note that a question is about to be sent; :meth:`closed` must follow."""
+    def ask(self) -> float:
+        """Note that a question is about to be sent, and return the patience with it; :meth:`closed` must follow."""
+        now = self._clock.monotonic()
         if not self._open and not self._doubtful:
-            self._since = self._clock.monotonic()
+            self._since = now
         self._open += 1
+        return max(0.0, self._give_up_after - (now - self._since))
 
     def closed(self) -> None:
         """Note that a question came to its end, whichever; until :meth:`heard` is told, there is doubt."""

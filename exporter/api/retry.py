@@ -147,7 +147,14 @@ class Retrying:
         """
         try:
             async with self._throttle.permit() as permit:
-                response = await self._send(request)
+                patience = self.liveness.ask()
+                try:
+                    if patience <= _INSTANT:
+                        self.check_patience()
+                    self.statistics.requests += 1
+                    response = await self._transport.get(request.path, request.params, request.headers, patience)
+                finally:
+                    self.liveness.closed()
                 permit.status = response.status
             self.statistics.bytes += len(response.body)
             try:
@@ -165,15 +172,6 @@ class Retrying:
             raise self._redactor.clean(error) from None
         self.liveness.good()
         return answer
-
-    async def _send(self, request: Request) -> Response:
-        self.liveness.asked()
-        try:
-            self.check_patience()
-            self.statistics.requests += 1
-            return await self._transport.get(request.path, request.params, request.headers, self.liveness.patience())
-        finally:
-            self.liveness.closed()
 
     def may_insist(self, failures: int, since: float) -> bool:
         """Tell whether a request that first failed at the moment ``since`` has retries left, and time."""
