@@ -72,7 +72,7 @@ def _pieces(posts: Posts, media: Media, options: ExportOptions, report: Report) 
 
 
 def _entry(post: Post, posts: Posts, media: Media, options: ExportOptions, report: Report) -> Iterator[str]:
-    media.account(post, report, media.stays)
+    media.account(post, report)
     body = cleaned(feed_body(post, media))
     report.changed("entries", "characters removed that XML cannot hold", post.entry_id, body.characters)
     address = feed_address(post, posts, options)

@@ -61,7 +61,7 @@ def _chunks(posts: Posts, media: Media, report: Report) -> Iterator[bytes | Inli
         yield f'<li><a href="{_place_of(post.entry_id)}">{_title(post)}</a> {day(post.entry.date)}</li>\n'.encode()
     yield b"</ol>\n</nav>\n"
     for post in posts.by_date():
-        yield from _with_pictures(_article(post, media, report), media, post)
+        yield from _with_pictures(_article(post, media, report), media, post, report)
         report.wrote(len(post.comments), post.category)
     yield b"</body>\n</html>\n"
 
@@ -71,7 +71,7 @@ def _place_of(entry_id: str) -> str:
 
 
 def _article(post: Post, media: Media, report: Report) -> str:
-    media.account(post, report)
+    media.account(post, report, "the page shows it nowhere", referred=False)
     lead = collapse(post.entry.ps_title)
     facts = " · ".join(filter(None, [day(post.entry.date), escape(post.category)]))
     parts = [
@@ -98,7 +98,7 @@ def _comment(found: PostComment) -> str:
     return f"<aside>\n<p>{head}</p>\n<div>{comment_html(found.comment)}</div>\n</aside>"
 
 
-def _with_pictures(html: str, media: Media, post: Post) -> Iterator[bytes | Inline]:
+def _with_pictures(html: str, media: Media, post: Post, report: Report) -> Iterator[bytes | Inline]:
     """Put the pictures' content where their addresses are; whatever is none of them shows nothing."""
     pictures: dict[str, Picture] = {
         picture.name: picture for picture in media.pictures(post.entry.entry_text, post.entry.ps_text) if picture.source
@@ -111,6 +111,7 @@ def _with_pictures(html: str, media: Media, post: Post) -> Iterator[bytes | Inli
         if picture is None or picture.source is None:
             yield b'""'
             continue
+        report.picture(picture.asset.url)
         yield f'"data:{picture.asset.content_type or "application/octet-stream"};base64,'.encode()
         yield Inline(picture.source)
         yield b'"'

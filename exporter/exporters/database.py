@@ -68,7 +68,7 @@ def _build(posts: Posts, media: Media, options: ExportOptions, report: Report, c
     connection.executescript(_SCHEMA)
     with connection:
         for post in posts:
-            media.account(post, report, media.stays)
+            media.account(post, report)
             record = entry_record(post, posts, options, media)
             record.pop("pictures")
             for found in post.comments:

@@ -28,7 +28,7 @@ from exporter.render.runs import collapse
 from exporter.render.text import visible
 
 _DROPPED: Final = "links made plain text, since no e-reader follows such addresses"
-_LINKED: Final = "a book holds pictures only; its address is linked to as before"
+_LINKED: Final = "a book holds pictures only; a link leads to its address"
 
 
 class _Chapter(NamedTuple):
@@ -151,13 +151,10 @@ class _Binder:
         if not self._options.comments:
             for each in post.comments:
                 report.left("comments", "the book was asked for without comments", each.comment.cm_id)
-        for picture in self._media.pictures(post.entry.entry_text, post.entry.ps_text):
-            if picture.source is not None and picture.name not in links.pictures:
-                report.picture(picture.asset.url, _LINKED)
         for address in links.inline:
             report.picture(address)
         links.inline.clear()
-        self._media.account(post, report)
+        self._media.account(post, report, _LINKED, written=links.pictures)
         report.changed("entries", "characters removed or replaced that XML cannot hold", post.entry_id, characters)
 
     def _frame(self, book: _Book, links: BookLinks) -> Iterator[Content]:

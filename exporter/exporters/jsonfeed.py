@@ -35,7 +35,7 @@ def _chunks(posts: Posts, media: Media, options: ExportOptions, report: Report) 
     yield _text(head)[:-1].encode() + b', "items": ['
     end = b"\n"
     for post in posts.by_date(newest_first=True):
-        media.account(post, report, media.stays)
+        media.account(post, report)
         yield end + _text(_item(post, posts, media, options)).encode()
         end = b",\n"
         for each in post.comments:

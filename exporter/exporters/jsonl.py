@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
-from exporter.exporters.interface import Content, ExportFile
-from exporter.exporters.media import Media, new_address
+from exporter.exporters.interface import Content, Copy, ExportFile
+from exporter.exporters.media import Copies, Media, new_address
 from exporter.exporters.options import ExportOptions
 from exporter.exporters.posts import Post, PostComment, Posts
 from exporter.exporters.report import Report
@@ -21,9 +21,22 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def export(posts: Posts, options: ExportOptions, report: Report) -> Iterator[ExportFile]:
-    """Yield ``entries`` and ``comments``; docs/export.md names their members and types."""
+    """Yield ``entries`` and ``comments``, and the pictures where they are asked for.
+
+    docs/export.md names their members and types.
+    """
     yield Content(f"entries-{options.label}.jsonl", _entries(posts, options, report))
     yield Content(f"comments-{options.label}.jsonl", comment_lines(posts, report))
+    yield from pictures(posts, options, report)
+
+
+def pictures(posts: Posts, options: ExportOptions, report: Report) -> Iterator[Copy]:
+    """Yield the pictures of the posts where they are asked for."""
+    if options.media_folder:
+        media = Media(posts, options)
+        copies = Copies(report)
+        for post in posts:
+            yield from copies.of(media.pictures(post.entry.entry_text, post.entry.ps_text))
 
 
 def comment_lines(posts: Posts, report: Report) -> Iterator[bytes]:
@@ -36,7 +49,7 @@ def comment_lines(posts: Posts, report: Report) -> Iterator[bytes]:
 def _entries(posts: Posts, options: ExportOptions, report: Report) -> Iterator[bytes]:
     media = Media(posts, options)
     for post in posts:
-        media.account(post, report, media.stays)
+        media.account(post, report)
         report.wrote(len(post.comments), post.category)
         yield _line(entry_record(post, posts, options, media), report, "entries", post.entry_id)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
@@ -23,8 +23,14 @@ from exporter.render.rewrite import rewrite_addresses
 from exporter.render.slug import slug
 
 FOLDER: Final = "media"
-STAYS: Final = "stays at its old address; --media-folder or --media-base-url would bring it along"
-"""Why a picture is in no export of which nobody said where the pictures will be."""
+SLUG: Final = "slug"
+"""A field of new addresses beside those of the record: the title as names of files have it."""
+
+STAYS: Final = "only its old address is written; --media-folder would bring the file along"
+"""What becomes of a picture of which nobody said where it will be."""
+
+MOVES: Final = "only its new address is written, below --media-base-url; the file must be put there"
+FETCHED: Final = "only its address is written, from where the target fetches the file"
 
 _LOST: Final = "the archive does not have it"
 _SHOWN_DIGITS: Final = 16
@@ -57,8 +63,6 @@ class Media:
         options: say where pictures will be, and how the addresses of entries are made, old and new.
         home: tells a post's new address by its id, where the format knows it by itself.
 
-    Attributes:
-        stays: why pictures are in no export that only says where they are; empty where they get a new place.
     """
 
     def __init__(self, posts: Posts, options: ExportOptions, home: Callable[[str], str | None] | None = None) -> None:
@@ -67,7 +71,6 @@ class Media:
         self._options = options
         self._base = f"https://{posts.blog_id}/"
         self._folder_url = options.media_base_url or (f"/{FOLDER}/" if options.media_folder else "")
-        self.stays = "" if self._folder_url else STAYS
         self._home = self._by_pattern if home is None and options.new_url is not None else home
         entries = posts.records.scan(Kind.ENTRIES) if options.old_urls and self._home is not None else iter(())
         self._own = EntryAddresses(options.old_urls, entries, self._base)
@@ -99,20 +102,33 @@ class Media:
                     found.setdefault(picture.asset.url, picture)
         return list(found.values())
 
-    def account(self, post: Post, report: Report, stays: str = "") -> None:
+    def account(
+        self,
+        post: Post,
+        report: Report,
+        reason: str | None = None,
+        *,
+        written: Container[str] = (),
+        referred: bool = True,
+    ) -> None:
         """Report what a post shows or holds that the target may not take, and each of its pictures.
+
+        A picture counts as written only where its bytes are: whoever writes these reports it too.
 
         Args:
             post: the post.
             report: is told.
-            stays: why pictures are not in this export; empty when they are, or when the target is told where they are.
+            reason: why the bytes of pictures are not in this export; by default, what was asked for tells.
+            written: the names of those whose bytes are.
+            referred: whether their addresses are in it.
         """
+        why = reason or (MOVES if self._options.media_base_url else STAYS)
         lost = leads_out = False
         for body in (post.entry.entry_text, post.entry.ps_text):
             for found in _embedded(body):
                 picture = self.find(found.text)
                 if picture is not None and picture.source is not None:
-                    report.picture(picture.asset.url, stays)
+                    report.picture(picture.asset.url, "" if picture.name in written else why, referred=referred)
                 elif picture is not None or found.use is Use.SHOWN:
                     lost = lost or found.use is Use.SHOWN
                     report.picture(picture.asset.url if picture is not None else found.text, _LOST)
@@ -181,12 +197,10 @@ class Copies:
 
 
 def new_address(records: RecordSource, entry_id: str, pattern: AddressPattern) -> str | None:
-    """Return an entry's address by a pattern; beside the record's own fields there is ``slug``."""
+    """Return an entry's address by a pattern; beside the record's own fields there is :data:`SLUG`."""
     raw = records.load(Kind.ENTRIES, entry_id) or {}
     title = raw.get("title")
-    return pattern.fill(
-        {**raw, "slug": slug(title, 150) or f"entry-{entry_id}" if isinstance(title, str) else entry_id}
-    )
+    return pattern.fill({**raw, SLUG: slug(title, 150) or f"entry-{entry_id}" if isinstance(title, str) else entry_id})
 
 
 @lru_cache(maxsize=4)

@@ -58,7 +58,7 @@ class _Writer:
 
     def _look(self, post: Post) -> None:
         """Note what the targets make of the post, and take its pictures."""
-        self._media.account(post, self._report, self._media.stays)
+        self._media.account(post, self._report)
         importable.look(post, self._report)
         if importable.size(post.title) > LINE_BYTES:
             self._report.limit(_LONG, post.entry_id)

@@ -15,7 +15,7 @@ from typing import Any, BinaryIO, Final
 
 from exporter.errors import UsageError
 from exporter.exporters.interface import ExportFile, Filled
-from exporter.exporters.jsonl import comment_record, entry_record
+from exporter.exporters.jsonl import comment_record, entry_record, pictures
 from exporter.exporters.media import Media
 from exporter.exporters.options import ExportOptions
 from exporter.exporters.posts import Posts
@@ -37,7 +37,7 @@ _COMMENT: Final = ("cm_id", "entry_id", "date", "name", "title", "text", "url", 
 
 
 def export(posts: Posts, options: ExportOptions, report: Report) -> Iterator[ExportFile]:
-    """Yield both tables.
+    """Yield both tables, and the pictures where they are asked for.
 
     Raises:
         UsageError: the extra is not installed.
@@ -47,6 +47,7 @@ def export(posts: Posts, options: ExportOptions, report: Report) -> Iterator[Exp
     yield Filled(f"entries-{options.label}.parquet", partial(_fill, core, write, _ENTRY, records))
     comments = partial(_comments, posts)
     yield Filled(f"comments-{options.label}.parquet", partial(_fill, core, write, _COMMENT, comments))
+    yield from pictures(posts, options, report)
 
 
 def _library() -> tuple[ModuleType, Callable[..., None]]:
@@ -64,7 +65,7 @@ def _entries(posts: Posts, options: ExportOptions, report: Report) -> Iterator[d
     media = Media(posts, options)
     for post in posts:
         report.wrote(len(post.comments), post.category)
-        media.account(post, report, media.stays)
+        media.account(post, report)
         yield entry_record(post, posts, options, media)
 
 

@@ -37,7 +37,7 @@ def _rows(posts: Posts, options: ExportOptions, report: Report) -> Iterator[byte
     yield _BOM + _row(list(COLUMNS))
     media = Media(posts, options)
     for post in posts:
-        media.account(post, report, "the format has no place for pictures")
+        media.account(post, report, "the format has no place for pictures", referred=False)
         cells = [_safe(cell, post, report) for cell in _cells(post, posts, options)]
         report.wrote(0, post.category)
         for each in post.comments:

@@ -15,7 +15,7 @@ from typing import Final
 from exporter.exporters import importable
 from exporter.exporters.bodies import as_html, comment_html
 from exporter.exporters.interface import Copy, ExportFile
-from exporter.exporters.media import Copies, Media, Picture, new_address
+from exporter.exporters.media import FETCHED, Copies, Media, Picture, new_address
 from exporter.exporters.options import ExportOptions
 from exporter.exporters.posts import Post, PostComment, Posts
 from exporter.exporters.report import Report
@@ -103,7 +103,7 @@ class _Writer:
         self._report.changed(
             "entries", "date moved by seconds, since another has its title and date", post.entry_id, seconds
         )
-        self._media.account(post, self._report)
+        self._media.account(post, self._report, FETCHED)
         importable.look(post, self._report)
         number = self._numbers.of(post.entry_id)
         updated = max(post.entry.last_update or when, when)

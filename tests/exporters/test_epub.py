@@ -173,7 +173,7 @@ def test_pictures_not_every_reader_shows_have_another_for_the_others() -> None:
     assert package.count("no-picture") == 3
     assert "EPUB/no-picture.svg" in parts(made)
     assert page(blog).find(f".//{XHTML}a[@href='https://files.example.jp/2']") is not None
-    assert "a book holds pictures only" in str(made.document["left_out"])
+    assert "a book holds pictures only" in str(made.document["by_address"])
 
 
 def test_comments_are_there_unless_they_are_not_wanted() -> None:

@@ -256,7 +256,7 @@ def test_the_short_table() -> None:
     report.limit("long", "9")
     report.limit("long", "9")
     lines = short_table(report.document())
-    assert lines[1].split() == ["entries", "7", "1", "6"]
+    assert lines[1].split() == ["entries", "7", "1", "0", "6"]
     assert lines[-3:] == [
         "left out: 6 entries: why (0, 1, 2, 3, 4, …)",
         "changed: 1 entry: what (9)",

@@ -46,6 +46,7 @@ def reasons(document: dict[str, Any]) -> set[str]:
     """All sentences of a report."""
     return (
         {row["reason"] for row in document["left_out"]}
+        | {row["reason"] for row in document["by_address"]}
         | {row["what"] for row in document["changed"]}
         | {row["limit"] for row in document["preflight"]}
     )
@@ -56,8 +57,10 @@ def test_in_is_out_and_left_out_for_every_kind(form: str) -> None:
     for blog, options in [(small(), media) for media in MEDIA] + [(flagged_blog()[0], {})]:
         document = export(form, blog, **PATTERNS, **options).document
         for kind in KINDS:
-            assert document["in"][kind] == document["out"][kind] + count(document, "left_out", kind), kind
-        for row in document["left_out"]:
+            left, referred = (count(document, part, kind) for part in ("left_out", "by_address"))
+            assert document["in"][kind] == document["out"][kind] + referred + left, kind
+            assert document["referred"][kind] == referred
+        for row in [*document["left_out"], *document["by_address"]]:
             assert row["count"] == len(row["ids"]) == len(set(row["ids"]))
 
 
@@ -70,18 +73,41 @@ def test_the_pictures_of_one_entry_come_along_stay_or_are_lost() -> None:
     blog.entry("1", entry_text=shown + '<a href="https://elsewhere.example/">x</a>')
     blog.entry("2", entry_text=shown)
     found = {
-        form: {row["reason"].split(";")[0]: row["ids"] for row in document["left_out"] if row["kind"] == "pictures"}
-        for form in ("hugo", "jsonl", "csv")
+        form: {
+            row["reason"].split(";")[0]: row["ids"]
+            for part in ("left_out", "by_address")
+            for row in document[part]
+            if row["kind"] == "pictures"
+        }
+        for form in ("hugo", "jsonl", "csv", "wxr")
         for document in [export(form, blog).document]
     }
     lost = {"the archive does not have it": urls[1:]}
     assert found["hugo"] == lost
-    assert found["jsonl"] == {**lost, "stays at its old address": urls[:1]}
+    assert found["jsonl"] == {**lost, "only its old address is written": urls[:1]}
     assert found["csv"] == {**lost, "the format has no place for pictures": urls[:1]}
+    assert found["wxr"] == {**lost, "only its address is written, from where the target fetches the file": urls[:1]}
     mind = export("hugo", blog).document["preflight"]
     assert [(row["limit"], row["entries"]) for row in mind] == [
         ("shows pictures that the archive does not have", ["1", "2"])
     ]
+
+
+@pytest.mark.parametrize("form", POSTS)
+@pytest.mark.parametrize("media", MEDIA)
+def test_a_picture_is_written_only_where_its_bytes_are(form: str, media: dict[str, Any]) -> None:
+    blog = Memory()
+    shown = "https://files.example.jp/v1/shown.png"
+    linked = "https://files.example.jp/v1/linked.png"
+    held = [blog.picture(url, entry_id="1", file_id=str(number)) for number, url in enumerate((shown, linked), 1)]
+    blog.entry("1", entry_text=f'<img src="{shown}"><a href="{linked}">x</a>')
+    made = export(form, blog, **PATTERNS, **media)
+    everything = made.everything() + str(made.copies).encode()
+    document = made.document
+    kept = sum(source.encode() in everything for source in held)
+    assert document["out"]["pictures"] == kept
+    assert document["in"]["pictures"] == (2 if POSTS[form].of_posts else 0)
+    assert kept == 2 or not (media.get("media_folder") and form in {"wxr", "movabletype", "atom", "jsonl", "parquet"})
 
 
 def test_nothing_of_entries_outside_is_named_but_their_ids() -> None:
@@ -121,6 +147,18 @@ def test_every_reason_is_known_in_japanese(form: str) -> None:
         assert any(ord(char) > 0x3000 for char in translated(reason, "ja")), reason
 
 
+def test_what_happened_since_an_older_version_is_said_in_japanese() -> None:
+    hidden = translated("not public: in the newest version, is_private is 't'", "ja")
+    assert hidden == "非公開の記事です（is_private が 't'）（最新の状態で）"
+    comment = translated("in the newest version, delete_flg 't' is not visible", "ja")
+    assert comment == "delete_flg が 't' のコメントは表示と決められていません（最新の状態で）"
+    for gone in (
+        "not public: the newest version does not hold it any more",
+        "the newest version does not hold it any more",
+    ):
+        assert translated(gone, "ja") == "最新の状態にはもうありません（削除されました）"
+
+
 def test_an_unknown_reason_stays_as_it_is() -> None:
     assert translated("because", "ja") == "because"
 
@@ -133,16 +171,23 @@ def test_the_table_in_both_languages() -> None:
     report.limit("without a title", "9")
     report.picture("https://files.example.jp/1")
     report.picture("https://files.example.jp/1", "again")
+    report.picture("https://files.example.jp/2", "the archive does not have it")
+    report.picture("https://files.example.jp/2", "only its address is written, from where x", referred=True)
     document = report.document()
-    assert document["in"]["pictures"] == document["out"]["pictures"] == 1
+    assert document["by_address"][0]["ids"] == ["https://files.example.jp/2"]
+    assert [row["kind"] for row in document["left_out"]] == ["entries"]
+    assert [document[part]["pictures"] for part in ("in", "out", "referred")] == [2, 1, 1]
     japanese = list(report_lines(document, WORDS["ja"], "ja"))
-    assert japanese[0].split() == ["ある数", "書き出す", "残す"]
-    assert japanese[1].split() == ["記事", "7", "0", "1"]
+    assert japanese[0].split() == ["ある数", "書き出す", "URLだけ", "残す"]
+    assert japanese[1].split() == ["記事", "7", "0", "0", "1"]
+    assert japanese[3].split() == ["画像など", "2", "1", "1", "0"]
     assert japanese[5:] == [
         "残す　: 記事 1件 非公開の記事です（is_private が 't'）（8）",
+        "URLだけ: 画像など 1件 URL だけを書きます。引っ越し先がそこから取り込みます（https://files.example.jp/2）",
         "変える: 記事 1件 長すぎる行を、見た目の変わらない所で分けました（9）",
         "注意　: 記事 1件 題名がありません（9）",
     ]
     english = list(report_lines(document, WORDS["en"], "en"))
     assert english[5] == "left out: 1 entries: not public: is_private is 't' (8)"
+    assert short_table(document)[3].split() == ["pictures", "2", "1", "1", "0"]
     assert short_table(document)[5] == "left out: 1 entry: not public: is_private is 't' (8)"

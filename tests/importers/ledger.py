@@ -72,7 +72,8 @@ class Ledger:
 
 def _told(report: Mapping[str, Any], kind: str, count: int) -> str:
     """Return the report's reason why so many public records of a kind are missing; empty when it gives none."""
-    rows = (row for row in report["left_out"] if row["kind"] == kind and not _NOT_PUBLIC.match(row["reason"]))
+    told = [*report["left_out"], *report["by_address"]]
+    rows = (row for row in told if row["kind"] == kind and not _NOT_PUBLIC.match(row["reason"]))
     return next((str(row["reason"]) for row in rows if row["count"] == count), "")
 
 
