@@ -7,19 +7,28 @@ variables and the settings file go before them.
 from __future__ import annotations
 
 import json
+from collections import Counter
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import platformdirs
 
 from exporter.archive import atomic
-from exporter.cli.output import Output
+from exporter.cli.output import Output, counted
 from exporter.cli.settings import SETTINGS, Settings
 from exporter.errors import BlogExporterError, UsageError
+from exporter.exporters.survey import occurring
+from exporter.model.kinds import Kind
 from exporter.model.publication import Declared
+
+if TYPE_CHECKING:
+    from exporter.exporters.interface import RecordSource
 
 NAMES: Final = ("public_open_flg", "period_flg_public", "visible_delete_flg")
 FILE_NAME: Final = "exports.json"
+_OF_ENTRIES: Final = ("public_open_flg", "period_flg_public")
+_SHOWN: Final = 10
 
 
 def answers_path() -> Path:
@@ -27,27 +36,75 @@ def answers_path() -> Path:
     return Path(platformdirs.user_config_dir("blog-exporter", appauthor=False)) / FILE_NAME
 
 
-def declared(settings: Settings, blog_id: str, *, all_as_draft: bool) -> Declared:
+def declared(settings: Settings, blog_id: str, tell: Callable[[str], None], *, all_as_draft: bool) -> Declared:
     """Return what was said about a blog's flags.
+
+    Args:
+        settings: where it is looked for first.
+        blog_id: the blog.
+        tell: is told, in a sentence, what was kept earlier and is used now: it decides what is published.
+        all_as_draft: whether drafts are to be made of all entries, so that what was kept about them is not used.
 
     Raises:
         UsageError: the file of answers cannot be read.
     """
     kept = _read(answers_path()).get(blog_id, {})
     said: dict[str, Any] = {}
+    used: dict[str, str | None] = {}
     for name in NAMES:
         said[name] = settings[name]
         if said[name] is None and isinstance(kept.get(name), str):
             try:
                 said[name] = SETTINGS[name].read(kept[name])
+                used |= {name: kept[name]} if name not in _OF_ENTRIES or not all_as_draft else {}
             except ValueError as error:
                 raise UsageError(f"{answers_path()}: {name} of {blog_id} is {kept[name]!r}: {error}.") from error
+    if used:
+        tell(f"Using what was kept for {blog_id}: {written(used)} (in {answers_path()})")
     return Declared(
         open_flgs=said["public_open_flg"],
         period_public=bool(said["period_flg_public"]),
         visible_delete_flgs=said["visible_delete_flg"] or frozenset(),
         all_as_draft=all_as_draft,
     )
+
+
+def check(said: Declared, given: Mapping[str, Any], records: RecordSource, warn: Callable[[str], None]) -> None:
+    """Compare what was said with the values that occur, since a typing error would publish nothing, and be kept.
+
+    Args:
+        said: what was said, from whatever source.
+        given: the options of the command line by their names.
+        records: the state that is to be published.
+        warn: is told of values that no entry has, where entries have others that were named.
+
+    Raises:
+        UsageError: no entry has any value that is said to mean published, or no comment one that is said to mean shown.
+    """
+    if said.open_flgs is not None and (given["public_open_flg"] is not None or not said.all_as_draft):
+        found = occurring(records, Kind.ENTRIES, "open_flg", said.open_flgs)
+        unknown = said.open_flgs - set(found)
+        if unknown == said.open_flgs and found:
+            raise UsageError(_not_among("public_open_flg", said.open_flgs, "open_flg", found, "entry"))
+        if unknown and found:
+            warn(f"No entry has open_flg {' or '.join(sorted(unknown))}, which is said to be public.")
+    if given["visible_delete_flg"] is not None:
+        shown = occurring(records, Kind.COMMENTS, "delete_flg", said.visible_delete_flgs)
+        if shown and not said.visible_delete_flgs & set(shown):
+            raise UsageError(_not_among("visible_delete_flg", said.visible_delete_flgs, "delete_flg", shown, "comment"))
+
+
+def _not_among(name: str, values: frozenset[str], flag: str, found: Counter[str], noun: str) -> str:
+    known = [f"{value} ({counted(count, noun)})" for value, count in found.most_common(_SHOWN)]
+    return (
+        f"{name} is {','.join(sorted(values))}, which no {noun} has: {flag} is {' or '.join(known)}; "
+        f"say which of these with --{name.replace('_', '-')}, or look at inspect DIR."
+    )
+
+
+def written(said: Mapping[str, str | None]) -> str:
+    """Return answers as a settings file has them, with commas between them."""
+    return ", ".join(f'{name} = "{value}"' for name, value in sorted(said.items()) if value is not None)
 
 
 def keep(given: dict[str, str | None], blog_id: str, out: Output) -> Path | None:
@@ -60,13 +117,12 @@ def keep(given: dict[str, str | None], blog_id: str, out: Output) -> Path | None
         return None
     answers[blog_id] = {**known, **new}
     text = json.dumps(answers, ensure_ascii=False, indent=2, sort_keys=True) + "\n"
-    lines = ", ".join(f'{name} = "{value}"' for name, value in sorted(new.items()))
     try:
         with atomic.translated(path):
             atomic.make_folder(path.parent)
             atomic.write_file(path, text.encode())
     except BlogExporterError as error:
-        out.warn(f"The answers could not be kept: {error} Put them into the settings file: {lines}")
+        out.warn(f"The answers could not be kept: {error} Put them into the settings file: {written(new)}")
         return None
     return path
 

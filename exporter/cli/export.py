@@ -82,13 +82,13 @@ def _export(out: Output, job: Job) -> int:
     done = run(job, out, dry_run=dry_run)
     for side in done:
         _tell(out, job, side, dry_run=dry_run)
-    if not dry_run:
+    if not dry_run and not FORMATS[job.form].whole:
         blog_id = done[0].document["blog_id"]
         new = said(job.given)
         path = answers.keep(new, blog_id, out)
         if path is not None:
-            lines = ", ".join(f'{name} = "{value}"' for name, value in sorted(new.items()) if value is not None)
-            out.say(f"Kept for {blog_id}, so that it need not be said again: {lines} (in {path})")
+            lines = answers.written(new)
+            out.say(printable(f"Kept for {blog_id}, so that it need not be said again: {lines} (in {path})"))
     exports = [side.document for side in done]
     out.document({"archive": str(job.archive.resolve()), "dry_run": dry_run, "exports": exports})
     return 0
@@ -98,8 +98,7 @@ def _tell(out: Output, job: Job, side: Done, *, dry_run: bool) -> None:
     document = side.document
     for line in short_table(document):
         out.say(printable(line))
-    files = counted(len(document["files"]), "file")
-    total = size_text(sum(file["bytes"] for file in document["files"]))
+    files, total = counted(document["file_count"], "file"), size_text(document["bytes"])
     if dry_run:
         out.say(f"{side.folder} would hold {files}, {total}; nothing was written.")
     else:
@@ -112,11 +111,11 @@ def _tell(out: Output, job: Job, side: Done, *, dry_run: bool) -> None:
             f"{counted(hidden, 'comment')} left out: say which are shown with --visible-delete-flg f (see inspect)."
         )
     if job.form in {"wxr", "movabletype"} and job.given["limits_of"] is None:
-        _tell_of_hatena(out, document)
+        _tell_of_hatena(out, side)
 
 
-def _tell_of_hatena(out: Output, document: dict[str, Any]) -> None:
+def _tell_of_hatena(out: Output, side: Done) -> None:
     limits = TARGETS["hatena"]
-    largest = max((file["bytes"] for file in document["files"]), default=0)
-    if document["out"]["entries"] > limits.max_entries or largest > limits.max_bytes:
+    largest = max((file.bytes for file in side.files), default=0)
+    if side.document["out"]["entries"] > limits.max_entries or largest > limits.max_bytes:
         out.say("Hatena stops half way in files of 5,000 entries or 100 MB; for Hatena, add --target hatena.")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import signal
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -17,7 +18,7 @@ from exporter.archive.history import resolve_at
 from exporter.archive.reader import ArchiveReader
 from exporter.archive.state import State
 from exporter.cli import answers
-from exporter.cli.export_options import check_form, read_options
+from exporter.cli.export_options import check_form, check_patterns, read_options
 from exporter.cli.inspect import HINT
 from exporter.cli.output import Output
 from exporter.cli.settings import resolve
@@ -25,6 +26,7 @@ from exporter.errors import Terminated, UsageError
 from exporter.exporters.folder import check_target, measure_export, write_export
 from exporter.exporters.formats import FORMATS
 from exporter.exporters.interface import WrittenFile
+from exporter.exporters.judge import Newest
 from exporter.exporters.options import ExportOptions, Side
 from exporter.exporters.report import Report
 from exporter.exporters.survey import survey_lines
@@ -55,10 +57,11 @@ class Job:
 
 
 class Done(NamedTuple):
-    """One side of an export: its folder, its report, and what the owner had declared."""
+    """One side of an export: its folder, its report, its files, and what the owner had declared."""
 
     folder: Path
     document: dict[str, Any]
+    files: list[WrittenFile]
     declared: Declared
 
 
@@ -71,13 +74,20 @@ def said(given: Mapping[str, Any]) -> dict[str, str | None]:
     }
 
 
-def run(job: Job, out: Output, *, dry_run: bool) -> list[Done]:
+def run(job: Job, out: Output, *, dry_run: bool, tell: Callable[[str], None] | None = None) -> list[Done]:
     """Make every side that was asked for; with ``dry_run``, keep nothing but the reports.
+
+    Args:
+        job: what was asked for.
+        out: how the command talks.
+        dry_run: whether only the reports are wanted.
+        tell: is told which answers that were kept are used; by default ``out`` says it.
 
     Raises:
         UsageError: the options cannot be right, or nothing says yet what is public; the table was shown then.
     """
     check_form(job.form, job.given)
+    form = FORMATS[job.form]
     reader = ArchiveReader(job.archive)
     blog_id = reader.info.blog_id
     settings = resolve(
@@ -86,29 +96,39 @@ def run(job: Job, out: Output, *, dry_run: bool) -> list[Done]:
         blog_id=blog_id,
         warn=out.warn,
     )
-    declared = answers.declared(settings, blog_id, all_as_draft=job.given["all_as_draft"])
+    drafts = job.given["all_as_draft"]
+    tell = tell or (lambda text: out.say(printable(text)))
+    declared = Declared() if form.whole else answers.declared(settings, blog_id, tell, all_as_draft=drafts)
     at = job.given["at"]
     version = reader.resolve() if at is None else resolve_at(reader, at, settings["timezone"])
-    options = read_options(dict(job.given), settings, declared, _read_at(reader.manifest(version).finished_at))
-    if not FORMATS[job.form].holds_back:
+    options = read_options(dict(job.given), settings, declared, read_at(reader, version))
+    if not form.holds_back:
         options = replace(options, hidden_comments=False)
     folders = _folders(job, options)
     if not dry_run:
         for folder in folders.values():
             check_apart(folder, job.archive)
             check_target(folder, force=job.given["force"])
-    state = reader.state(version)
-    try:
-        if not FORMATS[job.form].whole:
-            _stop_undeclared(state, declared, out)
+    with contextlib.closing(reader.state(version)) as state, newest_beside(reader, version) as newest:
+        if not form.whole:
+            _stop_undeclared(job.form, state, declared, out)
+            answers.check(declared, job.given, state, out.warn)
+        check_patterns(options, state)
         _check_category(state, options.category)
+        making = _Making(job.form, reader, state, newest, declared, dry_run)
         with _ended_by_signal():
-            return [
-                Done(folder, _make(job.form, reader, state, replace(options, side=side), folder, dry_run), declared)
-                for side, folder in folders.items()
-            ]
-    finally:
-        state.close()
+            return [making.side(replace(options, side=side), folder) for side, folder in folders.items()]
+
+
+@contextmanager
+def newest_beside(reader: ArchiveReader, version: int) -> Iterator[Newest | None]:
+    """Give the newest state where ``version`` is an older one: what was hidden or removed since is not public."""
+    newest = reader.resolve()
+    if version == newest:
+        yield None
+        return
+    with contextlib.closing(reader.state(newest)) as state:
+        yield Newest(state, read_at(reader, newest))
 
 
 def check_apart(folder: Path, archive: Path) -> None:
@@ -125,24 +145,24 @@ def check_apart(folder: Path, archive: Path) -> None:
 def _folders(job: Job, options: ExportOptions) -> dict[Side, Path]:
     """Return which sides are written where; a folder never holds both."""
     only = job.given["only"]
-    apart = job.target.with_name(f"{job.target.name}.NOT-PUBLIC")
-    if FORMATS[job.form].whole:
-        return {Side.REST: apart}
-    if options.declared.all_as_draft or only == "private":
-        return {Side.REST: job.target}
-    return {Side.PUBLIC: job.target, **({Side.REST: apart} if only == "all" else {})}
+    apart = {Side.REST: job.target.with_name(f"{job.target.name}.NOT-PUBLIC")}
+    if FORMATS[job.form].whole or only == "private":
+        return apart
+    side = Side.DRAFTS if options.declared.all_as_draft else Side.PUBLIC
+    return {side: job.target, **(apart if only == "all" else {})}
 
 
-def _stop_undeclared(state: State, declared: Declared, out: Output) -> None:
+def _stop_undeclared(form: str, state: State, declared: Declared, out: Output) -> None:
     if declared.open_flgs is not None or declared.all_as_draft:
         return
     for line in survey_lines(state):
         out.say(printable(line), level=-1)
     out.say(level=-1)
     out.say(HINT, level=-1)
+    drafts = ", or make drafts of all with --all-as-draft" if FORMATS[form].drafts else ""
     raise UsageError(
         "Nothing says yet which entries are public: look at the table above (or inspect DIR), and say so once with "
-        "--public-open-flg, or make drafts of all with --all-as-draft."
+        f"--public-open-flg{drafts}."
     )
 
 
@@ -157,26 +177,46 @@ def _check_category(state: State, name: str | None) -> None:
         raise UsageError(f"No entry is of the category {name}{hint}.")
 
 
-def _make(
-    form: str, reader: ArchiveReader, state: State, options: ExportOptions, folder: Path, dry_run: bool
-) -> dict[str, Any]:
-    """Make one side and return its report."""
-    report = Report()
-    files = FORMATS[form].files(state, options, report)
-    root = reader.layout.root
+@dataclass(frozen=True, slots=True)
+class _Making:
+    """What the sides of one export share."""
 
-    def document(written: list[WrittenFile]) -> dict[str, Any]:
-        return {
-            "format": form,
-            "blog_id": reader.info.blog_id,
-            "version": state.version,
-            "side": "all" if FORMATS[form].whole else str(options.side),
-            "folder": str(folder.resolve()),
-            "files": [file._asdict() for file in written],
-            **report.document(),
-        }
+    form: str
+    reader: ArchiveReader
+    state: State
+    newest: Newest | None
+    declared: Declared
+    dry_run: bool
 
-    return document(measure_export(files, root) if dry_run else write_export(files, root, folder, document))
+    def side(self, options: ExportOptions, folder: Path) -> Done:
+        """Make one side."""
+        public = options.side is Side.PUBLIC
+        report = Report(public=public)
+        files = FORMATS[self.form].files(self.state, options, report, self.newest)
+        root = self.reader.layout.root
+
+        def document(written: list[WrittenFile]) -> dict[str, Any]:
+            return {
+                "format": self.form,
+                "blog_id": self.reader.info.blog_id,
+                "version": self.state.version,
+                "side": "all" if FORMATS[self.form].whole else str(options.side),
+                "folder": str(folder.resolve()),
+                **listed(written, public=public),
+                **report.document(),
+            }
+
+        written = measure_export(files, root) if self.dry_run else write_export(files, root, folder, document)
+        return Done(folder, document(written), written, self.declared)
+
+
+def listed(written: list[WrittenFile], *, public: bool) -> dict[str, Any]:
+    """Return what a report says of the files; named only where all is public, since titles are in their paths."""
+    return {
+        "file_count": len(written),
+        "bytes": sum(file.bytes for file in written),
+        "files": [file._asdict() for file in written] if public else [],
+    }
 
 
 @contextmanager
@@ -196,6 +236,7 @@ def _ended_by_signal() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def _read_at(finished_at: str) -> datetime:
-    moment = datetime.fromisoformat(finished_at)
+def read_at(reader: ArchiveReader, version: int) -> datetime:
+    """Return when the blog was read for a version."""
+    moment = datetime.fromisoformat(reader.manifest(version).finished_at)
     return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from datetime import date, datetime
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -13,9 +13,14 @@ from exporter.cli import values
 from exporter.cli.settings import Settings, assumptions_of
 from exporter.errors import UsageError
 from exporter.exporters.formats import FORMATS, TARGETS
+from exporter.exporters.media import SLUG
 from exporter.exporters.options import ExportOptions
+from exporter.model.kinds import Kind
 from exporter.model.publication import Declared
 from exporter.render.addresses import AddressPattern, absolute
+
+if TYPE_CHECKING:
+    from exporter.exporters.interface import RecordSource
 
 _LANGUAGE: Final = re.compile(r"[a-zA-Z]{2,3}(-[a-zA-Z0-9]{2,8})*")
 _BOOKS: Final = {
@@ -26,7 +31,15 @@ _BOOKS: Final = {
     "no_comments": "--no-comments",
 }
 _SPLIT: Final = {"wxr", "movabletype", "atom"}
-_NO_MEDIA: Final = {"csv", "redirects", "html", "epub", "parquet", "bagit"}
+_NO_MEDIA: Final = {"csv", "redirects", "html", "epub", "bagit"}
+_ENTRY_FIELDS: Final = (
+    "blog_id", "entry_id", "name", "title", "year", "mon", "day", "hour", "min", "sec", "category_id", "regist_user_id",
+    "open_flg", "period_flg", "is_private", "text_format", "cm_receipt_flg", "tb_receipt_flg", "period_year",
+    "period_mon", "period_day", "period_hour", "period_min", "period_sec", "last_update", "entry_text", "ps_title",
+    "ps_text", "template_text",
+)  # fmt: skip
+"""The fields of an entry (API 2.2), those that addresses are made of first."""
+
 _CHOICES: Final = {"at": "--at", "since": "--since", "until": "--until", "category": "--category"}
 
 
@@ -63,7 +76,7 @@ def export_options(command: Callable[..., Any]) -> Callable[..., Any]:
                 type=click.Choice(["public", "private", "all"]),
                 default="public",
                 show_default=True,
-                help="What is not public (private entries and drafts) goes into OUT.NOT-PUBLIC with 'all'.",
+                help="What is not public goes into OUT.NOT-PUBLIC, with 'all' and 'private'.",
             ),
             click.option(
                 "--public-only", is_flag=True, help="Only what is public, whatever else is said; refuses --only all."
@@ -77,7 +90,7 @@ def export_options(command: Callable[..., Any]) -> Callable[..., Any]:
             click.option(
                 "--visible-delete-flg", metavar="VALUE", help="Values of delete_flg that mean shown: f, t, f,t."
             ),
-            click.option("--all-as-draft", is_flag=True, help="Make every entry a draft; nothing need be known then."),
+            click.option("--all-as-draft", is_flag=True, help="Make drafts of all but private entries."),
             click.option(
                 "--hidden-comments", is_flag=True, help="Also write hidden comments, unapproved, where possible."
             ),
@@ -127,6 +140,12 @@ def check_form(form: str, given: Mapping[str, Any]) -> None:
     if books and not FORMATS[form].book:
         known = ", ".join(name for name, each in FORMATS.items() if each.book)
         raise UsageError(f"{books[0]} is for books ({known}), not for {form}; leave it away.")
+    if given["all_as_draft"] and not FORMATS[form].drafts:
+        known = ", ".join(name for name, each in FORMATS.items() if each.drafts)
+        raise UsageError(
+            f"{form} has no drafts, so --all-as-draft would publish everything; say what is public with "
+            f"--public-open-flg, or choose a format with drafts: {known}."
+        )
     if FORMATS[form].whole:
         if given["only"] != "all":
             raise UsageError(
@@ -161,7 +180,8 @@ def read_options(given: dict[str, Any], settings: Settings, declared: Declared, 
         media_folder=given["media_folder"],
         max_entries=given["max_entries"] or (limits.max_entries if limits else 0),
         max_bytes=given["max_bytes"] or (limits.max_bytes if limits else 0),
-        old_urls=tuple(AddressPattern(text, "--old-url") for text in given["old_urls"] or filter(None, known)),
+        old_urls=tuple(AddressPattern(text, "--old-url") for text in given["old_urls"])
+        or tuple(AddressPattern(text, "entry_url") for text in filter(None, known)),
         new_url=None if new_url is None else AddressPattern(new_url, "--new-url"),
         title=given["title"] or "",
         language=given["language"] or "ja",
@@ -172,10 +192,29 @@ def read_options(given: dict[str, Any], settings: Settings, declared: Declared, 
     )
 
 
+def check_patterns(options: ExportOptions, records: RecordSource) -> None:
+    """Refuse patterns with fields that no entry has: they would give no address at all.
+
+    Raises:
+        UsageError: names the field, and the nearest right one.
+    """
+    patterns = [(each, _ENTRY_FIELDS) for each in options.old_urls]
+    if options.new_url is not None:
+        patterns.append((options.new_url, (*_ENTRY_FIELDS, SLUG)))
+    if any(set(pattern.fields) - set(known) for pattern, known in patterns):
+        # The service may send fields that the document does not name.
+        sent = {name for _, raw in records.scan(Kind.ENTRIES) for name in raw}
+        for pattern, known in patterns:
+            pattern.check(dict.fromkeys([*known, *sorted(sent)]))
+
+
 def unused(form: str, given: Mapping[str, Any]) -> list[str]:
     """Return which of the options given mean nothing to a format."""
     known = FORMATS[form]
     without = {
+        "--public-open-flg": not known.whole,
+        "--period-flg-public": not known.whole,
+        "--visible-delete-flg": not known.whole,
         "--hidden-comments": known.holds_back,
         "--body": known.bodies,
         "--media-folder": form not in _NO_MEDIA,

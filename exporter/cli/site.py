@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import webbrowser
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ from exporter.archive.history import resolve_at
 from exporter.archive.lock import ArchiveLock
 from exporter.archive.reader import ArchiveReader
 from exporter.cli import answers
+from exporter.cli.export_job import listed, newest_beside, read_at
 from exporter.cli.inspect import HINT
 from exporter.cli.options import archive_argument, config_option, setting_options, talking
 from exporter.cli.output import Output, counted, size_text
@@ -34,6 +35,9 @@ from exporter.site.view import SiteView
 from exporter.site.words import LANGUAGES
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from exporter.archive.state import State
     from exporter.exporters.interface import RecordSource
 
 _EPILOG = """\b
@@ -85,7 +89,7 @@ def command(
             raise UsageError("--public-only makes a site of its own: name a new folder OUT for it.")
         start = _refresh(out, reader, settings, version)
     else:
-        start = _copy(out, reader, settings, target, version, public_only=public_only, force=force)
+        start = _copy(out, reader, settings, target, version, options, public_only=public_only, force=force)
     if opens:
         webbrowser.open(start.absolute().as_uri())
     return 0
@@ -111,6 +115,7 @@ def _copy(
     settings: Settings,
     target: Path,
     version: int,
+    given: Mapping[str, Any],
     *,
     public_only: bool,
     force: bool,
@@ -124,9 +129,8 @@ def _copy(
         None if public_only else ArchiveHistory(reader, version),
         replace(site_options(settings, root), public=public_only, assets=""),
     )
-    state = reader.state(version)
-    try:
-        records: RecordSource = _public(reader, settings, version, state) if public_only else state
+    with contextlib.closing(reader.state(version)) as state:
+        records: RecordSource = _public(out, reader, settings, state, given) if public_only else state
         left = records.left_out if isinstance(records, PublicRecords) else dict.fromkeys(Kind, 0)
         counts = {kind: len(records.ids(kind)) for kind in Kind}
 
@@ -139,12 +143,10 @@ def _copy(
                 "folder": str(target.resolve()),
                 "written": {str(kind): counts[kind] for kind in Kind},
                 "left_out": {str(kind): left[kind] for kind in Kind},
-                "files": [file._asdict() for file in written],
+                **listed(written, public=public_only),
             }
 
         written = write_export(copied_site(view, records), root, target, document)
-    finally:
-        state.close()
     out.document(document(written))
     total = size_text(sum(file.bytes for file in written))
     entries = counted(counts[Kind.ENTRIES], "entry")
@@ -154,10 +156,14 @@ def _copy(
     return target / "index.html"
 
 
-def _public(reader: ArchiveReader, settings: Settings, version: int, state: RecordSource) -> PublicRecords:
-    declared = answers.declared(settings, reader.info.blog_id, all_as_draft=False)
+def _public(
+    out: Output, reader: ArchiveReader, settings: Settings, state: State, given: Mapping[str, Any]
+) -> PublicRecords:
+    declared = answers.declared(
+        settings, reader.info.blog_id, lambda text: out.say(printable(text)), all_as_draft=False
+    )
     if declared.open_flgs is None:
         raise UsageError(f"Nothing says yet which entries are public: say so with --public-open-flg. {HINT}")
-    as_of = datetime.fromisoformat(reader.manifest(version).finished_at)
-    as_of = as_of if as_of.tzinfo is not None else as_of.replace(tzinfo=UTC)
-    return PublicRecords(state, declared, as_of, assumptions_of(settings))
+    answers.check(declared, given, state, out.warn)
+    with newest_beside(reader, state.version) as newest:
+        return PublicRecords(state, declared, read_at(reader, state.version), assumptions_of(settings), newest)

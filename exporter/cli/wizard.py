@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shlex
 from collections.abc import Callable
@@ -12,6 +13,7 @@ from exporter.archive.history import resolve_at
 from exporter.archive.reader import ArchiveReader
 from exporter.cli import answers
 from exporter.cli.export_job import Done, Job, check_apart, run, said
+from exporter.cli.export_options import check_form
 from exporter.cli.output import Output, size_text
 from exporter.cli.settings import Settings, resolve
 from exporter.cli.wizard_questions import Questions
@@ -20,8 +22,10 @@ from exporter.cli.wizard_services import SERVICES, Service
 from exporter.cli.wizard_words import WORDS, language_of
 from exporter.errors import BlogExporterError, UsageError
 from exporter.exporters.folder import check_target, report_path
-from exporter.exporters.formats import FORMATS
+from exporter.exporters.formats import FORMATS, Format
+from exporter.exporters.options import Side
 from exporter.exporters.survey import Combination, comment_combinations, entry_combinations, survey_lines
+from exporter.model.publication import Declared
 from exporter.render.addresses import absolute
 
 _OPTIONS: Final = {
@@ -69,14 +73,16 @@ class _Wizard:
         self._ask.say(self._words["of"].format(blog_id=blog_id))
         service = self._service()
         self._given = {**self._given, **service.preset}
+        check_form(service.form, self._given)
         if not FORMATS[service.form].whole:
-            self._flags(out, reader, comments=FORMATS[service.form].comments)
+            self._flags(out, reader, FORMATS[service.form])
         self._wishes(service, blog_id)
         target = self._target(archive, f"{blog_id}-{service.name}")
         job = Job(service.form, archive, target, self._given)
-        if not self._agreed(run(job, out, dry_run=True)):
+        # Which answers were kept is said once, in the language of the questions.
+        if not self._agreed(run(job, out, dry_run=True, tell=_unsaid)):
             return 0
-        done = run(job, out, dry_run=False)
+        done = run(job, out, dry_run=False, tell=_unsaid)
         self._finish(out, service, job, done)
         return 0
 
@@ -94,28 +100,40 @@ class _Wizard:
         offered = [service for service in SERVICES if service.form in FORMATS]
         return offered[self._ask.number(self._words["where"], [one.label[self._language] for one in offered])]
 
-    def _flags(self, out: Output, reader: ArchiveReader, *, comments: bool) -> None:
-        """Ask which values of the flags are public, as far as nothing says so yet."""
+    def _flags(self, out: Output, reader: ArchiveReader, form: Format) -> None:
+        """Ask which values of the flags are public, as far as nothing says so yet.
+
+        Raises:
+            UsageError: what was said already names no value that occurs.
+        """
         given = self._given
         options = {"timezone": given["timezone"], **said(given)}
         settings = resolve(options, config=given["config"], blog_id=reader.info.blog_id, warn=out.warn)
-        declared = answers.declared(settings, reader.info.blog_id, all_as_draft=given["all_as_draft"])
-        if declared.open_flgs is not None or declared.all_as_draft:
-            return
-        state = reader.state(_version(reader, given["at"], settings))
-        try:
-            words = self._words
+        used: list[str] = []
+        declared = answers.declared(settings, reader.info.blog_id, used.append, all_as_draft=given["all_as_draft"])
+        words = self._words
+        for each in used:
+            self._ask.say(words["using"].format(kept=each))
+        with contextlib.closing(reader.state(_version(reader, given["at"], settings))) as state:
+            if declared.open_flgs is not None or declared.all_as_draft:
+                answers.check(declared, given, state, out.warn)
+                return
             self._ask.say()
             self._ask.say(words["flags"])
             for line in survey_lines(state, words["entries"], words["comments"], words["such_as"]):
                 self._ask.say(line)
             self._ask.say(words["flags_hint"])
-            self._ask_flags(entry_combinations(state), comment_combinations(state) if comments else [], declared)
-        finally:
-            state.close()
+            comments = comment_combinations(state) if form.comments else []
+            self._ask_flags(form, entry_combinations(state), comments, declared)
 
-    def _ask_flags(self, entries: list[Combination], comments: list[Combination], declared: Any) -> None:
-        opened = self._ask.values(self._words["open"], _values(entries, "open_flg"))
+    def _ask_flags(
+        self, form: Format, entries: list[Combination], comments: list[Combination], declared: Declared
+    ) -> None:
+        known = _values(entries, "open_flg")
+        opened = self._ask.values(self._words["open"] if form.drafts else self._words["open_only"], known)
+        while not opened and not form.drafts:
+            self._ask.say(self._words["no_drafts"])
+            opened = self._ask.values(self._words["open_only"], known)
         if not opened:
             self._ask.say(self._words["drafts"])
             self._given["all_as_draft"] = True
@@ -140,8 +158,9 @@ class _Wizard:
             given["title"] = given["title"] or self._ask.text(words["title"], blog_id)
             given["vertical"] = given["vertical"] or self._ask.agreed(words["vertical"], default=False)
             given["by_year"] = given["by_year"] or self._ask.agreed(words["by_year"], default=False)
-        settled = given["all_as_draft"] or given["only"] != "public" or given["public_only"]
-        if not settled and self._ask.agreed(words["rest"], default=False):
+        settled = given["only"] != "public" or given["public_only"]
+        rest = words["rest_of_drafts" if given["all_as_draft"] else "rest"]
+        if not settled and self._ask.agreed(rest, default=False):
             given["only"] = "all"
 
     def _no_address(self, answer: str) -> str:
@@ -185,17 +204,17 @@ class _Wizard:
         words, say = self._words, self._ask.say
         say()
         for side in done:
-            files = side.document["files"]
-            size = size_text(sum(file["bytes"] for file in files))
-            say(words["done"].format(path=side.folder, files=f"{len(files):,}", size=size))
+            size = size_text(side.document["bytes"])
+            say(words["done"].format(path=side.folder, files=f"{side.document['file_count']:,}", size=size))
             say(words["report"].format(path=report_path(side.folder)))
-            if side.document["side"] != "public":
+            if not _is_to_import(side):
                 say(words["private"].format(path=side.folder))
         self._keep(out, job, done[0].document["blog_id"], say)
-        say()
-        say(words["next"])
-        for number, step in enumerate(service.steps[self._language], 1):
-            say(f"  {number}. {step.format(out=done[0].folder)}")
+        if FORMATS[service.form].whole or _is_to_import(done[0]):
+            say()
+            say(words["next"])
+            for number, step in enumerate(service.steps[self._language], 1):
+                say(f"  {number}. {step.format(out=done[0].folder)}")
         say()
         say(words["again"])
         say(f"  {command_line(job)}")
@@ -218,6 +237,15 @@ def command_line(job: Job) -> str:
         if value is not None and value != "" and (name, value) != ("only", "public"):
             parts += [option, str(value)]
     return shlex.join([*parts, *(option for name, option in _FLAGS.items() if job.given[name]), "--force"])
+
+
+def _is_to_import(side: Done) -> bool:
+    """Tell whether a side is made for the new home, where what is not public must never go."""
+    return side.document["side"] in {Side.PUBLIC, Side.DRAFTS}
+
+
+def _unsaid(_text: str) -> None:
+    """Say nothing."""
 
 
 def _values(combinations: list[Combination], name: str) -> list[str]:

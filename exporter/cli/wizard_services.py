@@ -146,9 +146,13 @@ SERVICES: Final[tuple[Service, ...]] = (
         "markdown",
         {"ja": "Eleventy・Astro など（Markdown）", "en": "Eleventy, Astro and others (Markdown)"},
         {
-            "ja": ("{out} の posts を記事の置き場所に、media を公開されるフォルダーにコピーします。",),
+            "ja": (
+                "{out} の posts を記事の置き場所に、media を公開されるフォルダーにコピーします。",
+                "drafts があれば下書きです。公開するまで、サイトの外に置いておきます。",
+            ),
             "en": (
                 "Copy posts from {out} to where your site keeps its posts, and media to what it publishes as it is.",
+                "If there is a folder drafts, keep it out of the site until you publish what is in it.",
             ),
         },
     ),

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final, cast
 
 from exporter.exporters.interface import Exporter, ExportFile, RecordSource, WholeExporter
+from exporter.exporters.judge import Newest
 from exporter.exporters.options import ExportOptions
 from exporter.exporters.posts import Posts
 from exporter.exporters.report import Report
@@ -21,6 +22,7 @@ class Format:
         module: the module below ``exporter.exporters`` whose ``export`` makes it.
         help: what takes it, in a few words.
         holds_back: whether it can carry a comment that must not be shown yet.
+        drafts: whether what takes it holds a draft back from readers.
         bodies: whether bodies can be Markdown or HTML.
         comments: whether it carries comments at all.
         of_posts: whether it is made of posts; otherwise of the archive as a whole, or of addresses.
@@ -32,6 +34,7 @@ class Format:
     module: str
     help: str
     holds_back: bool = False
+    drafts: bool = False
     bodies: bool = False
     comments: bool = True
     of_posts: bool = True
@@ -43,11 +46,13 @@ class Format:
         """Import the format's module and return its exporter; it must be made of posts."""
         return cast("Exporter", self._export())
 
-    def files(self, records: RecordSource, options: ExportOptions, report: Report) -> Iterator[ExportFile]:
-        """Yield the files of an export of these records."""
+    def files(
+        self, records: RecordSource, options: ExportOptions, report: Report, newest: Newest | None = None
+    ) -> Iterator[ExportFile]:
+        """Yield the files of an export of these records; with the newest state where these are older."""
         if self.whole:
             return cast("WholeExporter", self._export())(records, options, report)
-        posts = Posts(records, options, report, holds_back=self.holds_back)
+        posts = Posts(records, options, report, holds_back=self.holds_back, newest=newest)
         return self.load()(posts, options, report)
 
     def _export(self) -> object:
@@ -55,9 +60,11 @@ class Format:
 
 
 FORMATS: Final[dict[str, Format]] = {
-    "wxr": Format("wxr", "WordPress, Hatena (WXR 1.2)", holds_back=True),
-    "movabletype": Format("movabletype", "Hatena, livedoor, Ameba, FC2, Seesaa, WordPress (MT import format)"),
-    "ghost": Format("ghost", "Ghost: a ZIP with its JSON and the pictures"),
+    "wxr": Format("wxr", "WordPress, Hatena (WXR 1.2)", holds_back=True, drafts=True),
+    "movabletype": Format(
+        "movabletype", "Hatena, livedoor, Ameba, FC2, Seesaa, WordPress (MT import format)", drafts=True
+    ),
+    "ghost": Format("ghost", "Ghost: a ZIP with its JSON and the pictures", drafts=True),
     "sqlite": Format("database", "Datasette and SQL: tables with full-text search", streams=False),
     "parquet": Format("parquet", "DuckDB, pandas and other programs: two tables in Parquet", streams=False),
     "epub": Format("epub", "e-readers: a book (EPUB 3) with its pictures", book=True),
@@ -70,10 +77,10 @@ FORMATS: Final[dict[str, Format]] = {
         "redirects", "nginx, Apache, Netlify: old addresses to new ones", comments=False, of_posts=False
     ),
     "bagit": Format("bagit", "libraries and vaults: the whole archive as a bag (RFC 8493)", of_posts=False, whole=True),
-    "hugo": Format("hugo", "Hugo: page bundles with their pictures", bodies=True),
-    "jekyll": Format("jekyll", "Jekyll, GitHub Pages", bodies=True),
-    "pelican": Format("pelican", "Pelican", bodies=True),
-    "markdown": Format("plain", "Eleventy, Astro and others: Markdown with front matter", bodies=True),
+    "hugo": Format("hugo", "Hugo: page bundles with their pictures", drafts=True, bodies=True),
+    "jekyll": Format("jekyll", "Jekyll, GitHub Pages", drafts=True, bodies=True),
+    "pelican": Format("pelican", "Pelican", drafts=True, bodies=True),
+    "markdown": Format("plain", "Eleventy, Astro and others: Markdown with front matter", drafts=True, bodies=True),
 }
 """Every format by its name."""
 

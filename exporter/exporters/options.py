@@ -12,11 +12,13 @@ from exporter.render.addresses import AddressPattern
 
 
 class Side(StrEnum):
-    """Which entries one export holds; no file ever holds both."""
+    """Which entries one export holds; no file ever holds those of two sides."""
 
     PUBLIC = "public"
     REST = "private"
-    """Everything that is not public: private entries and drafts."""
+    """Everything else: private entries, and drafts where they are on no side of their own."""
+    DRAFTS = "drafts"
+    """Where every entry is to be a draft, those that are not private; there is nothing public then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,4 +74,4 @@ class ExportOptions:
         """What file names say of the side, so that nobody publishes the wrong file."""
         if self.side is Side.REST:
             return "NOT-PUBLIC"
-        return "public-with-hidden-comments" if self.hidden_comments else "public"
+        return f"{self.side}-with-hidden-comments" if self.hidden_comments else str(self.side)

@@ -15,11 +15,16 @@ from exporter.render.slug import file_name
 
 
 def export(posts: Posts, options: ExportOptions, report: Report) -> Iterator[ExportFile]:
-    """Yield a page for each post below ``posts``, and the pictures they show below ``media``."""
+    """Yield a page for each post, below ``posts`` or ``drafts``, and the pictures they show below ``media``.
+
+    No mark for drafts is known to all generators: Eleventy publishes what ``draft`` alone holds back elsewhere. So
+    drafts are in a folder of their own, and Eleventy is told to make neither a page nor a feed's item of them.
+    """
     bodies = Bodies(posts, options, report)
     copies = Copies(report)
     for post in posts:
-        path = f"posts/{file_name(post.entry.date, post.title, post.entry_id)}"
+        folder = "posts" if post.status is Status.PUBLISH else "drafts"
+        path = f"{folder}/{file_name(post.entry.date, post.title, post.entry_id)}"
         yield Content(path, [_page(post, bodies, options).encode()])
         if not options.media_base_url:
             yield from copies.of(bodies.media.pictures(post.entry.entry_text, post.entry.ps_text))
@@ -27,12 +32,15 @@ def export(posts: Posts, options: ExportOptions, report: Report) -> Iterator[Exp
 
 
 def _page(post: Post, bodies: Bodies, options: ExportOptions) -> str:
+    public = post.status is Status.PUBLISH
     head = front_matter(
         {
             "title": shown_title(post),
             "date": post.when,
             "updated": post.entry.last_update,
-            "draft": post.status is not Status.PUBLISH,
+            "draft": not public,
+            "permalink": None if public else False,
+            "eleventyExcludeFromCollections": None if public else True,
             "categories": [bodies.category(post)] if post.category else [],
             "entry_id": post.entry_id,
             "aliases": list(old_paths(post, options)) or None,

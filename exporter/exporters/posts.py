@@ -10,11 +10,12 @@ from functools import cached_property
 from typing import Final, NamedTuple
 
 from exporter.exporters.interface import RecordSource
+from exporter.exporters.judge import Judge, Newest, Seen
 from exporter.exporters.options import ExportOptions, Side
 from exporter.exporters.report import Report
 from exporter.exporters.threads import Place, Threads
 from exporter.model.kinds import Kind, key_of
-from exporter.model.publication import Status, Verdict, is_visible, publication
+from exporter.model.publication import Status, Verdict
 from exporter.model.records import Comment, Entry, EntryListItem
 from exporter.render.runs import collapse
 
@@ -63,15 +64,23 @@ class Posts:
         options: what is asked for.
         report: is told what is there and what is left out, and why.
         holds_back: whether the target can keep a comment unapproved.
+        newest: the newest state, where ``records`` is an older one: nothing hidden or removed since is public.
     """
 
     def __init__(
-        self, records: RecordSource, options: ExportOptions, report: Report, *, holds_back: bool = False
+        self,
+        records: RecordSource,
+        options: ExportOptions,
+        report: Report,
+        *,
+        holds_back: bool = False,
+        newest: Newest | None = None,
     ) -> None:
         self.records = records
         self.blog_id = records.blog_id
         self._options = options
         self._report = report
+        self._judge = Judge(records, options.declared, options.as_of, options.assume, newest)
         self._hidden = holds_back and (options.hidden_comments or options.side is Side.REST)
         self._categories: dict[str, None] = {}
         self._rows: dict[str, int] = {}
@@ -117,7 +126,7 @@ class Posts:
             self._report.took("entries")
             entry = Entry.from_raw(raw, self._options.assume)
             item = self._item(entry_id)
-            verdict = publication(entry, item, self._options.declared, self._options.as_of)
+            verdict = self._judge.entry(entry_id, entry)
             reason = self._refusal(entry, item, verdict)
             if reason:
                 self._report.left("entries", reason, entry_id)
@@ -136,9 +145,10 @@ class Posts:
     def _refusal(self, entry: Entry, item: EntryListItem | None, verdict: Verdict) -> str:
         """Return why an entry is not part of this export; empty when it is."""
         options = self._options
-        public = verdict.status is Status.PUBLISH
-        if public != (options.side is Side.PUBLIC):
-            return "public, and so in the other export" if public else f"not public: {verdict.reason}"
+        side = self._side(verdict)
+        if side is not options.side:
+            named = {Side.PUBLIC: "public, and so in the other export", Side.DRAFTS: "a draft, and in the other export"}
+            return named.get(side, f"not public: {verdict.reason}")
         if options.category is not None and self._category(entry, item) != options.category:
             return "of another category"
         if options.since is not None or options.until is not None:
@@ -148,6 +158,11 @@ class Posts:
             if (options.since and day < options.since) or (options.until and day > options.until):
                 return "outside of the dates asked for"
         return ""
+
+    def _side(self, verdict: Verdict) -> Side:
+        if verdict.status is Status.PUBLISH:
+            return Side.PUBLIC
+        return Side.DRAFTS if self._options.declared.all_as_draft and verdict.status is Status.DRAFT else Side.REST
 
     def _is_read(self, entry_id: str) -> bool:
         return self.records.identity(Kind.ENTRIES, entry_id) is not None
@@ -162,12 +177,16 @@ class Posts:
             if row is None:
                 of = "is not in this export" if self._is_read(entry_id) else "is not in the archive"
                 self._report.left("comments", f"its entry {of}", cm_id)
-            elif not self._hidden and not is_visible(comment, self._options.declared):
-                self._report.left("comments", f"delete_flg {comment.raw.get('delete_flg')!r:.20} is not visible", cm_id)
+            elif not (seen := self._judge.comment(cm_id, comment)).visible and not self._keeps(seen):
+                self._report.left("comments", seen.reason, cm_id)
             else:
                 date = comment.regist_date
                 self._threads.add(row, cm_id, self._moments[row] if date is None else int(date.timestamp()))
         self._threads.part()
+
+    def _keeps(self, seen: Seen) -> bool:
+        """Tell whether a comment that may not be shown is written unapproved; a removed one is only in the rest."""
+        return self._hidden and (not seen.removed or self._options.side is Side.REST)
 
     def _load(self, entry_id: str, row: int) -> Post:
         entry = Entry.from_raw(self.records.load(Kind.ENTRIES, entry_id) or {}, self._options.assume)
@@ -186,7 +205,7 @@ class Posts:
     def _comment(self, place: Place) -> PostComment:
         comment = Comment.from_raw(self.records.load(Kind.COMMENTS, place.cm_id) or {}, self._options.assume)
         when = datetime.fromtimestamp(place.second, self._options.assume.timezone)
-        return PostComment(comment, is_visible(comment, self._options.declared), when)
+        return PostComment(comment, self._judge.comment(place.cm_id, comment).visible, when)
 
     def _item(self, entry_id: str) -> EntryListItem | None:
         raw = self.records.load(Kind.ENTRY_LIST, entry_id)
@@ -198,12 +217,16 @@ class Posts:
 
     @cached_property
     def _names(self) -> dict[str, str]:
-        """The names of categories by their ids, for entries that are in no list; read when first needed."""
+        """The names of categories by their ids, for entries that are in no list; read when first needed.
+
+        Only entries of this side tell names: one that only private entries tell would be theirs.
+        """
         names: dict[str, str] = {}
         for entry_id, raw in self.records.scan(Kind.ENTRIES):
             category_id = key_of(raw.get("category_id"))
             if category_id is not None and category_id not in names:
-                item = self._item(entry_id)
+                verdict = self._judge.entry(entry_id, Entry.from_raw(raw, self._options.assume))
+                item = self._item(entry_id) if self._side(verdict) is self._options.side else None
                 if item is not None and collapse(item.category):
                     names[category_id] = collapse(item.category)
         return names

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from exporter.exporters.interface import RecordSource
+from exporter.model.assumptions import FLAG_FALSE, FLAG_TRUE
 from exporter.model.kinds import Kind
 from exporter.render import columns
 from exporter.render.runs import collapse
@@ -44,6 +46,27 @@ def entry_combinations(records: RecordSource) -> list[Combination]:
 def comment_combinations(records: RecordSource) -> list[Combination]:
     """Return the values of the comments' flag, the most frequent first."""
     return _combinations(records, Kind.COMMENTS, COMMENT_FLAGS, "cm_text")
+
+
+def occurring(records: RecordSource, kind: Kind, flag: str, enough: frozenset[str] = frozenset()) -> Counter[str]:
+    """Return how many records have each value of a flag, as settings write it; what is no text and no number has none.
+
+    Args:
+        records: the state.
+        kind: the records.
+        flag: the name of the field.
+        enough: the values after which nothing more is read, once all of them were found.
+    """
+    found: Counter[str] = Counter()
+    for _, raw in records.scan(kind):
+        value = raw.get(flag)
+        if isinstance(value, str | int | float) and not isinstance(value, bool):
+            found[str(value)] += 1
+        elif isinstance(value, bool) and kind is Kind.COMMENTS:
+            found[FLAG_TRUE if value else FLAG_FALSE] += 1
+        if enough and enough <= set(found):
+            break
+    return found
 
 
 def _combinations(records: RecordSource, kind: Kind, names: tuple[str, ...], sample: str) -> list[Combination]:

@@ -9,9 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
-from exporter.model.assumptions import FLAG_FALSE, FLAG_TRUE
+from exporter.model.assumptions import FLAG_FALSE, FLAG_TRUE, TIMEZONE
+from exporter.model.fields import FieldReader
 from exporter.model.records import Comment, Entry, EntryListItem
 
 
@@ -47,6 +48,14 @@ class Verdict(NamedTuple):
     reason: str = ""
 
 
+_FLAG: Final = "is_private"
+_OPENNESS: Final = (Status.PRIVATE, Status.DRAFT, Status.PUBLISH)
+IN_THE_NEWEST: Final = "in the newest version, "
+"""What a reason begins with that an older version does not show."""
+
+REMOVED: Final = "the newest version does not hold it any more"
+
+
 def publication(entry: Entry, item: EntryListItem | None, declared: Declared, as_of: datetime | None = None) -> Verdict:
     """Tell what an entry is; where entry and list item disagree, the more hidden one counts.
 
@@ -56,11 +65,12 @@ def publication(entry: Entry, item: EntryListItem | None, declared: Declared, as
         declared: what the owner has said.
         as_of: when the blog was read: an entry dated later was not shown yet.
     """
-    if entry.is_private is not False:
-        return Verdict(Status.PRIVATE, f"is_private is {_shown(entry.raw.get('is_private'))}")
+    records: list[Entry | EntryListItem] = [entry] if item is None else [entry, item]
+    for record in records:
+        if _is_private(record) is not False:
+            return Verdict(Status.PRIVATE, f"is_private is {_shown(record.raw.get(_FLAG))}")
     if declared.all_as_draft:
         return Verdict(Status.DRAFT, "all entries are drafts, as asked for")
-    records: list[Entry | EntryListItem] = [entry] if item is None else [entry, item]
     for record in records:
         if record.open_flg not in (declared.open_flgs or ()):
             return Verdict(Status.DRAFT, f"open_flg {_shown(record.raw.get('open_flg'))} is not declared public")
@@ -74,11 +84,33 @@ def publication(entry: Entry, item: EntryListItem | None, declared: Declared, as
     return Verdict(Status.PUBLISH)
 
 
+def more_hidden(then: Verdict, now: Verdict | None) -> Verdict:
+    """Return what an entry of an older version is to be, when its owner may have hidden or deleted it since.
+
+    Args:
+        then: what it was in that version.
+        now: what it is in the newest version; ``None`` when that does not hold it, which counts as private: who deleted
+            an entry wants it to be seen by nobody.
+    """
+    if now is None:
+        return Verdict(Status.PRIVATE, REMOVED)
+    if _OPENNESS.index(now.status) < _OPENNESS.index(then.status):
+        return Verdict(now.status, f"{IN_THE_NEWEST}{now.reason}")
+    return then
+
+
 def is_visible(comment: Comment, declared: Declared) -> bool:
     """Tell whether a comment may be shown; one without a readable flag never may."""
     if comment.delete_flg is None:
         return False
     return (FLAG_TRUE if comment.delete_flg else FLAG_FALSE) in declared.visible_delete_flgs
+
+
+def _is_private(record: Entry | EntryListItem) -> bool | None:
+    """Return the flag; list items have none by API 2.3, but one that is sent counts as that of the entry does."""
+    if isinstance(record, Entry):
+        return record.is_private
+    return FieldReader(record.raw, TIMEZONE).flag(_FLAG) if _FLAG in record.raw else False
 
 
 def _shown(value: object) -> str:

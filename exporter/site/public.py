@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from exporter.exporters.judge import Judge
 from exporter.model.asset import Asset
 from exporter.model.assumptions import DEFAULT, Assumptions
 from exporter.model.kinds import Kind, key_of
-from exporter.model.publication import Declared, Status, is_visible, publication
-from exporter.model.records import Comment, Entry, EntryListItem
+from exporter.model.publication import Declared, Status
+from exporter.model.records import Comment, Entry
 from exporter.render.local import stored_path
 from exporter.site.pictures import openable
 
 if TYPE_CHECKING:
     from exporter.exporters.interface import RecordSource
+    from exporter.exporters.judge import Newest
 
 
 class PublicRecords:
     """The public part of a state, as the :class:`~exporter.exporters.interface.RecordSource` of a site.
 
-    Entries are those :func:`~exporter.model.publication.publication` calls published, comments those of them that are
+    Entries are those :class:`~exporter.exporters.judge.Judge` calls published, comments those of them that are
     visible, pictures those that published entries use, and files those such pictures were uploaded as.
 
     Attributes:
@@ -29,17 +31,24 @@ class PublicRecords:
     """
 
     def __init__(
-        self, records: RecordSource, declared: Declared, as_of: datetime | None, assume: Assumptions = DEFAULT
+        self,
+        records: RecordSource,
+        declared: Declared,
+        as_of: datetime | None,
+        assume: Assumptions = DEFAULT,
+        newest: Newest | None = None,
     ) -> None:
         self._records = records
+        self._assume = assume
+        self._judge = Judge(records, declared, as_of, assume, newest)
         self.blog_id = records.blog_id
-        entries = list(self._entries(declared, as_of, assume))
+        entries = list(self._entries())
         self._assets = dict(self._used_by(set(entries)))
         files = {file_id for asset in self._assets.values() for file_id in asset.ids("file")}
         self._ids: dict[Kind, dict[str, None]] = {
             Kind.ENTRIES: dict.fromkeys(entries),
             Kind.ENTRY_LIST: dict.fromkeys(each for each in records.ids(Kind.ENTRY_LIST) if each in set(entries)),
-            Kind.COMMENTS: dict.fromkeys(self._comments(set(entries), declared, assume)),
+            Kind.COMMENTS: dict.fromkeys(self._comments(set(entries))),
             Kind.FILES: dict.fromkeys(each for each in records.ids(Kind.FILES) if each in files),
             Kind.USER: {},
             Kind.ASSETS: dict.fromkeys(self._assets),
@@ -67,16 +76,17 @@ class PublicRecords:
             if raw is not None:
                 yield record_id, raw
 
-    def _entries(self, declared: Declared, as_of: datetime | None, assume: Assumptions) -> Iterator[str]:
+    def _entries(self) -> Iterator[str]:
         for entry_id, raw in self._records.scan(Kind.ENTRIES):
-            listed: Mapping[str, Any] | None = self._records.load(Kind.ENTRY_LIST, entry_id)
-            item = None if listed is None else EntryListItem.from_raw(listed, assume)
-            if publication(Entry.from_raw(raw, assume), item, declared, as_of).status is Status.PUBLISH:
+            if self._judge.entry(entry_id, Entry.from_raw(raw, self._assume)).status is Status.PUBLISH:
                 yield entry_id
 
-    def _comments(self, entries: set[str], declared: Declared, assume: Assumptions) -> Iterator[str]:
+    def _comments(self, entries: set[str]) -> Iterator[str]:
         for cm_id, raw in self._records.scan(Kind.COMMENTS):
-            if key_of(raw.get("entry_id")) in entries and is_visible(Comment.from_raw(raw, assume), declared):
+            if (
+                key_of(raw.get("entry_id")) in entries
+                and self._judge.comment(cm_id, Comment.from_raw(raw, self._assume)).visible
+            ):
                 yield cm_id
 
     def _used_by(self, entries: set[str]) -> Iterator[tuple[str, Asset]]:

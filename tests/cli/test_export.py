@@ -75,10 +75,10 @@ def test_a_variable_goes_before_a_kept_answer(
     program: Program, made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     program("export", "csv", made, tmp_path / "one", *SAID, "--period-flg-public")
-    monkeypatch.setenv("BLOG_EXPORTER_PUBLIC_OPEN_FLG", "9")
+    monkeypatch.setenv("BLOG_EXPORTER_PUBLIC_OPEN_FLG", "2")
     monkeypatch.setenv("BLOG_EXPORTER_PERIOD_FLG_PUBLIC", "no")
     result = program("export", "csv", made, tmp_path / "two", "--json")
-    assert exports(result)[0]["out"]["entries"] == 0
+    assert exports(result)[0]["out"]["entries"] == 2
 
 
 def test_a_dry_run_writes_and_keeps_nothing(program: Program, made: Path, tmp_path: Path, configuration: Path) -> None:
@@ -104,12 +104,12 @@ def test_the_report_stands_beside_the_folder_and_all_of_both_sides_is_there(
 
 
 def test_everything_as_a_draft_needs_no_answer(program: Program, made: Path, tmp_path: Path) -> None:
-    result = program("export", "wxr", made, tmp_path / "out", "--all-as-draft", "--json")
-    assert exports(result)[0]["side"] == "private"
-    assert exports(result)[0]["out"]["entries"] == 60
-    data = next((tmp_path / "out").iterdir()).read_text(encoding="utf-8")
-    assert "[publish]" not in data
-    assert data.count("<wp:status><![CDATA[draft]]>") == 60
+    result = program("export", "wxr", made, tmp_path / "out", "--all-as-draft", "--only", "all", "--json")
+    assert [(side["side"], side["out"]["entries"]) for side in exports(result)] == [("drafts", 59), ("private", 1)]
+    for path, count in (("out/wordpress-drafts.xml", 59), ("out.NOT-PUBLIC/wordpress-NOT-PUBLIC.xml", 1)):
+        data = (tmp_path / path).read_text(encoding="utf-8")
+        assert "[publish]" not in data
+        assert data.count("<wp:status><![CDATA[draft]]>") == count
 
 
 def test_hidden_comments_without_a_word_about_them_are_warned_of(program: Program, made: Path, tmp_path: Path) -> None:

@@ -73,7 +73,9 @@ def test_a_move_in_japanese_from_the_first_question_to_the_next_steps(home: Path
     ]
     for text in ("nowhere はアーカイブではありません", "1 から", "表にある値で答えてください: 1, 2", "y か n", "はじめまして", "次にすること", "はてなブログの管理画面", "公開していない記事が入っています", "次からは聞きません"):  # fmt: skip
         assert text in shown, text
-    assert shown.index("記事                 60         56          4") < shown.index("この内容で書き出しますか")
+    assert shown.index("記事                 60         56          0          4") < shown.index(
+        "この内容で書き出しますか"
+    )
     again = Asked(home, "en_US.UTF-8", "my-blog", "--lang", "ja")
     again.words = WORDS["ja"]
     again.reply("number", NUMBERS["csv"])
@@ -84,6 +86,8 @@ def test_a_move_in_japanese_from_the_first_question_to_the_next_steps(home: Path
     shown = again.end()
     assert again.code == 0
     assert "open_flg の値" not in shown
+    assert shown.count("前に控えた答えを使います。") == 1
+    assert 'public_open_flg = "1"' in shown
     assert "書き出せません" in shown
     assert "何も書き出しませんでした。" in shown
     assert not list(home.glob("*-csv*"))
@@ -120,10 +124,11 @@ def test_nothing_declared_makes_drafts_of_everything(home: Path) -> None:
     asked.reply("number", NUMBERS["hugo"])
     asked.reply("open")
     asked.reply("deleted")
+    asked.reply("rest_of_drafts")
     asked.reply("out")
     shown = asked.end()
     assert asked.code == 0
-    assert "Everything will be a draft." in shown
+    assert "Everything will be a draft. Private entries stay out." in shown
     assert "This was a check only; nothing was written." in shown
     assert sorted(path.name for path in home.iterdir()) == ["my-blog"]
 
@@ -154,7 +159,7 @@ def test_a_book_and_a_bag_ask_what_concerns_them(home: Path) -> None:
 
 
 def test_a_blog_without_a_public_entry_says_so(home: Path) -> None:
-    asked = Asked(home, "en_US.UTF-8", "my-blog", "--public-open-flg", "9")
+    asked = Asked(home, "en_US.UTF-8", "my-blog", "--public-open-flg", "1", "--since", "2031-01-01")
     asked.reply("number", NUMBERS["data"])
     asked.reply("rest")
     asked.reply("out")
@@ -162,11 +167,35 @@ def test_a_blog_without_a_public_entry_says_so(home: Path) -> None:
     assert "No entry is public" in asked.end()
 
 
-@pytest.mark.parametrize("question", ["archive", "number", "open", "out", "go"])
+def test_what_was_said_wrongly_ends_before_more_is_asked(home: Path) -> None:
+    asked = Asked(home, "en_US.UTF-8", "my-blog", "--public-open-flg", "9")
+    asked.reply("number", NUMBERS["data"])
+    assert "public_open_flg is 9, which no entry has: open_flg is 1 (58 entries) or 2 (2 entries)" in asked.end()
+    assert asked.code == 2
+    drafts = Asked(home, "en_US.UTF-8", "my-blog", "--all-as-draft")
+    drafts.reply("number", NUMBERS["csv"])
+    assert "csv has no drafts" in drafts.end()
+    assert drafts.code == 2
+
+
+def test_what_is_not_public_comes_with_no_step_that_would_publish_it(home: Path) -> None:
+    asked = Asked(home, "en_US.UTF-8", "my-blog", "--public-open-flg", "1", "--only", "private")
+    asked.reply("number", NUMBERS["wordpress"])
+    asked.reply("number", "1")
+    asked.reply("out", "blog")
+    asked.reply("go")
+    shown = asked.end()
+    assert asked.code == 0
+    assert "Upload the .xml files" not in shown
+    assert "never import or publish it" in shown
+    assert sorted(path.name for path in home.glob("blog*")) == ["blog.NOT-PUBLIC", "blog.NOT-PUBLIC.report.json"]
+
+
+@pytest.mark.parametrize("question", ["archive", "number", "open_only", "out", "go"])
 def test_ctrl_c_leaves_nothing(home: Path, question: str) -> None:
     before = sorted(map(str, home.rglob("*")))
     asked = Asked(home, "ja_JP.UTF-8")
-    for name, text in {"archive": "", "number": NUMBERS["csv"], "open": "1", "period": "", "rest": "", "out": "", "go": ""}.items():  # fmt: skip
+    for name, text in {"archive": "", "number": NUMBERS["csv"], "open_only": "1", "period": "", "rest": "", "out": "", "go": ""}.items():  # fmt: skip
         if name == question:
             asked.terminal.interrupt(asked.words[name])
             break

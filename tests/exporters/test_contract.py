@@ -90,12 +90,21 @@ def test_the_rest_is_everything_else(form: str) -> None:
     assert all("NOT-PUBLIC" in name or "/" in name for name in holding)
 
 
-@every_format
-def test_all_as_draft_holds_everything(form: str) -> None:
+@pytest.mark.parametrize("form", [name for name, form in WHOLE.items() if form.drafts])
+def test_all_as_draft_parts_drafts_from_what_is_private(form: str) -> None:
     blog, _, _ = flagged_blog()
-    made = export(form, blog, side=Side.REST, declared=Declared(all_as_draft=True))
-    assert made.document["out"]["entries"] == 125
-    assert words(made, "e") == set(range(1, 126))
+    private = {int(each) for each, raw in blog.scan(Kind.ENTRIES) if raw["is_private"] != "f"}
+    drafts = Declared(all_as_draft=True)
+    made = [export(form, blog, side=side, declared=drafts) for side in (Side.DRAFTS, Side.REST)]
+    assert [words(each, "e") for each in made] == [set(range(1, 126)) - private, private]
+    assert all(accounted(each.document) for each in made)
+    assert words(made[0], "c") == set()
+
+
+def test_formats_say_whether_they_have_drafts() -> None:
+    assert [name for name, form in FORMATS.items() if form.drafts] == [
+        "wxr", "movabletype", "ghost", "hugo", "jekyll", "pelican", "markdown",
+    ]  # fmt: skip
 
 
 @every_format

@@ -72,7 +72,9 @@ days = st.one_of(
                      ("0000", "00", "00"), ("", "", ""), ("x", "y", "z"), ("9999", "12", "31"), ("0001", "01", "01")]),
 )  # fmt: skip
 listed: st.SearchStrategy[Any] = st.one_of(
-    st.none(), st.just({}), st.fixed_dictionaries({}, optional={"open_flg": opens, "period_flg": flags})
+    st.none(),
+    st.just({}),
+    st.fixed_dictionaries({}, optional={"open_flg": opens, "period_flg": flags, "is_private": flags}),
 )
 drafts = st.builds(Draft, flags, opens, flags, days, listed, st.tuples(flags, flags))
 asked = st.builds(
@@ -96,6 +98,8 @@ def truth(value: Any) -> str:
 def is_public(entry: Draft, wish: Asked) -> bool:
     """The rule, in its own words: private unless said otherwise, a draft unless declared, never before its time."""
     if truth(entry.is_private) != "f" or wish.all_as_draft or not wish.open_flgs:
+        return False
+    if entry.listed is not None and truth(entry.listed.get("is_private", "f")) != "f":
         return False
     both = [{"open_flg": entry.open_flg, "period_flg": entry.period_flg}]
     if entry.listed is not None:
@@ -197,7 +201,7 @@ def test_every_value_of_every_flag_alone(form: str) -> None:
         entries += [
             replace(plain, is_private=value), replace(plain, open_flg=value), replace(plain, period_flg=value),
             replace(plain, listed={"open_flg": value}), replace(plain, listed={"period_flg": value}),
-            replace(plain, delete_flgs=(value, value)),
+            replace(plain, listed={"is_private": value}), replace(plain, delete_flgs=(value, value)),
         ]  # fmt: skip
     wish = Asked(frozenset({"1"}), False, frozenset({"f"}), False, None, None, False, {"media_folder": True})
     checked(form, entries, wish)
@@ -211,5 +215,5 @@ def test_the_two_sides_share_no_entry_and_lose_none(form: str) -> None:
         "old_urls": (AddressPattern("https://{blog_id}/Entry/{entry_id}/", "x"),),
         "new_url": AddressPattern("https://new.example/{name}", "x"),
     }
-    sides = [words(export(form, blog_of(entries), side=side, as_of=AS_OF, **patterns), "e") for side in Side]
-    assert sides == [{1}, {2, 3, 4}]
+    sides = {side: words(export(form, blog_of(entries), side=side, as_of=AS_OF, **patterns), "e") for side in Side}
+    assert sides == {Side.PUBLIC: {1}, Side.REST: {2, 3, 4}, Side.DRAFTS: set()}

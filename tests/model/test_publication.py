@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter.model.publication import Declared, Status, is_visible, publication
+from exporter.model.publication import Declared, Status, Verdict, is_visible, more_hidden, publication
 from exporter.model.records import Comment, Entry, EntryListItem
 from tests.render import records
 
@@ -66,6 +66,27 @@ def test_the_more_hidden_of_entry_and_list_item_counts(changes: dict[str, str], 
     verdict = publication(Entry.from_raw(records.entry()), EntryListItem.from_raw(records.item(**changes)), SAID, None)
     assert verdict.status is Status.DRAFT
     assert reason in verdict.reason
+
+
+@pytest.mark.parametrize("value", ODD)
+def test_a_list_item_that_says_private_is_believed(value: Any) -> None:
+    listed = EntryListItem.from_raw({**records.item(), "is_private": value})
+    expected = Status.PUBLISH if value is False or value == "f" else Status.PRIVATE
+    assert publication(Entry.from_raw(records.entry()), listed, SAID).status is expected
+    drafts = publication(Entry.from_raw(records.entry()), listed, Declared(all_as_draft=True)).status
+    assert drafts is (Status.DRAFT if expected is Status.PUBLISH else Status.PRIVATE)
+
+
+@pytest.mark.parametrize("then", Status)
+@pytest.mark.parametrize("now", [*Status, None])
+def test_the_more_hidden_of_an_older_and_the_newest_state_counts(then: Status, now: Status | None) -> None:
+    order = [Status.PRIVATE, Status.DRAFT, Status.PUBLISH]
+    found = more_hidden(Verdict(then, "then"), None if now is None else Verdict(now, "now"))
+    assert found.status is min(then, now or Status.PRIVATE, key=order.index)
+    if now is None:
+        assert found.reason == "the newest version does not hold it any more"
+    else:
+        assert found.reason == ("then" if found.status is then else "in the newest version, now")
 
 
 @given(st.sampled_from(ODD), st.sampled_from(ODD), st.sampled_from(ODD), st.booleans(), st.booleans())

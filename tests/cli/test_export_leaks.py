@@ -1,0 +1,367 @@
+"""Hundreds of exports of a blog with secrets, whose every byte is searched: nothing public tells one of them.
+
+What may be seen is told here a second time, as a table: what each entry and comment was in the first version and is in the
+second. Each carries words of its own in every field, in its category, its pictures' addresses and bytes, and its comments.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import io
+import json
+import re
+import sqlite3
+import sys
+import zipfile
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from typing import Any, Final, Literal
+
+import pytest
+from arro3.io import read_parquet
+
+from exporter.cli.wizard_services import SERVICES
+from exporter.cli.wizard_words import WORDS
+from exporter.exporters.formats import FORMATS
+from exporter.model.kinds import Kind
+from tests.archive.builder import BLOG, Built, record
+from tests.cli.conftest import Program
+from tests.exporters.memory import PIXEL
+from tests.site.building import stored
+from tests.support.terminal import Terminal
+
+Seen = Literal["public", "period", "draft", "private"]
+HIDDEN_FIRST: Final[tuple[Seen, ...]] = ("private", "draft", "period", "public")
+PRIVATE: Final = {"is_private": "t"}
+DRAFT: Final = {"open_flg": "2"}
+
+
+@dataclass(frozen=True)
+class Case:
+    """An entry: what it was and is, and the fields of its record and of its list item that make it so."""
+
+    then: Seen
+    now: Seen
+    before: dict[str, Any]
+    after: dict[str, Any] | None
+    item_before: dict[str, Any] | None
+    item_after: dict[str, Any] | None
+
+
+def case(
+    then: Seen,
+    now: Seen | None = None,
+    before: dict[str, Any] | None = None,
+    after: dict[str, Any] | None = None,
+    item: tuple[dict[str, Any] | None, dict[str, Any] | None] = ({}, {}),
+) -> Case:
+    before = before or {}
+    return Case(then, now or then, before, before if now is None else after, *item)
+
+
+CASES: Final[dict[str, Case]] = {
+    "open": case("public"),
+    "unlisted": case("public", item=(None, None)),
+    "secret": case("private", before=PRIVATE),
+    "unclear": case("private", before={"is_private": "?"}),
+    "empty": case("private", before={"is_private": ""}),
+    "null": case("private", before={"is_private": None}),
+    "listedsecret": case("private", item=(PRIVATE, PRIVATE)),
+    "listednull": case("private", item=({"is_private": None}, {"is_private": None})),
+    "draft": case("draft", before=DRAFT),
+    "listeddraft": case("draft", item=(DRAFT, DRAFT)),
+    "period": case("period", before={"period_flg": "t"}),
+    "future": case("draft", before={"year": "2031"}),
+    "undated": case("draft", before={"mon": "13"}),
+    "nowsecret": case("public", "private", after=PRIVATE),
+    "nowlistedsecret": case("public", "private", after={}, item=({}, PRIVATE)),
+    "nowdraft": case("public", "draft", after=DRAFT),
+    "nowlisteddraft": case("public", "draft", after={}, item=({}, DRAFT)),
+    "nowperiod": case("public", "period", after={"period_flg": "t"}),
+    "nowfuture": case("public", "draft", after={"year": "2031"}),
+    "nowopen": case("private", "public", PRIVATE, {}),
+    "removed": case("public", "private", after=None, item=({}, None)),
+    "unread": case("public", "private", after=None),
+    "draftremoved": case("draft", "private", DRAFT, None, ({}, None)),
+}
+NUMBERS: Final = {name: number for number, name in enumerate(CASES, 1)}
+COMMENTS: Final[dict[str, tuple[Any, Any]]] = {
+    "shown": ("f", "f"), "hidden": ("t", "t"), "flagless": (None, None), "nowhidden": ("f", "t"),
+    "nowshown": ("t", "f"), "deleted": ("f", "gone"),
+}  # fmt: skip
+"""The comments of the entry that is open, and their flags in both versions."""
+
+
+def word(name: str, field: str) -> str:
+    """A word that stands nowhere else, in letters that no format changes."""
+    return f"zq{name}0{field}qz"
+
+
+def entry(name: str, changes: dict[str, Any]) -> bytes:
+    number = NUMBERS[name]
+    links = "".join(f'<a href="https://{BLOG}/Entry/{other}/">x</a>' for other in NUMBERS.values())
+    body = f'<p>{word(name, "body")}</p><img src="{address(name)}" alt="{word(name, "alt")}">{links}'
+    values = {
+        "blog_id": BLOG, "entry_id": str(number), "title": word(name, "title"), "name": word(name, "name"),
+        "category_id": "7" if name in {"unlisted", "secret"} else f"1{number}", "open_flg": "1", "is_private": "f",
+        "period_flg": "f", "entry_text": body, "ps_title": word(name, "lead"), "ps_text": word(name, "more"),
+        "template_text": word(name, "template"), "year": "2020", "mon": "01", "day": "02", "hour": "03", "min": "04",
+        "sec": f"{number:02}", "last_update": "2020-01-03 00:00:00", "cm_receipt_flg": "t", "tb_receipt_flg": "f",
+    }  # fmt: skip
+    return record(**{**values, **changes})
+
+
+def item(name: str, changes: dict[str, Any]) -> bytes:
+    values = {
+        "entry_id": str(NUMBERS[name]), "title": word(name, "title"), "name": word(name, "name"), "open_flg": "1",
+        "period_flg": "f", "category": word(name, "category"), "regist_date": "2020/01/02", "comment_count": "1",
+    }  # fmt: skip
+    return record(**{**values, **changes})
+
+
+def address(name: str) -> str:
+    return f"https://files.example.jp/{word(name, 'address')}.png"
+
+
+def said(name: str, number: int, entry_id: int, flag: Any) -> bytes:
+    texts = {part: word(name, f"said{part}") for part in ("name", "title", "cm_text")}
+    url = f"https://{word(name, 'saidurl')}.example/"
+    return record(cm_id=str(number), entry_id=str(entry_id), regist_date="2020/01/05", url_text=url, delete_flg=flag, **texts)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def secrets(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An archive of two versions."""
+    root = tmp_path_factory.mktemp("secrets") / "archive"
+    root.mkdir()
+    built = Built(root)
+    first: dict[Kind, dict[str, bytes | None]] = {kind: {} for kind in Kind}
+    second: dict[Kind, dict[str, bytes | None]] = {kind: {} for kind in Kind}
+    for name, each in CASES.items():
+        number = NUMBERS[name]
+        key = str(number)
+        first[Kind.ENTRIES][key] = entry(name, each.before)
+        second[Kind.ENTRIES][key] = None if each.after is None else entry(name, each.after)
+        if each.item_before is not None:
+            first[Kind.ENTRY_LIST][key] = item(name, each.item_before)
+            second[Kind.ENTRY_LIST][key] = None if each.item_after is None else item(name, each.item_after)
+        cm_id = str(100 + number)
+        first[Kind.COMMENTS][cm_id] = said(name, 100 + number, number, "f")
+        if each.after is None:
+            second[Kind.COMMENTS][cm_id] = None
+        texts = {part: word(name, f"file{part}") for part in ("name", "title", "explanation")}
+        first[Kind.FILES][key] = record(file_id=key, extension="png", **texts)
+        data = PIXEL + word(name, "bytes").encode()
+        asset = stored(root, address(name), data, refs=[{"entry": key}, {"file": key}])
+        first[Kind.ASSETS][asset.url] = record(**asset.data())
+    for number, (name, (then, now)) in enumerate(COMMENTS.items(), 200):
+        first[Kind.COMMENTS][str(number)] = said(name, number, NUMBERS["open"], then)
+        second[Kind.COMMENTS][str(number)] = None if now == "gone" else said(name, number, NUMBERS["open"], now)
+    built.commit(first)
+    built.commit(second)
+    return root
+
+
+SAID: Final = ("--public-open-flg", "1", "--visible-delete-flg", "f")
+PATTERNS: Final = (
+    "--old-url", "https://{blog_id}/Entry/{entry_id}/", "--new-url", "https://new.example/{name}/{slug}",
+)  # fmt: skip
+VARIANTS: Final[dict[str, tuple[str, ...]]] = {
+    "plain": SAID,
+    "at": (*SAID, "--at", "1"),
+    "all": (*SAID, "--only", "all"),
+    "private": (*SAID, "--only", "private"),
+    "all-at": (*SAID, "--only", "all", "--at", "1", "--media-folder"),
+    "drafts": ("--all-as-draft",),
+    "drafts-said": (*SAID, "--all-as-draft"),
+    "drafts-at": ("--all-as-draft", "--at", "1"),
+    "drafts-all": (*SAID, "--all-as-draft", "--only", "all"),
+    "drafts-all-at": ("--all-as-draft", "--only", "all", "--at", "1", "--hidden-comments"),
+    "drafts-private": ("--all-as-draft", "--only", "private", "--dry-run"),
+    "hidden-comments": (*SAID, "--hidden-comments", "--media-folder"),
+    "hidden-comments-at": (*SAID, "--hidden-comments", "--at", "1"),
+    "html": (*SAID, "--media-base-url", "https://new.example/m/", "--body", "html"),
+    "periods": (*SAID, "--period-flg-public", "--at", "1"),
+    "dry": (*SAID, "--dry-run", "--only", "all"),
+    "kept": (),
+    "kept-at": ("--at", "1", "--only", "all", "--max-entries", "2"),
+    "span": (*SAID, "--since", "2020-01-01", "--until", "2020-12-31", "--at", "1", "--only", "all"),
+}
+
+
+def state(each: Case, variant: str) -> Seen:
+    """What an entry is to a variant, by the table: the more hidden of what it was and what it is."""
+    at_first = "--at" in VARIANTS[variant]
+    seen = min((each.then, each.now) if at_first else (each.now,), key=HIDDEN_FIRST.index)
+    if seen == "period":
+        return "public" if "--period-flg-public" in VARIANTS[variant] else "draft"
+    return seen
+
+
+def there(each: Case, variant: str) -> bool:
+    return "--at" in VARIANTS[variant] or each.after is not None
+
+
+def open_words(variant: str, form: str) -> set[str]:
+    """The names of the entries and comments that OUT may tell of."""
+    drafts = "--all-as-draft" in VARIANTS[variant]
+    wanted = {"public", "draft"} if drafts else {"public"}
+    names = {name for name, each in CASES.items() if there(each, variant) and state(each, variant) in wanted}
+    at_first = "--at" in VARIANTS[variant]
+    unapproved = FORMATS[form].holds_back and "--hidden-comments" in VARIANTS[variant]
+    for name, (then, now) in COMMENTS.items():
+        shown = now == "f" and (then == "f" or not at_first)
+        if drafts and "--visible-delete-flg" not in VARIANTS[variant]:
+            shown = False
+        if shown or (unapproved and now != "gone"):
+            names.add(name)
+    return names
+
+
+def told(data: bytes) -> set[str]:
+    """The names whose words stand in some bytes."""
+    return {found.decode() for found in re.findall(rb"zq([a-z]+)0[a-z_]+?qz", data)}
+
+
+def everything(folder: Path) -> bytes:
+    """All bytes of a folder, names too, with what is packed unpacked and what is encoded decoded."""
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    names = [str(path.relative_to(folder)).encode() for path in folder.rglob("*")]
+    return b"\n".join([*names, *(unpacked(path.read_bytes()) for path in files)])
+
+
+def unpacked(data: bytes) -> bytes:
+    parts = [data, *map(base64.b64decode, re.findall(rb"base64,([A-Za-z0-9+/=]+)", data))]
+    if data.startswith(b"SQLite format 3"):
+        with contextlib.closing(sqlite3.connect(":memory:")) as connection:
+            connection.deserialize(data)
+            text = "\n".join(connection.iterdump())
+        parts += [text.encode(), text.replace(" ", "").encode()]
+    if data.startswith(b"PAR1"):
+        table = read_parquet(io.BytesIO(data)).read_all()
+        parts.append(repr([table.column(name).to_pylist() for name in table.column_names]).encode())
+    if data.startswith(b"PK"):
+        with zipfile.ZipFile(io.BytesIO(data)) as packed:
+            parts += [name.encode() + b"\n" + unpacked(packed.read(name)) for name in packed.namelist()]
+    return b"\n".join(parts)
+
+
+def checked(form: str, variant: str, tmp_path: Path, talk: str, *, taken: bool = True) -> None:
+    """Look at every byte that an export left and said."""
+    out, apart = tmp_path / "out", tmp_path / "out.NOT-PUBLIC"
+    mine = open_words(variant, form)
+    drafts = "--all-as-draft" in VARIANTS[variant]
+    found = told(everything(out)) if out.exists() else set()
+    assert found <= mine, found - mine
+    reports = [path.read_bytes() for path in tmp_path.glob("*.report.json")]
+    spoken = told(b"\n".join([talk.encode(), *reports]))
+    assert spoken <= (set() if drafts else mine), spoken
+    others = [path for path in tmp_path.iterdir() if path not in {out, apart} and path.name != "config"]
+    assert {path.suffix for path in others} <= {".json"}
+    if not taken or "--dry-run" in VARIANTS[variant]:
+        assert not out.exists()
+        return
+    only = "private" if "private" in VARIANTS[variant] else "all" if "all" in VARIANTS[variant] else "public"
+    here = {name for name in mine if name in CASES}
+    if only != "private" and not FORMATS[form].whole:
+        assert found & set(CASES) == here
+        assert "shown" in found or drafts or not FORMATS[form].comments
+    assert apart.exists() == (only != "public")
+    if only != "public":
+        rest = {name for name, each in CASES.items() if there(each, variant)} - here
+        rest -= {"future", "undated"} if "--since" in VARIANTS[variant] else set()
+        beside = told(everything(apart)) & set(CASES)
+        assert beside == (set(CASES) if FORMATS[form].whole else rest)
+
+
+GRID: Final = list(product(FORMATS, VARIANTS))
+
+
+@pytest.mark.parametrize(("form", "variant"), GRID)
+def test_no_byte_of_an_export_tells_a_secret(
+    program: Program, secrets: Path, tmp_path: Path, form: str, variant: str
+) -> None:
+    if variant.startswith("kept"):
+        keep(tmp_path / "config")
+    patterns = PATTERNS if form == "redirects" or variant in {"plain", "all-at", "drafts-all-at"} else ()
+    result = program("export", form, secrets, tmp_path / "out", *VARIANTS[variant], *patterns, "--json")
+    asked = set(VARIANTS[variant])
+    whole = FORMATS[form].whole and ("all" not in asked or "--at" in asked)
+    refused = whole or ("--all-as-draft" in asked and not FORMATS[form].drafts)
+    assert result.code == (2 if refused else 0), result.err
+    shown = "" if FORMATS[form].whole else "Using what was kept for sea.example: public_open_flg"
+    assert not variant.startswith("kept") or refused or shown in result.err
+    checked(form, variant, tmp_path, result.out + result.err, taken=not refused)
+
+
+def test_what_happened_since_an_older_version_is_the_reason(program: Program, secrets: Path, tmp_path: Path) -> None:
+    (side,) = program("export", "wxr", secrets, tmp_path / "out", *SAID, "--at", "1", "--json").json["exports"]
+    reasons = {row["reason"]: row["ids"] for row in side["left_out"] if row["kind"] != "categories"}
+    assert reasons["not public: in the newest version, is_private is 't'"] == [
+        str(NUMBERS[name]) for name in ("nowsecret", "nowlistedsecret")
+    ]
+    assert reasons["not public: the newest version does not hold it any more"] == [
+        str(NUMBERS[name]) for name in ("removed", "unread", "draftremoved")
+    ]
+    assert reasons["in the newest version, delete_flg 't' is not visible"] == ["203"]
+    assert reasons["the newest version does not hold it any more"] == ["205"]
+
+
+def keep(config: Path) -> None:
+    """Keep answers as an earlier export does."""
+    folder = config / "blog-exporter"
+    folder.mkdir(parents=True)
+    answers = {BLOG: {"public_open_flg": "1", "visible_delete_flg": "f"}}
+    (folder / "exports.json").write_text(json.dumps(answers), encoding="utf-8")
+
+
+def test_there_are_hundreds_of_them() -> None:
+    assert len(GRID) >= 200
+
+
+@pytest.mark.parametrize("variant", ["plain", "at", "periods", "kept", "kept-at"])
+def test_no_byte_of_a_public_site_tells_a_secret(program: Program, secrets: Path, tmp_path: Path, variant: str) -> None:
+    options = VARIANTS[variant]
+    if variant.startswith("kept"):
+        keep(tmp_path / "config")
+        options = options[:2] if "--at" in options else ()
+    options = tuple(part for each in options for part in ((each, "yes") if each == "--period-flg-public" else (each,)))
+    result = program("site", secrets, tmp_path / "out", "--public-only", *options, "--json")
+    assert result.code == 0, result.err
+    found = told(everything(tmp_path / "out"))
+    assert found == open_words(variant, "html")
+    assert told((tmp_path / "out.report.json").read_bytes() + result.out.encode() + result.err.encode()) <= found
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no pseudo-terminals")
+@pytest.mark.parametrize(
+    ("service", "replies", "variant"),
+    [
+        ("hatena", [("open", ""), ("deleted", "f"), ("pictures", "1"), ("rest_of_drafts", "n")], "drafts-said"),
+        ("markdown", [("open", ""), ("deleted", ""), ("rest_of_drafts", "y")], "drafts-all"),
+        ("ghost", [("open", "1"), ("period", "n"), ("deleted", "f"), ("rest", "y")], "all"),
+        ("csv", [("open_only", ""), ("open_only", "1"), ("period", "n"), ("rest", "n")], "plain"),
+        ("epub", [("title", ""), ("vertical", "n"), ("by_year", "n"), ("rest", "n")], "kept"),
+    ],
+)
+def test_no_answer_to_the_questions_publishes_a_secret(
+    secrets: Path, tmp_path: Path, service: str, replies: list[tuple[str, str]], variant: str
+) -> None:
+    words = WORDS["en"]
+    if variant == "kept":
+        keep(tmp_path / "config")
+    environment = {"XDG_CONFIG_HOME": str(tmp_path / "config"), "LC_ALL": "C.UTF-8"}
+    terminal = Terminal(["export", secrets], tmp_path, environment)
+    number = next(place for place, each in enumerate(SERVICES, 1) if each.name == service)
+    terminal.answer(words["number"], str(number))
+    for question, reply in replies:
+        terminal.answer(words[question], reply)
+    asked_until = len(terminal.shown)
+    terminal.answer(words["out"], "out")
+    terminal.answer(words["go"], "y")
+    assert terminal.end() == 0, terminal.shown
+    assert ("Using what was kept for sea.example" in terminal.shown) == (variant == "kept")
+    form = next(each.form for each in SERVICES if each.name == service)
+    checked(form, variant, tmp_path, terminal.shown[asked_until:])

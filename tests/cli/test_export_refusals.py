@@ -1,0 +1,190 @@
+"""What an export is told wrongly ends it before anything is written or kept, and what was kept is said when it is used."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from exporter.exporters.formats import FORMATS
+from exporter.model.kinds import Kind
+from tests.archive.builder import Built, record
+from tests.cli.conftest import Program
+from tests.support.runs import tree
+
+SAID = ("--public-open-flg", "1", "--visible-delete-flg", "f")
+OLD = ("--old-url", "https://{blog_id}/Entry/{entry_id}/")
+SHOWS = "open_flg is 1 (58 entries) or 2 (2 entries)"
+
+
+@pytest.mark.parametrize(
+    ("form", "arguments", "message"),
+    [
+        ("redirects", ("--old-url", "https://{blog_id}/Entry/{entri_id}/", "--new-url", "https://new.example/{slug}"),
+         "--old-url: {entri_id} is no field of the record (did you mean entry_id?)."),
+        ("redirects", (*OLD, "--new-url", "https://new.example/{nofield}"),
+         "--new-url: {nofield} is no field of the record: it may be blog_id, entry_id, name"),
+        ("wxr", (*OLD, "--new-url", "https://new.example/{slog}"), "(did you mean slug?)."),
+        ("hugo", ("--old-url", "https://{blog_id}/{slug}"), "--old-url: {slug} is no field of the record"),
+        ("csv", ("--dry-run", "--old-url", "https://{blog_id}/{category}"), "(did you mean category_id?)."),
+    ],
+)  # fmt: skip
+def test_a_pattern_with_an_unknown_field_names_the_nearest(
+    program: Program, made: Path, tmp_path: Path, form: str, arguments: tuple[str, ...], message: str
+) -> None:
+    result = program("export", form, made, tmp_path / "out", *SAID, *arguments)
+    assert result.code == 2
+    (line,) = result.err.splitlines()
+    assert message in line
+    assert tree(tmp_path) == {}
+
+
+def test_the_setting_of_the_old_addresses_is_named_as_such(
+    program: Program, made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BLOG_EXPORTER_ENTRY_URL", "https://{blog_id}/Entry/{entry}/")
+    result = program("export", "csv", made, tmp_path / "out", *SAID)
+    assert (result.code, "entry_url: {entry} is no field of the record" in result.err) == (2, True)
+
+
+def test_a_field_that_the_document_does_not_name_may_be_in_a_pattern(program: Program, tmp_path: Path) -> None:
+    root = tmp_path / "blog"
+    root.mkdir()
+    flags = {"open_flg": "1", "is_private": "f", "period_flg": "f"}
+    parts = {"year": "2020", "mon": "01", "day": "02", "hour": "03", "min": "04", "sec": "05"}
+    entries = {
+        "1": record(entry_id="1", title="a", **flags, **parts),
+        "2": record(entry_id="2", title="b", permalink="sea", **flags, **parts),
+    }
+    Built(root).commit({Kind.ENTRIES: entries})
+    patterns = ("--old-url", "https://old.example/{permalink}", "--new-url", "https://new.example/{entry_id}")
+    result = program("export", "redirects", root, tmp_path / "out", "--public-open-flg", "1", *patterns)
+    assert result.code == 0, result.err
+    assert (tmp_path / "out" / "redirects.csv").read_text("utf-8").splitlines()[1:] == [
+        '"https://old.example/sea","https://new.example/2"'
+    ]
+    wrong = program("export", "redirects", root, tmp_path / "new", "--old-url", "https://old.example/{permalnk}", "--new-url", "https://new.example/{entry_id}")  # fmt: skip
+    assert (wrong.code, "did you mean permalink?" in wrong.err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--public-open-flg", "banana"), f"public_open_flg is banana, which no entry has: {SHOWS}"),
+        (("--public-open-flg", "3,4", "--dry-run"), f"public_open_flg is 3,4, which no entry has: {SHOWS}"),
+        (("--public-open-flg", "9", "--all-as-draft"), "public_open_flg is 9, which no entry has"),
+    ],
+)
+def test_a_value_that_no_entry_has_names_those_that_occur(
+    program: Program, made: Path, tmp_path: Path, arguments: tuple[str, ...], message: str
+) -> None:
+    result = program("export", "wxr", made, tmp_path / "out", *arguments)
+    assert (result.code, message in result.err.splitlines()[-1]) == (2, True)
+    assert tree(tmp_path) == {}
+
+
+def test_the_site_for_strangers_refuses_it_too(program: Program, made: Path, tmp_path: Path) -> None:
+    result = program("site", made, tmp_path / "out", "--public-only", "--public-open-flg", "banana")
+    assert (result.code, SHOWS in result.err) == (2, True)
+    assert tree(tmp_path) == {}
+
+
+def test_a_wrong_value_beside_a_right_one_is_warned_of(program: Program, made: Path, tmp_path: Path) -> None:
+    result = program("export", "csv", made, tmp_path / "out", "--public-open-flg", "1,7")
+    assert (result.code, "warning: No entry has open_flg 7" in result.err) == (0, True)
+
+
+def test_a_flag_that_no_comment_has_names_those_that_occur(program: Program, tmp_path: Path) -> None:
+    root = tmp_path / "blog"
+    root.mkdir()
+    Built(root).commit(
+        {
+            Kind.ENTRIES: {"1": record(entry_id="1", open_flg="1", is_private="f", period_flg="f")},
+            Kind.COMMENTS: {"1": record(cm_id="1", entry_id="1", delete_flg="f")},
+        }
+    )
+    asked = ("export", "wxr", root, tmp_path / "out", "--public-open-flg", "1", "--visible-delete-flg")
+    refused = program(*asked, "t")
+    assert (refused.code, tree(tmp_path / "config")) == (2, {})
+    assert "visible_delete_flg is t, which no comment has: delete_flg is f (1 comment)" in refused.err
+    assert program(*asked, "f").code == 0
+
+
+def test_answers_that_were_kept_are_said_when_they_are_used(program: Program, made: Path, tmp_path: Path) -> None:
+    blog = "shiodamari.blog.example.jp"
+    place = tmp_path / "config" / "blog-exporter" / "exports.json"
+    first = program("export", "csv", made, tmp_path / "one", *SAID)
+    assert "Using what was kept" not in first.err
+    all_of_it = f'Using what was kept for {blog}: public_open_flg = "1", visible_delete_flg = "f" (in {place})'
+    for arguments, said in (
+        (("export", "csv", made, tmp_path / "two"), all_of_it),
+        (("export", "csv", made, tmp_path / "three", "--dry-run", "--json"), all_of_it),
+        (("site", made, tmp_path / "four", "--public-only"), all_of_it),
+        (("export", "wxr", made, tmp_path / "five", "--public-open-flg", "1"),
+         f'Using what was kept for {blog}: visible_delete_flg = "f" (in {place})'),
+        (("export", "wxr", made, tmp_path / "six", "--all-as-draft"),
+         f'Using what was kept for {blog}: visible_delete_flg = "f" (in {place})'),
+    ):  # fmt: skip
+        result = program(*arguments)
+        assert (result.code, result.err.splitlines().count(said)) == (0, 1), result.err
+    bag = program("export", "bagit", made, tmp_path / "bag", "--only", "all", "--public-open-flg", "banana")
+    assert (bag.code, "Using" in bag.err, "--public-open-flg means nothing to bagit" in bag.err) == (0, False, True)
+    assert json.loads(place.read_text("utf-8"))[blog]["public_open_flg"] == "1"
+
+
+@pytest.mark.parametrize("form", [name for name, form in FORMATS.items() if not form.drafts])
+def test_a_format_without_drafts_refuses_to_make_some(program: Program, made: Path, tmp_path: Path, form: str) -> None:
+    result = program("export", form, made, tmp_path / "out", "--all-as-draft", "--only", "all")
+    assert result.code == 2
+    assert f"{form} has no drafts" in result.err
+    assert "wxr, movabletype, ghost, hugo, jekyll, pelican, markdown." in result.err
+    assert tree(tmp_path) == {}
+
+
+def test_drafts_are_not_offered_where_there_are_none(program: Program, made: Path, tmp_path: Path) -> None:
+    ends = [program("export", form, made, tmp_path / "out", "-q").err.splitlines()[-1] for form in ("wxr", "epub")]
+    assert ["--all-as-draft" in end for end in ends] == [True, False]
+
+
+def test_what_is_not_public_never_goes_into_out_itself(program: Program, made: Path, tmp_path: Path) -> None:
+    result = program("export", "hugo", made, tmp_path / "out", *SAID, "--only", "private", "--json")
+    (side,) = result.json["exports"]
+    assert (side["side"], side["files"], side["out"]["entries"]) == ("private", [], 5)
+    written = [path for path in (tmp_path / "out.NOT-PUBLIC").rglob("*") if path.is_file()]
+    assert side["file_count"] == len(written)
+    assert side["bytes"] == sum(path.stat().st_size for path in written)
+    assert not (tmp_path / "out").exists()
+
+
+def test_reports_of_what_is_not_public_hold_ids_and_flags_only(program: Program, made: Path, tmp_path: Path) -> None:
+    result = program("export", "markdown", made, tmp_path / "out", *SAID, "--only", "all", "--json")
+    public, rest = result.json["exports"]
+    assert len(public["files"]) == public["file_count"]
+    assert rest["in"]["categories"] > 0
+    assert all(row["ids"] == [] for part in ("left_out", "by_address", "changed") for row in rest[part] if row["kind"] in {"pictures", "categories"})  # fmt: skip
+    assert all(text.isascii() for text in texts({**rest, "folder": ""}))
+
+
+def texts(value: Any) -> list[str]:
+    """All texts in a JSON value."""
+    if isinstance(value, dict):
+        return [text for each in value.values() for text in texts(each)]
+    if isinstance(value, list):
+        return [text for each in value for text in texts(each)]
+    return [value] if isinstance(value, str) else []
+
+
+def test_a_draft_in_markdown_is_held_back_from_every_generator(program: Program, made: Path, tmp_path: Path) -> None:
+    assert program("export", "markdown", made, tmp_path / "out", "--all-as-draft").code == 0
+    pages = sorted((tmp_path / "out").rglob("*.md"))
+    assert len(pages) == 59
+    assert {page.parent.name for page in pages} == {"drafts"}
+    for page in pages:
+        head = page.read_text("utf-8").split("---")[1].splitlines()
+        assert {"draft: true", "permalink: false", "eleventyExcludeFromCollections: true"} <= set(head)
+    assert program("export", "markdown", made, tmp_path / "new", *SAID).code == 0
+    published = [page.read_text("utf-8").split("---")[1] for page in (tmp_path / "new" / "posts").glob("*.md")]
+    assert published
+    assert not any("permalink" in head or "eleventyExclude" in head for head in published)
