@@ -198,7 +198,7 @@ def check_patterns(options: ExportOptions, records: RecordSource) -> None:
     Raises:
         UsageError: names the field, and the nearest right one.
     """
-    patterns = [(each, _ENTRY_FIELDS) for each in options.old_urls]
+    patterns: list[tuple[AddressPattern, tuple[str, ...]]] = [(each, _ENTRY_FIELDS) for each in options.old_urls]
     if options.new_url is not None:
         patterns.append((options.new_url, (*_ENTRY_FIELDS, SLUG)))
     if any(set(pattern.fields) - set(known) for pattern, known in patterns):

@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from exporter.exporters.options import Side
+from exporter.model.publication import Declared
 from tests.exporters.hostile import entry_word
-from tests.importers.blogs import BLOGS, Blog, blog, shown
+from tests.importers.blogs import BLOGS, Blog, bare, blog, shown
 from tests.importers.conftest import Tool
 from tests.importers.ledger import Count, Ledger
 
@@ -87,6 +89,47 @@ def test_pelican(tool: Tool, ledger: Ledger, tmp_path: Path, name: str, body: st
         pages = [path for path in output.glob("*.html") if not LISTS.fullmatch(path.stem)]
         found = found_in(output, moved, pages, len(list((output / "category").glob("*.html"))))
         ledger.enter(f"pelican, {body}", "Pelican", name, moved.count(), found, report, tool.seconds)
+
+
+ELEVENTY_FEED = """---
+permalink: feed.xml
+eleventyExcludeFromCollections: true
+---
+{% for each in collections.all %}<entry>{{ each.data.title }}{{ each.content }}</entry>{% endfor %}
+"""
+
+
+@both_blogs
+@pytest.mark.parametrize(
+    ("form", "command", "built"),
+    [
+        ("hugo", ("hugo", "--quiet"), "public"),
+        ("jekyll", ("jekyll", "build", "--quiet"), "_site"),
+        ("markdown", ("eleventy", "--quiet"), "_site"),
+    ],
+)
+def test_no_generator_publishes_a_draft(
+    tool: Tool, tmp_path: Path, name: str, form: str, command: tuple[str, ...], built: str
+) -> None:
+    with blog(name, tmp_path / "archive") as moved:
+        site = tmp_path / "site"
+        report = moved.export(form, site, side=Side.DRAFTS, declared=Declared(all_as_draft=True))
+        assert report["out"]["entries"] >= 40
+        (site / "eleventy.config.mjs").write_text("export default (config) => { config.setUseGitIgnore(false); };\n")
+        (site / "feed.njk").write_text(ELEVENTY_FEED)
+        (site / "layouts" / "_default").mkdir(parents=True)
+        (site / "layouts" / "_default" / "single.html").write_text("<main>{{ .Title }}{{ .Content }}</main>")
+        (site / "layouts" / "_default" / "list.html").write_text(
+            "{{ range .Site.RegularPages }}<main>{{ .Title }}{{ .Content }}</main>{{ end }}"
+        )
+        tool(*command, cwd=site)
+        pages = [path for path in (site / built).rglob("*") if path.suffix in {".html", ".xml"}]
+        assert pages
+        text = shown("".join(path.read_text(encoding="utf-8") for path in pages))
+        titles = [title for post in moved.posts() if len(title := bare(post.title)) > 4]
+        assert titles
+        assert [title for title in titles if title in bare(text)] == []
+        assert [number for number in range(1, 41) if entry_word(number) in text] == []
 
 
 @both_blogs
