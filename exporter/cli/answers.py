@@ -21,6 +21,7 @@ from exporter.errors import BlogExporterError, UsageError
 from exporter.exporters.survey import occurring
 from exporter.model.kinds import Kind
 from exporter.model.publication import Declared
+from exporter.printable import printable
 
 if TYPE_CHECKING:
     from exporter.exporters.interface import RecordSource
@@ -30,19 +31,26 @@ FILE_NAME: Final = "exports.json"
 _OF_ENTRIES: Final = ("public_open_flg", "period_flg_public")
 _SHOWN: Final = 10
 
+Teller = Callable[[str, Path], None]
+
 
 def answers_path() -> Path:
     """Return where answers are kept."""
     return Path(platformdirs.user_config_dir("blog-exporter", appauthor=False)) / FILE_NAME
 
 
-def declared(settings: Settings, blog_id: str, tell: Callable[[str], None], *, all_as_draft: bool) -> Declared:
+def teller(out: Output, blog_id: str) -> Teller:
+    """Return what says on standard error which answers are used."""
+    return lambda said, path: out.say(printable(f"Using what was kept for {blog_id}: {said} (in {path})"))
+
+
+def declared(settings: Settings, blog_id: str, tell: Teller, *, all_as_draft: bool) -> Declared:
     """Return what was said about a blog's flags.
 
     Args:
         settings: where it is looked for first.
         blog_id: the blog.
-        tell: is told, in a sentence, what was kept earlier and is used now: it decides what is published.
+        tell: is told what was kept earlier and is used now, since it decides what is published, and where it is kept.
         all_as_draft: whether drafts are to be made of all entries, so that what was kept about them is not used.
 
     Raises:
@@ -60,7 +68,7 @@ def declared(settings: Settings, blog_id: str, tell: Callable[[str], None], *, a
             except ValueError as error:
                 raise UsageError(f"{answers_path()}: {name} of {blog_id} is {kept[name]!r}: {error}.") from error
     if used:
-        tell(f"Using what was kept for {blog_id}: {written(used)} (in {answers_path()})")
+        tell(written(used), answers_path())
     return Declared(
         open_flgs=said["public_open_flg"],
         period_public=bool(said["period_flg_public"]),

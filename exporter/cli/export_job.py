@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import signal
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -74,7 +74,7 @@ def said(given: Mapping[str, Any]) -> dict[str, str | None]:
     }
 
 
-def run(job: Job, out: Output, *, dry_run: bool, tell: Callable[[str], None] | None = None) -> list[Done]:
+def run(job: Job, out: Output, *, dry_run: bool, tell: answers.Teller | None = None) -> list[Done]:
     """Make every side that was asked for; with ``dry_run``, keep nothing but the reports.
 
     Args:
@@ -97,7 +97,7 @@ def run(job: Job, out: Output, *, dry_run: bool, tell: Callable[[str], None] | N
         warn=out.warn,
     )
     drafts = job.given["all_as_draft"]
-    tell = tell or (lambda text: out.say(printable(text)))
+    tell = tell or answers.teller(out, blog_id)
     declared = Declared() if form.whole else answers.declared(settings, blog_id, tell, all_as_draft=drafts)
     at = job.given["at"]
     version = reader.resolve() if at is None else resolve_at(reader, at, settings["timezone"])

@@ -159,9 +159,8 @@ def _copy(
 def _public(
     out: Output, reader: ArchiveReader, settings: Settings, state: State, given: Mapping[str, Any]
 ) -> PublicRecords:
-    declared = answers.declared(
-        settings, reader.info.blog_id, lambda text: out.say(printable(text)), all_as_draft=False
-    )
+    blog_id = reader.info.blog_id
+    declared = answers.declared(settings, blog_id, answers.teller(out, blog_id), all_as_draft=False)
     if declared.open_flgs is None:
         raise UsageError(f"Nothing says yet which entries are public: say so with --public-open-flg. {HINT}")
     answers.check(declared, given, state, out.warn)

@@ -109,11 +109,12 @@ class _Wizard:
         given = self._given
         options = {"timezone": given["timezone"], **said(given)}
         settings = resolve(options, config=given["config"], blog_id=reader.info.blog_id, warn=out.warn)
-        used: list[str] = []
-        declared = answers.declared(settings, reader.info.blog_id, used.append, all_as_draft=given["all_as_draft"])
-        words = self._words
-        for each in used:
-            self._ask.say(words["using"].format(kept=each))
+        words, blog_id = self._words, reader.info.blog_id
+
+        def tell(said: str, path: Path) -> None:
+            self._ask.say(words["using"].format(blog_id=blog_id, said=said, path=path))
+
+        declared = answers.declared(settings, blog_id, tell, all_as_draft=given["all_as_draft"])
         with contextlib.closing(reader.state(_version(reader, given["at"], settings))) as state:
             if declared.open_flgs is not None or declared.all_as_draft:
                 answers.check(declared, given, state, out.warn)
@@ -244,7 +245,7 @@ def _is_to_import(side: Done) -> bool:
     return side.document["side"] in {Side.PUBLIC, Side.DRAFTS}
 
 
-def _unsaid(_text: str) -> None:
+def _unsaid(_said: str, _path: Path) -> None:
     """Say nothing."""
 
 

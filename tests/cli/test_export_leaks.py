@@ -279,6 +279,13 @@ def checked(form: str, variant: str, tmp_path: Path, talk: str, *, taken: bool =
 GRID: Final = list(product(FORMATS, VARIANTS))
 
 
+def is_refused(form: str, variant: str) -> bool:
+    """Tell which formats cannot do what is asked for: those without drafts, and those that take everything or nothing."""
+    asked = set(VARIANTS[variant])
+    whole = FORMATS[form].whole and ("all" not in asked or bool(asked & {"--at", "--since"}))
+    return whole or ("--all-as-draft" in asked and not FORMATS[form].drafts)
+
+
 @pytest.mark.parametrize(("form", "variant"), GRID)
 def test_no_byte_of_an_export_tells_a_secret(
     program: Program, secrets: Path, tmp_path: Path, form: str, variant: str
@@ -287,9 +294,7 @@ def test_no_byte_of_an_export_tells_a_secret(
         keep(tmp_path / "config")
     patterns = PATTERNS if form == "redirects" or variant in {"plain", "all-at", "drafts-all-at"} else ()
     result = program("export", form, secrets, tmp_path / "out", *VARIANTS[variant], *patterns, "--json")
-    asked = set(VARIANTS[variant])
-    whole = FORMATS[form].whole and ("all" not in asked or "--at" in asked)
-    refused = whole or ("--all-as-draft" in asked and not FORMATS[form].drafts)
+    refused = is_refused(form, variant)
     assert result.code == (2 if refused else 0), result.err
     shown = "" if FORMATS[form].whole else "Using what was kept for sea.example: public_open_flg"
     assert not variant.startswith("kept") or refused or shown in result.err
@@ -317,8 +322,8 @@ def keep(config: Path) -> None:
     (folder / "exports.json").write_text(json.dumps(answers), encoding="utf-8")
 
 
-def test_there_are_hundreds_of_them() -> None:
-    assert len(GRID) >= 200
+def test_hundreds_of_them_are_made() -> None:
+    assert sum(not is_refused(form, variant) for form, variant in GRID) >= 200
 
 
 @pytest.mark.parametrize("variant", ["plain", "at", "periods", "kept", "kept-at"])
