@@ -18,10 +18,13 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final, NamedTuple, cast
 from exporter import codec
 from exporter.archive import atomic
 from exporter.archive.findings import Code, Finding
+from exporter.archive.inside import inner
+from exporter.archive.plain import NotPlain
 from exporter.archive.seen import Seen
-from exporter.model.media import extension_of
+from exporter.model.asset import asset_path, is_sha256
 
 if TYPE_CHECKING:
+    from exporter.archive.inside import InnerPath
     from exporter.archive.layout import Layout
 
 _NAME = re.compile(r"([0-9a-f]{64})(?:\.[a-z0-9]{1,8})?")
@@ -37,11 +40,6 @@ class StoredFile(NamedTuple):
     size: int
 
 
-def asset_path(sha256: str, content_type: str) -> str:
-    """Return where a file with this content stands, relative to the archive."""
-    return f"assets/{sha256[:2]}/{sha256}.{extension_of(content_type)}"
-
-
 class Part:
     """A file on its way into the store; what an earlier run left of it, and may be gone on with, is there already.
 
@@ -51,14 +49,16 @@ class Part:
     """
 
     def __init__(self, path: Path) -> None:
-        self.path = path
-        self._note = path.with_suffix(".json")
+        self.path = inner(path)
+        self._note = self.path.with_name(f"{self.path.stem}.json")
         self._noted = False
         self._open = True
         self.validator = self._read_note()
-        flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0) | (os.O_TRUNC if self.validator is None else 0)
         with atomic.translated(path):
-            self.file: BinaryIO = cast("BinaryIO", os.fdopen(os.open(path, flags, atomic.FILE_MODE), "r+b"))
+            if self.validator is None:
+                self.path.remove()
+            handle = self.path.descriptor(os.O_RDWR | os.O_CREAT, atomic.FILE_MODE)
+            self.file: BinaryIO = cast("BinaryIO", os.fdopen(handle, "r+b"))
         self._hash = hashlib.sha256()
         self.size = 0
         if self.validator is not None:
@@ -220,9 +220,9 @@ class AssetStore:
         keep = {hashlib.sha256(each.encode("utf-8", "surrogatepass")).hexdigest()[:32] for each in addresses}
         removed = 0
         with contextlib.suppress(FileNotFoundError):
-            for path in sorted(self._parts.iterdir()):
+            for path in self._parts.iterdir():
                 if path.name.split(".")[0].lstrip(".") not in keep:
-                    path.unlink(missing_ok=True)
+                    path.remove()
                     removed += 1
         return removed
 
@@ -236,7 +236,10 @@ class AssetStore:
         checked: set[str] = set()
         for url, record in records:
             digest = record.get("sha256")
-            if not isinstance(digest, str) or digest in checked:
+            if digest is None or (is_sha256(digest) and digest in checked):
+                continue
+            if not is_sha256(digest):
+                yield Finding(Code.ASSET_MISSING, "assets", f"the record of {url} does not say which file it is")
                 continue
             checked.add(digest)
             stored = self._files.get(digest)
@@ -257,7 +260,7 @@ class AssetStore:
             return f"it has {stored.size} bytes, not {size}"
         path = self._layout.root / stored.path
         try:
-            stat = path.stat()
+            stat = path.lstat()
             if seen is not None and seen.passes(stored.path, stat):
                 return None
             with path.open("rb") as file:
@@ -265,14 +268,21 @@ class AssetStore:
             if same and seen is not None:
                 seen.note(stored.path, stat)
         except OSError as error:
-            return f"it cannot be read: {os.strerror(error.errno or 0)}"
+            return f"it cannot be read: {error.strerror}"
         return None if same else "its content is not what its name says"
 
 
-def _scan(folder: Path) -> Iterator[tuple[str, StoredFile]]:
-    """Yield the files that stand under their own name, by their SHA-256."""
+def _scan(folder: InnerPath) -> Iterator[tuple[str, StoredFile]]:
+    """Yield the files that stand under their own name, by their SHA-256.
+
+    Raises:
+        ArchiveDamaged: the folder is a link.
+    """
     try:
+        folder.require_folder()
         shards = sorted(os.scandir(folder), key=lambda entry: entry.name)
+    except NotPlain as error:
+        raise atomic.translate(error, folder) from error
     except (FileNotFoundError, NotADirectoryError):
         return
     for shard in shards:
@@ -281,4 +291,5 @@ def _scan(folder: Path) -> Iterator[tuple[str, StoredFile]]:
         for entry in os.scandir(shard.path):
             name = _NAME.fullmatch(entry.name)
             if name is not None and name[1].startswith(shard.name) and entry.is_file(follow_symlinks=False):
-                yield name[1], StoredFile(f"assets/{shard.name}/{entry.name}", entry.stat().st_size)
+                size = entry.stat(follow_symlinks=False).st_size
+                yield name[1], StoredFile(f"assets/{shard.name}/{entry.name}", size)

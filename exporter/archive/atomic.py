@@ -1,7 +1,8 @@
 """Files and folders that appear whole or not at all, and survive a power cut once they have appeared.
 
 A file: written beside its name, fsynced, renamed, and the folder fsynced. A folder: filled under ``.work/``, every
-file fsynced, then one rename. Modes are 0600 and 0700, because archives hold private entries.
+file fsynced, then one rename. Modes are 0600 and 0700, because archives hold private entries. No link is followed: see
+:mod:`exporter.archive.inside`.
 """
 
 from __future__ import annotations
@@ -10,18 +11,20 @@ import contextlib
 import errno
 import hashlib
 import os
-import shutil
-from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, cast
 
-from exporter.errors import BlogExporterError, NoSpace, UsageError
+from exporter.archive.inside import inner
+from exporter.archive.plain import NotPlain, TooLarge
+from exporter.errors import ArchiveDamaged, BlogExporterError, NoSpace, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from pathlib import Path
 
 FOLDER_MODE = 0o700
 FILE_MODE = 0o600
 _PIECE = 128 * 1024
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _REFUSED = {
     errno.ENOENT,
@@ -35,10 +38,21 @@ _REFUSED = {
 }
 
 
+_INSTEAD = "which no archive holds; remove it, or restore what belongs there from another copy of the archive"
+_INSTEAD_OF_A_LINK = (
+    "and links inside an archive are not followed; put what belongs there in its place "
+    "(for another disk, move the whole archive or mount the disk there)"
+)
+
+
 def translate(error: OSError, path: Path | str) -> BlogExporterError:
     """Turn an error of the operating system into one of ours, naming the path."""
-    reason = os.strerror(error.errno) if error.errno else str(error)
+    reason = (error.strerror if error.errno else None) or str(error)
     place = error.filename or path
+    if isinstance(error, NotPlain):
+        return ArchiveDamaged(f"{place} is {error.kind}, {_INSTEAD_OF_A_LINK if error.kind == 'a link' else _INSTEAD}.")
+    if isinstance(error, TooLarge):
+        return ArchiveDamaged(f"{place} is damaged: {reason}; restore it from another copy of the archive.")
     if error.errno in _FULL:
         return NoSpace(f"No space left while writing {place} ({reason}); free some and run again, nothing is lost.")
     if error.errno in _REFUSED:
@@ -66,7 +80,7 @@ def sync_folder(path: Path) -> None:
     """Make the names in a folder durable, where the system can do that."""
     if os.name == "nt":
         return
-    handle = os.open(path, os.O_RDONLY)
+    handle = inner(path).folder_descriptor()
     try:
         os.fsync(handle)
     finally:
@@ -74,9 +88,21 @@ def sync_folder(path: Path) -> None:
 
 
 def open_private(path: Path, mode: str = "wb") -> BinaryIO:
-    """Open a file for writing or appending with mode 0600."""
-    flags = os.O_WRONLY | os.O_CREAT | (os.O_APPEND if "a" in mode else os.O_TRUNC) | getattr(os, "O_BINARY", 0)
-    handle = os.open(path, flags, FILE_MODE)
+    """Open a file with mode 0600: a new one, in the place of what has its name, or one to append to.
+
+    Raises:
+        NotPlain: what there is to append to is no regular file.
+    """
+    place = inner(path)
+    if "a" in mode:
+        handle = place.descriptor(os.O_WRONLY | os.O_CREAT | os.O_APPEND, FILE_MODE)
+    else:
+        try:
+            handle = place.descriptor(_NEW, FILE_MODE)
+        except FileExistsError:
+            # Written anew, never cut to nothing: the name may be a link's, or a second one of another file.
+            place.unlink(missing_ok=True)
+            handle = place.descriptor(_NEW, FILE_MODE)
     return cast("BinaryIO", os.fdopen(handle, mode, buffering=1 << 20))
 
 
@@ -134,7 +160,7 @@ def write_file(path: Path, data: bytes) -> None:
 
 def write_lines(path: Path, lines: Iterable[bytes]) -> None:
     """Write a file atomically, line by line, so that it is never in memory as a whole."""
-    temporary = path.with_name(f".{path.name}.tmp")
+    temporary = inner(path).with_name(f".{path.name}.tmp")
     try:
         with open_private(temporary) as file:
             file.writelines(lines)
@@ -164,7 +190,7 @@ def cut_torn_tail(path: Path) -> None:
         size = path.stat().st_size
     except FileNotFoundError:
         return
-    with path.open("rb+") as file:
+    with inner(path).open("rb+") as file:
         end = size
         while end > 0:
             start = max(0, end - 65536)
@@ -186,9 +212,9 @@ def move_folder(source: Path, target: Path) -> None:
 
 
 def remove_folder(path: Path) -> None:
-    """Remove a folder and all in it; one that is not there is fine."""
+    """Remove a folder and all in it, of a link the link alone; one that is not there is fine."""
     with contextlib.suppress(FileNotFoundError):
-        shutil.rmtree(path)
+        inner(path).remove()
 
 
 def swap_folder(new: Path, target: Path, aside: Path) -> None:

@@ -13,7 +13,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from exporter import codec
+from exporter.archive.atomic import translate
+from exporter.archive.inside import inner
 from exporter.archive.lines import Line, split
+from exporter.archive.plain import NotPlain
 from exporter.errors import ArchiveDamaged
 
 if TYPE_CHECKING:
@@ -25,7 +28,6 @@ _REMOVE = b'{"op":"remove"'
 _LINE_FEED = 0x0A
 _SMALL = 1 << 20
 _FEW = 8
-_READ = os.O_RDONLY | getattr(os, "O_BINARY", 0)
 
 Content = bytes | mmap.mmap
 
@@ -49,9 +51,10 @@ class Place:
 
     def text(self) -> bytes:
         """Read the line's bytes, with its line feed."""
-        with self.path.open("rb") as file:
+        with inner(self.path).open("rb") as file:
             file.seek(self.offset)
-            return file.read(self.length)
+            data: bytes = file.read(self.length)
+            return data
 
 
 def taken_apart(path: Path, text: bytes) -> Line:
@@ -125,11 +128,13 @@ def _line_end(data: Content, start: int) -> int:
 def _content(path: Path) -> Content:
     """Return a file's content; a large one is mapped, so that it costs no memory."""
     try:
-        handle = os.open(path, _READ)
+        handle = inner(path).descriptor(os.O_RDONLY)
         try:
             size = os.fstat(handle).st_size
             return os.read(handle, size) if size < _SMALL else mmap.mmap(handle, 0, access=mmap.ACCESS_READ)
         finally:
             os.close(handle)
+    except NotPlain as error:
+        raise translate(error, path) from error
     except OSError as error:
         raise ArchiveDamaged(f"{path} is missing or cannot be read; run verify.") from error

@@ -7,14 +7,13 @@ state is folded from the versions and the folder is built again, so nothing ever
 from __future__ import annotations
 
 import hashlib
-import os
 from dataclasses import dataclass, field
-from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, Protocol
 
 from exporter import codec
 from exporter.archive import atomic
-from exporter.archive.layout import Layout, segment_name
+from exporter.archive.inside import inner
+from exporter.archive.layout import Layout, is_inside, segment_name
 from exporter.archive.lines import as_latest
 from exporter.archive.state import State
 from exporter.errors import ArchiveDamaged
@@ -23,6 +22,8 @@ from exporter.model.kinds import Kind
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
+
+    from exporter.archive.inside import InnerPath
 
 
 class DerivedFile(Protocol):
@@ -68,7 +69,9 @@ def read_record(layout: Layout) -> dict[str, Any]:
         value = codec.loads(layout.latest_record.read_bytes())
     except (OSError, codec.NotJson):
         return {}
-    return dict(value) if isinstance(value, dict) else {}
+    objects = ("files", "views", "options")
+    right = isinstance(value, dict) and all(isinstance(value.get(name, {}), dict) for name in objects)
+    return dict(value) if right else {}
 
 
 def load_latest(layout: Layout, blog_id: str, version: int) -> State | None:
@@ -120,6 +123,8 @@ def write_latest(layout: Layout, state: State, views: Sequence[View], *, reuse: 
     """
     new = layout.work / "latest.new"
     with atomic.translated(layout.latest):
+        for each in layout.folders():
+            each.require_folder()
         atomic.remove_folder(new)
         atomic.make_folder(new)
         files = {segment_name(kind): _write_segment(new / segment_name(kind), state, kind) for kind in Kind}
@@ -193,26 +198,39 @@ def read_index(layout: Layout) -> Iterator[IndexEntry]:
     if hashlib.sha256(data).hexdigest() != expected:
         return
     for line in data.splitlines():
-        yield IndexEntry(*codec.loads(line))
+        entry = _index_entry(line)
+        if entry is not None:
+            yield entry
 
 
-def _index_path(layout: Layout) -> Path:
+def _index_entry(line: bytes) -> IndexEntry | None:
+    """Take a line of the index apart; ``None`` where it is none, or names a file that is not in its view."""
+    try:
+        view, path, fingerprint, digest = codec.loads(line)
+    except (codec.NotJson, TypeError, ValueError):
+        return None
+    if not all(isinstance(text, str) for text in (view, path, fingerprint, digest)):
+        return None
+    return IndexEntry(view, path, fingerprint, digest) if is_inside(f"{view}/{path}") else None
+
+
+def _index_path(layout: Layout) -> InnerPath:
     return layout.work / "views.jsonl"
 
 
-def _keep(old: Path, folder: Path, file: DerivedFile, before: IndexEntry | None) -> IndexEntry | None:
+def _keep(old: InnerPath, folder: InnerPath, file: DerivedFile, before: IndexEntry | None) -> IndexEntry | None:
     """Link an unchanged file from the old folder; ``None`` when it must be made."""
     if before is None or before.fingerprint != file.fingerprint.hex():
         return None
     target = _target(folder, file.path)
     try:
-        os.link(old / file.path, target, follow_symlinks=False)
+        old.joinpath(file.path).add_name(target)
     except OSError:
         return None
     return before
 
 
-def _make(folder: Path, view: str, file: DerivedFile) -> IndexEntry:
+def _make(folder: InnerPath, view: str, file: DerivedFile) -> IndexEntry:
     target = _target(folder, file.path)
     with atomic.hashing(target) as made:
         made.write(file.render())
@@ -220,12 +238,11 @@ def _make(folder: Path, view: str, file: DerivedFile) -> IndexEntry:
     return IndexEntry(view, file.path, file.fingerprint.hex(), digest)
 
 
-def _target(folder: Path, path: str) -> Path:
+def _target(folder: InnerPath, path: str) -> InnerPath:
     """Return where a view's file goes, its folders made; a path that leaves the view's folder is a defect."""
-    pure = PurePosixPath(path)
-    if pure.is_absolute() or ".." in pure.parts or not pure.parts or "\\" in path:
+    if not is_inside(path):
         raise ValueError(f"a view asked for the path {path!r}")
-    target = folder.joinpath(*pure.parts)
+    target = folder.joinpath(path)
     if not target.parent.is_dir():
         atomic.make_folder(target.parent)
     return target
@@ -241,5 +258,5 @@ def manifest_sha256(layout: Layout, version: int) -> str | None:
 
 def file_sha256(path: Path) -> str:
     """Return the SHA-256 of a file in hexadecimal."""
-    with path.open("rb") as file:
+    with inner(path).open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

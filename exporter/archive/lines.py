@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from exporter import codec
+from exporter.archive.layout import LARGEST_VERSION
 from exporter.codec import Frozen
 
 _DATA = b',"data":'
@@ -22,7 +23,6 @@ _PLAIN_PUT = re.compile(
     rb'("sha256":"([0-9a-f]{64})",(?:"raw_sha256":"([0-9a-f]{64})",)?"data":)'
 )
 """How nearly every line begins: the members in their order, nothing escaped in the id."""
-_LARGEST_VERSION = 2**32 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,6 +193,6 @@ def _digest(text: str) -> bytes:
 
 
 def _version(value: Any) -> int | None:
-    if value is not None and (type(value) is not int or not 0 < value <= _LARGEST_VERSION):
+    if value is not None and (type(value) is not int or not 0 < value <= LARGEST_VERSION):
         raise TypeError("version is no number of a version")
     return value

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from exporter import codec
 from exporter.archive.atomic import FILE_MODE, make_folder, translated
+from exporter.archive.inside import inner
 from exporter.clock import timestamp
 from exporter.errors import ArchiveLocked
 
@@ -38,13 +39,15 @@ else:
 
 
 _POLL_SECONDS = 0.2
+_NOTE = 1 << 16
+"""More bytes than a holder writes."""
 
 
 class ArchiveLock:
     """The right to write an archive, held from ``acquire`` to ``release``."""
 
     def __init__(self, path: Path) -> None:
-        self._path = path
+        self._path = inner(path)
         self._handle: int | None = None
 
     def acquire(self, now: datetime, wait: float = 0.0) -> None:
@@ -75,10 +78,10 @@ class ArchiveLock:
         while True:
             with translated(self._path):
                 make_folder(self._path.parent)
-                handle = os.open(self._path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), FILE_MODE)
+                handle = self._path.descriptor(os.O_RDWR | os.O_CREAT, FILE_MODE)
             try:
                 _acquire(handle)
-                if os.path.samestat(os.fstat(handle), self._path.stat()):
+                if os.path.samestat(os.fstat(handle), self._path.lstat()):
                     return handle
             except FileNotFoundError:
                 pass
@@ -97,7 +100,7 @@ class ArchiveLock:
     def holder(self) -> dict[str, Any]:
         """Read who says to hold the lock; empty when nobody does, it died, or it cannot be read."""
         try:
-            value = codec.loads(self._path.read_bytes())
+            value = codec.loads(self._path.read_bytes(_NOTE))
         except (OSError, codec.NotJson):
             return {}
         return dict(value) if isinstance(value, dict) and not _died(value) else {}

@@ -8,7 +8,6 @@ archive is valid at every instant of it.
 from __future__ import annotations
 
 import hashlib
-import os
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -19,6 +18,7 @@ from exporter.archive.find import Place, places, taken_apart
 from exporter.archive.latest import file_sha256
 from exporter.archive.layout import MANIFEST, SEGMENTS, SUMS, segment_name, version_name
 from exporter.archive.manifest import sums
+from exporter.archive.plain import NotPlain
 from exporter.archive.reader import ArchiveReader, apply_version
 from exporter.archive.rewriting import write_documents
 from exporter.archive.state import State
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from exporter.archive.inside import InnerPath
     from exporter.archive.layout import Layout
     from exporter.archive.prune_plan import Kept, PrunePlan
 
@@ -168,10 +169,12 @@ def _pruned(kept: Kept, documents: list[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
-def _link(source: Path, target: Path) -> None:
+def _link(source: InnerPath, target: InnerPath) -> None:
     """Give a file that stays as it is a second name, or copy it where the file system knows no links."""
     try:
-        os.link(source, target, follow_symlinks=False)
+        source.add_name(target)
+    except NotPlain:
+        raise
     except OSError:
         with atomic.hashing(target) as file, source.open("rb") as content:
             while block := content.read(1 << 20):
@@ -179,10 +182,10 @@ def _link(source: Path, target: Path) -> None:
             file.close()
 
 
-def _bytes(path: Path) -> bytes:
+def _bytes(path: InnerPath) -> bytes:
     try:
         return path.read_bytes()
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return b""
 
 
@@ -195,17 +198,25 @@ def _digest(path: Path) -> str | None:
 
 def _remove_unreferenced(layout: Layout) -> tuple[int, int]:
     """Remove the files of ``assets/`` that no version and no run under way names; returns their number and bytes."""
-    segments = [
-        *layout.versions.glob(f"*/{segment_name(Kind.ASSETS)}"),
-        *layout.work.glob(f"checkpoint*/{segment_name(Kind.ASSETS)}"),
-    ]
-    named = {found for segment in segments for found in _HASH.findall(segment.read_bytes())}
+    checkpoints = [layout.work / name for name in _names(layout.work) if name.startswith("checkpoint")]
+    segments = [folder / segment_name(Kind.ASSETS) for folder in (*layout.versions.iterdir(), *checkpoints)]
+    named = {found for segment in segments for found in _HASH.findall(_bytes(segment))}
     count = size = 0
-    for path in layout.assets.glob("*/*"):
-        name = _ASSET_NAME.fullmatch(path.name)
-        if name is None or name[1] != path.parent.name or path.name[:64].encode("ascii") in named:
-            continue
-        size += path.stat().st_size
-        path.unlink()
-        count += 1
+    for shard in _names(layout.assets):
+        for text in _names(layout.assets / shard):
+            name = _ASSET_NAME.fullmatch(text)
+            path = layout.assets / shard / text
+            if name is None or name[1] != shard or text[:64].encode("ascii") in named or path.kind():
+                continue
+            size += path.lstat().st_size
+            path.unlink()
+            count += 1
     return count, size
+
+
+def _names(folder: InnerPath) -> list[str]:
+    """Return the names in a folder; none where there is no folder."""
+    try:
+        return folder.names()
+    except (FileNotFoundError, NotADirectoryError):
+        return []

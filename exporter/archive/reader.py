@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from exporter import codec
+from exporter.archive.atomic import translate
 from exporter.archive.latest import load_latest
 from exporter.archive.layout import SUMS, Layout, version_number
 from exporter.archive.manifest import ArchiveInfo, Manifest
+from exporter.archive.plain import LARGEST_DOCUMENT, NotPlain, TooLarge
 from exporter.archive.state import State
 from exporter.archive.swap import recover
 from exporter.archive.tail import newest_lines
@@ -31,9 +33,11 @@ def read_info(layout: Layout) -> ArchiveInfo:
         ArchiveDamaged: ``archive.json`` is not what was written.
     """
     try:
-        data = layout.info.read_bytes()
+        data = layout.info.read_bytes(LARGEST_DOCUMENT)
     except (FileNotFoundError, NotADirectoryError):
         raise NoArchive(f"{layout.root} is no archive: there is no archive.json in it.") from None
+    except (NotPlain, TooLarge) as error:
+        raise translate(error, layout.info) from error
     except OSError as error:
         raise BlogExporterError(f"Cannot read {layout.info}: {os.strerror(error.errno or 0)}.") from error
     try:
@@ -51,15 +55,21 @@ def _is_sealed_otherwise(layout: Layout, digest: str) -> bool:
     """Tell whether the sums of some version name ``archive.json`` with another hash."""
     for number in version_numbers(layout):
         with contextlib.suppress(OSError):
-            rows = (layout.version(number) / SUMS).read_bytes().splitlines()
+            rows = (layout.version(number) / SUMS).read_bytes(LARGEST_DOCUMENT).splitlines()
             return any(row.endswith(b"  ../../archive.json") and row[:64] != digest.encode() for row in rows)
     return False
 
 
 def version_numbers(layout: Layout) -> list[int]:
-    """Return the numbers of the versions that are there, oldest first."""
+    """Return the numbers of the versions that are there, oldest first.
+
+    Raises:
+        ArchiveDamaged: ``versions/`` is a link.
+    """
     try:
-        names = os.listdir(layout.versions)  # noqa: PTH208  a Path for each of thousands of names takes most of the time
+        names = layout.versions.names()
+    except NotPlain as error:
+        raise translate(error, layout.versions) from error
     except (FileNotFoundError, NotADirectoryError):
         return []
     return sorted(number for name in names if (number := version_number(name)) is not None)
@@ -95,7 +105,9 @@ class ArchiveReader:
         """
         path = self.layout.manifest(number)
         try:
-            return Manifest.decode(path.read_bytes(), str(path))
+            return Manifest.decode(path.read_bytes(LARGEST_DOCUMENT), str(path))
+        except (NotPlain, TooLarge) as error:
+            raise translate(error, path) from error
         except OSError as error:
             raise ArchiveDamaged(f"{path} is missing or cannot be read; run verify.") from error
 

@@ -58,7 +58,7 @@ class Seen:
         try:
             for line in self._path.read_bytes().splitlines():
                 name, size, changed, inode = codec.loads(line)
-                found[name] = (size, changed, inode)
+                found[str(name)] = (int(size), int(changed), int(inode))
         except (OSError, codec.NotJson, TypeError, ValueError):
             return {}
         return found

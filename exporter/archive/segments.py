@@ -7,6 +7,8 @@ from collections import OrderedDict
 from io import BufferedReader
 from pathlib import Path
 
+from exporter.archive.inside import inner
+
 _OPEN_FILES = 64
 _BLOCK = 128 * 1024
 
@@ -39,7 +41,7 @@ class Segments:
         """Open a file from its beginning; the caller closes it."""
         pinned = self._pinned.get(number)
         if pinned is None:
-            return self._paths[number].open("rb")
+            return os.fdopen(_open(self._paths[number]), "rb")
         file = os.fdopen(os.dup(pinned), "rb")
         file.seek(0)
         return file
@@ -85,4 +87,4 @@ class Segments:
 
 
 def _open(path: Path) -> int:
-    return os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+    return inner(path).descriptor(os.O_RDONLY)

@@ -5,7 +5,6 @@ Built by folding lines; holds hashes and places, never the records themselves, s
 
 from __future__ import annotations
 
-import os
 from array import array
 from collections.abc import Iterator
 from functools import lru_cache
@@ -137,7 +136,7 @@ class State:
                         state.put(record_id, identity, named or version, (segment, offset, len(text)))
                     offset += len(text)
         except OSError as error:
-            reason = os.strerror(error.errno) if error.errno else str(error)
+            reason = (error.strerror if error.errno else None) or str(error)
             raise ArchiveDamaged(f"{path} cannot be read ({reason}); run verify.") from error
         return number
 

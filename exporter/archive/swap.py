@@ -21,6 +21,7 @@ from exporter.archive import atomic
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from exporter.archive.inside import InnerPath
     from exporter.archive.layout import Layout
 
 _AT_FDCWD = -100
@@ -28,7 +29,7 @@ _EXCHANGE = 2
 _CANNOT = {errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP}
 
 
-def building_place(layout: Layout) -> Path:
+def building_place(layout: Layout) -> InnerPath:
     """Return the folder under ``.work/`` where a new set of versions is built."""
     return layout.work / "new-versions"
 
@@ -54,7 +55,7 @@ def put_in_place(layout: Layout) -> None:
 
 def recover(layout: Layout) -> None:
     """Give ``versions/`` its name where a kill took it away; needs no lock, and does nothing where it may not write."""
-    if layout.versions.exists():
+    if layout.versions.kind() is not None:
         return
     with contextlib.suppress(OSError):
         _new(layout).rename(layout.versions)
@@ -64,7 +65,7 @@ def recover(layout: Layout) -> None:
 def clear_aside(layout: Layout) -> None:
     """Remove what a prune left beside ``versions/``; the caller holds the lock."""
     recover(layout)
-    if layout.versions.exists():
+    if layout.versions.kind() is not None:
         for folder in (_new(layout), _old(layout), building_place(layout)):
             atomic.remove_folder(folder)
 
@@ -93,9 +94,9 @@ def exchange(one: Path, other: Path) -> bool:
     raise OSError(number, os.strerror(number), str(other))
 
 
-def _new(layout: Layout) -> Path:
+def _new(layout: Layout) -> InnerPath:
     return layout.root / "versions.new"
 
 
-def _old(layout: Layout) -> Path:
+def _old(layout: Layout) -> InnerPath:
     return layout.root / "versions.old"

@@ -5,6 +5,9 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from exporter.archive.inside import inner
+from exporter.archive.plain import LARGEST_DOCUMENT, TooLarge
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
@@ -17,11 +20,14 @@ def newest_lines(path: Path) -> Iterator[bytes]:
 
     Raises:
         OSError: the file cannot be read.
+        TooLarge: a line has more bytes than any line of a run.
     """
-    with path.open("rb") as file:
+    with inner(path).open("rb") as file:
         position = file.seek(0, os.SEEK_END)
         block, head, torn = _FIRST_BLOCK, b"", True
         while position:
+            if len(head) > LARGEST_DOCUMENT:
+                raise TooLarge(str(path), LARGEST_DOCUMENT)
             start = max(0, position - block)
             file.seek(start)
             head, *lines = (file.read(position - start) + head).split(b"\n")

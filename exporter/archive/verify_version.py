@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from exporter.archive.findings import Code, Finding
+from exporter.archive.inside import InnerPath
 from exporter.archive.latest import file_sha256
 from exporter.archive.layout import MANIFEST, SEGMENTS, SUMS, version_name
 from exporter.archive.lines import split
 from exporter.archive.manifest import Manifest, sums
+from exporter.archive.plain import LARGEST_DOCUMENT
 from exporter.errors import ArchiveDamaged
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def check_version(
     folder = reader.layout.version(number)
     name = f"versions/{version_name(number)}"
     try:
-        data = (folder / MANIFEST).read_bytes()
+        data = (folder / MANIFEST).read_bytes(LARGEST_DOCUMENT)
     except OSError:
         yield Finding(Code.MANIFEST_MISSING, f"{name}/{MANIFEST}", "it cannot be read")
         return
@@ -52,14 +53,14 @@ def check_version(
         yield Finding(Code.CHAIN_BROKEN, f"{name}/{MANIFEST}", f"its parent is not {before} as it stands here")
     for segment in SEGMENTS:
         yield from _segment(folder / segment, f"{name}/{segment}", manifest, seen)
-    for path in sorted(folder.iterdir()):
+    for path in folder.iterdir():
         if path.name not in (MANIFEST, SUMS, *SEGMENTS):
             yield Finding(Code.STRANGE_FILE, f"{name}/{path.name}", "no part of the format")
 
 
-def _sums(reader: ArchiveReader, folder: Path, name: str, digest: str, manifest: Manifest) -> Iterator[Finding]:
+def _sums(reader: ArchiveReader, folder: InnerPath, name: str, digest: str, manifest: Manifest) -> Iterator[Finding]:
     try:
-        found = (folder / SUMS).read_bytes()
+        found = (folder / SUMS).read_bytes(LARGEST_DOCUMENT)
     except OSError:
         found = b""
     listed = {row[66:]: row[:64] for row in found.decode("utf-8", "replace").splitlines()}
@@ -72,13 +73,13 @@ def _sums(reader: ArchiveReader, folder: Path, name: str, digest: str, manifest:
         yield Finding(Code.SUMS_DAMAGED, f"{name}/{SUMS}", "it does not agree with the manifest")
 
 
-def _segment(path: Path, name: str, manifest: Manifest, seen: Seen) -> Iterator[Finding]:
+def _segment(path: InnerPath, name: str, manifest: Manifest, seen: Seen) -> Iterator[Finding]:
     info = manifest.files.get(path.name)
     if info is None:
         yield Finding(Code.MANIFEST_DAMAGED, name, "the manifest does not list this file")
         return
     try:
-        stat = path.stat()
+        stat = path.lstat()
         if stat.st_size == info.bytes:
             if seen.passes(name, stat):
                 return
@@ -92,10 +93,11 @@ def _segment(path: Path, name: str, manifest: Manifest, seen: Seen) -> Iterator[
         yield Finding(Code.SEGMENT_MISSING, name, "it cannot be read")
         return
     yield Finding(Code.SEGMENT_DAMAGED, name, "its size or hash is not the one in the manifest")
-    yield from _lines(path, name, info.lines)
+    if path.kind() == "":
+        yield from _lines(path, name, info.lines)
 
 
-def _lines(path: Path, name: str, expected: int) -> Iterator[Finding]:
+def _lines(path: InnerPath, name: str, expected: int) -> Iterator[Finding]:
     """Check every line's own hash, so that a finding names the record."""
     count = 0
     with path.open("rb") as file:

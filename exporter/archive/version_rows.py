@@ -17,14 +17,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from exporter import codec
 from exporter.archive import atomic
 from exporter.archive.manifest import KindCounts
+from exporter.archive.plain import LARGEST_DOCUMENT
 from exporter.errors import BlogExporterError
 from exporter.model.kinds import Kind
 from exporter.printable import printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
+    from exporter.archive.inside import InnerPath
     from exporter.archive.layout import Layout
     from exporter.archive.reader import ArchiveReader
 
@@ -147,7 +148,7 @@ def version_log(reader: ArchiveReader) -> Log:
     return log
 
 
-def cache_path(layout: Layout) -> Path:
+def cache_path(layout: Layout) -> InnerPath:
     """Return ``.work/versions.json``."""
     return layout.work / "versions.json"
 
@@ -199,4 +200,4 @@ def _keep(layout: Layout, log: Log) -> None:
 
 
 def _digest(layout: Layout, number: int) -> str:
-    return hashlib.sha256(layout.manifest(number).read_bytes()).hexdigest()
+    return hashlib.sha256(layout.manifest(number).read_bytes(LARGEST_DOCUMENT)).hexdigest()

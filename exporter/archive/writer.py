@@ -23,6 +23,8 @@ from exporter.model.kinds import Kind
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from exporter.archive.inside import InnerPath
+
 _LEFTOVERS = ("new-version", "latest.new", "latest.old", "views.new.jsonl", "checkpoint.old")
 
 
@@ -50,25 +52,27 @@ def require_place(root: Path, blog_id: str) -> None:
     """
     layout = Layout(root)
     with atomic.translated(root):
-        if layout.info.is_file():
+        if layout.info.kind() is not None:
             info = read_info(layout)
             if info.blog_id != blog_id:
                 raise UsageError(
                     f"{root} is the archive of {info.blog_id}, not of {blog_id}: choose another --archive."
                 )
+            for each in layout.folders():
+                each.require_folder()
             return
-        if root.exists() and not all(_is_unfinished(layout, path) for path in root.iterdir()):
+        if root.exists() and not all(_is_unfinished(layout, path) for path in layout.root.iterdir()):
             raise NoArchive(f"{root} is not empty and holds no archive: name an empty or new folder as --archive.")
 
 
-def _is_unfinished(layout: Layout, path: Path) -> bool:
+def _is_unfinished(layout: Layout, path: InnerPath) -> bool:
     """Tell whether ``path`` is what :func:`create` leaves when it is killed, so that the next run may go on with it."""
     if path in (layout.versions, layout.assets):
-        return path.is_dir() and not any(path.iterdir())
+        return path.kind() == "a folder" and not path.names()
     if path == layout.runs:
-        return path.stat().st_size == 0
+        return path.kind() == "" and path.stat().st_size == 0
     if path in (layout.readme, layout.format_document):
-        return path.read_bytes() == _document(path.name)
+        return path.kind() == "" and path.read_bytes() == _document(path.name)
     names = (layout.readme.name, layout.format_document.name, layout.runs.name, layout.info.name)
     return path == layout.work or path.name in {f".{name}.tmp" for name in names}
 
@@ -97,13 +101,18 @@ def clean_leftovers(layout: Layout) -> None:
         swap.clear_aside(layout)
         for name in _LEFTOVERS:
             path = layout.work / name
-            if path.is_dir():
-                atomic.remove_folder(path)
-            else:
-                path.unlink(missing_ok=True)
+            atomic.remove_folder(path)
         for folder in (layout.root, layout.work):
-            for path in folder.glob(".*.tmp"):
-                path.unlink()
+            for path in _temporary(folder):
+                path.remove()
+
+
+def _temporary(folder: InnerPath) -> list[InnerPath]:
+    """Return what stands in a folder under the name of a file half written."""
+    try:
+        return [folder / name for name in folder.names() if name.startswith(".") and name.endswith(".tmp")]
+    except FileNotFoundError:
+        return []
 
 
 def commit(layout: Layout, draft: Draft) -> Manifest:
@@ -121,7 +130,7 @@ def commit(layout: Layout, draft: Draft) -> Manifest:
         manifest = Manifest(
             version=number,
             parent=_parent(layout, draft.parent),
-            blog_id=ArchiveInfo.decode(layout.info.read_bytes(), str(layout.root)).blog_id,
+            blog_id=read_info(layout).blog_id,
             base_url=draft.base_url,
             started_at=draft.started_at,
             finished_at=draft.finished_at,

@@ -119,6 +119,7 @@ def _copies(whole: Whole, archive: Path) -> Iterator[Copy]:
     single = [layout.format_document, layout.readme, layout.info, layout.runs]
     yield from (Copy(f"{whole.folder}/{path.name}", path.name) for path in single if path.is_file())
     for top in (layout.assets, layout.latest, layout.versions):
+        top.require_folder()
         for folder, inner, names in os.walk(top):
             inner.sort()
             way = Path(folder).relative_to(archive).as_posix()
@@ -167,11 +168,11 @@ def _pack(file: Packed, archive: Path, path: Path) -> None:
 
 def _chunks(file: Content | Copy, archive: Path) -> Iterator[bytes]:
     if isinstance(file, Copy):
-        yield from _blocks(archive / file.source)
+        yield from _blocks(Layout(archive).root / file.source)
         return
     for chunk in file.chunks:
         if isinstance(chunk, Inline):
-            for block in _blocks(archive / chunk.source):
+            for block in _blocks(Layout(archive).root / chunk.source):
                 yield base64.b64encode(block)
         else:
             yield chunk

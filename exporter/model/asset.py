@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
+
+from exporter.model.media import extension_of
 
 _GONE: Final = frozenset({404, 410})
+_SHA256: Final = re.compile("[0-9a-f]{64}")
 
 
 class AssetState(StrEnum):
@@ -21,6 +25,22 @@ class AssetState(StrEnum):
     """It is gone for good: its server answered 404 or 410, or the address is none that can be asked."""
     LEFT_OUT = "left_out"
     """A setting says that it is not read."""
+
+
+def is_sha256(value: object) -> TypeGuard[str]:
+    """Tell whether a value is a SHA-256 as records and names have it: 64 hexadecimal digits, in lower case."""
+    return isinstance(value, str) and _SHA256.fullmatch(value) is not None
+
+
+def asset_path(sha256: str, content_type: str) -> str:
+    """Return where a file with this content stands, relative to the archive; no other code makes such a path.
+
+    Raises:
+        ValueError: ``sha256`` is none, so there is no such file.
+    """
+    if not is_sha256(sha256):
+        raise ValueError(f"{sha256!r} is not a SHA-256 in hexadecimal")
+    return f"assets/{sha256[:2]}/{sha256}.{extension_of(content_type)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +82,7 @@ class Asset:
             status=_number(raw.get("status")),
             content_type=_text(raw.get("content_type")),
             bytes=_number(raw.get("bytes")),
-            sha256=_text(raw.get("sha256")),
+            sha256=digest if is_sha256(digest := raw.get("sha256")) else None,
             error=_text(raw.get("error")),
             refs=tuple(ref for ref in refs if isinstance(ref, dict)) if isinstance(refs, list) else (),
             width=_number(raw.get("width")),

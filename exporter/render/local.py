@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, urlsplit, urlunsplit
 
-from exporter.model.asset import Asset
-from exporter.model.media import extension_of
+from exporter.model.asset import Asset, asset_path
 from exporter.render.addresses import AddressPattern, absolute, meaning
 
 
@@ -103,7 +102,7 @@ def stored_path(asset: Asset) -> str | None:
     """Return where an asset's file stands, relative to the archive; ``None`` when it could not be read."""
     if asset.sha256 is None:
         return None
-    return f"assets/{asset.sha256[:2]}/{asset.sha256}.{extension_of(asset.content_type or '')}"
+    return asset_path(asset.sha256, asset.content_type or "")
 
 
 def relative_link(page: str, target: str) -> str:

@@ -20,13 +20,15 @@ from exporter.search.build import update
 from exporter.search.store import EDITION, Store
 
 if TYPE_CHECKING:
+    from exporter.archive.inside import InnerPath
     from exporter.archive.layout import Layout
     from exporter.archive.reader import ArchiveReader
 
 _FAILURES = (OSError, sqlite3.Error)
+_JOURNALS = ("-journal", "-wal", "-shm")
 
 
-def index_path(layout: Layout) -> Path:
+def index_path(layout: Layout) -> InnerPath:
     """Return ``.work/search.sqlite``."""
     return layout.work / "search.sqlite"
 
@@ -47,10 +49,11 @@ def open_store(reader: ArchiveReader, version: int, temporary: Path, *, anew: bo
     path = index_path(reader.layout)
     key = f"{EDITION} {version} {manifest_sha256(reader.layout, version)}"
     if version == reader.newest():
-        store = None if anew else _current(path, key) or _renewed(reader, version, path, key)
-        if store is not None:
-            return store
         with contextlib.suppress(*_FAILURES):
+            path.parent.require_folder()
+            store = None if anew or not _is_ours(path) else _current(path, key) or _renewed(reader, version, path, key)
+            if store is not None:
+                return store
             atomic.make_folder(path.parent)
             return _made(reader, version, path, key)
     try:
@@ -59,6 +62,17 @@ def open_store(reader: ArchiveReader, version: int, temporary: Path, *, anew: bo
         raise BlogExporterError(
             f"The search index cannot be written to {temporary}: {error}; free some space."
         ) from error
+
+
+def _is_ours(path: InnerPath) -> bool:
+    """Tell whether a regular file is there, and remove what SQLite would take for the rest of a change cut short.
+
+    The program leaves no such files (see ``Store.transaction``). One that a stranger made could name any other file,
+    which SQLite would remove in the belief that it is a journal too.
+    """
+    for ending in _JOURNALS:
+        path.with_name(path.name + ending).remove()
+    return path.kind() == ""
 
 
 def _current(path: Path, key: str) -> Store | None:

@@ -14,6 +14,7 @@ import re
 import sqlite3
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -82,11 +83,18 @@ class Store:
         """Open an index that is there.
 
         Raises:
-            sqlite3.Error: it is not there, or is no database.
+            sqlite3.Error: it is not there, is no database, or has other tables, views or triggers than an index.
         """
         mode = "rw" if writable else "ro"
         uri = f"{path.absolute().as_uri()}?mode={mode}"
         connection = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=_WAIT_SECONDS)
+        try:
+            _check_schema(connection)
+            # Nothing is to be found beside the file after a kill: see transaction.
+            connection.execute("PRAGMA journal_mode=MEMORY").fetchone()
+        except BaseException:
+            connection.close()
+            raise
         return cls(connection, path)
 
     def close(self) -> None:
@@ -95,7 +103,12 @@ class Store:
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[None]:
-        """Make what the block changes appear as a whole, or not at all."""
+        """Make what the block changes appear as a whole, or leave an index that is made for nothing.
+
+        The journal is in memory. So what the index is made for is taken out first, on its own: a process that is killed
+        half way leaves an index that nobody believes, and no file beside it.
+        """
+        self._connection.execute("DELETE FROM meta WHERE name = 'key'")
         self._connection.execute("BEGIN IMMEDIATE")
         try:
             yield
@@ -248,3 +261,21 @@ def _from_blob(data: bytes) -> str:
 
 def _clean(text: str) -> str:
     return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _check_schema(connection: sqlite3.Connection) -> None:
+    """Refuse a database whose views or triggers would run with what an index is asked."""
+    if _schema_of(connection) != _own_schema():
+        raise sqlite3.DatabaseError("it is no index of this program")
+
+
+def _schema_of(connection: sqlite3.Connection) -> list[tuple[str, str, str | None]]:
+    """Return the type, name and definition of everything in a database."""
+    return sorted(connection.execute("SELECT type, name, sql FROM sqlite_master"), key=itemgetter(0, 1))
+
+
+@cache
+def _own_schema() -> list[tuple[str, str, str | None]]:
+    with contextlib.closing(sqlite3.connect(":memory:")) as connection:
+        connection.executescript(_SCHEMA)
+        return _schema_of(connection)

@@ -63,7 +63,7 @@ class TestPlainReader:
         ],
     )
     def test_damage_is_found_by_the_sums(self, archive: Built, name: str, old: str, new: str, complaint: str) -> None:
-        path = archive.layout.versions / name
+        path = archive.root / "versions" / name
         path.write_text(path.read_text("utf-8").replace(old, new), "utf-8")
         with pytest.raises(ValueError, match=complaint):
             list(plain_reader.states(archive.root))
@@ -85,7 +85,7 @@ class TestPlainReader:
     def test_damage_behind_true_sums_is_found_too(
         self, archive: Built, name: str, old: str, new: str, complaint: str
     ) -> None:
-        path = archive.layout.versions / name
+        path = archive.root / "versions" / name
         path.write_bytes(path.read_bytes().replace(old.encode(), new.encode()))
         self.reseal(path.parent)
         with pytest.raises(ValueError, match=complaint):

@@ -9,7 +9,7 @@ import pytest
 
 from exporter.archive.reader import ArchiveReader, apply_version, read_info, version_numbers
 from exporter.archive.state import State
-from exporter.errors import ArchiveDamaged, BlogExporterError, NewerFormat, NoArchive, NoSuchRecord
+from exporter.errors import ArchiveDamaged, NewerFormat, NoArchive, NoSuchRecord
 from exporter.model.kinds import Kind
 from tests.archive.builder import BLOG, Built
 
@@ -42,7 +42,7 @@ class TestOpening:
 
     def test_a_folder_in_its_place(self, tmp_path: Path) -> None:
         (tmp_path / "archive.json").mkdir()
-        with pytest.raises(BlogExporterError, match=r"^Cannot read .*archive\.json: Is a directory\.$"):
+        with pytest.raises(ArchiveDamaged, match=r"archive\.json is a folder, .*; remove it"):
             ArchiveReader(tmp_path)
 
     @pytest.mark.parametrize(

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from exporter.archive.assets import StoredFile, asset_path
+from exporter.archive.assets import StoredFile
 from exporter.archive.inventory import FileRow, Held, inventory
-from exporter.model.asset import Asset, AssetState
+from exporter.model.asset import Asset, AssetState, asset_path
 
 SHA, OTHER, VANISHED = "ab" * 32, "cd" * 32, "ef" * 32
 FILE = {"file_id": "7", "name": "海.jpg", "title": "海", "file_size": "9", "width": "3", "height": "4", "mtime": "1"}

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from exporter.archive.assets import asset_path
-from exporter.model.asset import Asset
+from exporter.model.asset import Asset, asset_path
 from exporter.render.addresses import AddressPattern
 from exporter.render.local import AssetMap, EntryAddresses, relative_link, stored_path
 

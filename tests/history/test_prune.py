@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from exporter import codec
 from exporter.archive import swap
 from exporter.archive.history import last_known
+from exporter.archive.inside import InnerPath
 from exporter.archive.latest import load_latest, write_latest
 from exporter.archive.layout import Layout
 from exporter.archive.prune import Pruned, prune
@@ -282,15 +283,15 @@ def test_a_gap_that_a_reader_closed_is_no_failure(tmp_path: Path, monkeypatch: p
     layout = made(tmp_path).layout
     before = plain_states(layout.root)
     monkeypatch.setattr(swap, "exchange", lambda one, other: False)
-    real = Path.rename
+    real = InnerPath.rename
 
-    def rename(self: Path, target: Path) -> Path:
+    def rename(self: InnerPath, target: InnerPath) -> InnerPath:
         found = real(self, target)
         if self == layout.versions:
             swap.recover(layout)
         return found
 
-    monkeypatch.setattr(Path, "rename", rename)
+    monkeypatch.setattr(InnerPath, "rename", rename)
     prune(layout, keep(6))
     assert plain_states(layout.root, lenient=True) == {6: before[6]}
     assert damages(layout) == []
@@ -332,10 +333,10 @@ def test_recover_does_nothing_where_it_may_not_write(tmp_path: Path, monkeypatch
     layout = Layout(tmp_path)
     (tmp_path / "versions.new").mkdir()
 
-    def refuse(self: Path, target: Path) -> Path:
+    def refuse(self: InnerPath, target: InnerPath) -> InnerPath:
         raise PermissionError(errno.EROFS, "read only")
 
-    monkeypatch.setattr(Path, "rename", refuse)
+    monkeypatch.setattr(InnerPath, "rename", refuse)
     swap.recover(layout)
     swap.clear_aside(layout)
     assert (tmp_path / "versions.new").exists()

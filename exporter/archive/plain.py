@@ -1,0 +1,47 @@
+"""What an archive is made of: regular files and folders, none of them endless."""
+
+from __future__ import annotations
+
+import errno
+import stat
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+LARGEST_DOCUMENT: Final = 64 << 20
+"""The most bytes that ``archive.json`` and a manifest are read with; those of a large blog have some thousands."""
+LARGEST_CACHE: Final = 1 << 30
+"""The most bytes that a file of ``.work/`` is read with as a whole; beyond it the file is as if it were not there."""
+_KINDS: Final[tuple[tuple[Callable[[int], bool], str], ...]] = (
+    (stat.S_ISLNK, "a link"),
+    (stat.S_ISDIR, "a folder"),
+    (stat.S_ISFIFO, "a FIFO"),
+    (stat.S_ISSOCK, "a socket"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+)
+
+
+class NotPlain(OSError):
+    """A link, or something else that is no regular file or folder, where an archive has one.
+
+    Attributes:
+        kind: what is there, such as "a link".
+    """
+
+    def __init__(self, path: str, kind: str) -> None:
+        super().__init__(errno.ELOOP, f"it is {kind}", path)
+        self.kind = kind
+
+
+class TooLarge(OSError):
+    """A file with more bytes than any of its kind has."""
+
+    def __init__(self, path: str, limit: int) -> None:
+        super().__init__(errno.EINVAL, f"more than {limit >> 20} MiB are in it, which no archive has there", path)
+
+
+def kind_of(mode: int) -> str:
+    """Say in words what a mode of ``stat`` is of, "a link" for a link; ``""`` for a regular file."""
+    return next((words for test, words in _KINDS if test(mode)), "")
