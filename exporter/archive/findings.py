@@ -20,6 +20,7 @@ class Code(StrEnum):
     FOLD_WRONG = "fold-wrong"
     COUNTS_WRONG = "counts-wrong"
     STRANGE_FILE = "strange-file"
+    NOT_PLAIN = "not-plain"
     ASSET_MISSING = "asset-missing"
     ASSET_DAMAGED = "asset-damaged"
     RUNS_DAMAGED = "runs-damaged"
@@ -44,6 +45,7 @@ MEND: dict[Code, str] = {
     Code.FOLD_WRONG: "restore the versions before it from another copy of the archive",
     Code.COUNTS_WRONG: "restore the versions before it from another copy of the archive",
     Code.STRANGE_FILE: "move this file out of the version's folder",
+    Code.NOT_PLAIN: "put the file or folder that belongs there in its place, or remove it",
     Code.ASSET_MISSING: _BACKUP,
     Code.ASSET_DAMAGED: _BACKUP,
     Code.RUNS_DAMAGED: "nothing of the blog is lost; the next backup goes on after this line",

@@ -16,7 +16,7 @@ import shutil
 import sys
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from exporter.archive.plain import LARGEST_CACHE, NotPlain, TooLarge, kind_of
+from exporter.archive.plain import LARGEST_CACHE, NotPlain, TooLarge, is_hollow, kind_of
 
 if sys.platform == "win32":
     from pathlib import WindowsPath as _Native
@@ -97,10 +97,11 @@ class InnerPath(_Native):
             raise self._explained(error, name, folder) from None
         finally:
             _close(folder)
-        kind = kind_of(os.fstat(handle).st_mode)
-        if kind:
+        found = os.fstat(handle)
+        kind, hollow = kind_of(found.st_mode), is_hollow(found)
+        if kind or hollow:
             os.close(handle)
-            raise NotPlain(str(self), kind)
+            raise NotPlain(str(self), kind) if kind else TooLarge(str(self), LARGEST_CACHE)
         return handle
 
     def open(

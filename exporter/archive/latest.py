@@ -15,6 +15,7 @@ from exporter.archive import atomic
 from exporter.archive.inside import inner
 from exporter.archive.layout import Layout, is_inside, segment_name
 from exporter.archive.lines import as_latest
+from exporter.archive.plain import LARGEST_DOCUMENT
 from exporter.archive.state import State
 from exporter.errors import ArchiveDamaged
 from exporter.model.kinds import Kind
@@ -251,7 +252,7 @@ def _target(folder: InnerPath, path: str) -> InnerPath:
 def manifest_sha256(layout: Layout, version: int) -> str | None:
     """Return the SHA-256 of a version's manifest, ``None`` when it cannot be read."""
     try:
-        return file_sha256(layout.manifest(version))
+        return hashlib.sha256(layout.manifest(version).read_bytes(LARGEST_DOCUMENT)).hexdigest()
     except OSError:
         return None
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from os import stat_result
 
 LARGEST_DOCUMENT: Final = 64 << 20
 """The most bytes that ``archive.json`` and a manifest are read with; those of a large blog have some thousands."""
@@ -39,7 +40,16 @@ class TooLarge(OSError):
     """A file with more bytes than any of its kind has."""
 
     def __init__(self, path: str, limit: int) -> None:
-        super().__init__(errno.EINVAL, f"more than {limit >> 20} MiB are in it, which no archive has there", path)
+        super().__init__(errno.EINVAL, f"it has more than {limit >> 20} MiB, as none of its kind has", path)
+
+
+def is_hollow(found: stat_result) -> bool:
+    """Tell whether a file claims far more bytes than the disk holds of it: a terabyte of holes takes no room.
+
+    A file system that compresses holds a twentieth of such text as an archive has, never a thousandth.
+    """
+    blocks: int = getattr(found, "st_blocks", found.st_size)
+    return found.st_size > LARGEST_CACHE and blocks * 512 < found.st_size // 1000
 
 
 def kind_of(mode: int) -> str:

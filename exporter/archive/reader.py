@@ -6,7 +6,7 @@ import contextlib
 import hashlib
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from exporter import codec
 from exporter.archive.atomic import translate
@@ -21,7 +21,11 @@ from exporter.errors import ArchiveDamaged, BlogExporterError, NewerFormat, NoAr
 from exporter.model.kinds import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
+
+_Result = TypeVar("_Result")
+_PRUNES = 4
+"""How many prunes in a row a reader starts again after: one that takes seconds follows another only on purpose."""
 
 
 def read_info(layout: Layout) -> ArchiveInfo:
@@ -88,6 +92,11 @@ class ArchiveReader:
         self.layout = Layout(root)
         self.info = read_info(self.layout)
         recover(self.layout)
+        self._versions = _identity(self.layout)
+
+    def is_replaced(self) -> bool:
+        """Tell whether a prune has put other versions in the place of those that were there when this was opened."""
+        return _identity(self.layout) != self._versions
 
     def versions(self) -> list[int]:
         """Return the numbers of the versions, oldest first."""
@@ -163,6 +172,35 @@ class ArchiveReader:
                     value = codec.loads(line)
                     if isinstance(value, dict):
                         yield dict(value)
+
+
+def steadily(root: Path, work: Callable[[ArchiveReader], _Result]) -> _Result:
+    """Open an archive and do work that reads it; where a prune took its files away meanwhile, all of it again.
+
+    Args:
+        root: the archive.
+        work: has no effect when it fails, and may be done again.
+
+    Raises:
+        NoArchive, NewerFormat, ArchiveDamaged: see :class:`ArchiveReader`; and whatever the work raises.
+    """
+    for _ in range(_PRUNES):
+        reader = ArchiveReader(root)
+        try:
+            return work(reader)
+        except (ArchiveDamaged, OSError):
+            if not reader.is_replaced():
+                raise
+    return work(ArchiveReader(root))
+
+
+def _identity(layout: Layout) -> tuple[int, int] | None:
+    """Return what ``versions/`` is told by: another folder of the same name has another."""
+    try:
+        found = layout.versions.lstat()
+    except OSError:
+        return None
+    return (found.st_dev, found.st_ino)
 
 
 def apply_version(state: State, layout: Layout, version: int, kinds: Iterable[Kind] = tuple(Kind)) -> None:

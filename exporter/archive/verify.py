@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 from exporter import codec
@@ -19,6 +21,7 @@ from exporter.archive.findings import Code, Finding
 from exporter.archive.latest import file_sha256
 from exporter.archive.layout import MANIFEST, segment_name, version_name
 from exporter.archive.lines import split
+from exporter.archive.plain import kind_of
 from exporter.archive.reader import ArchiveReader, apply_version
 from exporter.archive.seen import Seen
 from exporter.archive.state import State
@@ -58,6 +61,7 @@ def verify(reader: ArchiveReader, *, quick: bool = False, told: Told = _nobody) 
         assets.update(_assets(reader, number))
         told(done, total)
     yield from _strangers(reader)
+    yield from _not_plain(reader.layout.root)
     yield from _runs(reader)
     if foldable and state.version:
         yield from _latest(reader, state)
@@ -129,6 +133,21 @@ def _strangers(reader: ArchiveReader) -> Iterator[Finding]:
                 yield Finding(Code.STRANGE_FILE, f"versions/{path.name}", "no part of the format")
 
 
+def _not_plain(root: Path) -> Iterator[Finding]:
+    """Find everything that is neither a file nor a folder, in ``.work/`` too: nothing goes through it."""
+    waiting = [""]
+    while waiting:
+        way = waiting.pop()
+        with os.scandir(root / way) as found:
+            for entry in sorted(found, key=lambda each: each.name):
+                name = f"{way}/{entry.name}" if way else entry.name
+                if entry.is_dir(follow_symlinks=False):
+                    waiting.append(name)
+                elif not entry.is_file(follow_symlinks=False):
+                    kind = kind_of(entry.stat(follow_symlinks=False).st_mode)
+                    yield Finding(Code.NOT_PLAIN, name, f"it is {kind}")
+
+
 def _runs(reader: ArchiveReader) -> Iterator[Finding]:
     """Check the lines of the runs, but for one cut short at the end, and that the newest version they made is there."""
     try:
@@ -198,7 +217,11 @@ def _views(reader: ArchiveReader) -> Iterator[Finding]:
     layout = reader.layout
     for entry in latest.read_index(layout):
         path = layout.latest / entry.view / entry.path
-        if not path.is_file() or file_sha256(path) != entry.sha256:
+        try:
+            same = file_sha256(path) == entry.sha256
+        except OSError:
+            same = False
+        if not same:
             yield Finding(Code.VIEW_DAMAGED, f"latest/{entry.view}/{entry.path}", "it is not what was written")
 
 

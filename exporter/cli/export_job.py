@@ -15,7 +15,7 @@ from types import FrameType
 from typing import Any, Final, NamedTuple
 
 from exporter.archive.history import resolve_at
-from exporter.archive.reader import ArchiveReader
+from exporter.archive.reader import ArchiveReader, steadily
 from exporter.archive.state import State
 from exporter.cli import answers
 from exporter.cli.export_options import check_form, check_patterns, read_options
@@ -88,8 +88,7 @@ def run(job: Job, out: Output, *, dry_run: bool, tell: answers.Teller | None = N
     """
     check_form(job.form, job.given)
     form = FORMATS[job.form]
-    reader = ArchiveReader(job.archive)
-    blog_id = reader.info.blog_id
+    blog_id = ArchiveReader(job.archive).info.blog_id
     settings = resolve(
         {"timezone": job.given["timezone"], **said(job.given)},
         config=job.given["config"],
@@ -100,8 +99,13 @@ def run(job: Job, out: Output, *, dry_run: bool, tell: answers.Teller | None = N
     tell = tell or answers.teller(out, blog_id)
     declared = Declared() if form.whole else answers.declared(settings, blog_id, tell, all_as_draft=drafts)
     at = job.given["at"]
-    version = reader.resolve() if at is None else resolve_at(reader, at, settings["timezone"])
-    options = read_options(dict(job.given), settings, declared, read_at(reader, version))
+
+    def stated(reader: ArchiveReader) -> tuple[int, datetime]:
+        version = reader.resolve() if at is None else resolve_at(reader, at, settings["timezone"])
+        return version, read_at(reader, version)
+
+    version, moment = steadily(job.archive, stated)
+    options = read_options(dict(job.given), settings, declared, moment)
     if not form.holds_back:
         options = replace(options, hidden_comments=False)
     folders = _folders(job, options)
@@ -109,15 +113,19 @@ def run(job: Job, out: Output, *, dry_run: bool, tell: answers.Teller | None = N
         for folder in folders.values():
             check_apart(folder, job.archive)
             check_target(folder, force=job.given["force"])
-    with contextlib.closing(reader.state(version)) as state, newest_beside(reader, version) as newest:
-        if not form.whole:
-            _stop_undeclared(job.form, state, declared, out)
-            answers.check(declared, job.given, state, out.warn)
-        check_patterns(options, state)
-        _check_category(state, options.category)
-        making = _Making(job.form, reader, state, newest, declared, dry_run)
-        with _ended_by_signal():
-            return [making.side(replace(options, side=side), folder) for side, folder in folders.items()]
+
+    def made(reader: ArchiveReader) -> list[Done]:
+        with contextlib.closing(reader.state(version)) as state, newest_beside(reader, version) as newest:
+            if not form.whole:
+                _stop_undeclared(job.form, state, declared, out)
+                answers.check(declared, job.given, state, out.warn)
+            check_patterns(options, state)
+            _check_category(state, options.category)
+            making = _Making(job.form, reader, state, newest, declared, dry_run)
+            with _ended_by_signal():
+                return [making.side(replace(options, side=side), folder) for side, folder in folders.items()]
+
+    return steadily(job.archive, made)
 
 
 @contextmanager

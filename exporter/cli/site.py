@@ -12,7 +12,7 @@ import click
 
 from exporter.archive.history import resolve_at
 from exporter.archive.lock import ArchiveLock
-from exporter.archive.reader import ArchiveReader
+from exporter.archive.reader import ArchiveReader, steadily
 from exporter.cli import answers
 from exporter.cli.export_job import listed, newest_beside, read_at
 from exporter.cli.inspect import HINT
@@ -81,15 +81,17 @@ def command(
 
     With --at and without OUT, latest/ shows that older version until the next backup, rebuild or site.
     """
-    reader = ArchiveReader(archive)
-    settings = resolve(options, config=config, blog_id=reader.info.blog_id, warn=out.warn)
-    version = reader.resolve() if at is None else resolve_at(reader, at, settings["timezone"])
-    if target is None:
-        if public_only:
-            raise UsageError("--public-only makes a site of its own: name a new folder OUT for it.")
-        start = _refresh(out, reader, settings, version)
-    else:
-        start = _copy(out, reader, settings, target, version, options, public_only=public_only, force=force)
+    settings = resolve(options, config=config, blog_id=ArchiveReader(archive).info.blog_id, warn=out.warn)
+    if target is None and public_only:
+        raise UsageError("--public-only makes a site of its own: name a new folder OUT for it.")
+
+    def made(reader: ArchiveReader) -> Path:
+        version = reader.resolve() if at is None else resolve_at(reader, at, settings["timezone"])
+        if target is None:
+            return _refresh(out, reader, settings, version)
+        return _copy(out, reader, settings, target, version, options, public_only=public_only, force=force)
+
+    start = steadily(archive, made)
     if opens:
         webbrowser.open(start.absolute().as_uri())
     return 0

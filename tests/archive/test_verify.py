@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import shutil
 from collections.abc import Callable
@@ -155,6 +156,14 @@ DAMAGES: list[tuple[Code, str, str, Damage]] = [
         Code.STRANGE_FILE, "versions/3", "no part of the format",
         lambda a: (a.layout.versions / "3").mkdir(),
     ),
+    (
+        Code.NOT_PLAIN, "latest/markdown/2016", "it is a link",
+        in_turn(
+            lambda a: shutil.rmtree(a.layout.latest / "markdown/2016"),
+            lambda a: (a.root / "latest/markdown/2016").symlink_to(a.root),
+        ),
+    ),
+    (Code.NOT_PLAIN, ".work/queue", "it is a FIFO", lambda a: os.mkfifo(a.layout.work / "queue")),
     (Code.RUNS_DAMAGED, "runs.jsonl", "it cannot be read", lambda a: a.layout.runs.unlink()),
     (Code.RUNS_DAMAGED, "runs.jsonl", "line 6 is not a run", lambda a: a.layout.runs.open("ab").write(b"[1]\n")),
     (Code.RUNS_DAMAGED, "runs.jsonl", "line 6 is not a run", lambda a: a.layout.runs.open("ab").write(b"{\n")),

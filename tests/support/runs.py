@@ -49,10 +49,16 @@ class Done:
 
 
 class Runs:
-    """Starts runs of ``blog-exporter`` by forking a process that has imported it; use it in ``with``."""
+    """Starts runs of ``blog-exporter`` by forking a process that has imported it; use it in ``with``.
 
-    def __init__(self, folder: Path) -> None:
+    Args:
+        folder: for what the runs say.
+        warm: import every command first, not those alone that most tests need.
+    """
+
+    def __init__(self, folder: Path, *, warm: bool = False) -> None:
         self._folder = folder
+        self._warm = warm
         self._zygote: subprocess.Popen[str] | None = None
         self._last: Run | None = None
 
@@ -60,7 +66,7 @@ class Runs:
         environ = {name: value for name, value in os.environ.items() if not name.startswith("BLOG_EXPORTER_")}
         environ["XDG_CONFIG_HOME"] = str(self._folder / "no-config")
         self._zygote = subprocess.Popen(
-            [sys.executable, "-m", "tests.support.zygote"],
+            [sys.executable, "-m", "tests.support.zygote", *(["warm"] if self._warm else [])],
             cwd=ROOT, env=environ, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
         )  # fmt: skip
         return self
@@ -81,14 +87,24 @@ class Runs:
         kill_at: int | None = None,
         file_size: int | None = None,
         environ: dict[str, str] | None = None,
+        trace: Path | None = None,
     ) -> Run:
-        """Start a run; ``kill_at`` is the number of the call before which it kills itself, ``file_size`` a limit."""
+        """Start a run.
+
+        Args:
+            arguments: of the command line.
+            kill_at: the number of the call before which it kills itself.
+            file_size: a limit, in bytes.
+            environ: variables it gets beside those of this process.
+            trace: where to write what it opened and changed, see :class:`tests.support.trace.Trace`.
+        """
         assert self._zygote is not None
         order = {
             "arguments": [str(argument) for argument in arguments],
             "kill_at": kill_at,
             "file_size": file_size,
             "environ": environ or {},
+            "trace": None if trace is None else str(trace),
             "stdout": str(self._folder / "stdout"),
             "stderr": str(self._folder / "stderr"),
             "calls": str(self._folder / "calls"),

@@ -1,12 +1,14 @@
 """Starts the real command again and again in processes of its own, without paying for the imports each time.
 
-Run as ``python -m tests.support.zygote``. Each line of standard input asks for one run; see :class:`tests.support.runs.Runs`.
+Run as ``python -m tests.support.zygote``, with ``warm`` behind it to have imported every command. Each line of standard
+input asks for one run; see :class:`tests.support.runs.Runs`.
 The forked process may be told to kill itself with SIGKILL right before its n-th call that changes the file system, which
 is how every instant of a commit is tried without a hook in the product.
 """
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import resource
@@ -18,7 +20,8 @@ from typing import Any
 
 import exporter.cli.backup
 import exporter.cli.verify  # noqa: F401  imported for the forked processes
-from exporter.cli.main import main
+from exporter.cli.main import COMMANDS, main
+from tests.support.trace import Trace
 
 CALLS = ("fsync", "rename", "replace", "link", "unlink", "mkdir", "rmdir", "truncate", "ftruncate")
 """The functions of :mod:`os` whose calls are counted, together with ``open`` for writing."""
@@ -65,6 +68,7 @@ def child(order: dict[str, Any]) -> None:
     os.environ.update(order["environ"])
     if order["file_size"] is not None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (order["file_size"], order["file_size"]))
+    trace = Trace() if order["trace"] is not None else None
     countdown = Countdown(order["kill_at"])
     code = 70
     try:
@@ -72,6 +76,8 @@ def child(order: dict[str, Any]) -> None:
         sys.stdout.flush()
         sys.stderr.flush()
         calls = countdown.calls
+        if trace is not None:
+            trace.save(order["trace"])
         Path(order["calls"]).write_text(str(calls), encoding="ascii")
     finally:
         os._exit(code)
@@ -95,4 +101,6 @@ def serve() -> None:
 
 
 if __name__ == "__main__":
+    for command in COMMANDS if "warm" in sys.argv else ():
+        importlib.import_module(f"exporter.cli.{command}")
     serve()

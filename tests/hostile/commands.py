@@ -1,0 +1,51 @@
+"""Every command of the program, as a reader of somebody's archive would give it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from exporter.exporters.formats import FORMATS
+
+PUBLIC = ("--public-open-flg", "1", "--visible-delete-flg", "f", "--period-flg-public")
+READERS: tuple[tuple[str, ...], ...] = (
+    ("status",), ("log",), ("diff",), ("show", "entry", "1"), ("show", "asset", "{picture}", "--json"),
+    ("show", "entry", "1", "--markdown"), ("search", "海"), ("search", "海", "--regex"), ("files",), ("files", "--json"),
+    ("inspect",), ("verify",), ("verify", "--quick"), ("prune", "--keep-last", "1", "--dry-run"),
+)  # fmt: skip
+COPIES: tuple[tuple[str, ...], ...] = (
+    ("site", "{out}"),
+    ("site", "{out}", "--public-only", *PUBLIC),
+    *(("export", form, "{out}", *(() if FORMATS[form].whole else PUBLIC)) for form in FORMATS),
+)
+WRITERS: tuple[tuple[str, ...], ...] = (
+    ("site",),
+    ("rebuild",),
+    ("prune", "--keep-last", "1"),
+)
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a command finds things.
+
+    Attributes:
+        archive: the archive.
+        out: a folder for what is written, empty.
+        picture: the address of a picture.
+    """
+
+    archive: Path
+    out: Path
+    picture: str
+
+
+def arguments(command: Sequence[str], place: Place, number: int) -> list[str]:
+    """Return the arguments of a command; ``number`` keeps the folders that commands write apart."""
+    name, *rest = command
+    out = str(place.out / str(number))
+    filled = [word.replace("{out}", out).replace("{picture}", place.picture) for word in rest]
+    if name == "export":
+        return [name, filled[0], str(place.archive), *filled[1:]]
+    return [name, str(place.archive), *filled]

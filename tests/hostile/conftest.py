@@ -1,0 +1,63 @@
+"""One whole archive of a small blog and the service it came from, and processes that are watched."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from exporter.demo.content import Blog
+from exporter.demo.service import DemoService
+from tests.hostile.building import edited, small_blog
+from tests.support.runs import Runs
+
+
+@dataclass(frozen=True)
+class Whole:
+    """An archive as its owner has it, and what it came from; not to be changed."""
+
+    root: Path
+    blog: Blog
+    service: DemoService
+    runs: Runs
+
+    def backup(self, root: Path) -> tuple[object, ...]:
+        """Return the command that backs the blog up."""
+        return (
+            "backup", self.blog.blog_id, "--base-url", self.service.base_url, "--archive", root,
+            "--allow-private-network", "--retries", 1,
+        )  # fmt: skip
+
+    @property
+    def picture(self) -> str:
+        """The address of a picture."""
+        return next(iter(self.blog.pictures))
+
+
+@pytest.fixture(scope="session")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Whole]:
+    folder = tmp_path_factory.mktemp("hostile")
+    root = folder / "archive"
+    blog = small_blog("")
+    with DemoService(blog).run_in_thread() as service, Runs(folder, warm=True) as runs:
+        made = small_blog(service.base_url)
+        blog.entries, blog.pictures = made.entries, made.pictures
+        found = Whole(root, blog, service, runs)
+        for _ in range(2):
+            done = runs.run(*found.backup(root))
+            assert done.code in {0, 3}, done.err
+            edited(blog)
+        for command in (("verify", root), ("log", root), ("search", root, "海")):
+            assert runs.run(*command).code in {0, 3}
+        yield found
+
+
+@pytest.fixture
+def archive(whole: Whole, tmp_path: Path) -> Path:
+    """A copy of the archive."""
+    root = tmp_path / "archive"
+    shutil.copytree(whole.root, root)
+    return root
