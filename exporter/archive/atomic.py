@@ -78,13 +78,9 @@ def make_folder(path: Path) -> None:
 
 def sync_folder(path: Path) -> None:
     """Make the names in a folder durable, where the system can do that."""
-    if os.name == "nt":
-        return
-    handle = inner(path).folder_descriptor()
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+    with inner(path).held() as handle:
+        if handle is not None:
+            os.fsync(handle)
 
 
 def open_private(path: Path, mode: str = "wb") -> BinaryIO:

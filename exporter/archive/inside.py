@@ -13,7 +13,9 @@ from __future__ import annotations
 import errno
 import os
 import shutil
+import stat
 import sys
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from exporter.archive.plain import LARGEST_CACHE, NotPlain, TooLarge, is_hollow, kind_of
@@ -84,25 +86,21 @@ class InnerPath(_Native):
         """The folder it stands in."""
         return self._derived(super().parent)
 
-    def descriptor(self, flags: int, mode: int = 0o600) -> int:
-        """Open the regular file and return its descriptor.
-
-        Raises:
-            NotPlain: it is none, or a folder on the way is a link.
-        """
-        name, folder = self._at()
+    def descriptor(self, flags: int, mode: int = 0o600, within: int | None = None) -> int:
+        """Open the regular file and return its descriptor; ``within`` is that of its folder, where it is held."""
+        name, folder = (self.name, within) if within is not None else self._at(opened=True)
         try:
             handle = os.open(name, flags | _FILE, mode, dir_fd=folder)
         except OSError as error:
             raise self._explained(error, name, folder) from None
         finally:
-            _close(folder)
+            _close(folder if within is None else None)
         found = os.fstat(handle)
-        kind, hollow = kind_of(found.st_mode), is_hollow(found)
-        if kind or hollow:
-            os.close(handle)
-            raise NotPlain(str(self), kind) if kind else TooLarge(str(self), LARGEST_CACHE)
-        return handle
+        if stat.S_ISREG(found.st_mode) and not is_hollow(found):
+            return handle
+        os.close(handle)
+        kind = kind_of(found.st_mode)
+        raise NotPlain(str(self), kind) if kind else TooLarge(str(self), LARGEST_CACHE)
 
     def open(
         self,
@@ -128,26 +126,28 @@ class InnerPath(_Native):
             data: bytes = file.read()
             return data
 
-    def folder_descriptor(self) -> int:
-        """Open the folder and return its descriptor, to list it, to look into it or to make its names durable."""
-        name, folder = self._at()
+    @contextmanager
+    def held(self) -> Generator[int | None, None, None]:
+        """Keep the folder open, and give its descriptor; ``None`` where the system opens no folders."""
+        name, folder = self._at(opened=True)
+        if not _CHAINED:
+            yield None
+            return
         try:
-            return os.open(name, _LISTED if folder is not None else _LISTED & ~_NO_LINK, dir_fd=folder)
+            handle = os.open(name, _LISTED if folder is not None else _LISTED & ~_NO_LINK, dir_fd=folder)
         except OSError as error:
             raise self._explained(error, name, folder) from None
         finally:
             _close(folder)
+        try:
+            yield handle
+        finally:
+            os.close(handle)
 
     def names(self) -> list[str]:
         """Return the names in the folder, in order."""
-        if not _CHAINED:
-            self._look()
-            return sorted(os.listdir(self))  # noqa: PTH208  names are wanted, not paths
-        handle = self.folder_descriptor()
-        try:
-            return sorted(os.listdir(handle))  # noqa: PTH208  a descriptor is no path
-        finally:
-            os.close(handle)
+        with self.held() as folder:
+            return sorted(os.listdir(self if folder is None else folder))  # noqa: PTH208  a descriptor is no path
 
     def iterdir(self) -> Generator[Self, None, None]:
         """Yield what is in the folder, in the order of the names."""
@@ -207,11 +207,7 @@ class InnerPath(_Native):
         return self._moved(target, os.replace)
 
     def add_name(self, target: InnerPath) -> None:
-        """Give the regular file a second name.
-
-        Raises:
-            OSError: it has one already, or the file system knows no second names.
-        """
+        """Give the regular file a second name."""
         if self.kind():
             raise NotPlain(str(self), self.kind() or "")
         self._moved(target, lambda *names, **folders: os.link(*names, **folders, follow_symlinks=False))
@@ -241,7 +237,7 @@ class InnerPath(_Native):
         finally:
             _close(folder)
 
-    def _at(self) -> tuple[str, int | None]:
+    def _at(self, *, opened: bool = False) -> tuple[str, int | None]:
         """Return the last component, and a descriptor of the folder it is to be looked for in.
 
         The root, and every path where the system has no ``openat``, is given whole and without a folder.
@@ -252,7 +248,7 @@ class InnerPath(_Native):
         if ".." in below:
             raise NotPlain(str(self), "a way out")
         if not below or not _CHAINED:
-            self._look()
+            self._look(0 if opened else 1)
             return str(self), None
         try:
             handle = os.open(self._base or _Native(*parts[:outer]), _FOLDER)
@@ -269,9 +265,9 @@ class InnerPath(_Native):
                 os.close(above)
         return below[-1], handle
 
-    def _look(self) -> None:
-        """Refuse links below the root, where only looking before opening can find them."""
-        for path in (self, *self.parents)[: len(self.parts) - self._outer if self._outer >= 0 else 1]:
+    def _look(self, first: int) -> None:
+        """Refuse links below the root, where only looking first can find them: 0 for the path itself too, else 1."""
+        for path in (self, *self.parents)[first : len(self.parts) - self._outer if self._outer >= 0 else 1]:
             if _Native(path).is_symlink():
                 raise NotPlain(str(path), "a link")
 

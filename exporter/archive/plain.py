@@ -48,8 +48,10 @@ def is_hollow(found: stat_result) -> bool:
 
     A file system that compresses holds a twentieth of such text as an archive has, never a thousandth.
     """
+    if found.st_size <= LARGEST_CACHE:
+        return False
     blocks: int = getattr(found, "st_blocks", found.st_size)
-    return found.st_size > LARGEST_CACHE and blocks * 512 < found.st_size // 1000
+    return blocks * 512 < found.st_size // 1000
 
 
 def kind_of(mode: int) -> str:

@@ -14,7 +14,7 @@ from exporter.archive.latest import load_latest
 from exporter.archive.layout import SUMS, Layout, version_number
 from exporter.archive.manifest import ArchiveInfo, Manifest
 from exporter.archive.plain import LARGEST_DOCUMENT, NotPlain, TooLarge
-from exporter.archive.state import State
+from exporter.archive.state import State, cannot_be_read
 from exporter.archive.swap import recover
 from exporter.archive.tail import newest_lines
 from exporter.errors import ArchiveDamaged, BlogExporterError, NewerFormat, NoArchive, NoSuchRecord
@@ -205,6 +205,11 @@ def _identity(layout: Layout) -> tuple[int, int] | None:
 
 def apply_version(state: State, layout: Layout, version: int, kinds: Iterable[Kind] = tuple(Kind)) -> None:
     """Fold the lines of one version into a state, those of these kinds only."""
-    for kind in kinds:
-        state.fold(layout.segment(version, kind), kind, version)
+    folder = layout.version(version)
+    try:
+        with folder.held() as within:
+            for kind in kinds:
+                state.fold(layout.segment(version, kind), kind, version, within=within)
+    except OSError as error:
+        raise cannot_be_read(folder, error) from error
     state.version = version

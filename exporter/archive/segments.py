@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import OrderedDict
-from io import BufferedReader
+from io import BufferedReader, BytesIO
 from pathlib import Path
 
 from exporter.archive.inside import inner
@@ -37,11 +37,16 @@ class Segments:
             self._pinned[number] = _open(path)
         return number
 
-    def stream(self, number: int) -> BufferedReader:
-        """Open a file from its beginning; the caller closes it."""
+    def stream(self, number: int, within: int | None = None) -> BufferedReader | BytesIO:
+        """Open a file from its beginning, in a folder that is held where there is one; the caller closes it."""
         pinned = self._pinned.get(number)
         if pinned is None:
-            return os.fdopen(_open(self._paths[number]), "rb")
+            handle = _open(self._paths[number], within)
+            if os.fstat(handle).st_size == 0:
+                # So are most files of most versions, and a reader costs more than all the rest.
+                os.close(handle)
+                return BytesIO()
+            return os.fdopen(handle, "rb")
         file = os.fdopen(os.dup(pinned), "rb")
         file.seek(0)
         return file
@@ -86,5 +91,5 @@ class Segments:
         self._block_of = -1
 
 
-def _open(path: Path) -> int:
-    return inner(path).descriptor(os.O_RDONLY)
+def _open(path: Path, within: int | None = None) -> int:
+    return inner(path).descriptor(os.O_RDONLY, within=within)

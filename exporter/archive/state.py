@@ -105,6 +105,12 @@ def _key(record_id: str) -> int | str:
     return int(record_id) if plain and (record_id[0] != "0" or record_id == "0") else record_id
 
 
+def cannot_be_read(path: Path, error: OSError) -> ArchiveDamaged:
+    """Return what to say of a file or folder of a version that the system does not let be read."""
+    reason = (error.strerror if error.errno else None) or str(error)
+    return ArchiveDamaged(f"{path} cannot be read ({reason}); run verify.")
+
+
 class State:
     """All records as of ``version``; also what views and exports read (the ``RecordSource`` of the exporters)."""
 
@@ -114,8 +120,10 @@ class State:
         self.segments = Segments()
         self.kinds: dict[Kind, KindState] = {kind: KindState() for kind in Kind}
 
-    def fold(self, path: Path, kind: Kind, version: int, *, pin: bool = False) -> int:
+    def fold(self, path: Path, kind: Kind, version: int, *, pin: bool = False, within: int | None = None) -> int:
         """Apply the lines of one file, a version's or one of ``latest/`` (to be pinned); returns how many there were.
+
+        ``within`` is the descriptor of the folder that the file stands in, where it is held.
 
         Raises:
             ArchiveDamaged: a line cannot be read; the message names the file and the line.
@@ -124,7 +132,7 @@ class State:
         offset = number = 0
         try:
             segment = self.segments.add(path, pin=pin)
-            with self.segments.stream(segment) as file:
+            with self.segments.stream(segment, within) as file:
                 for number, text in enumerate(file, 1):
                     try:
                         record_id, identity, named = fold_facts(text)
@@ -136,8 +144,7 @@ class State:
                         state.put(record_id, identity, named or version, (segment, offset, len(text)))
                     offset += len(text)
         except OSError as error:
-            reason = (error.strerror if error.errno else None) or str(error)
-            raise ArchiveDamaged(f"{path} cannot be read ({reason}); run verify.") from error
+            raise cannot_be_read(path, error) from error
         return number
 
     def ids(self, kind: Kind) -> list[str]:

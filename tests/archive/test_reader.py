@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+import shutil
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
-from exporter.archive.reader import ArchiveReader, apply_version, read_info, version_numbers
+from exporter.archive.prune import prune
+from exporter.archive.prune_plan import plan_prune
+from exporter.archive.reader import ArchiveReader, apply_version, read_info, steadily, version_numbers
 from exporter.archive.state import State
 from exporter.errors import ArchiveDamaged, NewerFormat, NoArchive, NoSuchRecord
 from exporter.model.kinds import Kind
-from tests.archive.builder import BLOG, Built
+from tests.archive.builder import BLOG, CREATED, Built
 
 
 class TestOpening:
@@ -155,3 +159,45 @@ class TestRuns:
     def test_newest_first_reads_no_further_than_asked(self, five: Built) -> None:
         runs = five.reader.newest_runs()
         assert [next(runs)["version"], next(runs)["version"]] == [5, 4]
+
+
+class TestSteadily:
+    def test_work_starts_again_when_a_prune_took_its_files(self, archive: Built) -> None:
+        seen: list[list[int]] = []
+
+        def work(reader: ArchiveReader) -> list[str]:
+            versions = reader.versions()
+            seen.append(versions)
+            if len(seen) == 1:
+                times = [(version, datetime(2026, 1, version, tzinfo=UTC)) for version in versions]
+                prune(reader.layout, plan_prune(times, keep_last=1))
+            return [reader.manifest(version).finished_at for version in versions]
+
+        assert steadily(archive.root, work) == [CREATED]
+        assert seen == [[1, 2, 3, 4, 5], [5]]
+
+    def test_damage_is_told_at_once(self, archive: Built) -> None:
+        archive.layout.manifest(3).unlink()
+        tries = []
+
+        def work(reader: ArchiveReader) -> list[int]:
+            tries.append(reader)
+            return [reader.manifest(version).version for version in reader.versions()]
+
+        with pytest.raises(ArchiveDamaged, match="000003"):
+            steadily(archive.root, work)
+        assert len(tries) == 1
+
+    def test_it_gives_up_on_an_archive_that_is_never_still(self, archive: Built) -> None:
+        tries = []
+
+        def work(reader: ArchiveReader) -> None:
+            tries.append(reader)
+            old = archive.root / "versions"
+            old.rename(archive.root / f"old-{len(tries)}")
+            shutil.copytree(archive.root / f"old-{len(tries)}", old)
+            raise ArchiveDamaged("it changed")
+
+        with pytest.raises(ArchiveDamaged, match="it changed"):
+            steadily(archive.root, work)
+        assert 1 < len(tries) < 10

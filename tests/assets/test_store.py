@@ -15,7 +15,7 @@ from exporter.archive.findings import Code
 from exporter.archive.layout import Layout
 from exporter.archive.seen import Seen
 from exporter.errors import NoSpace
-from exporter.model.asset import asset_path
+from exporter.model.asset import Asset, asset_path
 
 BODY = b"a picture"
 SHA = hashlib.sha256(BODY).hexdigest()
@@ -220,6 +220,21 @@ def test_a_full_disk_is_told(tmp_path: Path) -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
     part.discard()
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "digest", ["", "../../docs/passwords", "/etc/passwd", SHA[:-1], SHA + "0", SHA.upper(), SHA + "\n", "０" * 64]
+)
+def test_there_is_no_path_of_what_is_no_hash(digest: str) -> None:
+    with pytest.raises(ValueError, match="is not a SHA-256"):
+        asset_path(digest, "image/png")
+    assert Asset.from_raw({"url": "http://h/", "sha256": digest}).sha256 is None
+
+
+@pytest.mark.parametrize("digest", ["../../docs/passwords", SHA.upper(), 5, ["x"]])
+def test_a_record_that_names_no_file_is_found(layout: Layout, digest: object) -> None:
+    found = list(AssetStore(layout).verify([("http://h/", {**record()[1], "sha256": digest})]))
+    assert [(each.code, each.damage) for each in found] == [(Code.ASSET_MISSING, True)]
 
 
 def test_the_path_of_an_unknown_type() -> None:

@@ -73,7 +73,7 @@ class Trace:
                     name = name.removeprefix("file://").partition("?")[0]
                     self._note(os.path.realpath(name), writing=not readable)
             elif event in ("os.listdir", "os.scandir"):
-                self._note(_place(*arguments[:1], -1), writing=False)
+                self._note(_place(arguments[0], -1), writing=False)
             elif event in _CHANGES:
                 name, folder = (arguments[at] for at in _CHANGES[event])
                 self._note(_place(name, folder), writing=True)
