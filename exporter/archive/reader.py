@@ -17,7 +17,7 @@ from exporter.archive.plain import LARGEST_DOCUMENT, NotPlain, TooLarge
 from exporter.archive.state import State, cannot_be_read
 from exporter.archive.swap import recover
 from exporter.archive.tail import newest_lines
-from exporter.errors import ArchiveDamaged, BlogExporterError, NewerFormat, NoArchive, NoSuchRecord
+from exporter.errors import ArchiveDamaged, BlogExporterError, Interrupted, NewerFormat, NoArchive, NoSuchRecord
 from exporter.model.kinds import Kind
 
 if TYPE_CHECKING:
@@ -188,7 +188,10 @@ def steadily(root: Path, work: Callable[[ArchiveReader], _Result]) -> _Result:
         reader = ArchiveReader(root)
         try:
             return work(reader)
-        except (ArchiveDamaged, OSError):
+        except Interrupted:
+            raise
+        except (BlogExporterError, OSError):
+            # Whatever it is called: where an export is written, a file of the archive that is gone is no damage.
             if not reader.is_replaced():
                 raise
     return work(ArchiveReader(root))

@@ -229,15 +229,16 @@ def recorded(reader: ArchiveReader, version: int | None = None) -> tuple[dict[st
     """Return ``completeness`` and ``problems`` of a version as its run recorded them.
 
     For the newest version (the default) the newest run that read the service counts: it may have found nothing new
-    and yet something missing.
+    and yet something missing. Where ``runs.jsonl`` cannot be read, which is a finding, the manifest counts.
     """
     newest = reader.newest()
     number = newest if version is None else version
     if number == newest:
-        for run in reader.newest_runs():
-            completeness = run.get("completeness")
-            if isinstance(completeness, dict):
-                return completeness, list(run.get("problems", []))
+        with contextlib.suppress(OSError):
+            for run in reader.newest_runs():
+                completeness = run.get("completeness")
+                if isinstance(completeness, dict):
+                    return completeness, list(run.get("problems", []))
     if number is None:
         return {}, []
     manifest = reader.manifest(number)

@@ -13,7 +13,7 @@ from exporter.archive.prune import prune
 from exporter.archive.prune_plan import plan_prune
 from exporter.archive.reader import ArchiveReader, apply_version, read_info, steadily, version_numbers
 from exporter.archive.state import State
-from exporter.errors import ArchiveDamaged, NewerFormat, NoArchive, NoSuchRecord
+from exporter.errors import ArchiveDamaged, Interrupted, NewerFormat, NoArchive, NoSuchRecord, UsageError
 from exporter.model.kinds import Kind
 from tests.archive.builder import BLOG, CREATED, Built
 
@@ -176,6 +176,38 @@ class TestSteadily:
         assert steadily(archive.root, work) == [CREATED]
         assert seen == [[1, 2, 3, 4, 5], [5]]
 
+    @pytest.mark.parametrize("error", [UsageError("Cannot write"), FileNotFoundError("entries.jsonl")])
+    def test_whatever_a_missing_file_is_called(self, archive: Built, error: Exception) -> None:
+        tries = []
+
+        def work(reader: ArchiveReader) -> int:
+            tries.append(reader)
+            if len(tries) == 1:
+                self.replace_versions(archive)
+                raise error
+            return len(reader.versions())
+
+        assert steadily(archive.root, work) == 5
+
+    def test_an_interruption_is_none(self, archive: Built) -> None:
+        tries = []
+
+        def work(reader: ArchiveReader) -> None:
+            tries.append(reader)
+            self.replace_versions(archive)
+            raise Interrupted("Interrupted.")
+
+        with pytest.raises(Interrupted):
+            steadily(archive.root, work)
+        assert len(tries) == 1
+
+    def replace_versions(self, archive: Built) -> None:
+        """Put a copy of the versions in their place, as a prune does with new ones."""
+        old = archive.root / "versions"
+        gone = archive.root / f"old-{len(list(archive.root.iterdir()))}"
+        old.rename(gone)
+        shutil.copytree(gone, old)
+
     def test_damage_is_told_at_once(self, archive: Built) -> None:
         archive.layout.manifest(3).unlink()
         tries = []
@@ -193,9 +225,7 @@ class TestSteadily:
 
         def work(reader: ArchiveReader) -> None:
             tries.append(reader)
-            old = archive.root / "versions"
-            old.rename(archive.root / f"old-{len(tries)}")
-            shutil.copytree(archive.root / f"old-{len(tries)}", old)
+            self.replace_versions(archive)
             raise ArchiveDamaged("it changed")
 
         with pytest.raises(ArchiveDamaged, match="it changed"):

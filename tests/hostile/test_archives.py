@@ -66,7 +66,8 @@ SPECIAL = (
     "latest/entries.jsonl", ".work/lock", ".work/latest.json", ".work/views.jsonl", ".work/search.sqlite", "README.txt",
 )  # fmt: skip
 DIGESTS: dict[str, Any] = {
-    "up": "../../docs/passwords",
+    "up": "../docs/passwords",
+    "further up": "../../docs/passwords",
     "absolute": "{outside}/passwords",
     "short": DIGITS[:-1],
     "long": DIGITS + "0",
@@ -201,6 +202,8 @@ def test_nothing_outside_is_touched(whole: Whole, archive: Path, tmp_path: Path,
         if outside.state() != before:
             wrong.append(f"{' '.join(command)}: changed {outside.folder}")
             break
+    strange = [path for path in tmp_path.rglob("passwords*") if not _is_in(str(path), outside.folder)]
+    wrong += [f"{path} was written" for path in strange if not path.is_symlink()]
     written = [path for path in place.out.rglob("*") if path.is_file() and not path.is_symlink()]
     wrong += [f"{path} holds what is not the blog's" for path in written if _leaks(path.read_bytes())]
     assert wrong == []
