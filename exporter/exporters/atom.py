@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from exporter.exporters.bodies import safe_body
+from exporter.exporters.bodies import name_large, safe_body
 from exporter.exporters.interface import Copy, ExportFile
 from exporter.exporters.media import Copies, Media, new_address
 from exporter.exporters.options import ExportOptions
@@ -73,6 +73,7 @@ def _pieces(posts: Posts, media: Media, options: ExportOptions, report: Report) 
 
 def _entry(post: Post, posts: Posts, media: Media, options: ExportOptions, report: Report) -> Iterator[str]:
     media.account(post, report)
+    name_large(post, report)
     body = cleaned(feed_body(post, media))
     report.changed("entries", "characters removed that XML cannot hold", post.entry_id, body.characters)
     address = feed_address(post, posts, options)

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import re
 from html import escape
+from typing import TYPE_CHECKING, Final
 
 from exporter.model.records import Comment
+from exporter.render.budget import text_of, too_large, too_large_words
 from exporter.render.elements import LINE_TAGS
-from exporter.render.htmltree import TooTangled, parse
+from exporter.render.htmltree import TooLarge, TooTangled, parse
 from exporter.render.links import commenter_link
 from exporter.render.runs import collapse
 from exporter.render.safehtml import safe_html
 
-_LINE_END = re.compile(r"\r\n?|\n")
+if TYPE_CHECKING:
+    from exporter.exporters.posts import Post
+    from exporter.exporters.report import Report
+    from exporter.render.htmltree import Element
+
+ONLY_TEXT: Final = "too large to be shown with its markup: its text only"
 _TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]*)")
 
 
@@ -23,18 +30,40 @@ def has_line_tags(html: str) -> bool:
 
 def as_html(body: str) -> str:
     """Return a body as HTML that shows the same lines: one without any tag that ends lines gets its ``<br>``."""
-    return body if has_line_tags(body) else _LINE_END.sub("<br>\n", body)
+    if has_line_tags(body):
+        return body
+    # Not by a pattern, which would remember every line end of a large body until the last is done.
+    return body.replace("\r\n", "\n").replace("\r", "\n").replace("\n", "<br>\n")
 
 
 def comment_html(comment: Comment) -> str:
-    """Return a stranger's comment as HTML without anything that runs; its title, if any, is its first line."""
-    text = as_html(comment.cm_text)
+    """Return a stranger's comment as HTML without anything that runs; its title, if any, is its first line.
+
+    One beyond :mod:`exporter.render.budget` is its text; see :func:`name_large`.
+    """
     try:
-        shown = safe_html(parse(text))
+        shown = safe_html(_tree(comment.cm_text))
+    except TooLarge:
+        shown = _only_text(comment.cm_text)
     except TooTangled:
-        shown = escape(text)
+        shown = escape(as_html(comment.cm_text))
     title = collapse(comment.title)
     return f"<b>{escape(title, quote=False)}</b><br>\n{shown}" if title else shown
+
+
+def name_large(post: Post, report: Report, *, bodies: bool = True) -> None:
+    """Report the bodies and comments of a post of which an export holds the text only.
+
+    Args:
+        post: the post.
+        report: is told.
+        bodies: whether that holds for the post's own bodies too, and not for its comments alone.
+    """
+    if bodies and any(too_large(as_html(body)) for body in (post.entry.entry_text, post.entry.ps_text)):
+        report.changed("entries", ONLY_TEXT, post.entry_id)
+    for found in post.comments:
+        if too_large(as_html(found.comment.cm_text)):
+            report.changed("comments", ONLY_TEXT, found.comment.cm_id)
 
 
 def comment_author(comment: Comment) -> str:
@@ -50,9 +79,20 @@ def comment_url(comment: Comment) -> str:
 def safe_body(body: str) -> str:
     """Return a body as HTML whose every tag is closed and where nothing runs.
 
-    One that is too tangled to be parsed is shown as its source.
+    One that is too tangled to be parsed is shown as its source; one beyond :mod:`exporter.render.budget` as its text,
+    after a sentence that says so: see :func:`name_large`.
     """
     try:
-        return safe_html(parse(as_html(body)))
+        return safe_html(_tree(body))
+    except TooLarge:
+        return _only_text(body)
     except TooTangled:
         return f"<pre>{escape(body)}</pre>"
+
+
+def _tree(body: str) -> Element:
+    return parse(as_html(body))
+
+
+def _only_text(body: str) -> str:
+    return f"<p>{too_large_words(len(body))}</p>\n<pre>{escape(text_of(body), quote=False)}</pre>"

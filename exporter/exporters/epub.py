@@ -14,6 +14,7 @@ from functools import partial
 from itertools import chain, groupby
 from typing import Final, NamedTuple
 
+from exporter.exporters.bodies import name_large
 from exporter.exporters.epub_chapter import Pages
 from exporter.exporters.epub_cover import Moment, cover
 from exporter.exporters.epub_links import FOREIGN, BookLinks, chapter_name, entry_addresses
@@ -147,6 +148,7 @@ class _Binder:
 
     def _account(self, post: Post, links: BookLinks, characters: int) -> None:
         report = self._report
+        name_large(post, report)
         report.wrote(len(post.comments) if self._options.comments else 0, post.category)
         if not self._options.comments:
             for each in post.comments:

@@ -18,8 +18,9 @@ from exporter.exporters.epub_xhtml import Surroundings, upright_numbers, xhtml
 from exporter.exporters.options import ExportOptions
 from exporter.exporters.posts import Post, PostComment
 from exporter.exporters.xmltext import Cleaned, cleaned
+from exporter.render.budget import text_of, too_large_words
 from exporter.render.entry_page import UNTITLED
-from exporter.render.htmltree import TooTangled, parse
+from exporter.render.htmltree import TooLarge, TooTangled, parse
 from exporter.render.runs import collapse
 from exporter.render.text import visible
 
@@ -136,9 +137,12 @@ class Pages:
         return Markup(upright_numbers(text) if self._vertical else escape(text, quote=False))  # noqa: S704  escaped
 
     def _text(self, html: str, around: Surroundings) -> Markup:
-        """Return a body as XHTML; one that is too tangled to be parsed shows its source."""
+        """Return a body as XHTML; one that is too tangled to be parsed shows its source, a large one its text."""
         try:
             made = xhtml(parse(as_html(html)), around, upright=self._vertical)
+        except TooLarge:
+            words = too_large_words(len(html), "ja" if self.words is _JAPANESE else "en")
+            made = f"<p>{words}</p>\n<pre>{escape(text_of(html), quote=False)}</pre>"
         except TooTangled:
             made = f"<pre>{escape(html, quote=False)}</pre>"
         return Markup(made)  # noqa: S704  written anew

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from exporter.exporters.atom import feed_address, feed_body, feed_id
+from exporter.exporters.bodies import name_large
 from exporter.exporters.interface import Content, ExportFile
 from exporter.exporters.media import Copies, Media
 from exporter.exporters.options import ExportOptions
@@ -36,6 +37,7 @@ def _chunks(posts: Posts, media: Media, options: ExportOptions, report: Report) 
     end = b"\n"
     for post in posts.by_date(newest_first=True):
         media.account(post, report)
+        name_large(post, report)
         yield end + _text(_item(post, posts, media, options)).encode()
         end = b",\n"
         for each in post.comments:

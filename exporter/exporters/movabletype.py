@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Final
 
 from exporter.exporters import importable
-from exporter.exporters.bodies import as_html, comment_author, comment_html, comment_url
+from exporter.exporters.bodies import as_html, comment_author, comment_html, comment_url, name_large
 from exporter.exporters.interface import Copy, ExportFile
 from exporter.exporters.media import Copies, Media
 from exporter.exporters.mtlines import LINE_BYTES, Defused, defused
@@ -59,6 +59,7 @@ class _Writer:
     def _look(self, post: Post) -> None:
         """Note what the targets make of the post, and take its pictures."""
         self._media.account(post, self._report)
+        name_large(post, self._report, bodies=False)
         importable.look(post, self._report)
         if importable.size(post.title) > LINE_BYTES:
             self._report.limit(_LONG, post.entry_id)

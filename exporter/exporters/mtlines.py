@@ -16,8 +16,11 @@ MOST_BYTES: Final = 8_190
 _TRIMMED: Final = " \t\n\r\0\x0b\u3000\xa0\ufeff"
 _RISKY = re.compile(r"-{5}|[A-Z][A-Z ]{0,40}:")
 _ODD_ENDS = re.compile("[\x85\u2028\u2029]")
-_SPAN = re.compile(r"<!--.*?-->|<(script|style)\b.*?</\1\s*>|</?[a-zA-Z][^<>]*>", re.DOTALL | re.IGNORECASE)
-_PRE = re.compile(r"(<pre\b[^<>]*>)(.*?)(</pre\s*>)", re.DOTALL | re.IGNORECASE)
+_SPAN = re.compile(
+    r"<!--(?:-?>|.*?(?:--!?>|\Z))|<(script|style)(?=[\s/>]).*?(?:</\1\s*>|\Z)|</?[a-zA-Z][^<>]*>",
+    re.DOTALL | re.IGNORECASE,
+)
+_PRE = re.compile(r"(<pre\b[^<>]*>)(.*?)(</pre\s*>|\Z)", re.DOTALL | re.IGNORECASE)
 _BLOCK_END = re.compile(
     r"<br\b|</?(?:p|div|table|t[rdh]|tbody|thead|ul|ol|li|dl|d[td]|h[1-6]|hr|blockquote|pre|center)\b", re.IGNORECASE
 )
@@ -107,12 +110,12 @@ def _pieces(line: str) -> Iterator[str]:
 
 
 def _cut(text: str) -> Iterator[str]:
-    while len(text) > 1_000:
-        end = 1_000
+    at = 0
+    while len(text) - at > 1_000:
+        end = at + 1_000
         reference = _REFERENCE.search(text, end - 40, end)
-        if reference is not None and reference.start() > 0:
-            end = reference.start()
-        yield text[:end]
-        text = text[end:]
-    if text:
-        yield text
+        end = end if reference is None else reference.start()
+        yield text[at:end]
+        at = end
+    if at < len(text):
+        yield text[at:]

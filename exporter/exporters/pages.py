@@ -9,7 +9,7 @@ from datetime import datetime
 from html import escape
 from typing import Any, Final
 
-from exporter.exporters.bodies import comment_author, comment_html, comment_url, safe_body
+from exporter.exporters.bodies import comment_author, comment_html, comment_url, name_large, safe_body
 from exporter.exporters.media import Media
 from exporter.exporters.options import ExportOptions
 from exporter.exporters.posts import Post, PostComment, Posts
@@ -71,6 +71,7 @@ class Bodies:
         if post.comments:
             parts += [self._heading(2, f"コメント ({len(post.comments)})"), *map(self._comment, post.comments)]
         self.media.account(post, self._report)
+        name_large(post, self._report)
         text, replaced = visible("\n\n".join(part for part in parts if part))
         # Generators put bodies into feeds, and fail where XML cannot hold a character.
         clean = cleaned(text)

@@ -13,7 +13,7 @@ from email.utils import format_datetime
 from typing import Final
 
 from exporter.exporters import importable
-from exporter.exporters.bodies import as_html, comment_html
+from exporter.exporters.bodies import as_html, comment_html, name_large
 from exporter.exporters.interface import Copy, ExportFile
 from exporter.exporters.media import FETCHED, Copies, Media, Picture, new_address
 from exporter.exporters.options import ExportOptions
@@ -104,6 +104,7 @@ class _Writer:
             "entries", "date moved by seconds, since another has its title and date", post.entry_id, seconds
         )
         self._media.account(post, self._report, FETCHED)
+        name_large(post, self._report, bodies=False)
         importable.look(post, self._report)
         number = self._numbers.of(post.entry_id)
         updated = max(post.entry.last_update or when, when)

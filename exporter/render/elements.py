@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
-from exporter.render.htmltree import Element
 from exporter.render.tangle import tag_set
+
+if TYPE_CHECKING:
+    from exporter.render.htmltree import Element
 
 PLAIN_INLINE = tag_set("acronym basefont blink font label map nobr noscript span")
 """Their text is kept and the tag dropped."""

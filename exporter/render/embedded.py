@@ -45,7 +45,7 @@ class Found(NamedTuple):
 def embedded(html: str) -> Iterator[Found]:
     """Yield the addresses of pictures and links in the order they stand.
 
-    A body too tangled to be parsed as a whole is read tag by tag.
+    A body too tangled or too large to be parsed as a whole is read tag by tag.
     """
     lower = html.lower()
     if "<" not in html or not any(word in lower for word in _WORTH_PARSING):
@@ -62,6 +62,11 @@ def embedded(html: str) -> Iterator[Found]:
 
 def candidates(srcset: str) -> Iterator[str]:
     """Yield the addresses of a ``srcset`` attribute (HTML Standard, section 4.8.4.2.1)."""
+    return (srcset[start:end] for start, end in candidate_places(srcset))
+
+
+def candidate_places(srcset: str) -> Iterator[tuple[int, int]]:
+    """Yield where each address of a ``srcset`` attribute begins and ends."""
     at = 0
     while (found := _CANDIDATE.match(srcset, at)) is not None:
         at = found.end()
@@ -69,7 +74,7 @@ def candidates(srcset: str) -> Iterator[str]:
         if text == found[1]:
             rest = _DESCRIPTOR.match(srcset, at)
             at = rest.end() if rest is not None else at
-        yield text
+        yield found.start(1), found.start(1) + len(text)
 
 
 def _in_tree(html: str) -> Iterator[Found]:

@@ -1,7 +1,8 @@
 """A body's HTML as a tree, the way a browser would see it. The only module that imports the HTML parser.
 
 The parser follows the HTML Standard, so unclosed and crossing tags keep the bold and the links a reader saw. The
-standard's tree building is not linear, though: see :mod:`exporter.render.tangle` for bodies refused beforehand.
+standard's tree building is not linear, though: see :mod:`exporter.render.tangle` for bodies refused beforehand, and
+:mod:`exporter.render.budget` for those that are only too large.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections.abc import Iterator
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
+from exporter.render.budget import too_large
 from exporter.render.tangle import tag_set, too_tangled
 from exporter.render.text import visible
 
@@ -19,6 +21,10 @@ _BARE = tag_set("b blockquote br center div em h1 h2 h3 h4 h5 h6 hr i li p s str
 
 class TooTangled(ValueError):
     """The HTML would cost the parser more time or memory than any readable body does."""
+
+
+class TooLarge(TooTangled):
+    """The body is beyond :mod:`exporter.render.budget`, whose ``text_of`` gives the text that is shown in its place."""
 
 
 class Element:
@@ -53,6 +59,7 @@ def parse(html: str, *, bare: frozenset[str] = _BARE) -> Element:
         bare: the tags whose attributes are left out, since reading them costs time.
 
     Raises:
+        TooLarge: the text is to be shown.
         TooTangled: see the module's docstring; the source text is all there is to show.
     """
     body = Element("body", {}, [])
@@ -87,6 +94,8 @@ def find(html: str, selector: str) -> Iterator[Element]:
 
 
 def _document(html: str) -> LexborHTMLParser | None:
+    if too_large(html):
+        raise TooLarge("this body is too large to be shown with its markup")
     source, _ = visible(html)
     if too_tangled(source):
         raise TooTangled("the tags of this body are nested or crossed beyond what a page can show")

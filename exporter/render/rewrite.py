@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from html import escape, unescape
 
-_SKIPPED = r"<!--.*?-->|<(script|style|textarea|xmp)\b.*?</\1\s*>"
+from exporter.render.embedded import candidate_places
+
+# What is never closed goes on to the end, as in browsers; looking for its end from each of many would take hours.
+_SKIPPED = r"<!--(?:-?>|.*?(?:--!?>|\Z))|<(script|style|textarea|xmp)(?=[\s/>]).*?(?:</\1(?=[\s/>])|\Z)"
 _TAG = re.compile(rf"{_SKIPPED}|<[a-zA-Z][^<>]*>", re.DOTALL | re.IGNORECASE)
 _ATTRIBUTE = re.compile(
-    r"(?P<lead>(?P<name>[^\s\"'<>/=]+)\s*=\s*)(?:\"(?P<double>[^\"]*)\"|'(?P<single>[^']*)'|(?P<bare>[^\s\"'>]+))"
+    r"(?P<lead>(?<![^\s\"'<>/=])(?P<name>[^\s\"'<>/=]++)\s*=\s*)(?:\"(?P<double>[^\"]*)\"|'(?P<single>[^']*)'|(?P<bare>[^\s\"'>]+))"
 )
 _ADDRESSES = frozenset({"href", "src", "data-src", "poster", "background", "srcset"})
-_CANDIDATE = re.compile(r"(\s*)([^\s,]\S*[^\s,])((?:\s+[^,\s]+)?\s*(?:,|$))")
 
 Resolve = Callable[[str], str | None]
 
@@ -31,7 +33,9 @@ def rewrite_addresses(html: str, resolve: Resolve) -> str:
         value = next(text for text in found.group("double", "single", "bare") if text is not None)
         plain = unescape(value)
         if found["name"].lower() == "srcset":
-            new: str | None = _CANDIDATE.sub(lambda one: f"{one[1]}{resolve(one[2]) or one[2]}{one[3]}", plain)
+            new: str | None = _replaced(
+                plain, ((at, end, resolve(plain[at:end])) for at, end in candidate_places(plain))
+            )
         else:
             new = resolve(plain)
         if new is None or new == plain:
@@ -41,4 +45,15 @@ def rewrite_addresses(html: str, resolve: Resolve) -> str:
     def in_tag(found: re.Match[str]) -> str:
         return found[0] if found[0].startswith("<!") or found[1] else _ATTRIBUTE.sub(in_attribute, found[0])
 
-    return _TAG.sub(in_tag, html) if "<" in html else html
+    return _replaced(html, ((*found.span(), in_tag(found)) for found in _TAG.finditer(html)))
+
+
+def _replaced(text: str, places: Iterator[tuple[int, int, str | None]]) -> str:
+    """Return a text with something else at some places; nothing is held for a place that stays as it is."""
+    parts: list[str] = []
+    done = 0
+    for start, end, new in places:
+        if new is not None and new != text[start:end]:
+            parts += [text[done:start], new]
+            done = end
+    return "".join([*parts, text[done:]]) if parts else text

@@ -15,7 +15,7 @@ from exporter.render.htmltree import Element
 from exporter.render.links import safe_frame_url, safe_image_url, safe_url
 from exporter.render.tangle import tag_set
 
-_SPACES = re.compile(r"[ \t\r\f]*\n[ \t\n\r\f]*")
+_SPACES = re.compile(r"(?<![ \t\r\f])[ \t\r\f]*\n[ \t\n\r\f]*")
 _BLANK_LINES = re.compile(r"\n[ \t\r\f\n]*\n")
 _ANY_SPACES = re.compile(r"[ \t\n\r\f]+")
 _NUMBER = re.compile(r"[0-9]{1,5}%?")

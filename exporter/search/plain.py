@@ -6,11 +6,12 @@ import html
 import re
 from collections.abc import Callable
 
+from exporter.render.budget import text_of
 from exporter.render.elements import BLOCKS, DROPPED
-from exporter.render.htmltree import Element, TooTangled, parse
+from exporter.render.htmltree import Element, TooLarge, TooTangled, parse
 
 _TAG = re.compile(r"<[^<>]*>")
-_LINE_ENDS = re.compile(r"[ \t\r]*\n[ \t\r\n]*")
+_LINE_ENDS = re.compile(r"(?<![ \t\r])[ \t\r]*\n[ \t\r\n]*")
 
 
 def plain_text(source: str, read: Callable[[str], Element] = parse) -> str:
@@ -24,6 +25,8 @@ def plain_text(source: str, read: Callable[[str], Element] = parse) -> str:
         return source
     try:
         body = read(source)
+    except TooLarge:
+        return text_of(source)
     except TooTangled:
         return html.unescape(_TAG.sub(" ", source))
     parts: list[str] = []

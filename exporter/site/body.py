@@ -12,8 +12,9 @@ from urllib.parse import urlsplit
 from markupsafe import Markup
 
 from exporter.render.addresses import absolute
+from exporter.render.budget import text_of, too_large, too_large_words
 from exporter.render.elements import DROPPED, LINE_TAGS
-from exporter.render.htmltree import Element, TooTangled, parse
+from exporter.render.htmltree import Element, TooLarge, TooTangled, parse
 from exporter.render.tangle import tag_set
 from exporter.render.text import visible
 from exporter.search.plain import plain_text
@@ -51,6 +52,7 @@ class BodyWriter:
         prefix: from the site's folder to the one that holds ``assets/``.
         lost: what is said of a picture that was not saved.
         player: what is said of something embedded.
+        language: of what is said of a body of which only the text is shown, ``ja`` or ``en``.
         page_of: the path of the page in the site that an address of the blog leads to, if it leads to an entry.
     """
 
@@ -62,6 +64,7 @@ class BodyWriter:
         *,
         lost: str,
         player: str,
+        language: str = "ja",
         page_of: Callable[[str], str | None] = lambda _: None,
     ) -> None:
         self._assets = assets
@@ -69,12 +72,13 @@ class BodyWriter:
         self._prefix = prefix
         self._lost = lost
         self._player = player
+        self._language = language
         self._page_of = page_of
         self._target = lru_cache(maxsize=4096)(self._leads_to)
         self._trees: Recent[str, Element] = Recent(_tree, lambda source, _: len(source))
 
     def html(self, source: str, root: str) -> Markup:
-        """Return a body, safe to stand in a page; never raises.
+        """Return a body, safe to stand in a page; never raises. One beyond the budget is its text, which it says.
 
         Args:
             source: HTML, or text: without any tag that ends lines, its own line ends do (API 2.8).
@@ -86,6 +90,9 @@ class BodyWriter:
             return Markup(escaped)  # noqa: S704  nothing in it is markup but the line ends
         try:
             body = self._trees.get(text)
+        except TooLarge:
+            words = too_large_words(len(source), self._language)
+            return Markup('<p>{}</p>\n<div class="as-typed">{}</div>').format(words, text_of(text))
         except TooTangled:
             return Markup("<pre>{}</pre>").format(text)
         keep_lines = not any(isinstance(node, Element) and node.tag in LINE_TAGS for node in body.walk())
@@ -194,6 +201,8 @@ class BodyWriter:
 
 def _tree(source: str) -> Element:
     """Parse a body; where none of a common tag has attributes in the source, none is asked for them."""
+    if too_large(source):
+        raise TooLarge
     named = {tag.lower() for tag in _WITH_MORE.findall(source)}
     return parse(source, bare=_COMMON - named)
 

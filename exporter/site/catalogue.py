@@ -188,7 +188,7 @@ class Catalogue:
             "" if open_flg == _USUALLY_OPEN else shown(open_flg)[:20],
             fingerprint(*parts),
             b"",
-            sum(len(_TAGS_AND_SPACES.sub("", text)) for text in texts),
+            sum(len(text) - sum(len(found[0]) for found in _TAGS_AND_SPACES.finditer(text)) for text in texts),
             cm_ids,
             None if gone is None else gone.version,
             "" if gone is None else gone.date,

@@ -97,6 +97,7 @@ class SiteView:
             options.assets,
             lost=pages.words["lost_picture"],
             player=pages.words["player"],
+            language=options.language,
             page_of=page_of,
         )
         return Site(options, catalogue, pages, bodies, Pictures(assets), page_of, patterns)
