@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from dataclasses import dataclass
 from typing import Any
@@ -11,11 +10,9 @@ import click
 
 from exporter import codec
 from exporter.errors import BlogExporterError
-from exporter.printable import printable
+from exporter.printable import printable, printable_json, printable_lines
 
 PROGRAM = "blog-exporter"
-_STEERING = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\u2028\u2029\ufeff]")
-"""What JSON leaves as it is although a terminal would act on it; it can only stand inside strings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,30 +25,38 @@ class Output:
     def say(self, text: str = "", *, level: int = 0) -> None:
         """Tell people something on standard error."""
         if self.verbosity >= level:
-            click.echo(text, err=True)
+            click.echo(printable_lines(text), err=True)
 
     def warn(self, text: str) -> None:
         """Tell people of something unwise, also when quiet."""
-        click.echo(f"{PROGRAM}: warning: {text}", err=True)
+        click.echo(f"{PROGRAM}: warning: {printable_lines(text)}", err=True)
 
     def answer(self, text: str, *, colour: bool = False) -> None:
         """Give people the answer of a query on standard output; nothing under ``--json``."""
         if not self.as_json:
-            click.echo(text, color=colour)
+            click.echo(printable_lines(text, colours=colour), color=colour)
 
     def document(self, value: dict[str, Any]) -> None:
         """Give programs the answer: one JSON object on a line of standard output; nothing without ``--json``."""
         if self.as_json:
-            self.raw(_harmless(codec.dumps(value)) + b"\n")
+            self.raw(_harmless(codec.dumps(value)) + b"\n", json=True)
 
     def lines(self, name: str, documents: bytes) -> None:
         """Give programs lines of JSON as one document: an object with an array of that name; needs ``--json``, too."""
         if self.as_json:
             array = b",".join(documents.splitlines())
-            self.raw(b"{%b:[%b]}\n" % (codec.text(name), _harmless(array)))
+            self.raw(b"{%b:[%b]}\n" % (codec.text(name), _harmless(array)), json=True)
 
-    def raw(self, data: bytes) -> None:
-        """Write bytes to standard output as they are."""
+    def raw(self, data: bytes, *, json: bool = False) -> None:
+        """Write a text in UTF-8 to standard output: into a file or a pipe as it is, on a terminal made harmless.
+
+        Args:
+            data: the text.
+            json: whether it is JSON, which then stays valid and equal.
+        """
+        if sys.stdout.isatty():
+            text = data.decode("utf-8", "replace").removeprefix("\ufeff")
+            data = (printable_json(text) if json else printable_lines(text)).encode("utf-8")
         sys.stdout.flush()
         sys.stdout.buffer.write(data)
         sys.stdout.buffer.flush()
@@ -61,11 +66,7 @@ def _harmless(text: bytes) -> bytes:
     """Escape in a JSON text what a terminal would act on."""
     if text.isascii() and b"\x7f" not in text:
         return text
-    return _STEERING.sub(_escape, text.decode("utf-8")).encode("utf-8")
-
-
-def _escape(found: re.Match[str]) -> str:
-    return f"\\u{ord(found[0]):04x}"
+    return printable_json(text.decode("utf-8")).encode("utf-8")
 
 
 def report(error: BlogExporterError, *, as_json: bool) -> None:

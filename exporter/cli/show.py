@@ -77,7 +77,7 @@ def command(
     if known.gone_in is not None:
         out.warn(f"{_gone(kind, record_id, known)}; this is version {stored.version}")
     if out.as_json:
-        out.raw(latest_line(stored.record_id, stored.version, stored.line.frozen))
+        out.raw(latest_line(stored.record_id, stored.version, stored.line.frozen), json=True)
     elif form == "markdown":
         out.raw(_markdown(reader, stored, version, assumptions_of(settings)))
     elif form == "html":

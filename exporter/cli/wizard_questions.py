@@ -31,8 +31,9 @@ class Questions:
             default: the answer of whoever only presses Enter.
             check: returns what is wrong with an answer, or nothing.
         """
+        shown = f"{printable(question)} [{printable(default)}]" if default else printable(question)
         while True:
-            answer = click.prompt(question, default=default, show_default=bool(default), err=True, type=str).strip()
+            answer = click.prompt(shown, default=default, show_default=False, err=True, type=str).strip()
             wrong = "" if check is None else check(answer)
             if not wrong:
                 return answer

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from enum import Enum, auto
+from itertools import islice
 from typing import Final, NamedTuple
 
 from exporter.render.htmltree import Element, TooTangled, find
@@ -14,6 +15,8 @@ _TAG = re.compile(r"<(?:img|image|a|source|input|video|area|table|td|th)\b[^<>]{
 _STYLE_URL = re.compile(r"url\(\s*(?:\"([^\"]*)\"|'([^']*)'|([^\"'()\s]+))\s*\)", re.IGNORECASE)
 _CANDIDATE = re.compile(r"[\s,]*([^\s,]\S*)")
 _DESCRIPTOR = re.compile(r"[^,(]*(?:\([^)]*(?:\)|\Z)[^,(]*)*")
+
+_TOGETHER: Final = 500
 
 _ATTRIBUTES: Final = {
     "img": ("src", "data-src", "data-original", "lowsrc"),
@@ -53,11 +56,17 @@ def embedded(html: str) -> Iterator[Found]:
     try:
         yield from _in_tree(html)
     except TooTangled:
-        for tag in _TAG.finditer(html):
-            try:
-                yield from _in_tree(tag[0])
-            except TooTangled:
-                continue
+        tags = (found[0] for found in _TAG.finditer(html))
+        while some := list(islice(tags, _TOGETHER)):
+            yield from _in_tags(some)
+
+
+def _in_tags(tags: list[str]) -> list[Found]:
+    """Read some tags as one body, since each body costs as much as a hundred tags; alone where one of them is tangled."""
+    try:
+        return list(_in_tree("".join(tags)))
+    except TooTangled:
+        return [] if len(tags) == 1 else [found for tag in tags for found in _in_tags([tag])]
 
 
 def candidates(srcset: str) -> Iterator[str]:
