@@ -62,7 +62,7 @@ def embedded(html: str) -> Iterator[Found]:
 
 
 def _in_tags(tags: list[str]) -> list[Found]:
-    """Read some tags as one body, since each body costs as much as a hundred tags; alone where one of them is tangled."""
+    """Read some tags as one body, since each body costs as much as many tags; one by one where one is tangled."""
     try:
         return list(_in_tree("".join(tags)))
     except TooTangled:

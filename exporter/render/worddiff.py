@@ -2,7 +2,8 @@
 
 Texts are aligned at what is unique in both (which costs little however long they are), and between these anchors by
 :class:`difflib.SequenceMatcher`, as long as the budget of comparisons lasts; then a gap counts as replaced as a whole.
-Long texts are first aligned by lines. So the time is bounded, and short texts get the best alignment.
+Long texts are first aligned by lines, and the longest by their ends only. So time and memory are bounded, and short
+texts get the best alignment.
 """
 
 from __future__ import annotations
@@ -15,13 +16,15 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Final, Literal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
 Op = Literal["equal", "delete", "insert"]
 Match = tuple[int, int, int]
 
 LONG: Final = 20_000
 _BUDGET: Final = 5_000_000
+_LONGEST: Final = 1_000_000
+"""Beyond so many characters, words would take hundreds of megabytes: what lies between the same ends is replaced."""
 
 _MARKS: Final = "\u0300-\u036f\u3099\u309a\u200d\ufe00-\ufe0f\U0001f3fb-\U0001f3ff"
 _WORD: Final = re.compile(
@@ -39,6 +42,8 @@ def word_diff(before: str, after: str) -> list[tuple[Op, str]]:
     The texts of ``equal`` and ``delete`` joined are ``before``, those of ``equal`` and ``insert`` are ``after``; two
     neighbours never have the same operation, and a deletion stands before the insertion that replaces it.
     """
+    if max(len(before), len(after)) > _LONGEST:
+        return _around(before, after)
     budget = _Budget(_BUDGET)
     found: list[tuple[Op, str]] = []
     if max(len(before), len(after)) <= LONG:
@@ -49,6 +54,31 @@ def word_diff(before: str, after: str) -> list[tuple[Op, str]]:
         else:
             found += _words("".join(old), "".join(new), budget)
     return _joined(found)
+
+
+def _around(before: str, after: str) -> list[tuple[Op, str]]:
+    """Keep what both begin and end with, and count the rest as replaced."""
+    most = min(len(before), len(after))
+    start = _shared(most, lambda length: before[:length] == after[:length])
+    rest = most - start
+    end = _shared(rest, lambda length: before[len(before) - length :] == after[len(after) - length :])
+    return _joined(
+        [
+            ("equal", before[:start]),
+            ("delete", before[start : len(before) - end]),
+            ("insert", after[start : len(after) - end]),
+            ("equal", before[len(before) - end :]),
+        ]
+    )
+
+
+def _shared(most: int, same: Callable[[int], bool]) -> int:
+    """Return the greatest length for which something is the same, given that it is for all shorter ones."""
+    low = 0
+    while low < most:
+        middle = (low + most + 1) // 2
+        low, most = (middle, most) if same(middle) else (low, middle - 1)
+    return low
 
 
 class _Budget:

@@ -51,6 +51,7 @@ _WORDS: Final[dict[str, tuple[str, str]]] = {
     "original": ("もとの住所", "Original address"),
     "record": ("もとの記録", "The record"),
     "record_lead": ("サービスが送ってきた値をそのまま示します。", "The values as the service sent them."),
+    "cut": ("（長いため、ここまで）", "(too long to be shown here)"),
     "pictures": ("この記事の写真", "Pictures of this entry"),
     "lost_picture": ("画像は保存されていません", "This picture was not saved"),
     "player": ("埋め込み", "Embedded"),

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any, Final
 
 from exporter import codec
 from exporter.exporters.interface import ViewFile
 from exporter.model.kinds import Kind
+from exporter.render.budget import BODY_CHARACTERS
 from exporter.site.catalogue import Post, safe_name, shown
 from exporter.site.pages.site import Site, category_page
 from exporter.site.pictures import openable
 from exporter.site.templating import root_of
 
 _MOST_PICTURES: Final = 60
+_BEGINNING: Final = 1_000
 
 
 def entry_files(site: Site) -> Iterator[ViewFile]:
@@ -72,5 +74,15 @@ def _context(
         "updated": entry.last_update if entry.last_update != entry.date else None,
         "period": period,
         "life": life_page(post.entry_id) if life is not None else None,
-        "record": None if site.options.public else codec.dumps(dict(entry.raw), pretty=True).decode(),
+        "record": None if site.options.public else _record(entry.raw, site.pages.words["cut"]),
     }
+
+
+def _record(raw: Mapping[str, Any], cut: str) -> str:
+    """Return a record as JSON; a value beyond the budget of a body only begins, and says so."""
+    short = {name: _begun(value, cut) for name, value in raw.items()}
+    return codec.dumps(short, pretty=True).decode()
+
+
+def _begun(value: Any, cut: str) -> Any:
+    return f"{value[:_BEGINNING]}… {cut}" if isinstance(value, str) and len(value) > BODY_CHARACTERS else value
