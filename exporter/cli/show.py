@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import click
@@ -20,7 +21,10 @@ from exporter.model.kinds import Kind, key_of
 from exporter.model.records import Comment, Entry, EntryListItem
 from exporter.printable import printable
 from exporter.render.entry_page import render_comments, render_entry
+from exporter.render.local import AssetMap
 from exporter.render.record_page import record_page
+from exporter.site.body import BodyWriter
+from exporter.site.words import LANGUAGES
 
 KINDS = {
     "entry": Kind.ENTRIES,
@@ -83,7 +87,7 @@ def command(
     elif form == "html":
         data = stored.data()
         note = f"{kind} {record_id}, from version {stored.version} of {reader.info.blog_id}"
-        out.raw(record_page(stored.kind, title_of(stored.kind, record_id, data), note, data))
+        out.raw(record_page(stored.kind, title_of(stored.kind, record_id, data), note, data, _bodies(reader)))
     else:
         _tell(out, kind, stored)
         if stored.kind is Kind.ENTRIES:
@@ -95,6 +99,16 @@ def command(
 
 def _gone(kind: str, record_id: str, known: LastKnown) -> str:
     return f"{kind} {printable(record_id, 40)} is gone since version {known.gone_in} ({known.gone_at})"
+
+
+def _bodies(reader: ArchiveReader) -> Callable[[str], str]:
+    """Return what makes bodies fit for a page without files: in place of pictures are links to where they were."""
+    base = f"https://{reader.info.blog_id}/"
+    words = LANGUAGES["en"]
+    writer = BodyWriter(
+        AssetMap([], base), base, "", lost=words["picture_left_out"], player=words["player"], language="en"
+    )
+    return lambda source: writer.html(source, "")
 
 
 def _markdown(reader: ArchiveReader, stored: Stored, version: int, assume: Assumptions) -> bytes:

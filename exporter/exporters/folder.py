@@ -7,11 +7,13 @@ import contextlib
 import hashlib
 import os
 import sqlite3
+import stat
 import tempfile
 import zipfile
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from pathlib import Path
-from typing import Any
+from pathlib import Path, PurePosixPath
+from typing import Any, Final
 
 from exporter import codec
 from exporter.archive import atomic
@@ -29,8 +31,10 @@ from exporter.exporters.interface import (
     Whole,
     WrittenFile,
 )
+from exporter.printable import printable
 
 _BLOCK = 3 << 18
+_REPLACED: Final = "replaced"
 
 
 def report_path(target: Path) -> Path:
@@ -41,8 +45,12 @@ def report_path(target: Path) -> Path:
 def check_target(target: Path, *, force: bool) -> None:
     """Refuse to write where something else is.
 
+    A report beside a folder is no proof that an export made all of it: with ``force``, only a folder may go in which
+    every file is as the report lists it, byte for byte.
+
     Raises:
-        UsageError: there is a file, a folder that no export made, or one that an export made and ``force`` is not set.
+        UsageError: there is a file, a folder that no export made, one that an export made and ``force`` is not set, or
+            one with anything in it that its report does not list.
     """
     if not target.name:
         raise UsageError(f"{target} cannot be a new folder; name one.")
@@ -52,6 +60,49 @@ def check_target(target: Path, *, force: bool) -> None:
         raise UsageError(f"{target} is there already, and no export made it; name another folder.")
     if not force:
         raise UsageError(f"{target} is there already; add --force to replace the export in it, or name another folder.")
+    foreign = _foreign(target)
+    if foreign is not None:
+        raise UsageError(
+            f"{target} holds {printable(foreign, 200)}, which is not as {report_path(target)} says an export wrote it: "
+            "move it elsewhere, or name another folder."
+        )
+
+
+def _foreign(target: Path) -> str | None:
+    """Return the first file or folder, by path, that the report does not list as it is; ``None`` when there is none."""
+    known: defaultdict[str, list[WrittenFile]] = defaultdict(list)
+    parents: set[str] = set()
+    for file in _listed(target):
+        known[file.path].append(file)
+        parents.update(map(str, PurePosixPath(file.path).parents))
+    for folder, inner, names in os.walk(target):
+        inner.sort()
+        way = Path(folder).relative_to(target)
+        for name in sorted([*inner, *names]):
+            path, shown = Path(folder, name), (way / name).as_posix()
+            fits = shown in parents if name in inner else any(_is(path, file) for file in known[shown])
+            if path.is_symlink() or not fits:
+                return shown
+    return None
+
+
+def _is(path: Path, file: WrittenFile) -> bool:
+    with atomic.translated(path):
+        state = path.lstat()
+        if not stat.S_ISREG(state.st_mode) or state.st_size != file.bytes:
+            return False
+        with path.open("rb") as there:
+            return hashlib.file_digest(there, "sha256").hexdigest() == file.sha256
+
+
+def _listed(target: Path) -> list[WrittenFile]:
+    """Return the files that the report lists, with those of the export that it was to replace and may not have yet."""
+    try:
+        report = codec.loads(report_path(target).read_bytes())
+        listed = [each for name in ("files", _REPLACED) for each in report.get(name, ())]
+        return [WrittenFile(str(each["path"]), int(each["bytes"]), str(each["sha256"])) for each in listed]
+    except (OSError, codec.NotJson, AttributeError, TypeError, ValueError, KeyError):
+        return []
 
 
 def write_export(
@@ -62,7 +113,8 @@ def write_export(
 ) -> list[WrittenFile]:
     """Write all files into a folder beside ``target``, then what ``describe`` says of them, then give it its name.
 
-    In that order, since a folder without its report would pass for somebody else's, which no export replaces.
+    In that order, since a folder without its report would pass for somebody else's, which no export replaces; for the
+    same reason the report lists what is to be replaced until it is.
 
     Raises:
         UsageError: nothing can be written there.
@@ -76,9 +128,13 @@ def write_export(
         atomic.make_folder(new)
         try:
             written = list(_each_written(files, archive, new))
-            if describe is not None:
-                write_report(target, describe(written))
+            document = describe(written) if describe is not None else None
+            replaced = [file._asdict() for file in dict.fromkeys(_listed(target))] if target.exists() else []
+            if document is not None:
+                write_report(target, {**document, _REPLACED: replaced} if replaced else document)
             atomic.swap_folder(new, target, target.with_name(f".{target.name}.old"))
+            if document is not None and replaced:
+                write_report(target, document)
         finally:
             atomic.remove_folder(new)
     return written

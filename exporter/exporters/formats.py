@@ -68,7 +68,7 @@ FORMATS: Final[dict[str, Format]] = {
     "sqlite": Format("database", "Datasette and SQL: tables with full-text search", streams=False),
     "parquet": Format("parquet", "DuckDB, pandas and other programs: two tables in Parquet", streams=False),
     "epub": Format("epub", "e-readers: a book (EPUB 3) with its pictures", book=True),
-    "html": Format("book", "people: one page to print, with the pictures in it"),
+    "html": Format("book", "people: one page to print, with the pictures in it; it loads nothing"),
     "atom": Format("atom", "feed readers, and whatever reads Atom 1.0", comments=False),
     "jsonfeed": Format("jsonfeed", "feed readers, and whatever reads JSON Feed 1.1", comments=False),
     "csv": Format("table", "Excel and other spreadsheets: a row for each entry", comments=False),

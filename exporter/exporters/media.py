@@ -161,11 +161,12 @@ class Media:
             if picture is not None:
                 held = folder is not None and picture.source is not None
                 return f"{folder}{picture.name}" if held else self.new_address(picture)
-            return self._new_home(address)
+            return self.new_home(address)
 
         return rewrite_addresses(body, resolve)
 
-    def _new_home(self, address: str) -> str | None:
+    def new_home(self, address: str) -> str | None:
+        """Return where a post of this export will be, given its old address; ``None`` for any other address."""
         if self._home is None:
             return None
         entry_id = self._own.entry_of(address)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import html
 from typing import TYPE_CHECKING, Final
 
 from exporter.model.changes import ABSENT, Change, FieldChange, RecordChange
 from exporter.render.changes import KIND_NAMES, count_changes, in_context, value_text
+from exporter.render.policy import single_page
 from exporter.render.text import visible
 from exporter.render.worddiff import Op, word_diff
 
@@ -32,11 +31,6 @@ thead th, .counts td { text-align: right; }
 ins { background: #2da44e40; text-decoration: none; }
 del { background: #cf222e40; }
 """.strip()
-_POLICY: Final = (
-    "default-src 'none'; style-src 'sha256-"
-    + base64.b64encode(hashlib.sha256(_STYLE.encode("utf-8")).digest()).decode("ascii")
-    + "'; base-uri 'none'; form-action 'none'"
-)
 
 
 def diff_page(changes: Iterable[RecordChange], *, blog_id: str, before: str, after: str) -> bytes:
@@ -54,7 +48,7 @@ def diff_page(changes: Iterable[RecordChange], *, blog_id: str, before: str, aft
         "<!DOCTYPE html>",
         '<html lang="en">',
         '<head><meta charset="utf-8">',
-        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">',
+        f'<meta http-equiv="Content-Security-Policy" content="{single_page(_STYLE)}">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
         '<meta name="referrer" content="no-referrer">',
         f"<title>{_escaped(title)}</title>",

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from functools import lru_cache
 from html import escape
-from typing import TYPE_CHECKING, Final
+from typing import Final, Protocol
 from urllib.parse import urlsplit
 
 from markupsafe import Markup
@@ -22,9 +22,6 @@ from exporter.site.conforming import conforming
 from exporter.site.pictures import openable
 from exporter.site.recent import Recent
 from exporter.site.sanitize import ATTRIBUTES, ID_PREFIX, TAGS, clean, is_link, is_pixels
-
-if TYPE_CHECKING:
-    from exporter.render.local import AssetMap
 
 _PLAYERS: Final = tag_set("applet audio embed frame iframe object video")
 _UNSEEN: Final = DROPPED - {"col", "colgroup", "wbr"} | {"math", "svg"}
@@ -43,22 +40,30 @@ _COMMON: Final = tag_set("b blockquote br center div em h1 h2 h3 h4 i li ol p s 
 _WITH_MORE: Final = re.compile(r"<([a-zA-Z][^\s/>]*)[\s/]")
 
 
+class Files(Protocol):
+    """The files of an archive, such as :class:`~exporter.render.local.AssetMap`."""
+
+    def local_path(self, address: str) -> str | None:
+        """Return the path of an address's file relative to the archive, or ``None`` when the archive has none."""
+
+
 class BodyWriter:
     """Turns bodies into what stands on pages.
 
     Args:
-        assets: the files of the archive by their addresses.
+        assets: tells the files of the archive by their addresses.
         base: the blog's address, which relative addresses start from.
         prefix: from the site's folder to the one that holds ``assets/``.
         lost: what is said of a picture that was not saved.
         player: what is said of something embedded.
         language: of what is said of a body of which only the text is shown, ``ja`` or ``en``.
         page_of: the path of the page in the site that an address of the blog leads to, if it leads to an entry.
+        drawn: whether a stored file, given its path, may be shown as a picture.
     """
 
     def __init__(
         self,
-        assets: AssetMap,
+        assets: Files,
         base: str,
         prefix: str,
         *,
@@ -66,6 +71,7 @@ class BodyWriter:
         player: str,
         language: str = "ja",
         page_of: Callable[[str], str | None] = lambda _: None,
+        drawn: Callable[[str], bool] = lambda _: True,
     ) -> None:
         self._assets = assets
         self._base = base
@@ -74,6 +80,7 @@ class BodyWriter:
         self._player = player
         self._language = language
         self._page_of = page_of
+        self._drawn = drawn
         self._target = lru_cache(maxsize=4096)(self._leads_to)
         self._trees: Recent[str, Element] = Recent(_tree, lambda source, _: len(source))
 
@@ -150,7 +157,7 @@ class BodyWriter:
         if is_pixels(source.strip()):
             return _opening("img", {**kept, "src": source.strip(), "alt": alt})
         local = self._assets.local_path(source)
-        if local is not None:
+        if local is not None and self._drawn(local):
             return _opening("img", {**kept, "src": f"{root}{self._prefix}{local}", "alt": alt})
         address = absolute(source, self._base)
         if address is None:

@@ -54,6 +54,7 @@ _WORDS: Final[dict[str, tuple[str, str]]] = {
     "cut": ("（長いため、ここまで）", "(too long to be shown here)"),
     "pictures": ("この記事の写真", "Pictures of this entry"),
     "lost_picture": ("画像は保存されていません", "This picture was not saved"),
+    "picture_left_out": ("画像はここにはありません", "The picture is not in this page"),
     "player": ("埋め込み", "Embedded"),
     "no_pictures": ("保存された写真はまだありません。", "No picture has been saved yet."),
     "unused": ("どの記事にも使われていない写真", "Pictures no entry uses"),

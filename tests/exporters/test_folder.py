@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 import sqlite3
 import zipfile
 from collections.abc import Iterator
@@ -94,7 +95,7 @@ def test_where_an_export_may_be_written(tmp_path: Path, made: str, reported: boo
     if made == "full":
         (out / "a").write_text("x")
     if reported:
-        report_path(out).write_text("{}")
+        write_report(out, {"files": [WrittenFile("a", 1, sha256(b"x").hexdigest())._asdict()]})
     if not message:
         check_target(out, force=force)
         return
@@ -114,9 +115,80 @@ def test_the_report_is_there_before_the_folder_is(tmp_path: Path, archive: Path)
 
     def describe(written: list[WrittenFile]) -> dict[str, Any]:
         seen.append(out.exists())
-        return {"files": [file.path for file in written]}
+        return {"files": [file._asdict() for file in written]}
 
     write_export([Content("a.txt", [b"x"])], archive, out, describe)
     assert seen == [False]
-    assert json.loads(report_path(out).read_bytes()) == {"files": ["a.txt"]}
+    assert [file["path"] for file in json.loads(report_path(out).read_bytes())["files"]] == ["a.txt"]
+    check_target(out, force=True)
+
+
+def listed(*files: WrittenFile) -> dict[str, Any]:
+    return {"files": [file._asdict() for file in files]}
+
+
+@pytest.mark.parametrize("report", [b"", b"{}", b"[]", b"null", b'{"files":5}', b'{"files":[5]}', b'{"files":[{"path":1}]}',
+                                    b'{"files":[{"path":"novel.txt","bytes":5,"sha256":"0"}]}'])  # fmt: skip
+def test_a_forged_report_gives_no_folder_away(tmp_path: Path, report: bytes) -> None:
+    out = tmp_path / "my-documents"
+    (out / "deep").mkdir(parents=True)
+    (out / "novel.txt").write_text("years")
+    report_path(out).write_bytes(report)
+    with pytest.raises(UsageError, match=r"holds deep, which is not as .*\.report\.json says"):
+        check_target(out, force=True)
+    assert (out / "novel.txt").read_text() == "years"
+
+
+@pytest.mark.parametrize("change", ["new file", "new folder", "changed", "same size", "link", "linked folder", "pipe"])
+def test_what_was_put_into_an_export_is_not_deleted_with_it(tmp_path: Path, archive: Path, change: str) -> None:
+    out = tmp_path / "out"
+    write_export([Content("posts/a.md", [b"one"]), Content("b.md", [b"two"])], archive, out, lambda made: listed(*made))
+    check_target(out, force=True)
+    path = out / "posts" / "a.md"
+    named = "posts/a.md"
+    match change:
+        case "new file":
+            (out / "posts" / "z.md").write_text("mine")
+            named = "posts/z.md"
+        case "new folder":
+            (out / "posts" / "z" / "deep").mkdir(parents=True)
+            named = "posts/z"
+        case "changed":
+            path.write_text("one, and more")
+        case "same size":
+            path.write_text("uno")
+        case "link":
+            path.unlink()
+            path.symlink_to(tmp_path / "elsewhere")
+        case "linked folder":
+            (out / "posts").rename(tmp_path / "elsewhere")
+            (out / "posts").symlink_to(tmp_path / "elsewhere")
+            named = "posts"
+        case "pipe":
+            path.unlink()
+            os.mkfifo(path)
+    with pytest.raises(UsageError, match=f"holds {named}, which"):
+        check_target(out, force=True)
+
+
+def test_a_deleted_file_keeps_nobody_from_replacing_the_rest(tmp_path: Path, archive: Path) -> None:
+    out = tmp_path / "out"
+    write_export([Content("a.md", [b"one"]), Content("b.md", [b"two"])], archive, out, lambda made: listed(*made))
+    (out / "a.md").unlink()
+    check_target(out, force=True)
+
+
+def test_an_export_that_could_not_take_the_place_of_another_can_be_made_again(tmp_path: Path, archive: Path) -> None:
+    out = tmp_path / "out"
+    write_export([Content("old.md", [b"one"])], archive, out, lambda made: listed(*made))
+    (tmp_path / ".out.old").write_text("where the old folder would be put aside")
+    with pytest.raises(UsageError):
+        write_export([Content("new.md", [b"two"])], archive, out, lambda made: listed(*made))
+    assert [path.name for path in out.iterdir()] == ["old.md"]
+    check_target(out, force=True)
+    (tmp_path / ".out.old").unlink()
+    write_export([Content("new.md", [b"two"])], archive, out, lambda made: listed(*made))
+    assert [path.name for path in out.iterdir()] == ["new.md"]
+    assert [file["path"] for file in json.loads(report_path(out).read_bytes())["files"]] == ["new.md"]
+    assert "replaced" not in json.loads(report_path(out).read_bytes())
     check_target(out, force=True)

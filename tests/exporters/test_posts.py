@@ -59,6 +59,7 @@ def test_a_file_the_page_only_links_to_comes_along_and_stays_a_link() -> None:
     blog.entry("1", entry_text=f'<a href="{url}">絵</a>')
     source = blog.picture(url, entry_id="1")
     made = export("html", blog)
-    assert source.encode() in made.only()
+    assert f'href="{source}"'.encode() in made.only()
+    assert made.copies == {source: source}
     blog.kinds[Kind.ASSETS].clear()
     assert f'href="{url}"'.encode() in export("html", blog).only()
