@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import ipaddress
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TypeVar
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 from exporter.errors import ApiError, ServiceError, UsageError
 from exporter.model.assumptions import AUTH_HEADER, AUTH_SCHEME
+from exporter.printable import printable
 
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")  # RFC 9110, section 5.6.2
 _HEADER_VALUE = re.compile(r"[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?")
@@ -51,10 +53,34 @@ class Credentials:
             return {}
         return {self.header: f"{self.scheme} {self.token}".lstrip()}
 
+    def exposed_at(self, base_url: str) -> str | None:
+        """Return a warning where the token would cross a network that anybody on the way can read; else ``None``.
+
+        Plain http to this machine itself crosses none (RFC 6761, section 6.3, for ``localhost``).
+        """
+        try:
+            parts = urlsplit(base_url)
+            host = parts.hostname or ""
+        except ValueError:
+            return None  # it is refused before anything is sent
+        if not self.token or parts.scheme != "http" or _is_this_machine(host):
+            return None
+        return (
+            f"the token goes to {printable(host, 100)} unencrypted, where anybody on the way can read it: "
+            "use an https:// base URL, and make a new token if this one was sent before"
+        )
+
     @property
     def redactor(self) -> Redactor:
         """What removes these credentials from texts."""
         return Redactor([self.token] if self.token else [])
+
+
+def _is_this_machine(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")
 
 
 class Redactor:

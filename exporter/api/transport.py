@@ -8,6 +8,7 @@ silent second request, and every exception is one of :mod:`exporter.errors`.
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -213,11 +214,11 @@ def check_base_url(text: str) -> URL:
 
     Raises:
         UsageError: it is not http or https, has no host, holds a user name, a query or a fragment, or is no URL. A
-            URL that may hold a password is not shown.
+            URL that may hold a password is not shown, and of any other nothing from its query on, where tokens stand.
     """
     if "@" in text:
         raise UsageError("the base URL must not hold a user name or password: give a token in BLOG_EXPORTER_TOKEN")
-    shown = printable(text, 200)
+    shown = printable(re.split(r"[?#]", text, maxsplit=1)[0], 200)
     if not text.isprintable() or "\\" in text or " " in text:
         raise UsageError(f"the base URL holds characters that no address has: {shown}")
     try:
@@ -228,5 +229,7 @@ def check_base_url(text: str) -> URL:
     if url.scheme not in {"http", "https"} or not url.host:
         raise UsageError(f"the base URL must look like https://HOST, not {shown}")
     if url.raw_query_string or url.raw_fragment or text.endswith(("?", "#")):
-        raise UsageError(f"the base URL must end with its path, without ? or #: {shown}")
+        raise UsageError(
+            f"the base URL must end with its path, without ? or #: {shown}; a token belongs into BLOG_EXPORTER_TOKEN"
+        )
     return url

@@ -196,6 +196,9 @@ async def _run(
 ) -> Outcome:
     progress = progress_for(out)
     credentials = Credentials(settings.token, settings["auth_header"], settings["auth_scheme"])
+    warning = credentials.exposed_at(settings["base_url"])
+    if warning is not None:
+        out.warn(warning)
     options = TransportOptions(
         connect_timeout=settings["connect_timeout"].total_seconds(),
         read_timeout=settings["read_timeout"].total_seconds(),

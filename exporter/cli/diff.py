@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections import Counter
 from pathlib import Path
@@ -33,6 +34,7 @@ Examples:
 @click.argument("b", metavar="[B]", required=False)
 @click.option("--stat", is_flag=True, help="Only how many records of each kind are new, changed and gone.")
 @click.option("--html", "page", type=click.Path(path_type=Path), metavar="OUT", help="Write a page for people.")
+@click.option("--force", is_flag=True, help="Let the page replace a file that is there.")
 @click.option("--colour/--no-colour", default=None, help="Colours. [default: on a terminal]")
 @setting_options("timezone")
 @config_option
@@ -45,6 +47,7 @@ def command(
     b: str | None,
     stat: bool,
     page: Path | None,
+    force: bool,
     colour: bool | None,
     timezone: str | None,
     config: Path | None,
@@ -57,6 +60,7 @@ def command(
     settings = resolve({"timezone": timezone}, config=config, blog_id=reader.info.blog_id, warn=out.warn)
     before, after = _ends(reader, settings, a, b)
     if page is not None:
+        _check_page(page, reader.layout.root, force=force)
         names = [f"version {number} ({reader.manifest(number).finished_at})" for number in (before, after)]
         changes = diff_versions(reader, before, after)
         data = diff_page(changes, blog_id=reader.info.blog_id, before=names[0], after=names[1])
@@ -73,6 +77,15 @@ def command(
         for line in diff_text(diff_versions(reader, before, after), colour=shown):
             out.answer(line, colour=shown)
     return 0
+
+
+def _check_page(page: Path, archive: Path, *, force: bool) -> None:
+    if page.resolve().is_relative_to(archive.resolve()):
+        raise UsageError(f"{page} is inside the archive; name a file outside of it.")
+    if page.is_dir():
+        raise UsageError(f"{page} is a folder; name a file.")
+    if os.path.lexists(page) and not force:
+        raise UsageError(f"{page} is there already; add --force to replace it, or name another file.")
 
 
 def _ends(reader: ArchiveReader, settings: Settings, a: str | None, b: str | None) -> tuple[int, int]:

@@ -70,3 +70,31 @@ def test_other_errors_are_cleaned_and_keep_what_is_no_text() -> None:
     assert Redactor(["tok3n"]).clean(error).args == ("***", 5)
     plain = RetryableStatus("tok3n", 503)
     assert Redactor([]).clean(plain).args == ("tok3n",)
+
+
+@pytest.mark.parametrize(
+    "url", ["http://api.example", "HTTP://API.example:8080/v1", "http://192.168.1.7", "http://[2001:db8::1]/"]
+)
+def test_a_token_over_plain_http_is_warned_of(url: str) -> None:
+    said = Credentials("hunter2").exposed_at(url)
+    assert said is not None
+    assert "unencrypted" in said
+    assert "https://" in said
+    assert "hunter2" not in said
+    assert Credentials().exposed_at(url) is None
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://api.example",
+        "http://localhost:1",
+        "http://api.localhost",
+        "http://127.0.0.1:80",
+        "http://127.9.9.9",
+        "http://[::1]",
+        "http://[x",
+    ],
+)
+def test_a_token_that_nobody_else_can_read_is_not(url: str) -> None:
+    assert Credentials("hunter2").exposed_at(url) is None

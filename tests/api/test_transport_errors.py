@@ -155,3 +155,24 @@ def test_a_password_in_the_base_url_is_refused_without_showing_it(text: str) -> 
     with pytest.raises(UsageError, match="user name or password") as caught:
         check_base_url(text)
     assert "hunter2" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "https://api.example/?access_token=hunter2",
+        "https://api.example?hunter2",
+        "https://api.example/v1?a=b&access_token=hunter2#x",
+        "https://api.example/#access_token=hunter2",
+        "http://api.example:port/?hunter2",
+        "http://[::1/?hunter2",
+        "ftp://api.example/?hunter2",
+        "https://api .example/?hunter2",
+        "https://api.example/?\nhunter2",
+        "/?hunter2",
+    ],
+)
+def test_a_token_in_the_base_url_is_refused_without_showing_it(text: str) -> None:
+    with pytest.raises(UsageError, match="base URL") as caught:
+        check_base_url(text)
+    assert "hunter2" not in str(caught.value)

@@ -202,3 +202,21 @@ def test_files_with_a_token_that_others_can_read_get_a_warning(
     assert ("others can read it: chmod 600" in done.err) is (mode != 0o600)
     check_unseen(done, tmp_path / "a")
     assert os.environ.get("BLOG_EXPORTER_TOKEN") is None
+
+
+def test_a_token_sent_in_the_clear_is_warned_of_once(runs: Runs, blog: Blog, tmp_path: Path) -> None:
+    patience = ["--connect-timeout", "1s", "--retries", "0", "--quiet"]
+    command = ("backup", blog.blog_id, "--base-url", "http://192.0.2.1", "--archive", tmp_path / "a", *patience)
+    far = runs.run(*command, environ={"BLOG_EXPORTER_TOKEN": TOKEN})
+    assert far.code == 20
+    assert far.err.count("goes to 192.0.2.1 unencrypted") == 1
+    check_unseen(far, tmp_path)
+    assert "unencrypted" not in runs.run(*command).err
+
+
+def test_a_token_in_the_address_is_refused_and_nowhere(runs: Runs, blog: Blog, tmp_path: Path) -> None:
+    for url in (f"https://api.example/?access_token={TOKEN}", f"http://api.example#{TOKEN}"):
+        done = runs.run("backup", blog.blog_id, "--base-url", url, "--archive", tmp_path / "a", "-vv")
+        assert done.code == 2
+        assert "BLOG_EXPORTER_TOKEN" in done.err
+        check_unseen(done, tmp_path)

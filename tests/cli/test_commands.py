@@ -377,6 +377,26 @@ def test_diff_as_numbers_objects_and_a_page(program: Program, archive: Path, tmp
     assert program("diff", archive, "--html", tmp_path / "none" / "diff.html").code == 2
 
 
+def test_diff_replaces_a_page_only_when_asked_and_nothing_of_an_archive(
+    program: Program, archive: Path, tmp_path: Path
+) -> None:
+    page = tmp_path / "novel.html"
+    page.write_text("years")
+    refused = program("diff", archive, "--html", page)
+    assert (refused.code, page.read_text()) == (2, "years")
+    assert f"{page} is there already; add --force" in refused.err
+    assert program("diff", archive, "--html", page, "--force").code == 0
+    assert b"<ins>" in page.read_bytes()
+    page.unlink()
+    page.symlink_to(tmp_path / "nowhere")
+    assert program("diff", archive, "--html", page).code == 2
+    before = (archive / "archive.json").read_bytes()
+    for inside in (archive / "archive.json", archive / "new.html"):
+        assert "inside the archive" in program("diff", archive, "--html", inside, "--force").err
+    assert (archive / "archive.json").read_bytes() == before
+    assert "is a folder" in program("diff", archive, "--html", tmp_path, "--force").err
+
+
 def test_diff_needs_two_versions(program: Program, archive: Path) -> None:
     assert program("prune", archive, "--keep-last", 1).code == 0
     alone = program("diff", archive)
