@@ -25,8 +25,8 @@ from exporter.site.templating import root_of
 
 _RECENT: Final = 12
 _EXCERPT: Final = 110
-_LOOKED_AT: Final = 2_000
-"""How much of a text is made one line of, for its beginning."""
+_LOOKED_AT: Final = 200_000
+"""How much of a body is read for its beginning."""
 _SHADES: Final = 4
 _PICTURE = re.compile(r"<img\b[^<>]*>", re.IGNORECASE)
 
@@ -74,7 +74,7 @@ def _home(site: Site, years: dict[str, list[Post]]) -> ViewFile:
 
 def _card(site: Site, post: Post) -> dict[str, Any]:
     entry = site.catalogue.entry(post)
-    text = shown(plain_text(_PICTURE.sub("", entry.entry_text))[:_LOOKED_AT])
+    text = shown(plain_text(_PICTURE.sub("", entry.entry_text[:_LOOKED_AT]))[: _EXCERPT * 2])
     return {
         "post": post,
         "excerpt": text if len(text) <= _EXCERPT else text[:_EXCERPT].rstrip() + "…",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from exporter.exporters.interface import ViewFile
 from exporter.model.changes import ABSENT, Change, FieldChange, RecordChange, field_changes, title_of
 from exporter.model.kinds import Kind
+from exporter.render.budget import too_large
 from exporter.render.changes import in_context, value_text
 from exporter.render.text import visible
 from exporter.render.worddiff import Op, word_diff
@@ -133,9 +134,9 @@ def _texts(change: RecordChange) -> list[FieldDiff | None]:
 
 
 def _diff(field: FieldChange) -> FieldDiff | None:
-    """Compare what a reader saw; where only the markup changed, the markup."""
+    """Compare what a reader saw; where only the markup changed, or where it is too large to be shown, the markup."""
     before, after = value_text(field.before), value_text(field.after)
-    if field.name in _TEXTS:
+    if field.name in _TEXTS and not (too_large(before) or too_large(after)):
         seen = plain_text(before), plain_text(after)
         before, after = seen if seen[0] != seen[1] else (before, after)
     parts = [(op, visible(text)[0]) for op, text in in_context(word_diff(before, after), _CONTEXT)]
