@@ -12,6 +12,7 @@ from exporter.exporters.media import Media, new_address
 from exporter.exporters.options import ExportOptions
 from exporter.exporters.posts import Post, Posts
 from exporter.exporters.report import Report
+from exporter.render.budget import text_of, too_large
 from exporter.render.embedded import Use, embedded
 from exporter.render.text import visible
 
@@ -70,6 +71,8 @@ def _cells(post: Post, posts: Posts, options: ExportOptions) -> list[str]:
 
 def plain_text(html: str) -> str:
     """Return the text of HTML, its lines where breaks and paragraphs end; good enough to search and to count."""
+    if too_large(html):
+        return text_of(html)
     text = unescape(_TAG.sub("", _BREAK.sub("\n", html)))
     return "\n".join(line.strip() for line in text.splitlines() if line.strip())
 

@@ -45,6 +45,7 @@ _COMMON_PAIR: Final = re.compile("(?=([\ue000-\ue07f\u3040-\u30ff]{2}))")
 _MOST_TOKENS: Final = 24
 _WAIT_SECONDS: Final = 30
 
+_PIECE: Final = 100_000
 _RECORD: Final = "docs.id, kind, record_id, entry_id, title, date, moment"
 
 
@@ -241,7 +242,8 @@ def _tokens_of(folded: Iterable[str]) -> str:
     for key in folded:
         moved = key.translate(_MOVED)
         found.update(moved)
-        found.update(_COMMON_PAIR.findall(moved))
+        for at in range(0, len(moved), _PIECE):  # since each pair of a text takes fifty bytes
+            found.update(_COMMON_PAIR.findall(moved, at, at + _PIECE + 1))
     return " ".join(found)
 
 
