@@ -230,6 +230,6 @@ def check_base_url(text: str) -> URL:
         raise UsageError(f"the base URL must look like https://HOST, not {shown}")
     if url.raw_query_string or url.raw_fragment or text.endswith(("?", "#")):
         raise UsageError(
-            f"the base URL must end with its path, without ? or #: {shown}; a token belongs into BLOG_EXPORTER_TOKEN"
+            f"the base URL must end with its path, without ? or #: {shown}; give a token in BLOG_EXPORTER_TOKEN"
         )
     return url
