@@ -23,8 +23,7 @@ from exporter.printable import printable
 from exporter.render.entry_page import render_comments, render_entry
 from exporter.render.local import AssetMap
 from exporter.render.record_page import record_page
-from exporter.site.body import BodyWriter
-from exporter.site.words import LANGUAGES
+from exporter.site.body import of_one_page
 
 KINDS = {
     "entry": Kind.ENTRIES,
@@ -104,10 +103,7 @@ def _gone(kind: str, record_id: str, known: LastKnown) -> str:
 def _bodies(reader: ArchiveReader) -> Callable[[str], str]:
     """Return what makes bodies fit for a page without files: in place of pictures are links to where they were."""
     base = f"https://{reader.info.blog_id}/"
-    words = LANGUAGES["en"]
-    writer = BodyWriter(
-        AssetMap([], base), base, "", lost=words["picture_left_out"], player=words["player"], language="en"
-    )
+    writer = of_one_page(AssetMap([], base), base, "en")
     return lambda source: writer.html(source, "")
 
 

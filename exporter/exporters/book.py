@@ -23,9 +23,8 @@ from exporter.render.policy import single_page
 from exporter.render.runs import collapse
 from exporter.render.slug import safe_id
 from exporter.render.text import visible
-from exporter.site.body import BodyWriter
+from exporter.site.body import BodyWriter, of_one_page
 from exporter.site.pictures import openable
-from exporter.site.words import LANGUAGES
 
 _STYLE: Final = """
 body { max-width: 40em; margin: 2em auto; padding: 0 1em; font: 1em/1.9 serif; overflow-wrap: anywhere; }
@@ -56,7 +55,6 @@ _HEAD: Final = """<!DOCTYPE html>
 _PIXELS: Final = frozenset(f"image/{name}" for name in ("avif", "bmp", "gif", "jpeg", "png", "webp"))
 """What is a picture and nothing more: in an SVG a stranger's script may wait for whoever opens it alone."""
 _TYPES: Final = {extension_of(kind): kind for kind in _PIXELS}
-_WORDS: Final = LANGUAGES["ja"]
 _STORED: Final = r"(assets/[0-9a-f]{2}/[0-9a-f]{64}\.[a-z0-9]{1,8})"
 _BEFORE: Final = r"""(?:[^<>"]|"[^"]*")*?"""
 _PLACE: Final = re.compile(rf'(?<=<img ){_BEFORE}src="{_STORED}"')
@@ -77,15 +75,8 @@ def _chunks(posts: Posts, media: Media, report: Report, linked: dict[str, None])
     for post in posts.by_date():
         yield f'<li><a href="{_place_of(post.entry_id)}">{_title(post)}</a> {day(post.entry.date)}</li>\n'.encode()
     yield b"</ol>\n</nav>\n"
-    bodies = BodyWriter(
-        _Files(media),
-        f"https://{posts.blog_id}/",
-        "",
-        lost=_WORDS["picture_left_out"],
-        player=_WORDS["player"],
-        page_of=media.new_home,
-        drawn=lambda path: _ending(path) in _TYPES,
-    )
+    base = f"https://{posts.blog_id}/"
+    bodies = of_one_page(_Files(media), base, "ja", page_of=media.new_home, drawn=lambda path: _ending(path) in _TYPES)
     for post in posts.by_date():
         article = _article(post, media, bodies, report)
         linked.update((found[1], None) for found in _LINK.finditer(article))

@@ -206,8 +206,8 @@ def new_address(records: RecordSource, entry_id: str, pattern: AddressPattern) -
 
 @lru_cache(maxsize=4)
 def _embedded(body: str) -> tuple[Found, ...]:
-    """Return what :func:`embedded` yields; a post's bodies are asked for several times in a row."""
-    return tuple(embedded(body))
+    """Return what :func:`embedded` yields, each once; a post's bodies are asked for several times in a row."""
+    return tuple(dict.fromkeys(embedded(body)))
 
 
 def _spellings(url: str) -> Iterator[str]:

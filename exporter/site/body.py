@@ -22,6 +22,7 @@ from exporter.site.conforming import conforming
 from exporter.site.pictures import openable
 from exporter.site.recent import Recent
 from exporter.site.sanitize import ATTRIBUTES, ID_PREFIX, TAGS, clean, is_link, is_pixels
+from exporter.site.words import LANGUAGES
 
 _PLAYERS: Final = tag_set("applet audio embed frame iframe object video")
 _UNSEEN: Final = DROPPED - {"col", "colgroup", "wbr"} | {"math", "svg"}
@@ -204,6 +205,20 @@ class BodyWriter:
             return page, True
         _, mark, fragment = href.partition("#")
         return address + mark + fragment, False
+
+
+def of_one_page(
+    files: Files,
+    base: str,
+    language: str,
+    *,
+    page_of: Callable[[str], str | None] = lambda _: None,
+    drawn: Callable[[str], bool] = lambda _: True,
+) -> BodyWriter:
+    """Return what makes the bodies of a page that stands alone, and so lacks pictures that the archive may have."""
+    words = LANGUAGES[language]
+    lost, player = words["picture_left_out"], words["player"]
+    return BodyWriter(files, base, "", lost=lost, player=player, language=language, page_of=page_of, drawn=drawn)
 
 
 def _tree(source: str) -> Element:

@@ -48,6 +48,7 @@ _CODEC: Final = f"utf-16-{sys.byteorder[0]}e"
 _ASTRAL = re.compile("[\U00010000-\U0010ffff]")
 _LATIN_THREE = re.compile("(?=([0-9a-z]{3}))")
 _PRIVATE, _GONE = 1, 2
+_PIECE: Final = 100_000
 
 
 class Chunk(NamedTuple):
@@ -176,7 +177,11 @@ def pairs_of(entries: list[list[Any]]) -> set[int]:
     ]
     # The mark between two texts is neither a space nor a part of a character, so they fold as each alone would.
     key = _ASTRAL.sub(BEYOND, fold(END.join(texts) + END))
-    latin = "".join(map(_latin, set(_LATIN_THREE.findall(key)))).encode(_CODEC)
+    threes: set[str] = set()
+    # Piece by piece, since each three takes fifty bytes until the set has it.
+    for at in range(0, len(key), _PIECE):
+        threes.update(_LATIN_THREE.findall(key, at, at + _PIECE + 2))
+    latin = "".join(map(_latin, threes)).encode(_CODEC)
     units = memoryview(key.encode(_CODEC))
     shifted = units[2:]
     found = set(units[: len(units) // 4 * 4].cast("I"))
