@@ -105,7 +105,7 @@ def test_the_page_of_everything(watched: Tab, trap: Trap, opened: Built, tmp_pat
     assert suffixes == {".html", ".png", ".pdf"}
     assert len(list(out.rglob("*.html"))) == 1
     report = json.loads((tmp_path / "out.report.json").read_bytes())
-    left = {each for row in report["left_out"] if row["kind"] == "pictures" for each in row["ids"]}
+    left = {each for row in report["by_address"] for each in row["ids"]}
     assert {f"{FILES}/a.svg", f"{FILES}/b.html"} <= left
 
 
