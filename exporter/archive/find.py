@@ -9,6 +9,7 @@ from __future__ import annotations
 import mmap
 import os
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -30,6 +31,7 @@ _SMALL = 1 << 20
 _FEW = 8
 
 Content = bytes | mmap.mmap
+Spare = Callable[[str, bytes], Line | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,27 +59,39 @@ class Place:
             return data
 
 
-def taken_apart(path: Path, text: bytes) -> Line:
-    """Take a line of ``path`` apart.
+def taken_apart(path: Path, text: bytes, spare: Spare = lambda _id, _identity: None) -> Line:
+    """Take a line of ``path`` apart, and compare its record with its hash.
+
+    Args:
+        path: the file.
+        text: the line.
+        spare: looks for the same state of a record elsewhere in the archive, by its id and identity.
 
     Raises:
-        ArchiveDamaged: it is no line of an archive.
+        ArchiveDamaged: it is no line of an archive, or its record is damaged and nowhere else.
     """
     try:
-        return split(text)
+        line = split(text)
     except ValueError as error:
         raise ArchiveDamaged(f"{path} holds a damaged line: {error}; run verify.") from error
+    fault = line.fault()
+    if fault is None:
+        return line
+    found = spare(line.record_id, line.identity)
+    if found is None:
+        raise ArchiveDamaged(f"{path} holds {line.record_id} damaged: {fault}; run verify --repair.")
+    return found
 
 
-def find(path: Path, record_id: str) -> Line | None:
+def find(path: Path, record_id: str, spare: Spare = lambda _id, _identity: None) -> Line | None:
     """Return a record's line in a version's segment, a tombstone included, or ``None``.
 
     Raises:
-        ArchiveDamaged: the segment is missing, or the line is no line of an archive.
+        ArchiveDamaged: the segment is missing, or the line is damaged and ``spare`` has no other one.
     """
     data = _content(path)
     found = _locate(path, data, record_id) if data else None
-    return None if found is None else taken_apart(path, data[found.offset : found.offset + found.length])
+    return None if found is None else taken_apart(path, data[found.offset : found.offset + found.length], spare)
 
 
 def places(path: Path, wanted: Collection[str] | None = None) -> Iterator[tuple[str, Place]]:

@@ -30,6 +30,7 @@ class Code(StrEnum):
 
 
 _FROM_A_COPY = "restore this file from another copy of the archive"
+_REPAIR = "run backup, which writes again what the service still has, then verify --repair"
 _REBUILD = "run rebuild"
 _BACKUP = "run backup"
 
@@ -37,10 +38,10 @@ MEND: dict[Code, str] = {
     Code.INFO_DAMAGED: _FROM_A_COPY,
     Code.MANIFEST_MISSING: _FROM_A_COPY,
     Code.MANIFEST_DAMAGED: _FROM_A_COPY,
-    Code.SUMS_DAMAGED: _FROM_A_COPY,
-    Code.SEGMENT_MISSING: _FROM_A_COPY,
-    Code.SEGMENT_DAMAGED: _FROM_A_COPY,
-    Code.LINE_DAMAGED: _FROM_A_COPY,
+    Code.SUMS_DAMAGED: _REPAIR,
+    Code.SEGMENT_MISSING: _REPAIR,
+    Code.SEGMENT_DAMAGED: _REPAIR,
+    Code.LINE_DAMAGED: _REPAIR,
     Code.CHAIN_BROKEN: "restore the missing or replaced version from another copy of the archive",
     Code.FOLD_WRONG: "restore the versions before it from another copy of the archive",
     Code.COUNTS_WRONG: "restore the versions before it from another copy of the archive",

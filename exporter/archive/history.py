@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from exporter import codec
@@ -84,7 +85,7 @@ def life(reader: ArchiveReader, kind: Kind, record_id: str) -> list[Step]:
     steps: list[Step] = []
     before: dict[str, Any] | None = None
     for version in reader.versions():
-        line = find(reader.layout.segment(version, kind), record_id)
+        line = find(reader.layout.segment(version, kind), record_id, partial(reader.spare, kind))
         if line is None:
             continue
         finished = reader.manifest(version).finished_at
@@ -127,7 +128,7 @@ def last_known(reader: ArchiveReader, kind: Kind, record_id: str, at: int | None
     for version in reversed(reader.versions()):
         if version > newest:
             continue
-        line = find(reader.layout.segment(version, kind), record_id)
+        line = find(reader.layout.segment(version, kind), record_id, partial(reader.spare, kind))
         if line is None:
             continue
         if not line.removed:

@@ -75,6 +75,12 @@ def read_record(layout: Layout) -> dict[str, Any]:
     return dict(value) if right else {}
 
 
+def shown_version(layout: Layout) -> int | None:
+    """Return the version that ``latest/`` was written for, as far as can be told without reading it."""
+    version = read_record(layout).get("version")
+    return version if type(version) is int else None
+
+
 def load_latest(layout: Layout, blog_id: str, version: int) -> State | None:
     """Return the state from ``latest/`` when it provably is that of ``version``, else ``None``."""
     record = read_record(layout)

@@ -115,6 +115,7 @@ class Manifest:
     format_version: int = FORMAT_VERSION
     tool: str = field(default=TOOL)
     pruned: dict[str, Any] | None = None
+    healed: list[Any] | None = None
 
     def encode(self) -> bytes:
         """Write it with its members in the order FORMAT.md gives."""
@@ -122,6 +123,7 @@ class Manifest:
         order = (
             "format_version", "version", "parent", "blog_id", "base_url", "started_at", "finished_at", "tool",
             "counts", "completeness", "problems", "files", *(("pruned",) if self.pruned is not None else ()),
+            *(("healed",) if self.healed is not None else ()),
         )  # fmt: skip
         return codec.dumps({name: document[name] for name in order}, pretty=True) + b"\n"
 
@@ -148,6 +150,7 @@ class Manifest:
                 format_version=int(value["format_version"]),
                 tool=str(value["tool"]),
                 pruned=None if value.get("pruned") is None else dict(value["pruned"]),
+                healed=None if value.get("healed") is None else list(value["healed"]),
             )
         except (KeyError, TypeError, ValueError, OverflowError, AttributeError) as error:
             raise ArchiveDamaged(f"{place} is damaged: {error}; run verify.") from error

@@ -5,12 +5,14 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from exporter import codec
 from exporter.archive.atomic import translate
-from exporter.archive.latest import load_latest
+from exporter.archive.heal import examined, healed_lines
+from exporter.archive.latest import load_latest, shown_version
 from exporter.archive.layout import SUMS, Layout, version_number
 from exporter.archive.manifest import ArchiveInfo, Manifest
 from exporter.archive.plain import LARGEST_DOCUMENT, NotPlain, TooLarge
@@ -21,7 +23,9 @@ from exporter.errors import ArchiveDamaged, BlogExporterError, Interrupted, Newe
 from exporter.model.kinds import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator
+
+    from exporter.archive.lines import Line
 
 _Result = TypeVar("_Result")
 _PRUNES = 4
@@ -147,18 +151,73 @@ class ArchiveReader:
             return State(self.info.blog_id)
         number = self.resolve(at)
         if number == versions[-1]:
-            state = load_latest(self.layout, self.info.blog_id, number)
+            state = self._from_latest(versions)
             if state is not None:
                 return state
         return self.fold(number, kinds)
 
-    def fold(self, number: int, kinds: Iterable[Kind] = tuple(Kind)) -> State:
-        """Return the state at a version from the versions alone, of these kinds only."""
-        state = State(self.info.blog_id, number)
-        for version in self.versions():
-            if version <= number:
-                apply_version(state, self.layout, version, kinds)
+    def _from_latest(self, versions: list[int]) -> State | None:
+        """Return the newest state from ``latest/``, with the versions applied that it does not show yet."""
+        shown = shown_version(self.layout)
+        if shown not in versions:
+            return None
+        state = load_latest(self.layout, self.info.blog_id, shown)
+        if state is None:
+            return None
+        state.spare = self.spare
+        try:
+            for version in versions[versions.index(shown) + 1 :]:
+                apply_version(state, self.layout, version)
+        except ArchiveDamaged:
+            state.close()
+            return None
         return state
+
+    def fold(
+        self,
+        number: int,
+        kinds: Iterable[Kind] = tuple(Kind),
+        *,
+        forgiven: Collection[tuple[int, Kind, int]] | None = None,
+    ) -> State:
+        """Return the state at a version from the versions alone, of these kinds only.
+
+        Args:
+            number: the version.
+            kinds: the kinds to fold.
+            forgiven: version, kind and number of lines that may be unreadable; by default those that a version up
+                to this one has healed.
+
+        Raises:
+            ArchiveDamaged: a line that nothing has healed cannot be read.
+        """
+        state = State(self.info.blog_id, number, self.spare)
+        versions = [version for version in self.versions() if version <= number]
+        healed = cache(lambda: self.healed(versions) if forgiven is None else forgiven)
+
+        for version in versions:
+            apply_version(state, self.layout, version, kinds, forgives=lambda place: place in healed())
+        state.version = number
+        return state
+
+    def healed(self, versions: Iterable[int] | None = None) -> set[tuple[int, Kind, int]]:
+        """Return version, kind and number of every line that one of these versions (default: all) has healed."""
+        documents = []
+        for version in self.versions() if versions is None else versions:
+            with contextlib.suppress(ArchiveDamaged):
+                documents.append(self.manifest(version).healed)
+        return healed_lines(documents)
+
+    def spare(self, kind: Kind, record_id: str, identity: bytes) -> Line | None:
+        """Return an undamaged line of a record in one state, wherever the archive has one; ``None`` if nowhere."""
+        segments = [self.layout.latest_segment(kind), *(self.layout.segment(each, kind) for each in self.versions())]
+        for path in segments:
+            with contextlib.suppress(OSError), path.open("rb") as file:
+                for text in file:
+                    line, fault = examined(text)
+                    if line is not None and fault is None and line.record_id == record_id and line.identity == identity:
+                        return line
+        return None
 
     def runs(self) -> list[dict[str, Any]]:
         """Return the lines of ``runs.jsonl``, oldest first; a torn last line is passed over."""
@@ -206,13 +265,28 @@ def _identity(layout: Layout) -> tuple[int, int] | None:
     return (found.st_dev, found.st_ino)
 
 
-def apply_version(state: State, layout: Layout, version: int, kinds: Iterable[Kind] = tuple(Kind)) -> None:
-    """Fold the lines of one version into a state, those of these kinds only."""
+def apply_version(
+    state: State,
+    layout: Layout,
+    version: int,
+    kinds: Iterable[Kind] = tuple(Kind),
+    *,
+    forgives: Callable[[tuple[int, Kind, int]], bool] = lambda _: False,
+) -> None:
+    """Fold the lines of one version into a state, those of these kinds only.
+
+    ``forgives`` tells by version, kind and number whether a line may be unreadable; see :meth:`State.fold`.
+    """
     folder = layout.version(version)
     try:
         with folder.held() as within:
             for kind in kinds:
-                state.fold(layout.segment(version, kind), kind, version, within=within)
+                forgives_line = partial(_forgives_line, forgives, version, kind)
+                state.fold(layout.segment(version, kind), kind, version, within=within, forgives=forgives_line)
     except OSError as error:
         raise cannot_be_read(folder, error) from error
     state.version = version
+
+
+def _forgives_line(forgives: Callable[[tuple[int, Kind, int]], bool], version: int, kind: Kind, line: int) -> bool:
+    return forgives((version, kind, line))

@@ -6,13 +6,14 @@ Built by folding lines; holds hashes and places, never the records themselves, s
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from exporter import codec
-from exporter.archive.lines import Line, fold_facts, split
+from exporter.archive.lines import Line, fold_facts, put_line, split
 from exporter.archive.segments import Segments
 from exporter.errors import ArchiveDamaged
 from exporter.model.kinds import Kind, sort_key
@@ -111,19 +112,43 @@ def cannot_be_read(path: Path, error: OSError) -> ArchiveDamaged:
     return ArchiveDamaged(f"{path} cannot be read ({reason}); run verify.")
 
 
-class State:
-    """All records as of ``version``; also what views and exports read (the ``RecordSource`` of the exporters)."""
+Spare = Callable[[Kind, str, bytes], Line | None]
+"""Looks elsewhere in the archive for an undamaged record by its kind, id and identity."""
 
-    def __init__(self, blog_id: str, version: int = 0) -> None:
+
+class State:
+    """All records as of ``version``; also what views and exports read (the ``RecordSource`` of the exporters).
+
+    Every record is compared with its hash when it is read; a damaged one comes from ``spare``, or is refused.
+    """
+
+    def __init__(self, blog_id: str, version: int = 0, spare: Spare = lambda _kind, _id, _identity: None) -> None:
         self.blog_id = blog_id
         self.version = version
         self.segments = Segments()
+        self.spare = spare
         self.kinds: dict[Kind, KindState] = {kind: KindState() for kind in Kind}
 
-    def fold(self, path: Path, kind: Kind, version: int, *, pin: bool = False, within: int | None = None) -> int:
+    def fold(
+        self,
+        path: Path,
+        kind: Kind,
+        version: int,
+        *,
+        pin: bool = False,
+        within: int | None = None,
+        forgives: Callable[[int], bool] = lambda _: False,
+    ) -> int:
         """Apply the lines of one file, a version's or one of ``latest/`` (to be pinned); returns how many there were.
 
-        ``within`` is the descriptor of the folder that the file stands in, where it is held.
+        Args:
+            path: the file.
+            kind: of its records.
+            version: the version it is of.
+            pin: keep the file open, as its name will get another one.
+            within: the descriptor of the folder that the file is in, where it is held.
+            forgives: tells by a line's number whether one that cannot be read may be passed over, since a later
+                version holds its record again; 0 stands for the whole file.
 
         Raises:
             ArchiveDamaged: a line cannot be read; the message names the file and the line.
@@ -137,13 +162,18 @@ class State:
                     try:
                         record_id, identity, named = fold_facts(text)
                     except ValueError as error:
-                        raise ArchiveDamaged(f"{path} line {number} is damaged: {error}; run verify.") from error
+                        if not forgives(number):
+                            raise ArchiveDamaged(f"{path} line {number} is damaged: {error}; run verify.") from error
+                        offset += len(text)
+                        continue
                     if identity is None:
                         state.remove(record_id)
                     else:
                         state.put(record_id, identity, named or version, (segment, offset, len(text)))
                     offset += len(text)
         except OSError as error:
+            if forgives(0):
+                return number
             raise cannot_be_read(path, error) from error
         return number
 
@@ -162,7 +192,7 @@ class State:
         row = state.row(record_id)
         if row is None:
             return None
-        return split(self.segments.read(*state.place(row)), state.version(row))
+        return self._sound(kind, record_id, row, self.segments.read(*state.place(row)))[1]
 
     def load(self, kind: Kind, record_id: str) -> dict[str, Any] | None:
         """Read a record's raw object; ``None`` when it is not there."""
@@ -171,14 +201,40 @@ class State:
 
     def lines(self, kind: Kind) -> Iterator[Line]:
         """Read the lines of a kind in the order of ids, one at a time."""
-        for text, version in self.texts(kind):
-            yield split(text, version)
+        state = self.kinds[kind]
+        for record_id, row in state.ordered():
+            yield self._sound(kind, record_id, row, self.segments.read_near(*state.place(row)))[1]
 
     def texts(self, kind: Kind) -> Iterator[tuple[bytes, int]]:
         """Read the lines of a kind as they stand, in the order of ids, each with the version it comes from."""
         state = self.kinds[kind]
-        for _, row in state.ordered():
-            yield self.segments.read_near(*state.place(row)), state.version(row)
+        for record_id, row in state.ordered():
+            text = self.segments.read_near(*state.place(row))
+            yield self._sound(kind, record_id, row, text)[0], state.version(row)
+
+    def _sound(self, kind: Kind, record_id: str, row: int, text: bytes) -> tuple[bytes, Line]:
+        """Return a line as it stands and taken apart, once its record matches its hash; else one that does.
+
+        Raises:
+            ArchiveDamaged: none does.
+        """
+        state = self.kinds[kind]
+        identity, version = state.identity(row), state.version(row)
+        try:
+            line = split(text, version)
+            fault = line.fault()
+        except ValueError as error:
+            fault = str(error)
+        else:
+            if fault is None and line.identity == identity and line.record_id == record_id:
+                return text, line
+        spare = self.spare(kind, record_id, identity)
+        if spare is None:
+            raise ArchiveDamaged(
+                f"{kind} {record_id} of version {version} is damaged ({fault or 'it is another record'}); run backup, "
+                "which reads it again, or verify --repair."
+            )
+        return put_line(record_id, spare.frozen), replace(spare, version=version)
 
     def scan(self, kind: Kind) -> Iterator[tuple[str, dict[str, Any]]]:
         """Read the raw objects of a kind in the order of ids, one at a time."""

@@ -101,6 +101,7 @@ def _fold(reader: ArchiveReader, number: int, state: State) -> Iterator[Finding]
     """Apply an intact version, and check that it says only what changes the state before it."""
     name = f"versions/{version_name(number)}"
     manifest = reader.manifest(number)
+    healed = manifest.healed is not None
     for kind in Kind:
         before = state.kinds[kind]
         ids: set[str] = set()
@@ -111,10 +112,10 @@ def _fold(reader: ArchiveReader, number: int, state: State) -> Iterator[Finding]
                 if line.record_id in ids:
                     yield Finding(Code.FOLD_WRONG, f"{name}/{segment_name(kind)}", f"{line.record_id} stands twice")
                 ids.add(line.record_id)
-                if line.removed and row is None and manifest.pruned is None:
+                if line.removed and row is None and manifest.pruned is None and manifest.healed is None:
                     detail = f"{line.record_id} is removed but was not there"
                     yield Finding(Code.FOLD_WRONG, f"{name}/{segment_name(kind)}", detail)
-                elif row is not None and not line.removed and before.identity(row) == line.identity:
+                elif row is not None and not line.removed and not healed and before.identity(row) == line.identity:
                     detail = f"{line.record_id} is put but did not change"
                     yield Finding(Code.FOLD_WRONG, f"{name}/{segment_name(kind)}", detail)
     apply_version(state, reader.layout, number)

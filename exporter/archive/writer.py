@@ -40,6 +40,7 @@ class Draft:
     completeness: dict[str, Any]
     problems: list[RecordProblem]
     lines: Mapping[Kind, Iterable[bytes]] = field(default_factory=dict)
+    healed: list[Any] | None = None
 
 
 def require_place(root: Path, blog_id: str) -> None:
@@ -138,6 +139,7 @@ def commit(layout: Layout, draft: Draft) -> Manifest:
             completeness=draft.completeness,
             problems=draft.problems,
             files=files,
+            healed=draft.healed,
         )
         with atomic.hashing(folder / MANIFEST) as file:
             file.write(manifest.encode())

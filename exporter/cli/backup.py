@@ -33,7 +33,7 @@ from exporter.clock import Clock, SystemClock
 from exporter.crawl.harvest import ReadingSettings
 from exporter.crawl.plan import Refresh
 from exporter.crawl.runner import BackupRun, Outcome, RunSettings
-from exporter.errors import UsageError
+from exporter.errors import ArchiveDamaged, UsageError
 
 if TYPE_CHECKING:
     from exporter.crawl.assets.run import AssetSettings
@@ -150,7 +150,8 @@ def _catch_up(root: Path, views: list[View]) -> None:
     if layout.info.exists():
         reader = ArchiveReader(root)
         if read_record(layout).get("version") != reader.newest():
-            refresh_latest(reader, views)
+            with contextlib.suppress(ArchiveDamaged):  # the run that follows heals it, and shows all then
+                refresh_latest(reader, views)
 
 
 def _assets(

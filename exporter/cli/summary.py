@@ -29,6 +29,8 @@ def summary_lines(root: Path, outcome: Outcome, took: timedelta) -> Iterator[str
     else:
         yield "Nothing had changed; no new version was needed."
     yield from _count_lines(outcome, _NOUNS)
+    if outcome.healed:
+        yield f"Healed: {counted(outcome.healed, 'record')} written again, as the version that held them is damaged."
     if outcome.assets is not None:
         yield from _asset_lines(outcome.assets)
     if outcome.completeness is not None:

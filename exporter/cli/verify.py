@@ -6,27 +6,40 @@ from pathlib import Path
 
 import click
 
+from exporter.archive.findings import Code
+from exporter.archive.lock import ArchiveLock
 from exporter.archive.reader import ArchiveReader
+from exporter.archive.repair import repair
 from exporter.archive.verify import recorded, verify
 from exporter.cli.options import archive_argument, talking
 from exporter.cli.output import Output, counted
 from exporter.cli.progress import Bar
+from exporter.cli.settings import resolve
 from exporter.cli.summary import completeness_lines
+from exporter.cli.views import refresh_latest, standing_views
+from exporter.clock import SystemClock
 from exporter.errors import ArchiveDamaged, Incomplete
 from exporter.printable import printable
+
+_UNFOLDABLE = frozenset({Code.MANIFEST_MISSING, Code.SEGMENT_MISSING, Code.SEGMENT_DAMAGED, Code.LINE_DAMAGED})
 
 
 @click.command("verify")
 @archive_argument
 @click.option("--quick", is_flag=True, help="Sizes and chains, and the sums of files that changed since the last time.")
+@click.option("--repair", "repairs", is_flag=True, help="First restore what can be restored without the service.")
 @talking
-def command(*, out: Output, archive: Path, quick: bool) -> int:
+def command(*, out: Output, archive: Path, quick: bool, repairs: bool) -> int:
     """Check every hash, chain and fold of the archive in DIR, and tell whether everything was read.
+
+    --repair writes damaged files of versions again from undamaged copies of their records, each to exactly the bytes
+    that were written or not at all, and rebuilds latest/; what it cannot restore is listed.
 
     Exits with 13 when something is damaged, with 3 when it is intact but incomplete.
     """
     reader = ArchiveReader(archive)
     reader.resolve()
+    restored = _repair(out, reader) if repairs else []
     findings = []
     with Bar(out, "verifying") as bar:
         for finding in verify(reader, quick=quick, told=bar.update):
@@ -40,6 +53,7 @@ def command(*, out: Output, archive: Path, quick: bool) -> int:
             "archive": str(archive.absolute()),
             "versions": len(reader.versions()),
             "quick": quick,
+            "restored": restored,
             "intact": not damage,
             "complete": complete,
             "completeness": completeness,
@@ -65,3 +79,21 @@ def command(*, out: Output, archive: Path, quick: bool) -> int:
     if not complete:
         raise Incomplete(f"{archive} is intact, but not everything could be read; run backup again.")
     return 0
+
+
+def _repair(out: Output, reader: ArchiveReader) -> list[str]:
+    """Repair what can be repaired, tell of every file, and return the paths of those that are as they were written."""
+    restored = []
+    with ArchiveLock(reader.layout.lock) as lock:
+        lock.acquire(SystemClock().now(), 0.0)
+        for path, done in repair(reader):
+            out.answer(f"{'restored' if done else 'cannot be restored offline'}: {printable(path)}")
+            restored += [path] if done else []
+        settings = resolve({}, blog_id=reader.info.blog_id, warn=out.warn)
+        derived = {Code.LATEST_DAMAGED, Code.LATEST_STALE, Code.VIEW_DAMAGED}
+        codes = {finding.code for finding in verify(reader)}
+        if codes & derived and not codes & _UNFOLDABLE:
+            refresh_latest(reader, standing_views(settings, reader.layout.root), force=True)
+            out.answer("restored: latest")
+            restored.append("latest")
+    return restored

@@ -22,13 +22,13 @@ def count(ledger: Ledger, gone: Mapping[str, dict[str, Any]]) -> KindCounts:
     for record_id in ledger.changed():
         if record_id not in ledger.base:
             new += 1
-        elif record_id not in gone:
+        elif record_id not in gone and not ledger.heals(record_id):
             changed += 1
     return KindCounts(total=len(ledger.base) + new - len(gone), new=new, changed=changed, gone=len(gone))
 
 
 def lines(ledger: Ledger, gone: Mapping[str, dict[str, Any]]) -> Iterator[bytes]:
-    """Yield a version's lines of a kind; the spooled ones are taken as they were written."""
+    """Yield a version's lines of a kind, tombstones of what is ``gone`` among them; the spooled ones as they are."""
     ids = sorted({*ledger.changed(), *gone}, key=sort_key) if gone else ledger.changed()
     for record_id in ids:
         if record_id in gone:

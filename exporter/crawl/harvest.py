@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -18,7 +18,7 @@ from exporter.crawl.plan import Age, Listed, Refresh, entries_to_read
 from exporter.crawl.resume import Place, restore
 from exporter.crawl.sweep import UNREADABLE, Sweep, SweepResult, compare_comments
 from exporter.crawl.tasks import together
-from exporter.errors import ApiError, NotAuthorised, ServiceError, TransportError
+from exporter.errors import ApiError, ArchiveDamaged, NotAuthorised, ServiceError, TransportError
 from exporter.model.assumptions import DEFAULT, Assumptions
 from exporter.model.kinds import Kind, key_of, record_key
 
@@ -94,6 +94,17 @@ class Harvest:
         """Take in what a dead run left in the checkpoint."""
         found = restore(self._checkpoint, self.ledgers, self._freshness)
         self.restored, self._known = found.records, found.pages
+
+    def distrust(self, records: Mapping[Kind, Collection[str]], state: State) -> None:
+        """Have damaged records written again: from ``state`` where it holds them undamaged, else as they are read."""
+        for kind, ids in records.items():
+            for record_id in ids:
+                try:
+                    line = state.line(kind, record_id)
+                except ArchiveDamaged:
+                    line = None
+                self.ledgers[kind].distrust(record_id, None if line is None else line.frozen)
+            self._checkpoint.spools[kind].flush()
 
     async def run(self, first: Iterable[str] = ()) -> None:
         """Read everything; ``first`` are entries that an earlier run could not read.
@@ -279,7 +290,7 @@ class Harvest:
             ServiceError: the service as a whole failed.
         """
         ledger = self.ledgers[Kind.ENTRIES]
-        validators = self._freshness.validators.get(entry_id) if entry_id in ledger.base else None
+        validators = self._freshness.validators.get(entry_id) if ledger.holds(entry_id) else None
         try:
             answer = await self._api.get_entry(entry_id, validators)
             if answer.data is not None:

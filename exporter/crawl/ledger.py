@@ -48,6 +48,31 @@ class Ledger:
         self._segment = self._segments.add(spool.path)
         self._base_seen = bytearray(base.rows())
         self._fresh_seen = bytearray()
+        self.distrusted: set[str] = set()
+
+    def distrust(self, record_id: str, spare: Frozen | None) -> None:
+        """Have a record written again, since the version that holds it is damaged.
+
+        Args:
+            record_id: the record.
+            spare: the same state of it, where the archive has it elsewhere too; otherwise it has to be read again.
+        """
+        self.distrusted.add(record_id)
+        if spare is not None and record_id not in self.fresh:
+            offset, length = self._spool.put(record_id, spare)
+            self.restore(record_id, spare.identity, offset, length, UNSEEN)
+
+    def holds(self, record_id: str) -> bool:
+        """Tell whether the archive has a record undamaged, so that "unchanged" is an answer."""
+        return record_id in self.base and record_id not in self.distrusted
+
+    def heals(self, record_id: str) -> bool:
+        """Tell whether a record is written again although it did not change."""
+        return record_id in self.distrusted and self._archived(record_id) == self.identity(record_id)
+
+    def lacks(self, record_id: str) -> bool:
+        """Tell whether a record has to be written again and was not read."""
+        return record_id in self.distrusted and record_id not in self.fresh
 
     def seen(self, record_id: str) -> int:
         """Return the last sweep that saw a record, ``UNSEEN`` when none did."""
@@ -67,7 +92,7 @@ class Ledger:
         """
         state, sightings, row = self._find(record_id)
         identity = frozen.identity
-        same = row is not None and state.identity(row) == identity
+        same = row is not None and state.identity(row) == identity and not self.lacks(record_id)
         seen = UNSEEN if row is None else sightings[row]
         if sweep == 1 and seen != sweep:
             agrees = self._archived(record_id) == identity
@@ -111,7 +136,7 @@ class Ledger:
             yield from self.fresh.ids()
             return
         for record_id, row in self.fresh.ordered():
-            if self._archived(record_id) != self.fresh.identity(row):
+            if self._archived(record_id) != self.fresh.identity(row) or record_id in self.distrusted:
                 yield record_id
 
     def line(self, record_id: str) -> bytes:

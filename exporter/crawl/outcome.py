@@ -56,6 +56,7 @@ class Outcome:
     retries: int = 0
     bytes: int = 0
     sweeps: int = 0
+    healed: int = 0
     counts: dict[str, KindCounts] = field(default_factory=dict)
     completeness: dict[str, Any] | None = None
     problems: list[RecordProblem] = field(default_factory=list)
@@ -77,6 +78,7 @@ class Outcome:
             error=None if partial is None else str(partial),
             version=manifest.version,
             sweeps=manifest.completeness.get("sweeps", 0),
+            healed=len(manifest.healed or ()),
             counts=manifest.counts,
             completeness=manifest.completeness,
             problems=manifest.problems,

@@ -14,6 +14,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from exporter.archive import writer
+from exporter.archive.heal import Harm, find_harm, open_state
 from exporter.archive.latest import file_sha256
 from exporter.archive.layout import Layout
 from exporter.archive.manifest import ArchiveInfo, RecordProblem
@@ -27,6 +28,7 @@ from exporter.crawl.completeness import assess
 from exporter.crawl.events import Committed, Event, PageRead, Planned, Resumed, SetAside, Started
 from exporter.crawl.freshness import Freshness
 from exporter.crawl.harvest import Harvest
+from exporter.crawl.healing import Healing
 from exporter.crawl.outcome import Outcome, RunSettings, incomplete
 from exporter.crawl.recovery import finish_commit, unread_before
 from exporter.crawl.removals import Removals, find_removals, refuse_mass_disappearance
@@ -135,7 +137,7 @@ class BackupRun:
         if self._end is not None:
             raise self._end
         with contextlib.ExitStack() as opened:
-            state, first = self._open_archive()
+            state, first, harm = self._open_archive()
             opened.callback(state.close)
             parent = state.version or None
             sealed = self._sealed(parent)
@@ -153,26 +155,35 @@ class BackupRun:
                 if self._settings.dry_run:
                     await self._rehearse(harvest)
                     return
-                await harvest.run(first)
+                harvest.distrust(harm.records, state)
+                await harvest.run([*harm.records[Kind.ENTRIES], *first])
                 if not self._settings.accept_removals:
                     refuse_mass_disappearance(harvest)
                 removals = await find_removals(harvest, reading.window)
                 await self._read_assets(harvest, state, removals)
                 checkpoint.flush()
-            await self._commit(harvest, removals, parent)
+            await self._commit(harvest, removals, parent, harm)
+            harm.remember()
             newest = self._sealed(self.outcome.version or parent)
             if newest is not None:
                 listed = harvest.ledgers[Kind.ENTRY_LIST].seen_in(len(harvest.sweeps))
                 freshness.save(self._layout.freshness, newest, listed)
 
-    def _open_archive(self) -> tuple[State, list[str]]:
-        """Return the newest state and the entries that could not be read for it, a dead run's commit finished first."""
+    def _open_archive(self) -> tuple[State, list[str], Harm]:
+        """Return the newest state, the entries that could not be read for it, and what is damaged of it.
+
+        A dead run's commit is finished first.
+        """
         if not self._layout.info.exists():
-            return State(self._settings.blog_id), []
+            return State(self._settings.blog_id), [], Harm()
         reader = ArchiveReader(self._layout.root)
-        if not self._settings.dry_run:
-            finish_commit(reader)
-        return reader.state(), unread_before(reader)
+        if self._settings.dry_run:
+            return reader.state(), unread_before(reader), Harm()
+        finish_commit(reader)
+        if reader.newest() is None:
+            return reader.state(), unread_before(reader), Harm()
+        state = open_state(reader)
+        return state, unread_before(reader), find_harm(reader, state, self._clock.now())
 
     def _sealed(self, version: int | None) -> str | None:
         return None if version is None else file_sha256(self._layout.manifest(version))
@@ -253,7 +264,8 @@ class BackupRun:
             self._layout, self._settings.assets, records, ledger, self._clock, self._emit
         )
 
-    async def _commit(self, harvest: Harvest, removals: Removals, parent: int | None) -> None:
+    async def _commit(self, harvest: Harvest, removals: Removals, parent: int | None, harm: Harm) -> None:
+        healing = Healing.of(harm, harvest.ledgers, removals)
         counts = {kind: commit.count(harvest.ledgers[kind], removals.of(kind)) for kind in Kind}
         completeness, problems = assess(
             harvest.sweeps[-1],
@@ -267,22 +279,28 @@ class BackupRun:
         )
         done = self.outcome
         done.counts = {str(kind): found for kind, found in counts.items()}
-        done.completeness, done.problems = completeness, problems
-        if parent is None or commit.has_changes(counts):
+        done.problems = [*problems, *healing.problems]
+        done.completeness = {**completeness, "complete": not done.problems}
+        done.healed = healing.records
+        if parent is None or commit.has_changes(counts) or healing.lines or healing.records:
             draft = writer.Draft(
                 parent=parent,
                 base_url=self._settings.base_url,
                 started_at=done.started_at,
                 finished_at=timestamp(self._clock.now()),
                 counts=counts,
-                completeness=completeness,
-                problems=problems,
+                completeness=done.completeness,
+                problems=done.problems,
                 lines={
-                    kind: self._unless_ended(commit.lines(harvest.ledgers[kind], removals.of(kind))) for kind in Kind
+                    kind: self._unless_ended(
+                        commit.lines(harvest.ledgers[kind], {**healing.tombstones(kind), **removals.of(kind)})
+                    )
+                    for kind in Kind
                 },
+                healed=[line.document() for line in healing.lines] if healing.lines or healing.records else None,
             )
             done.version = (await in_thread(lambda: writer.commit(self._layout, draft))).version
-        self._emit(Committed(done.version, counts, completeness))
+        self._emit(Committed(done.version, counts, done.completeness))
 
     def _unless_ended(self, lines: Iterable[bytes]) -> Iterator[bytes]:
         for line in lines:

@@ -45,6 +45,8 @@ class Upcoming:
         ledger = self._ledgers[kind]
         if record_id in ledger.fresh:
             return dict(codec.loads(split(ledger.line(record_id)).data))
+        if record_id in ledger.distrusted:
+            return None
         return self._state.load(kind, record_id)
 
     def scan(self, kind: Kind) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -177,11 +177,11 @@ def test_a_checkpoint_is_dropped_in_one_step(tmp_path: Path, monkeypatch: pytest
     folder = tmp_path / "checkpoint"
     Checkpoint.begin(folder, PURPOSE, NOON).close()
 
-    def dies(_path: object) -> None:
+    def dies(_folder: object) -> None:
         if (tmp_path / "checkpoint.old").exists():
             raise OSError("killed")
 
-    monkeypatch.setattr("exporter.archive.atomic.shutil.rmtree", dies)
+    monkeypatch.setattr("exporter.archive.inside.InnerPath.remove", dies)
     with pytest.raises(BlogExporterError):
         drop(folder)
     assert not folder.exists()

@@ -1,0 +1,232 @@
+"""Damage heals: a damaged record is never served, a backup writes it again, and files are restored to their bytes."""
+
+from __future__ import annotations
+
+import random
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+
+from exporter.archive.reader import ArchiveReader
+from exporter.demo.content import Blog, fields
+from exporter.demo.records import comment_record, entry_record, file_record
+from exporter.demo.service import DemoService
+from exporter.model.kinds import Kind
+from tests.assets.web import png
+from tests.cli.conftest import Program, Result
+from tests.support.runs import folded, held
+
+BLOG = "healing.blog.example.jp"
+USER = "0123456789abcdef0123456789abcdef"
+DAY = datetime(2020, 1, 2, 3, 4, 5)  # noqa: DTZ001  the service sends times without an offset
+DAMAGES = 60
+LONG = 10_000
+
+
+@dataclass
+class Origin:
+    """A living service, the archive that was made of it in two runs, and a copy to damage."""
+
+    service: DemoService
+    blog: Blog
+    made: Path
+
+    def order(self, root: Path) -> tuple[object, ...]:
+        return (
+            "backup", BLOG, "--base-url", self.service.base_url, "--archive", root, "--allow-private-network",
+            "--file-url", self.service.base_url + "/v1/blog/user/{user_id}/{mtime}", "--no-site", "--no-markdown",
+            "--retries", 0,
+        )  # fmt: skip
+
+
+@pytest.fixture
+def origin(program: Program, tmp_path: Path) -> Iterator[Origin]:
+    blog = Blog(BLOG, {"id": USER, "nickname": "まる"})
+    service = DemoService(blog)
+    with service.run_in_thread():
+        for number in range(1, 9):
+            body = f'<p>{number}<img src="{service.base_url}/{number % 3}.png"></p>'
+            blog.entries[number] = entry_record(BLOG, number, f"題{number}", body, DAY, user_id=USER)
+            blog.comments.append(comment_record(number, number, "だれか", f"はい{number}", DAY))
+        for number in range(3):
+            blog.pictures[f"{service.base_url}/{number}.png"] = png(number)
+            blog.files.append(file_record(number, f"{number}.png", png(9), (2, 3), user_id=USER, mtime=7))
+        blog.pictures[f"{service.base_url}/v1/blog/user/{USER}/7"] = png(9)
+        found = Origin(service, blog, tmp_path / "made")
+        assert program(*found.order(found.made)).code == 0
+        blog.entries[2] = {**fields(blog.entries[2]), "title": "改題"}
+        del blog.entries[8]
+        del blog.comments[-1]
+        assert program(*found.order(found.made)).code == 0
+        assert program("verify", found.made).code == 0
+        yield found
+
+
+def flip(path: Path, at: int) -> None:
+    data = bytearray(path.read_bytes())
+    data[at] ^= 1 << (at % 8) or 1
+    path.write_bytes(data)
+
+
+def damage(root: Path, chance: random.Random) -> str:
+    """Do one thing to one file that a version or a picture is made of, and return what."""
+    files = sorted(
+        path
+        for path in (*root.glob("versions/*/*.jsonl"), *(root / "assets").rglob("*"))
+        if path.is_file() and path.stat().st_size
+    )
+    path = chance.choice(files)
+    size = path.stat().st_size
+    kind = chance.choice(("flip", "flip", "flip", "cut", "delete", "swap", "line"))
+    if kind == "flip":
+        flip(path, chance.randrange(size))
+    elif kind == "cut":
+        path.write_bytes(path.read_bytes()[: chance.randrange(size)])
+    elif kind == "delete":
+        path.unlink()
+    elif kind == "swap":
+        other = chance.choice([each for each in files if each != path])
+        path.write_bytes(other.read_bytes())
+    else:
+        lines = path.read_bytes().splitlines(keepends=True)
+        del lines[chance.randrange(len(lines))]
+        path.write_bytes(b"".join(lines))
+    return f"{kind} {path.relative_to(root)}"
+
+
+def heals(program: Program, origin: Origin, root: Path, what: str) -> Result:
+    """Check that a verification notices, and that after one backup all that the service has can be read."""
+    assert program("verify", root).code == 13, what
+    ran = program(*origin.order(root), "--json")
+    assert ran.code == 0, (what, ran.err)
+    there = held(origin.blog)
+    reader = ArchiveReader(root)
+    state = reader.state()
+    try:
+        read = {kind: {line.record_id: line.data for line in state.lines(kind)} for kind in there}
+        pictures = [raw for _, raw in state.scan(Kind.ASSETS) if raw["refs"]]
+    finally:
+        state.close()
+    assert read == there, what
+    assert folded(root) == there, (what, "from the versions alone")
+    assert len(pictures) == 4
+    for raw in pictures:
+        digest = raw["sha256"]
+        stored = root / "assets" / digest[:2] / f"{digest}.png"
+        assert stored.read_bytes() == origin.blog.pictures[raw["url"]], what
+    again = program(*origin.order(root), "--json")
+    assert (again.code, again.json["version"]) == (0, None), (what, "healed once is healed")
+    return ran
+
+
+def test_damage_is_noticed_and_healed_by_one_backup(program: Program, origin: Origin, tmp_path: Path) -> None:
+    restored = 0
+    for number in range(DAMAGES):
+        root = tmp_path / "copy"
+        shutil.copytree(origin.made, root)
+        what = f"{number}: {damage(root, random.Random(number))}"
+        heals(program, origin, root, what)
+        restored += program("verify", root, "--repair").code == 0
+        shutil.rmtree(root)
+    # What stays are lines of states that are gone from the service: no other copy of them exists.
+    assert restored >= DAMAGES * 0.7
+
+
+@pytest.mark.slow
+def test_ten_thousand_damages(program: Program, origin: Origin, tmp_path: Path) -> None:
+    for number in range(LONG):
+        root = tmp_path / "copy"
+        shutil.copytree(origin.made, root)
+        chance = random.Random(10**6 + number)
+        heals(program, origin, root, f"{number}: {damage(root, chance)}")
+        shutil.rmtree(root)
+
+
+def segment(root: Path, version: int, kind: Kind) -> Path:
+    return root / f"versions/{version:06d}/{kind}.jsonl"
+
+
+def test_a_damaged_record_is_not_served_and_not_copied_over_a_good_one(
+    program: Program, origin: Origin, tmp_path: Path
+) -> None:
+    root = tmp_path / "copy"
+    shutil.copytree(origin.made, root)
+    path = segment(root, 1, Kind.ENTRIES)
+    path.write_bytes(path.read_bytes().replace("題5".encode(), "偽5".encode()))
+    latest = (root / "latest/entries.jsonl").read_bytes()
+    # The copy in latest/ is a second source.
+    assert "題5" in program("show", root, "entry", "5", "--json").out
+    assert program("rebuild", root).code == 0
+    assert (root / "latest/entries.jsonl").read_bytes() == latest
+    # Without it the record is refused, and named.
+    shutil.rmtree(root / "latest")
+    shutil.rmtree(root / ".work")
+    for command in (
+        ("show", root, "entry", "5"), ("search", root, "題"), ("rebuild", root), ("site", root, tmp_path / "site"),
+        ("export", "jsonl", root, tmp_path / "out", "--public-open-flg", "1"), ("diff", root, "1", "2"), ("log", root, "--entry", "5"),
+    ):  # fmt: skip
+        done = program(*command)
+        if command[0] == "diff":  # it compares other records only
+            assert done.code == 0
+            continue
+        assert (done.code, "偽5" in done.out) == (13, False), command
+        assert "5" in done.err
+    assert not (root / "latest").exists()
+    ran = program(*origin.order(root), "--json")
+    assert (ran.code, ran.json["healed"]) == (0, 1)
+    assert "Healed: 1 record written again" in ran.err
+    manifest = ArchiveReader(root).manifest(3)
+    assert manifest.healed is not None
+    assert [(each["version"], each["file"], each["id"]) for each in manifest.healed] == [(1, "entries.jsonl", "5")]
+    assert "題5" in program("show", root, "entry", "5", "--json").out
+    assert "題5" in program("show", root, "entry", "5", "--json", "--at", "1").out
+    verified = program("verify", root)
+    assert verified.code == 13
+    assert program("verify", root, "--repair").code == 0
+    assert path.read_bytes() == segment(origin.made, 1, Kind.ENTRIES).read_bytes()
+
+
+def test_a_record_that_the_service_no_longer_has_is_named(program: Program, origin: Origin, tmp_path: Path) -> None:
+    root = tmp_path / "copy"
+    shutil.copytree(origin.made, root)
+    path = segment(root, 1, Kind.ENTRIES)
+    path.write_bytes(path.read_bytes().replace("題8".encode(), "偽8".encode()))
+    assert program("show", root, "entry", "8").code == 13
+    assert program("verify", root, "--repair").code == 13
+    assert program(*origin.order(root)).code == 0
+    assert program("show", root, "entry", "8").code == 13
+
+
+def test_unchanged_entries_are_read_again_where_their_copy_is_damaged(
+    program: Program, origin: Origin, tmp_path: Path
+) -> None:
+    root = tmp_path / "copy"
+    shutil.copytree(origin.made, root)
+    path = segment(root, 1, Kind.ENTRIES)
+    path.write_bytes(path.read_bytes().replace("題5".encode(), "偽5".encode()))
+    shutil.rmtree(root / "latest")
+    ran = program(*origin.order(root), "--refresh", "changed", "--json")
+    assert (ran.code, ran.json["healed"]) == (0, 1)
+    assert ran.json["completeness"]["entries"]["read"] == 1
+    assert folded(root) == held(origin.blog)
+
+
+@pytest.mark.parametrize("name", ["SHA256SUMS", "entries.jsonl", "comments.jsonl", "files.jsonl", "user.jsonl"])
+def test_repair_restores_a_missing_file_of_a_version(
+    name: str, program: Program, origin: Origin, tmp_path: Path
+) -> None:
+    root = tmp_path / "copy"
+    shutil.copytree(origin.made, root)
+    path = root / "versions/000002" / name if name == "SHA256SUMS" else root / "versions/000001" / name
+    expected = path.read_bytes()
+    path.unlink()
+    done = program("verify", root, "--repair")
+    if name in {"entries.jsonl", "comments.jsonl"}:  # they hold a state that was edited, or deleted, since
+        assert (done.code, path.exists()) == (13, False)
+        assert "cannot be restored offline" in done.out
+    else:
+        assert (done.code, path.read_bytes()) == (0, expected)
