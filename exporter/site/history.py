@@ -65,6 +65,11 @@ class Completeness(NamedTuple):
     kinds: tuple[KindCompleteness, ...]
     problems: tuple[tuple[str, str, str], ...]
 
+    @property
+    def excepted(self) -> bool:
+        """Whether something is neither saved nor still to be read."""
+        return any(each.lost or each.by_choice for each in self.kinds)
+
 
 def completeness_at(reader: ArchiveReader, version: int) -> Completeness:
     """Return the completeness of a version: of the newest one as the newest run found it."""

@@ -87,6 +87,10 @@ _WORDS: Final[dict[str, tuple[str, str]]] = {
     "completeness": ("そろっているか", "Completeness"),
     "complete": ("すべてあり", "complete"),
     "incomplete": ("欠けあり", "incomplete"),
+    "excepted": (
+        "失われて取得できないものと、設定で除外したものは、下の表に数えてあります。",
+        "What is gone for good, and what a setting leaves out, is counted in the table.",
+    ),
     "listed": ("全部で", "Listed"),
     "saved": ("保存済み", "Saved"),
     "pending": ("まだ読めていない", "Pending"),
