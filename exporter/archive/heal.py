@@ -122,10 +122,11 @@ def find_harm(reader: ArchiveReader, state: State, now: datetime) -> Harm:
     """
     seen = Seen(reader.layout, "audited.jsonl", quick=True)
     harm = Harm(remember=seen.save)
+    versions = reader.versions()
     damaged = [
         (version, kind)
         for kind in Kind
-        for version in _looked_at(reader, state, kind, now)
+        for version in _looked_at(versions, state, kind, now)
         if not _is_sound(reader, version, kind, seen, now)
     ]
     if not damaged:
@@ -150,13 +151,11 @@ def find_harm(reader: ArchiveReader, state: State, now: datetime) -> Harm:
     return harm
 
 
-def _looked_at(reader: ArchiveReader, state: State, kind: Kind, now: datetime) -> list[int]:
+def _looked_at(versions: list[int], state: State, kind: Kind, now: datetime) -> list[int]:
     """Return the versions whose files of a kind this run looks at."""
-    rows = state.kinds[kind]
-    versions = reader.versions()
-    turns = -(-len(versions) // _OTHERS)
-    turn = now.toordinal() % max(1, turns)
-    return sorted({*(rows.version(row) for _, row in rows.ordered()), *versions[turn::turns]} & set(versions))
+    turns = max(1, -(-len(versions) // _OTHERS))
+    others = versions[now.toordinal() % turns :: turns]
+    return sorted({*state.kinds[kind].versions(), *others} & set(versions))
 
 
 def _gives(folded: State, kind: Kind, record_id: str, identity: bytes, suspects: set[int]) -> bool:

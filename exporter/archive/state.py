@@ -78,6 +78,10 @@ class KindState:
         """Return the version whose line the record is."""
         return self._versions[row]
 
+    def versions(self) -> set[int]:
+        """Return the versions whose lines the records are or were."""
+        return set(self._versions)
+
     def place(self, row: int) -> tuple[int, int, int]:
         """Return ``(segment, offset, length)`` of the record's line."""
         return self._segments[row], self._offsets[row], self._lengths[row]

@@ -30,7 +30,7 @@ def summary_lines(root: Path, outcome: Outcome, took: timedelta) -> Iterator[str
         yield "Nothing had changed; no new version was needed."
     yield from _count_lines(outcome, _NOUNS)
     if outcome.healed:
-        yield f"Healed: {counted(outcome.healed, 'record')} written again, as the version that held them is damaged."
+        yield f"Healed: {_healed(outcome.healed)}; verify --repair restores the files, where it can."
     if outcome.assets is not None:
         yield from _asset_lines(outcome.assets)
     if outcome.completeness is not None:
@@ -56,7 +56,7 @@ def dry_run_lines(outcome: Outcome, took: timedelta) -> Iterator[str]:
 
 
 def quiet_line(blog_id: str, outcome: Outcome) -> str | None:
-    """Return the one line worth saying under ``-q``: what is missing, or newly gone; ``None`` when all is well."""
+    """Return the one line worth saying under ``-q``: what is missing, newly gone or damaged; else ``None``."""
     parts = []
     if outcome.problems:
         missing = _missing(outcome.completeness or {})
@@ -67,6 +67,8 @@ def quiet_line(blog_id: str, outcome: Outcome) -> str | None:
         named = ", ".join(f"{printable(each.url, 120)} ({printable(each.reason, 60)})" for each in lost[:_NAMED])
         more = ", …" if len(lost) > _NAMED else ""
         parts.append(f"{_files(len(lost))} newly gone for good: {named}{more}")
+    if outcome.healed:
+        parts.append(f"{_healed(outcome.healed)}; run verify --repair, and look after the disk")
     return f"{printable(blog_id, 120)}: {'; '.join(parts)}" if parts else None
 
 
@@ -196,6 +198,10 @@ def _left_out(completeness: Mapping[str, Any], kind: str, reason: str) -> int:
 def _part(completeness: Mapping[str, Any], kind: str) -> Mapping[str, Any]:
     part = completeness.get(kind)
     return part if isinstance(part, dict) else {}
+
+
+def _healed(count: int) -> str:
+    return f"{counted(count, 'record')} of damaged versions written again"
 
 
 def _number(value: object) -> int:

@@ -37,9 +37,9 @@ class Healing:
         left: dict[Kind, set[str]] = {}
         records = 0
         for kind, ids in harm.records.items():
-            standing = ids - removals.of(kind).keys()
-            left[kind] = {record_id for record_id in standing if ledgers[kind].lacks(record_id)}
-            records += len(standing) - len(left[kind])
+            wanted = ids - removals.of(kind).keys()
+            left[kind] = {record_id for record_id in wanted if ledgers[kind].lacks(record_id)}
+            records += len(wanted) - len(left[kind])
         problems = [
             RecordProblem(
                 str(kind),

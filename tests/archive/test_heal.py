@@ -178,7 +178,7 @@ def test_a_damaged_record_is_not_served_and_not_copied_over_a_good_one(
     assert not (root / "latest").exists()
     ran = program(*origin.order(root), "--json")
     assert (ran.code, ran.json["healed"]) == (0, 1)
-    assert "Healed: 1 record written again" in ran.err
+    assert "Healed: 1 record of damaged versions written again" in ran.err
     manifest = ArchiveReader(root).manifest(3)
     assert manifest.healed is not None
     assert [(each["version"], each["file"], each["id"]) for each in manifest.healed] == [(1, "entries.jsonl", "5")]
