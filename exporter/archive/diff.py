@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from exporter import codec
 from exporter.archive.find import Place, places
 from exporter.archive.history import places_at
 from exporter.model.changes import ABSENT, WHOLE_RECORD, Change, FieldChange, RecordChange, field_changes, title_of
@@ -75,7 +74,7 @@ def _read(place: Place | None) -> Line | None:
 
 
 def _data(line: Line) -> dict[str, Any]:
-    return dict(codec.loads(line.data))
+    return line.record()
 
 
 def _rewritten(old: Line, new: Line) -> FieldChange:

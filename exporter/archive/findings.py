@@ -24,6 +24,10 @@ class Code(StrEnum):
     ASSET_MISSING = "asset-missing"
     ASSET_DAMAGED = "asset-damaged"
     RUNS_DAMAGED = "runs-damaged"
+    RUNS_REWRITTEN = "runs-rewritten"
+    DOCUMENT_DAMAGED = "document-damaged"
+    SEAL_DAMAGED = "seal-damaged"
+    NOT_SEALED = "not-sealed"
     LATEST_DAMAGED = "latest-damaged"
     LATEST_STALE = "latest-stale"
     VIEW_DAMAGED = "view-damaged"
@@ -50,13 +54,17 @@ MEND: dict[Code, str] = {
     Code.ASSET_MISSING: _BACKUP,
     Code.ASSET_DAMAGED: _BACKUP,
     Code.RUNS_DAMAGED: "nothing of the blog is lost; the next backup goes on after this line",
+    Code.RUNS_REWRITTEN: "nothing of the blog is lost; restore this file from another copy of the archive",
+    Code.DOCUMENT_DAMAGED: "run verify --repair",
+    Code.SEAL_DAMAGED: "run backup, which seals the archive again",
+    Code.NOT_SEALED: "a run was killed before it could; the next backup seals it",
     Code.LATEST_DAMAGED: _REBUILD,
     Code.LATEST_STALE: _REBUILD,
     Code.VIEW_DAMAGED: _REBUILD,
 }
 
-NOTES = frozenset({Code.LATEST_STALE})
-"""Findings that are worth a word but are no damage: what they name is derived and simply not there yet."""
+NOTES = frozenset({Code.LATEST_STALE, Code.NOT_SEALED})
+"""Findings that are worth a word but are no damage: what they name is simply not there yet."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,6 @@ from datetime import UTC, date, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from exporter import codec
 from exporter.archive.find import Place, find, places
 from exporter.archive.lines import Line
 from exporter.archive.version_rows import VersionRow, version_rows
@@ -37,7 +36,7 @@ class Stored:
 
     def data(self) -> dict[str, Any]:
         """Return the raw object."""
-        return dict(codec.loads(self.line.data))
+        return self.line.record()
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +92,7 @@ def life(reader: ArchiveReader, kind: Kind, record_id: str) -> list[Step]:
             steps.append(Step(version, finished, Change.GONE, (), line.evidence))
             before = None
             continue
-        after = dict(codec.loads(line.data))
+        after = line.record()
         if before is None:
             steps.append(Step(version, finished, Change.NEW, tuple(after)))
         else:

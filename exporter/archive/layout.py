@@ -86,6 +86,11 @@ class Layout:
         return self.root / "runs.jsonl"
 
     @property
+    def sums(self) -> InnerPath:
+        """``SHA256SUMS`` of the root."""
+        return self.root / SUMS
+
+    @property
     def versions(self) -> InnerPath:
         """``versions/``."""
         return self.root / _VERSIONS

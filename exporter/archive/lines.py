@@ -15,6 +15,8 @@ from typing import Any
 from exporter import codec
 from exporter.archive.layout import LARGEST_VERSION
 from exporter.codec import Frozen
+from exporter.errors import ArchiveDamaged
+from exporter.printable import printable
 
 _DATA = b',"data":'
 _REMOVE = b'{"op":"remove",'
@@ -57,10 +59,35 @@ class Line:
         """What two states of a record are compared by."""
         return self.raw_digest or self.digest
 
+    def record(self) -> dict[str, Any]:
+        """Read the record's JSON object.
+
+        Raises:
+            ArchiveDamaged: ``data`` is none, although its hash may be right: a stranger can write what they like.
+        """
+        try:
+            value = codec.loads(self.data)
+        except codec.NotJson:
+            value = None
+        if not isinstance(value, dict):
+            raise ArchiveDamaged(f"The record {printable(self.record_id, 80)!r} is no JSON object; run verify.")
+        return dict(value)
+
+    def unreadable(self) -> str | None:
+        """Say why ``data`` is no record although it may match its hashes, or ``None``; this parses it."""
+        try:
+            if not self.removed:
+                self.record()
+        except ArchiveDamaged:
+            return "its data is not a JSON object"
+        return None
+
     def fault(self) -> str | None:
         """Say what is wrong between ``data`` and its hashes, or ``None``."""
         if self.removed:
             return None
+        if not (self.data.startswith(b"{") and self.data.endswith(b"}")):
+            return "its data is not a JSON object"
         found = hashlib.sha256(self.data).digest()
         if found == self.digest and self.raw_digest is None:
             return None
@@ -152,7 +179,7 @@ def _split_any(line: bytes, version: int | None) -> Line:
     try:
         if line.startswith(_REMOVE):
             head = codec.loads(line)
-            return Line(_identifier(head), True, b"", None, b"", None, dict(head["evidence"]))
+            return Line(_identifier(head), True, b"", None, b"", None, _evidence(head))
         at = line.find(_DATA)
         if at < 0:
             raise ValueError("a line without data is no tombstone")
@@ -183,6 +210,12 @@ def _identifier(head: dict[str, Any]) -> str:
     if not isinstance(head["id"], str):
         raise TypeError("id is not text")
     return head["id"]
+
+
+def _evidence(head: dict[str, Any]) -> dict[str, Any]:
+    if not isinstance(head["evidence"], dict):
+        raise TypeError("evidence is not an object")
+    return dict(head["evidence"])
 
 
 def _digest(text: str) -> bytes:

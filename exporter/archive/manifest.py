@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field, fields
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any
 
 from exporter import __version__, codec
 from exporter.archive import layout
+from exporter.archive.document import Document, check_completeness, check_problem, shown
 from exporter.archive.layout import FORMAT_NAME, FORMAT_VERSION
 from exporter.errors import ArchiveDamaged, NewerFormat, NoArchive
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from exporter.printable import printable
 
 TOOL = f"blog-exporter {__version__}"
 _FROM_A_COPY = "restore it from another copy of the archive"
-_Part = TypeVar("_Part", "KindCounts", "RecordProblem", "SegmentInfo")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,17 +55,21 @@ class ArchiveInfo:
             value = codec.loads(data)
             if not isinstance(value, dict) or value.get("format") != FORMAT_NAME:
                 raise NoArchive(f"{place} is not an archive of blog-exporter: archive.json says another format.")
-            version = int(value["format_version"])
+            info = Document(value)
+            version = info.whole("format_version")
             if version < layout.FORMAT_MINIMUM:
-                raise ArchiveDamaged(f"{place}/archive.json is damaged: there is no format {version}; {_FROM_A_COPY}.")
+                raise ArchiveDamaged(
+                    f"{place}/archive.json is damaged: there is no format {shown(version)}; {_FROM_A_COPY}."
+                )
             if version > layout.FORMAT_MAXIMUM:
                 raise NewerFormat(
-                    f"{place} has format {version}, this program reads up to {layout.FORMAT_MAXIMUM}: "
+                    f"{place} has format {shown(version)}, this program reads up to {layout.FORMAT_MAXIMUM}: "
                     "install a newer blog-exporter."
                 )
-            return cls(str(value["blog_id"]), str(value["created_at"]), FORMAT_NAME, version, str(value["tool"]))
-        except (KeyError, TypeError, ValueError, OverflowError) as error:
+            made = cls(_blog_id(info), info.time("created_at"), FORMAT_NAME, version, info.text("tool"))
+        except ValueError as error:
             raise ArchiveDamaged(f"{place}/archive.json is damaged: {error}; {_FROM_A_COPY}.") from error
+        return made
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,30 +137,78 @@ class Manifest:
             ArchiveDamaged: it cannot be read.
         """
         try:
-            value = codec.loads(data)
+            found = Document(codec.loads(data))
+            found.require_plain()
+            completeness = found.inner("completeness")
+            check_completeness(completeness)
             return cls(
-                version=int(value["version"]),
-                parent=None if value["parent"] is None else dict(value["parent"]),
-                blog_id=str(value["blog_id"]),
-                base_url=str(value["base_url"]),
-                started_at=str(value["started_at"]),
-                finished_at=str(value["finished_at"]),
-                counts={kind: _part(KindCounts, counts) for kind, counts in value["counts"].items()},
-                completeness=dict(value["completeness"]),
-                problems=[_part(RecordProblem, problem) for problem in value["problems"]],
-                files={name: _part(SegmentInfo, info) for name, info in value["files"].items()},
-                format_version=int(value["format_version"]),
-                tool=str(value["tool"]),
-                pruned=None if value.get("pruned") is None else dict(value["pruned"]),
-                healed=None if value.get("healed") is None else list(value["healed"]),
+                version=found.number("version", 1, layout.LARGEST_VERSION),
+                parent=_parent(found),
+                blog_id=_blog_id(found),
+                base_url=found.text("base_url"),
+                started_at=found.time("started_at"),
+                finished_at=found.time("finished_at"),
+                counts={kind: _counts(counts) for kind, counts in found.objects("counts").items()},
+                completeness=completeness.members,
+                problems=[_problem(problem) for problem in found.rows("problems")],
+                files={name: _segment(info) for name, info in found.objects("files").items()},
+                format_version=found.number("format_version", 1),
+                tool=found.text("tool"),
+                pruned=_pruned(found),
+                healed=_healed(found),
             )
-        except (KeyError, TypeError, ValueError, OverflowError, AttributeError) as error:
+        except ValueError as error:
             raise ArchiveDamaged(f"{place} is damaged: {error}; run verify.") from error
 
 
-def _part(made: type[_Part], value: Mapping[str, Any]) -> _Part:
-    """Read one small object of a manifest; members that a later program added are passed over."""
-    return made(**{part.name: value[part.name] for part in fields(made)})
+def _blog_id(found: Document) -> str:
+    blog_id = found.text("blog_id")
+    if not blog_id or printable(blog_id) != blog_id:
+        raise ValueError(f"blog_id is {shown(blog_id)}, not the domain of a blog")
+    return blog_id
+
+
+def _parent(found: Document) -> dict[str, Any] | None:
+    if found.members.get("parent", "") is None:
+        return None
+    parent = found.inner("parent")
+    parent.number("version", 1, layout.LARGEST_VERSION)
+    parent.digest("sha256")
+    return parent.members
+
+
+def _pruned(found: Document) -> dict[str, Any] | None:
+    if found.members.get("pruned") is None:
+        return None
+    pruned = found.inner("pruned")
+    for name in ("first", "last", "count"):
+        pruned.number(name, 1)
+    pruned.time("started_at")
+    return pruned.members
+
+
+def _healed(found: Document) -> list[Any] | None:
+    if found.members.get("healed") is None:
+        return None
+    for row in found.rows("healed"):
+        row.number("version", 1, layout.LARGEST_VERSION)
+        row.text("file")
+        row.number("line")
+        row.text_or_null("id")
+    return list(found.members["healed"])
+
+
+def _counts(found: Document) -> KindCounts:
+    return KindCounts(*(found.number(part.name) for part in fields(KindCounts)))
+
+
+def _problem(found: Document) -> RecordProblem:
+    check_problem(found)
+    return RecordProblem(found.text("kind"), found.text_or_null("id"), found.text("reason"))
+
+
+def _segment(found: Document) -> SegmentInfo:
+    return SegmentInfo(found.number("lines"), found.number("bytes"), found.digest("sha256"))
 
 
 def sums(manifest_sha256: str, info_sha256: str, files: dict[str, SegmentInfo]) -> bytes:

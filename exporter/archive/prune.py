@@ -21,6 +21,7 @@ from exporter.archive.manifest import sums
 from exporter.archive.plain import NotPlain
 from exporter.archive.reader import ArchiveReader, apply_version
 from exporter.archive.rewriting import write_documents
+from exporter.archive.seal import seal
 from exporter.archive.state import State
 from exporter.errors import ArchiveDamaged, UsageError
 from exporter.model.kinds import Kind, sort_key
@@ -66,10 +67,12 @@ def prune(layout: Layout, plan: PrunePlan) -> Pruned:
         if plan.dropped:
             try:
                 _Rewriting(reader).build(plan)
+                seal(layout, versions=False)
                 swap.put_in_place(layout)
             except BaseException:
                 swap.clear_aside(layout)
                 raise
+        seal(layout)
         count, size = _remove_unreferenced(layout)
     return Pruned(len(plan.dropped), count, size)
 

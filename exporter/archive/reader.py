@@ -9,13 +9,13 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from exporter import codec
 from exporter.archive.atomic import translate
 from exporter.archive.heal import examined, healed_lines
 from exporter.archive.latest import load_latest, shown_version
 from exporter.archive.layout import SUMS, Layout, version_number
 from exporter.archive.manifest import ArchiveInfo, Manifest
 from exporter.archive.plain import LARGEST_DOCUMENT, NotPlain, TooLarge
+from exporter.archive.run_lines import run_of
 from exporter.archive.state import State, cannot_be_read
 from exporter.archive.swap import recover
 from exporter.archive.tail import newest_lines
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 _Result = TypeVar("_Result")
 _PRUNES = 4
 """How many prunes in a row a reader starts again after: one that takes seconds follows another only on purpose."""
+_INFO_ROWS = (b"  archive.json", b"  ../../archive.json")
 
 
 def read_info(layout: Layout) -> ArchiveInfo:
@@ -53,18 +54,18 @@ def read_info(layout: Layout) -> ArchiveInfo:
     except (NoArchive, NewerFormat):
         if _is_sealed_otherwise(layout, hashlib.sha256(data).hexdigest()):
             raise ArchiveDamaged(
-                f"{layout.info} is damaged: its hash is not the one in the versions' SHA256SUMS; "
+                f"{layout.info} is damaged: its hash is not the one in SHA256SUMS; "
                 "restore it from another copy of the archive."
             ) from None
         raise
 
 
 def _is_sealed_otherwise(layout: Layout, digest: str) -> bool:
-    """Tell whether the sums of some version name ``archive.json`` with another hash."""
-    for number in version_numbers(layout):
+    """Tell whether the archive, or else some version, was sealed with another ``archive.json``."""
+    for path in (layout.sums, *(layout.version(number) / SUMS for number in version_numbers(layout))):
         with contextlib.suppress(OSError):
-            rows = (layout.version(number) / SUMS).read_bytes(LARGEST_DOCUMENT).splitlines()
-            return any(row.endswith(b"  ../../archive.json") and row[:64] != digest.encode() for row in rows)
+            rows = path.read_bytes(LARGEST_DOCUMENT).splitlines()
+            return any(row[64:] in _INFO_ROWS and row[:64] != digest.encode() for row in rows)
     return False
 
 
@@ -224,13 +225,15 @@ class ArchiveReader:
         return list(self.newest_runs())[::-1]
 
     def newest_runs(self) -> Iterator[dict[str, Any]]:
-        """Yield the lines of ``runs.jsonl``, newest first; no more of the file is read than is asked for."""
+        """Yield the lines of ``runs.jsonl``, newest first, and pass over what is not the line of a run.
+
+        No more of the file is read than is asked for.
+        """
         with contextlib.suppress(FileNotFoundError):
             for line in newest_lines(self.layout.runs):
-                with contextlib.suppress(codec.NotJson):
-                    value = codec.loads(line)
-                    if isinstance(value, dict):
-                        yield dict(value)
+                run = run_of(line)
+                if run is not None:
+                    yield run
 
 
 def steadily(root: Path, work: Callable[[ArchiveReader], _Result]) -> _Result:

@@ -12,7 +12,6 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from exporter import codec
 from exporter.archive.lines import Line, fold_facts, put_line, split
 from exporter.archive.segments import Segments
 from exporter.errors import ArchiveDamaged
@@ -201,7 +200,7 @@ class State:
     def load(self, kind: Kind, record_id: str) -> dict[str, Any] | None:
         """Read a record's raw object; ``None`` when it is not there."""
         line = self.line(kind, record_id)
-        return None if line is None else dict(codec.loads(line.data))
+        return None if line is None else line.record()
 
     def lines(self, kind: Kind) -> Iterator[Line]:
         """Read the lines of a kind in the order of ids, one at a time."""
@@ -243,7 +242,7 @@ class State:
     def scan(self, kind: Kind) -> Iterator[tuple[str, dict[str, Any]]]:
         """Read the raw objects of a kind in the order of ids, one at a time."""
         for line in self.lines(kind):
-            yield line.record_id, dict(codec.loads(line.data))
+            yield line.record_id, line.record()
 
     def close(self) -> None:
         """Close the files; reading opens them again."""

@@ -14,7 +14,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from exporter import codec
 from exporter.archive import latest
 from exporter.archive.assets import AssetStore
 from exporter.archive.findings import Code, Finding
@@ -25,6 +24,7 @@ from exporter.archive.plain import kind_of
 from exporter.archive.reader import ArchiveReader, apply_version
 from exporter.archive.seen import Seen
 from exporter.archive.state import State
+from exporter.archive.verify_seal import check_seal
 from exporter.archive.verify_version import check_version
 from exporter.model.kinds import Kind
 
@@ -62,7 +62,7 @@ def verify(reader: ArchiveReader, *, quick: bool = False, told: Told = _nobody) 
         told(done, total)
     yield from _strangers(reader)
     yield from _not_plain(reader.layout.root)
-    yield from _runs(reader)
+    yield from check_seal(reader)
     if foldable and state.version:
         yield from _latest(reader, state)
     elif not quick and versions and reader.layout.latest.is_dir():
@@ -93,8 +93,8 @@ def _assets(reader: ArchiveReader, number: int) -> Iterator[tuple[str, dict[str,
         for text in file:
             with contextlib.suppress(ValueError):
                 line = split(text)
-                if not line.removed and line.fault() is None:
-                    yield line.record_id + line.digest.hex(), dict(codec.loads(line.data))
+                if not line.removed and line.fault() is None and line.unreadable() is None:
+                    yield line.record_id + line.digest.hex(), line.record()
 
 
 def _fold(reader: ArchiveReader, number: int, state: State) -> Iterator[Finding]:
@@ -147,28 +147,6 @@ def _not_plain(root: Path) -> Iterator[Finding]:
                 elif not entry.is_file(follow_symlinks=False):
                     kind = kind_of(entry.stat(follow_symlinks=False).st_mode)
                     yield Finding(Code.NOT_PLAIN, name, f"it is {kind}")
-
-
-def _runs(reader: ArchiveReader) -> Iterator[Finding]:
-    """Check the lines of the runs, but for one cut short at the end, and that the newest version they made is there."""
-    try:
-        lines = reader.layout.runs.read_bytes().split(b"\n")[:-1]
-    except OSError:
-        yield Finding(Code.RUNS_DAMAGED, "runs.jsonl", "it cannot be read")
-        return
-    made = [reader.newest() or 0]
-    for number, line in enumerate(lines, 1):
-        try:
-            run = codec.loads(line)
-        except codec.NotJson:
-            run = None
-        if not isinstance(run, dict):
-            yield Finding(Code.RUNS_DAMAGED, "runs.jsonl", f"line {number} is not a run")
-        elif type(run.get("version")) is int:
-            made.append(run["version"])
-    if max(made) > made[0]:
-        detail = "runs.jsonl says that a run made it, and it is not there"
-        yield Finding(Code.CHAIN_BROKEN, f"versions/{version_name(max(made))}", detail)
 
 
 def _latest(reader: ArchiveReader, state: State) -> Iterator[Finding]:

@@ -103,7 +103,8 @@ def _lines(path: InnerPath, name: str, expected: int) -> Iterator[Finding]:
     with path.open("rb") as file:
         for count, text in enumerate(file, 1):
             try:
-                fault = split(text).fault()
+                line = split(text)
+                fault = line.fault() or line.unreadable()
             except ValueError as error:
                 fault = str(error)
             if fault is not None:

@@ -1,22 +1,22 @@
 """Writing an archive: its skeleton, one version for each run that found a change, one line for each run.
 
 The order of a commit, so that what is there is valid at every instant: the version is filled and fsynced under
-``.work/``, renamed into ``versions/``, then the run's line is appended, then ``latest/`` is swapped.
+``.work/``, renamed into ``versions/``, then the run's line is appended and the archive sealed
+(:mod:`exporter.archive.seal`), then ``latest/`` is swapped.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from importlib import resources
 from typing import TYPE_CHECKING, Any
 
-from exporter import codec
 from exporter.archive import atomic, swap
 from exporter.archive.latest import file_sha256
 from exporter.archive.layout import MANIFEST, SUMS, Layout, segment_name
 from exporter.archive.manifest import ArchiveInfo, KindCounts, Manifest, RecordProblem, SegmentInfo, sums
 from exporter.archive.reader import read_info
+from exporter.archive.seal import append_run, original
 from exporter.errors import NoArchive, UsageError
 from exporter.model.kinds import Kind
 
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from exporter.archive.inside import InnerPath
+
+__all__ = ["Draft", "append_run", "clean_leftovers", "commit", "create", "require_place"]
 
 _LEFTOVERS = ("new-version", "latest.new", "latest.old", "views.new.jsonl", "checkpoint.old")
 
@@ -73,13 +75,9 @@ def _is_unfinished(layout: Layout, path: InnerPath) -> bool:
     if path == layout.runs:
         return path.kind() == "" and path.stat().st_size == 0
     if path in (layout.readme, layout.format_document):
-        return path.kind() == "" and path.read_bytes() == _document(path.name)
+        return path.kind() == "" and path.read_bytes() == original(path.name)
     names = (layout.readme.name, layout.format_document.name, layout.runs.name, layout.info.name)
     return path == layout.work or path.name in {f".{name}.tmp" for name in names}
-
-
-def _document(name: str) -> bytes:
-    return resources.files("exporter.archive").joinpath(name).read_bytes()
 
 
 def create(layout: Layout, info: ArchiveInfo) -> None:
@@ -88,8 +86,8 @@ def create(layout: Layout, info: ArchiveInfo) -> None:
         atomic.make_folder(layout.root)
         atomic.make_folder(layout.versions)
         atomic.make_folder(layout.assets)
-        atomic.write_file(layout.readme, _document(layout.readme.name))
-        atomic.write_file(layout.format_document, _document(layout.format_document.name))
+        atomic.write_file(layout.readme, original(layout.readme.name))
+        atomic.write_file(layout.format_document, original(layout.format_document.name))
         if not layout.runs.exists():
             atomic.write_file(layout.runs, b"")
         atomic.write_file(layout.info, info.encode())
@@ -164,9 +162,3 @@ def _write_segment(folder: Path, kind: Kind, lines: Iterable[bytes]) -> SegmentI
             file.write(line)
             count += 1
         return SegmentInfo(lines=count, bytes=file.size, sha256=file.close())
-
-
-def append_run(layout: Layout, run: dict[str, Any]) -> None:
-    """Add a run's line to ``runs.jsonl``."""
-    with atomic.translated(layout.runs):
-        atomic.append_line(layout.runs, codec.dumps(run) + b"\n")

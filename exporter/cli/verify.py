@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
+from typing import Final
 
 import click
 
@@ -10,6 +12,7 @@ from exporter.archive.findings import Code
 from exporter.archive.lock import ArchiveLock
 from exporter.archive.reader import ArchiveReader
 from exporter.archive.repair import repair
+from exporter.archive.seal import has_been, head
 from exporter.archive.verify import recorded, verify
 from exporter.cli.options import archive_argument, talking
 from exporter.cli.output import Output, counted
@@ -18,25 +21,30 @@ from exporter.cli.settings import resolve
 from exporter.cli.summary import completeness_lines
 from exporter.cli.views import refresh_latest, standing_views
 from exporter.clock import SystemClock
-from exporter.errors import ArchiveDamaged, Incomplete
+from exporter.errors import ArchiveDamaged, Incomplete, UsageError
 from exporter.printable import printable
 
 _UNFOLDABLE = frozenset({Code.MANIFEST_MISSING, Code.SEGMENT_MISSING, Code.SEGMENT_DAMAGED, Code.LINE_DAMAGED})
+_DIGITS: Final = re.compile("[0-9a-f]{8,64}")
 
 
 @click.command("verify")
 @archive_argument
 @click.option("--quick", is_flag=True, help="Sizes and chains, and the sums of files that changed since the last time.")
 @click.option("--repair", "repairs", is_flag=True, help="First restore what can be restored without the service.")
+@click.option("--expect", metavar="HASH", help="Fail unless HASH is, or once was, the head that verify printed.")
 @talking
-def command(*, out: Output, archive: Path, quick: bool, repairs: bool) -> int:
+def command(*, out: Output, archive: Path, quick: bool, repairs: bool, expect: str | None) -> int:
     """Check every hash, chain and fold of the archive in DIR, and tell whether everything was read.
 
     --repair writes damaged files of versions again from undamaged copies of their records, each to exactly the bytes
     that were written or not at all, and rebuilds latest/; what it cannot restore is listed.
 
-    Exits with 13 when something is damaged, with 3 when it is intact but incomplete.
+    Prints the archive's head, a hash that covers all of it: kept elsewhere and given to --expect later, it shows that
+    this is the same archive, as of then or newer. Exits with 13 when something is damaged or --expect does not hold,
+    with 3 when it is intact but incomplete.
     """
+    digits = None if expect is None else _digits(expect)
     reader = ArchiveReader(archive)
     reader.resolve()
     restored = _repair(out, reader) if repairs else []
@@ -48,10 +56,14 @@ def command(*, out: Output, archive: Path, quick: bool, repairs: bool) -> int:
     damage = [finding for finding in findings if finding.damage]
     completeness, problems = recorded(reader)
     complete = bool(completeness.get("complete"))
+    newest = head(reader.layout)
+    known = None if digits is None else _has_been(reader, digits)
     out.document(
         {
             "archive": str(archive.absolute()),
             "versions": len(reader.versions()),
+            "head": newest,
+            "expected": known,
             "quick": quick,
             "restored": restored,
             "intact": not damage,
@@ -70,12 +82,17 @@ def command(*, out: Output, archive: Path, quick: bool, repairs: bool) -> int:
             ],
         }
     )
+    if known is False:
+        raise ArchiveDamaged(
+            f"{archive} never had the head {digits}: it is an older state, or another archive; use its newest copy."
+        )
     if damage:
         raise ArchiveDamaged(f"{archive} is damaged: {counted(len(damage), 'finding')}; what to do stands with each.")
     held = "sizes, chains and the sums of changed files hold" if quick else "every hash, chain and fold holds"
     out.answer(f"Intact: {counted(len(reader.versions()), 'version')}, {held}.")
     for line in completeness_lines(completeness, problems):
         out.answer(line)
+    out.answer(f"Head: {newest or 'none yet, the next backup seals this archive'}")
     if not complete:
         raise Incomplete(f"{archive} is intact, but not everything could be read; run backup again.")
     return 0
@@ -97,3 +114,22 @@ def _repair(out: Output, reader: ArchiveReader) -> list[str]:
             out.answer("restored: latest")
             restored.append("latest")
     return restored
+
+
+def _digits(text: str) -> str:
+    digits = text.strip().lower()
+    if not _DIGITS.fullmatch(digits):
+        raise UsageError(
+            f"option --expect is {printable(text, 80)!r}: give the head's 64 hexadecimal digits, or 8 or more."
+        )
+    return digits
+
+
+def _has_been(reader: ArchiveReader, digits: str) -> bool:
+    """Tell whether the archive has, or had, a head that begins with these digits."""
+    found = has_been(reader.layout, digits)
+    if found > 1:
+        raise UsageError(
+            f"option --expect is {digits!r}, with which {found} heads of this archive begin: give more digits."
+        )
+    return found == 1

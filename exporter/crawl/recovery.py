@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from exporter.archive import writer
+from exporter.archive.seal import seal
 from exporter.crawl.checkpoint import drop, read_meta
 from exporter.crawl.outcome import Outcome
 from exporter.model.kinds import Kind
@@ -23,7 +24,7 @@ _DIED_WITH_IT = ("requests", "retries", "bytes")
 
 
 def finish_commit(reader: ArchiveReader) -> None:
-    """Write the line that the newest version's run could not write, and drop the checkpoint it came from.
+    """Write the line and the seal that a dead run could not write, and drop the checkpoint of the newest version.
 
     The caller holds the archive's lock.
 
@@ -32,11 +33,13 @@ def finish_commit(reader: ArchiveReader) -> None:
     """
     newest = reader.newest()
     if newest is None:
+        seal(reader.layout)
         return
     manifest = reader.manifest(newest)
     if all(run.get("version") != newest for run in reader.newest_runs()):
         line = Outcome.of(manifest).line()
         writer.append_run(reader.layout, {**line, **dict.fromkeys(_DIED_WITH_IT)})
+    seal(reader.layout)
     _drop_committed(reader.layout, manifest)
 
 

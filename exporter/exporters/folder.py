@@ -172,7 +172,7 @@ def _each_written(files: Iterable[ExportFile], archive: Path, folder: Path) -> I
 def _copies(whole: Whole, archive: Path) -> Iterator[Copy]:
     """Yield a copy of every file the format of the archive names, in the order of their paths."""
     layout = Layout(archive)
-    single = [layout.format_document, layout.readme, layout.info, layout.runs]
+    single = [layout.format_document, layout.readme, layout.sums, layout.info, layout.runs]
     yield from (Copy(f"{whole.folder}/{path.name}", path.name) for path in single if path.is_file())
     for top in (layout.assets, layout.latest, layout.versions):
         top.require_folder()

@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from exporter import codec
 from exporter.archive.diff import diff_versions
 from exporter.archive.find import Place, places
 from exporter.archive.verify import recorded
@@ -44,7 +43,7 @@ class GoneEntry:
 
     def load(self) -> dict[str, Any]:
         """Read its last state."""
-        return dict(codec.loads(self.last.read().data))
+        return self.last.read().record()
 
 
 class KindCompleteness(NamedTuple):
@@ -155,7 +154,7 @@ class ArchiveHistory:
     def steps(self, entry_id: str) -> list[Step]:
         """Read an entry as each of its versions holds it, oldest first."""
         return [
-            Step(version, self._dates[version], None if place.removed else dict(codec.loads(place.read().data)))
+            Step(version, self._dates[version], None if place.removed else place.read().record())
             for version, place in self._lives.get(entry_id, ())
         ]
 

@@ -25,6 +25,11 @@ Changes = Mapping[Kind, Mapping[str, bytes | None]]
 """For each kind and id the record's JSON text as it was sent, or ``None`` where it is gone."""
 
 
+def run_line(**members: Any) -> dict[str, Any]:
+    """Give the line of a run that saved something, with these members."""
+    return {"started_at": CREATED, "finished_at": CREATED, "outcome": "saved", **members}
+
+
 @dataclass
 class Built:
     """An archive at ``root``; ``states`` holds for each version what it must show: kind, id, stored bytes, version."""
@@ -87,8 +92,12 @@ class Built:
         )
         assert writer.commit(self.layout, draft).version == number
         if run:
-            writer.append_run(self.layout, {"outcome": "saved", "version": number, "completeness": {"complete": True}})
+            self.run(version=number, completeness={"complete": True})
         return number
+
+    def run(self, **members: Any) -> None:
+        """Add the line of a run, and seal the archive."""
+        writer.append_run(self.layout, run_line(**members))
 
     def refresh(self, *views: View, reuse: bool = True) -> int:
         """Bring ``latest/`` to the newest version."""

@@ -18,7 +18,7 @@ from exporter.archive import atomic, writer
 from exporter.archive.layout import Layout
 from exporter.archive.manifest import ArchiveInfo
 from exporter.model.kinds import Kind
-from tests.archive.builder import BLOG, CREATED, Built, entry, pages
+from tests.archive.builder import BLOG, CREATED, Built, entry, pages, run_line
 
 CALLS = ("fsync", "rename", "replace", "mkdir", "rmdir", "unlink", "link")
 NEW_VIEW = {"index.md": b"# new index\n", "2016/01/a.md": b"a\n", "2016/02/b.md": b"b\n"}
@@ -41,7 +41,7 @@ def commit(root: Path) -> None:
 
 def append_run(root: Path) -> None:
     """Add a run's line."""
-    writer.append_run(Layout(root), {"outcome": "unchanged", "version": None})
+    writer.append_run(Layout(root), run_line(outcome="unchanged", version=None))
 
 
 def write_latest(root: Path) -> None:

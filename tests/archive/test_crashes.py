@@ -14,6 +14,7 @@ from exporter.archive.latest import is_current
 from exporter.archive.layout import Layout
 from exporter.archive.manifest import ArchiveInfo
 from exporter.archive.reader import ArchiveReader
+from exporter.archive.seal import seal
 from exporter.archive.verify import verify
 from exporter.model.kinds import Kind
 from tests.archive.builder import BLOG, CREATED, Built, entry, pages
@@ -55,6 +56,7 @@ def finish(root: Path) -> None:
     writer.clean_leftovers(layout)
     if ArchiveReader(root).newest() == 5:
         STEPS["commit"](root)
+    seal(layout)
     STEPS["write_latest"](root)
     assert damage(root) == []
     assert list(verify(ArchiveReader(root))) == []
@@ -135,10 +137,11 @@ def test_a_whole_run_is_valid_at_every_instant(five: Built, tmp_path: Path) -> N
 
 @pytest.mark.parametrize("cut", range(1, 60, 7))
 def test_a_torn_line_of_a_run_is_passed_over_and_cut_off_by_the_next(archive: Built, cut: int) -> None:
-    whole = archive.layout.runs.read_bytes()
+    whole, sums = archive.layout.runs.read_bytes(), archive.layout.sums.read_bytes()
     STEPS["append_run"](archive.root)
     longer = archive.layout.runs.read_bytes()
     archive.layout.runs.write_bytes(longer[: len(whole) + min(cut, len(longer) - len(whole) - 1)])
+    archive.layout.sums.write_bytes(sums)
     assert len(archive.reader.runs()) == 5
     assert damage(archive.root) == []
     STEPS["append_run"](archive.root)

@@ -66,6 +66,7 @@ def test_the_documented_places() -> None:
         layout.readme: "README.txt",
         layout.format_document: "FORMAT.md",
         layout.runs: "runs.jsonl",
+        layout.sums: "SHA256SUMS",
         layout.manifest(12): "versions/000012/manifest.json",
         layout.segment(12, Kind.ENTRIES): "versions/000012/entries.jsonl",
         layout.latest_segment(Kind.ENTRIES): "latest/entries.jsonl",

@@ -56,12 +56,13 @@ class TestOpening:
     def test_damage_is_not_taken_for_a_foreign_or_newer_archive(self, archive: Built, old: bytes, new: bytes) -> None:
         data = archive.layout.info.read_bytes()
         archive.layout.info.write_bytes(data.replace(old, new))
-        with pytest.raises(ArchiveDamaged, match=r"its hash is not the one in the versions' SHA256SUMS; restore it"):
+        with pytest.raises(ArchiveDamaged, match=r"its hash is not the one in SHA256SUMS; restore it"):
             read_info(archive.layout)
 
     def test_a_version_without_sums_is_no_witness(self, archive: Built) -> None:
         data = archive.layout.info.read_bytes()
         archive.layout.info.write_bytes(data.replace(b'"format_version": 1', b'"format_version": 3'))
+        archive.layout.sums.unlink()
         (archive.layout.version(1) / "SHA256SUMS").unlink()
         with pytest.raises(ArchiveDamaged):
             read_info(archive.layout)

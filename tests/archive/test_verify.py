@@ -17,10 +17,11 @@ from exporter.archive.findings import MEND, NOTES, Code, Finding
 from exporter.archive.lines import put_line, remove_line
 from exporter.archive.manifest import KindCounts
 from exporter.archive.reader import ArchiveReader
+from exporter.archive.seal import seal
 from exporter.archive.verify import recorded, verify
 from exporter.errors import ArchiveDamaged
 from exporter.model.kinds import Kind
-from tests.archive.builder import CREATED, EVIDENCE, Built, entry, pages, record
+from tests.archive.builder import CREATED, EVIDENCE, Built, entry, pages, record, run_line
 
 FLIPS = 2000
 V3 = "versions/000003"
@@ -49,6 +50,21 @@ def entry_line(archive: Built, record_id: str) -> bytes:
 
 
 Damage = Callable[[Built], object]
+
+
+def unsealed(archive: Built, change: Callable[[], object]) -> None:
+    """Change an archive as a run does that is killed before it seals it."""
+    before = archive.layout.sums.read_bytes()
+    change()
+    archive.layout.sums.write_bytes(before)
+
+
+def relink(archive: Built, **changed: str) -> None:
+    """Change the newest line of the runs, and seal that."""
+    *lines, newest = archive.layout.runs.read_bytes().splitlines(keepends=True)
+    lines.append(codec.dumps({**codec.loads(newest), **changed}) + b"\n")
+    archive.layout.runs.write_bytes(b"".join(lines))
+    seal(archive.layout, anew={"runs.jsonl"})
 
 
 def in_turn(*damages: Damage) -> Damage:
@@ -179,6 +195,61 @@ DAMAGES: list[tuple[Code, str, str, Damage]] = [
         Code.LATEST_DAMAGED, "latest/user.jsonl", "it is not what the versions say for version 5",
         in_turn(lambda a: a.layout.latest_record.unlink(), lambda a: a.layout.latest_segment(Kind.USER).write_bytes(b"")),
     ),
+    (
+        Code.RUNS_DAMAGED, "runs.jsonl", "line 6 is not a run: outcome is missing",
+        lambda a: a.layout.runs.open("ab").write(b"{}\n"),
+    ),
+    (
+        Code.RUNS_REWRITTEN, "runs.jsonl", "what was sealed is not what it begins with",
+        lambda a: edit(a.layout.runs, b'"version":5', b'"version":4'),
+    ),
+    (
+        Code.RUNS_REWRITTEN, "runs.jsonl", "line 4 does not name the line before it",
+        lambda a: edit(a.layout.runs, b'"version":3', b'"version":2'),
+    ),
+    (
+        Code.RUNS_REWRITTEN, "runs.jsonl", "line 6 does not name the line before it",
+        lambda a: a.layout.runs.open("ab").write(codec.dumps(run_line()) + b"\n"),
+    ),
+    (
+        Code.CHAIN_BROKEN, "runs.jsonl", "the manifest that its newest line names is not there",
+        lambda a: relink(a, manifest_sha256="0" * 64),
+    ),
+    (
+        Code.DOCUMENT_DAMAGED, "README.txt", "it is not what the archive was sealed with",
+        lambda a: edit(a.layout.readme, b"no network needed", b"no network nedeed"),
+    ),
+    (Code.DOCUMENT_DAMAGED, "FORMAT.md", "it cannot be read", lambda a: a.layout.format_document.unlink()),
+    (
+        Code.INFO_DAMAGED, "archive.json", "it is not what the archive was sealed with",
+        lambda a: edit(a.layout.info, b"sea.example", b"tea.example"),
+    ),
+    (
+        Code.MANIFEST_DAMAGED, "versions/000005/manifest.json", "it is not what the archive was sealed with",
+        lambda a: edit(a.layout.manifest(5), b"answered 404", b"answered 504"),
+    ),
+    (
+        Code.MANIFEST_MISSING, "versions/000005/manifest.json", "SHA256SUMS names it, and it cannot be read",
+        lambda a: shutil.rmtree(a.layout.version(5)),
+    ),
+    (Code.SEAL_DAMAGED, "SHA256SUMS", "it is missing", lambda a: a.layout.sums.unlink()),
+    (
+        Code.SEAL_DAMAGED, "SHA256SUMS", "it does not have a row for each of README.txt, FORMAT.md",
+        lambda a: edit(a.layout.sums, b"README.txt", b"README.tyt"),
+    ),
+    (
+        Code.SEAL_DAMAGED, "SHA256SUMS", "it cannot be read",
+        in_turn(lambda a: a.layout.sums.unlink(), lambda a: a.layout.sums.mkdir()),
+    ),
+    (Code.NOT_SEALED, "runs.jsonl", "1 more than were sealed", lambda a: unsealed(a, a.run)),
+    (
+        Code.NOT_SEALED, "runs.jsonl", "its last line was cut short, and was not sealed",
+        lambda a: a.layout.runs.open("ab").write(b'{"started_at":'),
+    ),
+    (
+        Code.NOT_SEALED, "SHA256SUMS", "it does not name the newest manifest",
+        lambda a: seal(a.layout, versions=False),
+    ),
     (Code.LATEST_STALE, "latest", "it is not there", lambda a: shutil.rmtree(a.layout.latest)),
     (
         Code.LATEST_STALE, "latest", "it does not show version 6 yet",
@@ -254,7 +325,8 @@ class TestFindings:
         document = json.loads(archive.layout.manifest(3).read_bytes())
         document["files"]["../../../\ud83d"] = {"lines": None, "bytes": [], "sha256": {"a": "あ"}}
         archive.layout.manifest(3).write_text(json.dumps(document))
-        assert {found.path for found in check(archive)} >= {f"{V3}/manifest.json", f"{V3}/SHA256SUMS"}
+        found = [each.detail for each in check(archive) if each.path == f"{V3}/manifest.json"]
+        assert any("files" in detail and "lines is null, not a number" in detail for detail in found), found
 
 
 @pytest.fixture
@@ -331,8 +403,8 @@ class TestFlippedBits:
 class TestCompleteness:
     def test_it_is_what_the_newest_run_that_read_the_service_recorded(self, archive: Built) -> None:
         problems = [{"kind": "entries", "id": "13", "reason": "answered 404"}]
-        writer.append_run(archive.layout, {"completeness": {"complete": False}, "problems": problems})
-        writer.append_run(archive.layout, {"completeness": None, "outcome": "failed"})
+        writer.append_run(archive.layout, run_line(completeness={"complete": False}, problems=problems))
+        writer.append_run(archive.layout, run_line(completeness=None, outcome="failed"))
         assert recorded(archive.reader) == ({"complete": False}, problems)
 
     def test_without_runs_the_newest_manifest_knows(self, archive: Built) -> None:

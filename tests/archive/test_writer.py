@@ -9,7 +9,6 @@ import stat
 import subprocess
 from importlib import resources
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -20,7 +19,7 @@ from exporter.archive.reader import ArchiveReader
 from exporter.archive.verify import verify
 from exporter.errors import ArchiveDamaged, NewerFormat, NoArchive, UsageError
 from exporter.model.kinds import Kind
-from tests.archive.builder import BLOG, CREATED, Built, entry, pages, record
+from tests.archive.builder import BLOG, CREATED, Built, entry, pages, record, run_line
 
 
 class TestCreate:
@@ -36,9 +35,9 @@ class TestCreate:
 
     def test_an_existing_list_of_runs_is_kept(self, tmp_path: Path) -> None:
         built = Built(tmp_path)
-        writer.append_run(built.layout, {"outcome": "failed"})
+        writer.append_run(built.layout, run_line(outcome="failed"))
         writer.create(built.layout, ArchiveInfo(BLOG, CREATED))
-        assert built.reader.runs() == [{"outcome": "failed"}]
+        assert [run["outcome"] for run in built.reader.runs()] == ["failed"]
 
     def test_everything_is_private_whatever_the_umask(self, tmp_path: Path) -> None:
         before = os.umask(0)
@@ -185,11 +184,14 @@ class TestLeftovers:
 
 def test_runs_are_appended(tmp_path: Path) -> None:
     built = Built(tmp_path / "archive")
-    runs: list[dict[str, Any]] = [{"outcome": "failed", "error": "ひ\n\ud83d"}, {"outcome": "saved", "version": 1}]
+    runs = [run_line(outcome="failed", error="ひ\n\ud83d"), run_line(version=1)]
     for run in runs:
         writer.append_run(built.layout, run)
-    assert built.reader.runs() == runs
-    assert [json.loads(line) for line in built.layout.runs.read_bytes().splitlines()] == runs
+    lines = built.layout.runs.read_bytes().splitlines()
+    links = [None, hashlib.sha256(lines[0]).hexdigest()]
+    expected = [{**run, "previous": link, "manifest_sha256": None} for run, link in zip(runs, links, strict=True)]
+    assert built.reader.runs() == expected
+    assert [json.loads(line) for line in lines] == expected
 
 
 def test_the_newest_record_wins_in_the_next_version(tmp_path: Path) -> None:

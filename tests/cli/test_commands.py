@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import hashlib
+import json
 import shutil
 import subprocess
 import sys
@@ -8,7 +10,9 @@ from pathlib import Path
 import pytest
 
 from exporter import __version__, codec
+from exporter.archive.layout import Layout
 from exporter.archive.reader import ArchiveReader
+from exporter.archive.seal import append_run
 from exporter.cli import main as main_module
 from exporter.cli.main import COMMANDS, main
 from exporter.demo.blog import DELETED_ENTRY, EDITED_ENTRY, NEW_ENTRY
@@ -194,12 +198,55 @@ def test_verify_names_what_is_damaged_and_how_to_mend_it(program: Program, archi
     assert first["findings"][0]["damage"] is True
 
 
-def test_verify_says_intact_but_incomplete(program: Program, archive: Path) -> None:
+def test_verify_prints_the_head_and_expects_it_later(program: Program, archive: Path, tmp_path: Path) -> None:
+    older = tmp_path / "older"
+    shutil.copytree(archive, older)
+    first = str(program("verify", archive, "--json").json["head"])
+    assert f"Head: {first}\n" in program("verify", archive).out
+    last = next(ArchiveReader(archive).newest_runs())
+    append_run(Layout(archive), {**last, "outcome": "unchanged", "version": None})
+    found = program("verify", archive, "--quick", "--expect", first, "--json").json
+    assert (found["expected"], found["intact"]) == (True, True)
+    assert found["head"] != first
+    assert program("verify", archive, "--quick", "--expect", first[:8].upper()).code == 0
+    back = program("verify", older, "--expect", found["head"])
+    assert back.code == 13
+    assert back.err == (
+        f"blog-exporter: error: {older} never had the head {found['head']}: "
+        "it is an older state, or another archive; use its newest copy.\n"
+    )
+    told = program("verify", older, "--expect", found["head"], "--json").answer_before_error
+    assert (told["expected"], told["intact"], told["head"]) == (False, True, first)
+    for text in ("", "1234567", "g" * 64, f"{first}0", first[:20] + " " + first[20:]):
+        assert program("verify", archive, "--expect", text).code == 2
+
+
+def test_verify_expects_nothing_that_is_ambiguous(program: Program, archive: Path) -> None:
+    runs = Layout(archive).runs
+    runs.write_bytes(runs.read_bytes().splitlines(keepends=True)[0] * 2)
+    digits = hashlib.sha256(runs.read_bytes().splitlines()[0]).hexdigest()
+    found = program("verify", archive, "--expect", digits[:10])
+    assert found.code == 2
+    assert "with which 2 heads of this archive begin: give more digits" in found.err
+
+
+def test_an_archive_that_was_never_sealed_has_no_head(program: Program, archive: Path) -> None:
     runs = archive / "runs.jsonl"
-    last = codec.loads(runs.read_bytes().splitlines()[-1])
+    lines = [json.loads(line) for line in runs.read_bytes().splitlines()]
+    old = [{name: line[name] for name in line if name not in {"previous", "manifest_sha256"}} for line in lines]
+    runs.write_text("".join(json.dumps(line) + "\n" for line in old), encoding="utf-8")
+    (archive / "SHA256SUMS").unlink()
+    found = program("verify", archive)
+    assert found.code == 0
+    assert "Head: none yet, the next backup seals this archive\n" in found.out
+    assert program("verify", archive, "--json").json["head"] is None
+
+
+def test_verify_says_intact_but_incomplete(program: Program, archive: Path) -> None:
+    last = next(ArchiveReader(archive).newest_runs())
     last["completeness"]["complete"] = False
     last["problems"] = [{"kind": "entries", "id": "\x1b[31m7", "reason": "it \u202ewould not"}]
-    runs.write_bytes(runs.read_bytes() + codec.dumps(last) + b"\n")
+    append_run(Layout(archive), last)
     found = program("verify", archive)
     assert found.code == 3
     assert "Intact" in found.out
@@ -249,6 +296,7 @@ def test_a_newer_format_is_refused(program: Program, archive: Path) -> None:
     info = archive / "archive.json"
     info.write_bytes(info.read_bytes().replace(b'"format_version": 1', b'"format_version": 99'))
     (archive / "versions").rename(archive / "set-aside")
+    (archive / "SHA256SUMS").unlink()
     refused = program("log", archive)
     assert refused.code == 14
     assert "newer" in refused.err

@@ -431,6 +431,7 @@ async def test_a_commit_whose_run_died_before_its_line(crawl_of: MakeCrawl) -> N
         left.rename(crawl.root / ".work/checkpoint")
         lines = (crawl.root / "runs.jsonl").read_bytes().splitlines(keepends=True)
         (crawl.root / "runs.jsonl").write_bytes(lines[0] + lines[1][:30])
+        shutil.copyfile(before / "SHA256SUMS", crawl.root / "SHA256SUMS")
 
         ran = await crawl.run()
         assert (ran.of(SetAside), ran.of(Resumed), ran.outcome.version) == ([], [], None)

@@ -17,6 +17,7 @@ from exporter.archive.latest import file_sha256
 from exporter.archive.layout import FORMAT_VERSION, segment_name, version_name
 from exporter.archive.migrations import STEPS, Step, steps_from
 from exporter.archive.rewriting import write_documents
+from exporter.archive.seal import manifest_name, seal
 from exporter.errors import ArchiveDamaged, UsageError
 from exporter.model.kinds import Kind
 
@@ -66,6 +67,7 @@ def migrate(
         except BaseException:
             swap.clear_aside(layout)
             raise
+        seal(layout, anew={layout.info.name, *map(manifest_name, versions)})
     return applied
 
 
