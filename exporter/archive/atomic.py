@@ -8,10 +8,13 @@ file fsynced, then one rename. Modes are 0600 and 0700, because archives hold pr
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import errno
 import hashlib
 import os
-from typing import TYPE_CHECKING, BinaryIO, cast
+import sys
+from functools import cache
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, Self, cast
 
 from exporter.archive.inside import inner
 from exporter.archive.plain import NotPlain, TooLarge
@@ -20,6 +23,8 @@ from exporter.errors import ArchiveDamaged, BlogExporterError, NoSpace, UsageErr
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
+
+    from exporter.archive.inside import InnerPath
 
 FOLDER_MODE = 0o700
 FILE_MODE = 0o600
@@ -36,7 +41,9 @@ _REFUSED = {
     errno.EISDIR,
     errno.ENAMETOOLONG,
 }
-
+_FEW: Final = 64
+"""So many files and folders are made durable one by one; from there on one call for the file system is cheaper."""
+_NO_SUCH_CALL = {errno.ENOSYS, errno.EINVAL, errno.EPERM, errno.EOPNOTSUPP}
 
 _INSTEAD = "which no archive holds; remove it, or restore what belongs there from another copy of the archive"
 _INSTEAD_OF_A_LINK = (
@@ -81,6 +88,91 @@ def sync_folder(path: Path) -> None:
     with inner(path).held() as handle:
         if handle is not None:
             os.fsync(handle)
+
+
+class NewFolder:
+    """A folder to be filled under ``.work/``, whose content reaches the disk before anything vouches for it.
+
+    Use it in ``with``. A folder of this name that a dead run left is removed first.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = inner(path)
+        remove_folder(self.path)
+        make_folder(self.path)
+        self._folders = {self.path}
+        self._files: list[InnerPath] = []
+        # Opened before anything is written: a descriptor is told only of failures after it was opened.
+        self._handle = self.path.folder_descriptor() if _syncfs() is not None else None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._handle is not None:
+            os.close(self._handle)
+            self._handle = None
+
+    def make_folder(self, path: InnerPath) -> None:
+        """Make a folder in it, and the missing ones above."""
+        if path not in self._folders:
+            self.make_folder(path.parent)
+            path.mkdir(mode=FOLDER_MODE)
+            self._folders.add(path)
+
+    def note(self, path: InnerPath) -> None:
+        """Remember a file that is not known to be durable."""
+        self._files.append(path)
+
+    def sync(self) -> None:
+        """Make the files that were noted, and the names of all files, outlive a power cut.
+
+        Raises:
+            OSError: the system cannot promise that.
+        """
+        few = len(self._files) + len(self._folders) <= _FEW
+        if not few and self._handle is not None and sync_file_system(self._handle):
+            return
+        for path in self._files:
+            sync_file(path)
+        for folder in sorted(self._folders, reverse=True):
+            sync_folder(folder)
+
+
+def sync_file(path: Path) -> None:
+    """Make what was written to a file outlive a power cut."""
+    handle = inner(path).descriptor(os.O_RDWR)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def sync_file_system(handle: int) -> bool:
+    """Make everything durable that was written to the file system of an open folder; false where there is no such call.
+
+    It waits for what other programs have written there, too.
+
+    Raises:
+        OSError: something could not be written since the folder was opened.
+    """
+    call = _syncfs()
+    if call is None:
+        return False
+    if not call(handle):
+        return True
+    number = ctypes.get_errno()
+    if number in _NO_SUCH_CALL:
+        return False
+    raise OSError(number, os.strerror(number))
+
+
+@cache
+def _syncfs() -> Any:
+    """Return the C library's ``syncfs`` (Linux), or ``None``."""
+    if not sys.platform.startswith("linux"):
+        return None
+    return getattr(ctypes.CDLL(None, use_errno=True), "syncfs", None)
 
 
 def open_private(path: Path, mode: str = "wb") -> BinaryIO:

@@ -18,7 +18,7 @@ from exporter.api.retry import RetryPolicy
 from exporter.api.transport import TransportOptions
 from exporter.archive import writer
 from exporter.archive.atomic import remove_folder
-from exporter.archive.latest import View, read_record
+from exporter.archive.latest import Looked, View, look, read_record
 from exporter.archive.layout import Layout
 from exporter.archive.lock import ArchiveLock
 from exporter.archive.reader import ArchiveReader
@@ -127,10 +127,9 @@ def back_up(
     begun = time.monotonic()
     views = chosen_views(settings, root)
     with caught() as signals, _writing(root, settings["wait_lock"].total_seconds(), timing, dry_run=dry_run):
-        if not dry_run:
-            _catch_up(root, views)
+        looked = Looked() if dry_run else _catch_up(root, views, out)
         outcome = asyncio.run(_run(root, settings, run_settings, out, timing, signals))
-        shown = Refreshed() if dry_run else refresh_latest(ArchiveReader(root), views)
+        shown = Refreshed() if dry_run else refresh_latest(ArchiveReader(root), views, looked=looked)
     took = timedelta(seconds=time.monotonic() - begun)
     for line in dry_run_lines(outcome, took) if dry_run else summary_lines(root, outcome, took):
         out.say(line)
@@ -144,14 +143,25 @@ def back_up(
     return outcome
 
 
-def _catch_up(root: Path, views: list[View]) -> None:
-    """Show in ``latest/`` what a run saved that died before it could show it; the service may be down today."""
+def _catch_up(root: Path, views: list[View], out: Output) -> Looked:
+    """Show in ``latest/`` what a run saved that died before it could show it, and make again what is damaged there.
+
+    Before the service is asked for anything: it may be down today. Returns what is still damaged.
+    """
     layout = Layout(root)
-    if layout.info.exists():
-        reader = ArchiveReader(root)
-        if read_record(layout).get("version") != reader.newest():
-            with contextlib.suppress(ArchiveDamaged):  # the run that follows heals it, and shows all then
-                refresh_latest(reader, views)
+    if not layout.info.exists():
+        return Looked()
+    reader = ArchiveReader(root)
+    looked = look(layout)
+    if looked.whole and read_record(layout).get("version") == reader.newest():
+        return looked
+    try:
+        refresh_latest(reader, views, looked=looked)
+    except ArchiveDamaged:  # the run that follows heals it, and shows all then
+        return looked
+    if looked.damaged:
+        out.say(f"Made again in latest/, since not as it was written: {counted(len(looked.damaged), 'file')}.")
+    return Looked()
 
 
 def _assets(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from exporter.archive.latest import View, is_current, read_record, write_latest
+from exporter.archive.latest import Looked, View, is_current, look, read_record, write_latest
 from exporter.archive.layout import Layout
 from exporter.cli.settings import Settings, assumptions_of
 from exporter.cli.site_view import site_view
@@ -29,17 +29,29 @@ class Refreshed:
 
 
 def refresh_latest(
-    reader: ArchiveReader, views: list[View], *, force: bool = False, at: int | None = None
+    reader: ArchiveReader,
+    views: list[View],
+    *,
+    force: bool = False,
+    at: int | None = None,
+    looked: Looked | None = None,
 ) -> Refreshed:
-    """Bring ``latest/`` to the newest version, or to version ``at``.
+    """Bring ``latest/`` to the newest version, or to version ``at``; what is damaged there is made again.
 
     The caller holds the archive's lock. With ``force`` the versions are folded and everything is made again.
+    ``looked`` is what a look at ``latest/`` found, by a caller that has looked already.
     """
+    layout = reader.layout
     number = reader.newest() if at is None else at
-    if number is None or (not force and is_current(reader.layout, number, views)):
+    if number is None:
         return Refreshed()
-    state = reader.fold(number) if force else reader.state(number)
-    made = write_latest(reader.layout, state, views, reuse=not force)
+    if force:
+        made = write_latest(layout, reader.fold(number), views, reuse=False)
+    else:
+        found = look(layout) if looked is None else looked
+        if found.whole and is_current(layout, number, views):
+            return Refreshed()
+        made = write_latest(layout, reader.state(number), views, damaged=found.damaged)
     return Refreshed(made, sum(view.replaced() for view in views))
 
 
