@@ -31,6 +31,7 @@ _NAME = re.compile(r"([0-9a-f]{64})(?:\.[a-z0-9]{1,8})?")
 _PIECE = 1 << 20
 _RECHECKED: Final = "stored.jsonl"
 _WORTH_RESUMING: Final = 1 << 20
+_NOTED_EVERY: Final = 4 << 20
 
 
 class StoredFile(NamedTuple):
@@ -43,6 +44,9 @@ class StoredFile(NamedTuple):
 class Part:
     """A file on its way into the store; what an earlier run left of it, and may be gone on with, is there already.
 
+    What is resumed is as much as its note vouches for by a hash: after a power cut a file may have holes. The note is
+    renewed every 4 MiB, and when the part is closed.
+
     Attributes:
         size: the bytes it holds.
         validator: the ``ETag`` or ``Last-Modified`` they belong to; ``None`` where they cannot be gone on with.
@@ -52,8 +56,9 @@ class Part:
         self.path = inner(path)
         self._note = self.path.with_name(f"{self.path.stem}.json")
         self._noted = False
+        self._noted_size = 0
         self._open = True
-        self.validator = self._read_note()
+        self.validator, length, digest = self._read_note()
         with atomic.translated(path):
             if self.validator is None:
                 self.path.remove()
@@ -62,14 +67,26 @@ class Part:
         self._hash = hashlib.sha256()
         self.size = 0
         if self.validator is not None:
-            while piece := self.file.read(_PIECE):
-                self._hash.update(piece)
-                self.size += len(piece)
+            self._take_up(length, digest)
 
     @property
     def sha256(self) -> str:
         """The SHA-256 of what it holds, in hexadecimal."""
         return self._hash.hexdigest()
+
+    def _take_up(self, length: int, digest: str) -> None:
+        """Read what an earlier run left, as far as its note goes; forget it where that is something else."""
+        while self.size < length and (piece := self.file.read(min(_PIECE, length - self.size))):
+            self._hash.update(piece)
+            self.size += len(piece)
+        if (self.size, self.sha256) != (length, digest):
+            self._hash = hashlib.sha256()
+            self.size, self.validator = 0, None
+            self._drop_note()
+        with atomic.translated(self.path):
+            self.file.seek(self.size)
+            self.file.truncate()
+        self._noted_size = self.size
 
     def restart(self, validator: str | None, length: int | None) -> None:
         """Forget everything; a large file with a validator will be gone on with if this run is cut short.
@@ -84,9 +101,8 @@ class Part:
             self._drop_note()
             if validator is not None and length is not None and length >= _WORTH_RESUMING:
                 self._noted = True
-                atomic.write_file(self._note, codec.dumps({"validator": validator}) + b"\n")
         self._hash = hashlib.sha256()
-        self.size = 0
+        self.size = self._noted_size = 0
         self.validator = validator
 
     def write(self, data: bytes) -> None:
@@ -95,6 +111,9 @@ class Part:
             self.file.write(data)
         self._hash.update(data)
         self.size += len(data)
+        if self._noted and self.size - self._noted_size >= _NOTED_EVERY:
+            with atomic.translated(self.path):
+                self._write_note()
 
     def move(self, target: Path) -> None:
         """Give it its name, once its content is durable."""
@@ -109,6 +128,9 @@ class Part:
     def close(self) -> None:
         """Close it and leave it for a later run, if it is worth that; once it is moved or closed, do nothing."""
         if self._open:
+            with contextlib.suppress(OSError):
+                if self._noted:
+                    self._write_note()
             with contextlib.suppress(OSError):
                 self._close()
             if not self._noted:
@@ -128,16 +150,27 @@ class Part:
             self._note.unlink(missing_ok=True)
             self._noted = False
 
-    def _read_note(self) -> str | None:
+    def _write_note(self) -> None:
+        """Vouch for what the file holds; a hash in the note tells whether it still does."""
+        self.file.flush()
+        note = {"validator": self.validator, "bytes": self.size, "sha256": self.sha256}
+        atomic.write_file(self._note, codec.dumps(note) + b"\n")
+        self._noted_size = self.size
+
+    def _read_note(self) -> tuple[str | None, int, str]:
+        """Return the validator, and the length and hash of what belongs to it; no validator where there is no note."""
         try:
             note = codec.loads(self._note.read_bytes())
         except FileNotFoundError:
-            return None
+            return None, 0, ""
         except (OSError, codec.NotJson):
             note = None
         self._noted = True
-        validator = note.get("validator") if isinstance(note, dict) else None
-        return validator if isinstance(validator, str) else None
+        found = note if isinstance(note, dict) else {}
+        validator, length, digest = found.get("validator"), found.get("bytes"), found.get("sha256")
+        if not isinstance(validator, str) or type(length) is not int or not isinstance(digest, str):
+            return None, 0, ""
+        return validator, length, digest
 
 
 class AssetStore:
@@ -171,6 +204,10 @@ class AssetStore:
         damaged = {digest: each for digest, each in self._files.items() if self._fault(digest, each, None, seen)}
         for digest in damaged:
             del self._files[digest]
+        # A run that died may have given them their names without waiting for the disk.
+        files = [self._layout.root / name for name in seen.new()]
+        with atomic.translated(self._layout.assets):
+            atomic.sync_all(self._layout.assets, files, {path.parent for path in files})
         seen.save()
         return sorted(each.path for each in damaged.values())
 

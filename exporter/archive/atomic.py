@@ -21,7 +21,7 @@ from exporter.archive.plain import NotPlain, TooLarge
 from exporter.errors import ArchiveDamaged, BlogExporterError, NoSpace, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator
     from pathlib import Path
 
     from exporter.archive.inside import InnerPath
@@ -130,28 +130,48 @@ class NewFolder:
         Raises:
             OSError: the system cannot promise that.
         """
-        few = len(self._files) + len(self._folders) <= _FEW
-        if not few and self._handle is not None and sync_file_system(self._handle):
-            return
-        for path in self._files:
-            sync_file(path)
-        for folder in sorted(self._folders, reverse=True):
-            sync_folder(folder)
+        sync_all(self.path, self._files, self._folders, self._handle)
+
+
+def sync_all(place: Path, files: Collection[Path], folders: Collection[Path] = (), handle: int | None = None) -> None:
+    """Make files, and the names in folders, outlive a power cut, all of them on the file system of one folder.
+
+    Where they are few each is fsynced; where they are many the file system is told once (``syncfs``, Linux), which
+    costs a hundredth, but waits for what other programs have written there, too.
+
+    Args:
+        place: that folder.
+        files: what was written.
+        folders: where names were given.
+        handle: an open descriptor of ``place``, so that failures since it was opened are told.
+
+    Raises:
+        OSError: the system cannot promise that.
+    """
+    if len(files) + len(folders) > _FEW and _syncfs() is not None:
+        opened = inner(place).folder_descriptor() if handle is None else os.dup(handle)
+        try:
+            if _sync_file_system(opened):
+                return
+        finally:
+            os.close(opened)
+    for path in files:
+        sync_file(path)
+    for folder in sorted(folders, reverse=True):
+        sync_folder(folder)
 
 
 def sync_file(path: Path) -> None:
     """Make what was written to a file outlive a power cut."""
-    handle = inner(path).descriptor(os.O_RDWR)
+    handle = inner(path).descriptor(os.O_RDWR if os.name == "nt" else os.O_RDONLY)
     try:
         os.fsync(handle)
     finally:
         os.close(handle)
 
 
-def sync_file_system(handle: int) -> bool:
-    """Make everything durable that was written to the file system of an open folder; false where there is no such call.
-
-    It waits for what other programs have written there, too.
+def _sync_file_system(handle: int) -> bool:
+    """Make all of the file system of an open folder durable; false where there is no such call.
 
     Raises:
         OSError: something could not be written since the folder was opened.

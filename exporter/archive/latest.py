@@ -186,21 +186,10 @@ def look(layout: Layout) -> Looked:
                 kept.append(entry._replace(stamp=stamp))
         if not damaged:
             if moved:
-                _sync(layout.latest, moved)
+                atomic.sync_all(layout.latest, moved)
                 record = {**record, **_write_notes(layout, kept)}
             _write_record(layout, {**record, "turn": (turn + 1) % LOOKS_FOR_ALL})
     return Looked(damaged=frozenset(damaged))
-
-
-def _sync(folder: InnerPath, files: Iterable[InnerPath]) -> None:
-    """Make files durable that somebody else put there, before they are vouched for."""
-    handle = folder.folder_descriptor()
-    try:
-        if not atomic.sync_file_system(handle):
-            for path in files:
-                atomic.sync_file(path)
-    finally:
-        os.close(handle)
 
 
 def _stamps(folder: InnerPath) -> dict[str, Stamp]:

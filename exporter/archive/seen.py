@@ -46,6 +46,10 @@ class Seen:
         """Remember a file that was just read and is right; may be called from any thread."""
         self._now[name] = _stamp(stat)
 
+    def new(self) -> list[str]:
+        """Return the files that were read now: what is noted of them is to reach the disk after they do."""
+        return [name for name, stamp in self._now.items() if self._before.get(name) != stamp]
+
     def save(self) -> None:
         """Keep it for the next time, where the archive can be written."""
         lines = [codec.dumps([name, *stamp]) for name, stamp in self._now.items()]

@@ -7,6 +7,7 @@ The order of a commit, so that what is there is valid at every instant: the vers
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -91,7 +92,10 @@ def create(layout: Layout, info: ArchiveInfo) -> None:
         if not layout.runs.exists():
             atomic.write_file(layout.runs, b"")
         atomic.write_file(layout.info, info.encode())
-        atomic.sync_folder(layout.root.absolute().parent)
+        for folder in layout.root.absolute().parents:
+            # Any of them may be as new as the archive; those that are somebody else's are not.
+            with contextlib.suppress(OSError):
+                atomic.sync_folder(folder)
 
 
 def clean_leftovers(layout: Layout) -> None:

@@ -115,6 +115,12 @@ class Spool:
                 yield offset, line
                 offset += len(line)
 
+    def cut(self, size: int) -> None:
+        """Forget what stands behind the first ``size`` bytes."""
+        with atomic.translated(self.path):
+            self._file.truncate(size)
+        self.size = size
+
     def close(self) -> None:
         """Close the file, also when its last bytes cannot be written."""
         with self._open, contextlib.suppress(OSError):

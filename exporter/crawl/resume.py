@@ -13,8 +13,9 @@ from exporter.crawl.ledger import UNSEEN, Ledger
 from exporter.model.kinds import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
+    from exporter.crawl.checkpoint import Spool
     from exporter.crawl.freshness import Freshness
 
 Place = tuple[int, int]
@@ -37,26 +38,19 @@ class Restored:
 def restore(checkpoint: Checkpoint, ledgers: Mapping[Kind, Ledger], freshness: Freshness) -> Restored:
     """Fill the ledgers from the checkpoint's files.
 
-    A record counts only with the note that follows it. In the sweep that was under way, pages that could not be read
-    are asked for again; in earlier ones they stay unread, since later sweeps went on from there.
+    A record counts only with the note that follows it, and a line that is none, or whose record is not what its hash
+    says, ends its file: a power cut may leave a hole in what was written last. In the sweep that was under way, pages
+    that could not be read are asked for again; in earlier ones they stay unread, since later sweeps went on from there.
     """
     found = Restored()
     failed: list[tuple[Kind, int, int]] = []
     for kind, spool in checkpoint.spools.items():
-        waiting: dict[str, tuple[bytes, int, int]] = {}
-        for offset, line in spool.lines():
-            note = note_of(line)
-            if note is None:
-                record = split(line)
-                waiting[record.record_id] = (record.identity, offset, len(line))
-                continue
-            ids = note["ids"] if "page" in note else [note["read"]]
-            for record_id in ids:
-                if record_id in waiting:
-                    ledgers[kind].restore(record_id, *waiting[record_id], UNSEEN)
-            waiting.clear()
+        for offset, note, records, length in _passages(spool):
+            for record_id in _ids(note):
+                if record_id in records:
+                    ledgers[kind].restore(record_id, *records[record_id], UNSEEN)
             if "page" in note:
-                found.pages.setdefault((kind, note["sweep"]), {})[note["page"]] = (offset, len(line))
+                found.pages.setdefault((kind, note["sweep"]), {})[note["page"]] = (offset, length)
                 if "failed" in note:
                     failed.append((kind, note["sweep"], note["page"]))
             else:
@@ -69,7 +63,50 @@ def restore(checkpoint: Checkpoint, ledgers: Mapping[Kind, Ledger], freshness: F
     return found
 
 
+def _passages(spool: Spool) -> Iterator[tuple[int, dict[str, Any], dict[str, tuple[bytes, int, int]], int]]:
+    """Yield each note of a spool with its place and the records it speaks of; cut off what follows a damaged line.
+
+    What comes after it may not be believed either: a note without its record says that the version has it.
+    """
+    records: dict[str, tuple[bytes, int, int]] = {}
+    begun = 0
+    for offset, line in spool.lines():
+        try:
+            note = note_of(line)
+            if note is None:
+                record = split(line)
+                if record.fault() is not None:
+                    break
+                records[record.record_id] = (record.identity, offset, len(line))
+                continue
+            _ids(note)
+        except (ValueError, TypeError, KeyError):
+            break
+        yield offset, note, records, len(line)
+        records, begun = {}, offset + len(line)
+    else:
+        return
+    spool.cut(begun)
+
+
+def _ids(note: dict[str, Any]) -> list[str]:
+    """Return the records that a note speaks of.
+
+    Raises:
+        KeyError, TypeError, ValueError: it is no note that a run writes.
+    """
+    if type(note["sweep"]) is not int:
+        raise TypeError("a note names no sweep")
+    if "page" in note:
+        return list(note["ids"])
+    _read_as(note)
+    return [note["read"]]
+
+
+def _read_as(note: dict[str, Any]) -> tuple[datetime, Validators]:
+    return datetime.fromisoformat(note["at"]), Validators(note["etag"], note["last_modified"])
+
+
 def _take_reading(note: dict[str, Any], ledger: Ledger, freshness: Freshness) -> None:
     ledger.mark(note["read"], note["sweep"])
-    validators = Validators(note["etag"], note["last_modified"])
-    freshness.note(note["read"], datetime.fromisoformat(note["at"]), validators)
+    freshness.note(note["read"], *_read_as(note))

@@ -100,7 +100,8 @@ def _renewed(reader: ArchiveReader, version: int, path: Path, key: str) -> Store
             try:
                 with store.transaction():
                     update(store, state)
-                    store.set_key(key)
+                # On its own, once the rest is durable: within one transaction the disk may get the key first.
+                store.set_key(key)
             finally:
                 state.close()
             return store
@@ -128,6 +129,7 @@ def _made(reader: ArchiveReader, version: int, path: Path, key: str) -> Store:
         finally:
             state.close()
             store.close()
+        atomic.sync_file(made)
         made.replace(path)
     except BaseException:
         made.unlink(missing_ok=True)

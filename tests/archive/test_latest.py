@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import shutil
 from pathlib import Path
 
 import pytest
 
-from exporter.archive import latest
-from exporter.archive.latest import is_current, load_latest, read_index, read_record, write_latest
+from exporter.archive import atomic, latest
+from exporter.archive.latest import (
+    LOOKS_FOR_ALL,
+    Looked,
+    is_current,
+    load_latest,
+    look,
+    read_index,
+    read_record,
+    write_latest,
+)
 from exporter.archive.layout import SEGMENTS
 from exporter.archive.state import State
 from exporter.archive.verify import verify
+from exporter.errors import BlogExporterError
 from exporter.model.kinds import Kind
 from tests.archive.builder import BLOG, Built, entry, open_files, pages
 
@@ -203,6 +214,231 @@ class TestCurrent:
         path = archive.root / name
         shutil.rmtree(path) if path.is_dir() else path.unlink()
         assert not is_current(archive.layout, 5, [pages(FILES)])
+
+
+def touch(path: Path, data: bytes) -> None:
+    """Change a file's content and nothing else that can be seen from outside."""
+    before = path.stat()
+    path.write_bytes(data)
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+def notes(built: Built) -> tuple[bytes, dict[str, object]]:
+    """Return what is noted of ``latest/``, but for how often it was looked at."""
+    record = {name: value for name, value in read_record(built.layout).items() if name != "turn"}
+    return (built.layout.work / "views.jsonl").read_bytes(), record
+
+
+PLACES = [*SEGMENTS, "markdown/index.md", "markdown/2016/01/a.md"]
+
+
+class TestLooking:
+    @pytest.fixture(autouse=True)
+    def segments_with_content(self, archive: Built) -> None:
+        archive.commit({Kind.FILES: {"7": entry(7, "絵")}})
+        archive.refresh(pages(FILES))
+
+    def test_what_was_written_is_whole(self, archive: Built) -> None:
+        before = notes(archive)
+        for _ in range(LOOKS_FOR_ALL):
+            assert look(archive.layout).whole
+        assert notes(archive) == before
+
+    @pytest.mark.parametrize("place", PLACES)
+    @pytest.mark.parametrize("damage", ["missing", "empty", "cut", "other", "link"])
+    def test_damage_is_noticed_at_once(self, archive: Built, place: str, damage: str) -> None:
+        path = archive.layout.latest / place
+        data = path.read_bytes()
+        path.unlink()
+        if damage == "link":
+            other = archive.root / "elsewhere"
+            other.write_bytes(data)
+            path.symlink_to(other)
+        elif damage != "missing":
+            path.write_bytes({"empty": b"", "cut": data[:-1], "other": b"?" * len(data)}[damage])
+        before = notes(archive)
+        assert look(archive.layout).damaged == {place}
+        assert notes(archive) == before
+
+    @pytest.mark.parametrize("place", PLACES)
+    def test_damage_that_shows_in_nothing_but_the_content_is_noticed_in_seven_looks(
+        self, archive: Built, place: str
+    ) -> None:
+        path = archive.layout.latest / place
+        data = path.read_bytes()
+        touch(path, data[:-1] + b"?")
+        found = [look(archive.layout).damaged for _ in range(LOOKS_FOR_ALL)]
+        # Once noticed it is noticed at every look, until it is mended.
+        assert found == sorted(found)
+        assert found[-1] == {place}
+
+    def test_each_look_hashes_a_part(self, archive: Built) -> None:
+        files = {f"{number}.md": b"%d" % number for number in range(700)}
+        archive.refresh(pages(files))
+        for name, data in files.items():
+            touch(archive.layout.latest / "markdown" / name, b"?" * len(data))
+        record = read_record(archive.layout)
+        found = []
+        for turn in range(LOOKS_FOR_ALL):
+            archive.layout.latest_record.write_text(json.dumps({**record, "turn": turn}))
+            found.append(look(archive.layout).damaged)
+        assert frozenset().union(*found) == {f"markdown/{name}" for name in files}
+        assert all(70 < len(part) < 130 for part in found)
+
+    def test_a_copied_archive_is_hashed_once_and_then_believed(self, archive: Built, tmp_path: Path) -> None:
+        shutil.copytree(archive.root, tmp_path / "copy", copy_function=shutil.copy)
+        copy = Built.reopen(tmp_path / "copy")
+        before = notes(copy)
+        assert look(copy.layout).whole
+        after = notes(copy)
+        assert after != before
+        assert [entry.sha256 for entry in read_index(copy.layout)] == [
+            each.sha256 for each in read_index(archive.layout)
+        ]
+        assert look(copy.layout).whole
+        assert notes(copy) == after
+
+    def test_an_index_of_an_earlier_program_is_checked_by_hashes(self, archive: Built) -> None:
+        index = archive.layout.work / "views.jsonl"
+        index.write_bytes(
+            b"".join(json.dumps(json.loads(line)[:4]).encode() + b"\n" for line in index.read_bytes().splitlines())
+        )
+        record = {**read_record(archive.layout), "index_sha256": latest.file_sha256(index)}
+        del record["stamps"], record["turn"]
+        archive.layout.latest_record.write_text(json.dumps(record))
+        touch(archive.layout.latest / "markdown/index.md", b"# inbex\n")
+        assert look(archive.layout).damaged == {"markdown/index.md"}
+        touch(archive.layout.latest / "markdown/index.md", FILES["index.md"])
+        assert look(archive.layout).whole
+        assert {len(json.loads(line)) for line in index.read_bytes().splitlines()} == {6}
+
+    def test_without_an_index_nothing_is_known(self, archive: Built) -> None:
+        assert look(archive.layout) == Looked()
+        (archive.layout.work / "views.jsonl").unlink()
+        assert not look(archive.layout).known
+        archive.layout.latest_record.unlink()
+        assert not look(archive.layout).whole
+
+    @pytest.mark.parametrize("line", ["7", "{}", '["a"]', "[1,2,3,4]", '["markdown","../../x","","",1,2]'])
+    def test_lines_that_are_none_are_passed_over(self, archive: Built, line: str) -> None:
+        index = archive.layout.work / "views.jsonl"
+        index.write_bytes(index.read_bytes() + line.encode() + b"\n")
+        record = {**read_record(archive.layout), "index_sha256": latest.file_sha256(index)}
+        archive.layout.latest_record.write_text(json.dumps(record))
+        assert look(archive.layout).whole
+        index.write_bytes(b"{]\n")
+        record["index_sha256"] = latest.file_sha256(index)
+        archive.layout.latest_record.write_text(json.dumps(record))
+        assert not look(archive.layout).known
+
+    @pytest.mark.parametrize("data", [b"", b"# inbex\n"])
+    def test_a_damaged_file_is_not_linked_into_the_next_folder(self, archive: Built, data: bytes) -> None:
+        path = archive.layout.latest / "markdown/index.md"
+        path.write_bytes(data)
+        archive.commit({Kind.ENTRIES: {"99": entry(99, "後")}})
+        assert archive.refresh(pages(FILES)) == 1
+        assert path.read_bytes() == FILES["index.md"]
+        assert list(verify(archive.reader)) == []
+
+    def test_what_a_look_found_is_made_again_and_the_rest_is_linked(self, archive: Built) -> None:
+        view = archive.layout.latest / "markdown"
+        inode = (view / "2016/01/a.md").stat().st_ino
+        touch(view / "index.md", b"# inbex\n")
+        while not (damaged := look(archive.layout).damaged):
+            pass
+        assert write_latest(archive.layout, archive.reader.state(), [pages(FILES)], damaged=damaged) == 1
+        assert (view / "index.md").read_bytes() == FILES["index.md"]
+        assert (view / "2016/01/a.md").stat().st_ino == inode
+
+    def test_a_file_whose_time_alone_changed_is_linked(self, archive: Built) -> None:
+        path = archive.layout.latest / "markdown/index.md"
+        os.utime(path, ns=(1, 1))
+        assert archive.refresh(pages(FILES)) == 0
+        before = notes(archive)
+        assert look(archive.layout).whole
+        assert notes(archive) == before
+
+
+class Told:
+    """Follows what is made durable and what gets its name, in the order of the calls."""
+
+    def __init__(self, patch: pytest.MonkeyPatch, *, syncfs: bool) -> None:
+        self.calls: list[str] = []
+        fsync, rename, replace = os.fsync, os.rename, os.replace
+        call = atomic._syncfs()
+
+        def noted_fsync(handle: int) -> None:
+            self.calls.append(f"fsync {Path(f'/proc/self/fd/{handle}').readlink()}")
+            fsync(handle)
+
+        def noted_syncfs(handle: int) -> int:
+            self.calls.append("syncfs")
+            return int(call(handle))
+
+        def noted(real: object) -> object:
+            def moved(source: str, target: str, **folders: int) -> None:
+                self.calls.append(f"{source} becomes {target}")
+                real(source, target, **folders)  # type: ignore[operator]
+
+            return moved
+
+        patch.setattr(os, "fsync", noted_fsync)
+        patch.setattr(os, "rename", noted(rename))
+        patch.setattr(os, "replace", noted(replace))
+        patch.setattr(atomic, "_syncfs", lambda: noted_syncfs if syncfs else None)
+
+    def before(self, call: str) -> list[str]:
+        return self.calls[: self.calls.index(call)]
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="only Linux tells what a descriptor is of")
+class TestDurability:
+    """Whatever the record and the index vouch for is durable before the folder gets its name, and they get theirs."""
+
+    VOUCHERS = (
+        "views.new.jsonl becomes views.jsonl",
+        "latest.new becomes latest",
+        ".latest.json.tmp becomes latest.json",
+    )
+
+    def test_a_few_files_one_by_one(self, archive: Built, monkeypatch: pytest.MonkeyPatch) -> None:
+        told = Told(monkeypatch, syncfs=True)
+        archive.refresh(pages({**FILES, "index.md": b"# new\n"}))
+        new = archive.layout.work / "latest.new"
+        folders = [new, new / "markdown", new / "markdown/2016", new / "markdown/2016/01"]
+        for voucher in self.VOUCHERS:
+            done = told.before(voucher)
+            assert {f"fsync {path}" for path in [*folders, new / "markdown/index.md", new / "entries.jsonl"]} <= {*done}
+        assert f"fsync {new / 'markdown/2016/01/a.md'}" not in told.calls
+        assert "syncfs" not in told.calls
+
+    @pytest.mark.parametrize("syncfs", [True, False])
+    def test_many_at_once_where_the_system_can(
+        self, archive: Built, monkeypatch: pytest.MonkeyPatch, syncfs: bool
+    ) -> None:
+        told = Told(monkeypatch, syncfs=syncfs)
+        files = {f"{number}.md": b"x" for number in range(80)}
+        archive.refresh(pages(files))
+        new = archive.layout.work / "latest.new"
+        each = {f"fsync {new / 'markdown' / name}" for name in files}
+        for voucher in self.VOUCHERS:
+            done = {*told.before(voucher)}
+            assert "syncfs" in done if syncfs else each <= done
+        assert not (syncfs and each & {*told.calls})
+
+    def test_a_system_that_does_not_know_the_call_after_all(
+        self, archive: Built, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        told = Told(monkeypatch, syncfs=False)
+        monkeypatch.setattr(atomic, "_syncfs", lambda: lambda _handle: -1)
+        monkeypatch.setattr(atomic.ctypes, "get_errno", lambda: 38)
+        archive.refresh(pages({f"{number}.md": b"x" for number in range(80)}))
+        assert sum(call.endswith(".md") for call in told.calls) == 80
+        monkeypatch.setattr(atomic.ctypes, "get_errno", lambda: 5)
+        with pytest.raises(BlogExporterError, match="Input/output error"):
+            archive.refresh(pages({f"{number}.md": b"y" for number in range(80)}))
+        assert (archive.layout.latest / "markdown/7.md").read_bytes() == b"x"
+        assert look(archive.layout).whole
 
 
 def test_writing_an_older_state_is_possible(archive: Built) -> None:

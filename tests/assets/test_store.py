@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import resource
 import stat
 from pathlib import Path
@@ -103,6 +104,57 @@ def test_a_part_left_by_a_kill_without_its_note_is_begun_anew(layout: Layout) ->
     assert (again.size, again.validator, again.path.stat().st_size) == (0, None, 0)
     part.discard()
     again.discard()
+
+
+@pytest.mark.parametrize("damage", ["hole", "cut", "longer"])
+def test_a_part_is_resumed_as_far_as_its_note_vouches_for_it(layout: Layout, damage: str) -> None:
+    """After a power cut what was written last may be missing, and a hole has the size of what it lacks."""
+    body = bytes(range(256)) * 40_000
+    store = AssetStore(layout)
+    part = store.part("http://h/")
+    part.restart('"e"', 50_000_000)
+    for start in range(0, len(body), 1 << 20):
+        part.write(body[start : start + (1 << 20)])
+    part.file.close()
+    with part.path.open("r+b") as file:
+        if damage == "hole":
+            file.seek(5_000_000)
+            file.write(bytes(8192))
+        elif damage == "cut":
+            file.truncate(3_000_000)
+    again = AssetStore(layout).part("http://h/")
+    noted = 2 * (4 << 20)
+    if damage == "longer":
+        assert (again.size, again.validator) == (noted, '"e"')
+        again.write(body[noted:])
+    else:
+        assert (again.size, again.validator, again.path.stat().st_size) == (0, None, 0)
+        again.write(body)
+    assert again.sha256 == hashlib.sha256(body).hexdigest()
+    stored = store.keep(again, "image/png")
+    assert (layout.root / stored.path).read_bytes() == body
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="only Linux tells what a descriptor is of")
+def test_names_that_a_dead_run_gave_are_durable_before_they_are_believed(
+    layout: Layout, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keep(AssetStore(layout))
+    synced: list[str] = []
+    fsync = os.fsync
+
+    def told(handle: int) -> None:
+        synced.append(str(Path(f"/proc/self/fd/{handle}").readlink()))
+        fsync(handle)
+
+    monkeypatch.setattr(os, "fsync", told)
+    shard = str((layout.root / PATH).parent)
+    assert AssetStore(layout).forget_damaged(quick=True) == []
+    noted = next(place for place, path in enumerate(synced) if "stored.jsonl" in path)
+    assert shard in synced[:noted]
+    synced.clear()
+    assert AssetStore(layout).forget_damaged(quick=True) == []
+    assert shard not in synced
 
 
 def test_restarting_forgets_what_was_there(layout: Layout) -> None:

@@ -474,3 +474,34 @@ async def test_ran_is_shown_by_its_reasons(crawl_of: MakeCrawl) -> None:
         ran: Ran = await crawl_of(service).run()
         assert ran.code == 3
         assert ran.reasons == ("user None: the user could not be read: user? answered 200: the answer has no usable id")
+
+
+@pytest.mark.parametrize(
+    "damage", ["hole", "hole in a record", "changed letter", "no journal line", "not what it says"]
+)
+async def test_what_follows_a_damaged_line_of_the_checkpoint_is_read_again(crawl_of: MakeCrawl, damage: str) -> None:
+    """As a power cut leaves it: a note whose record is missing would say that the archive has what it has not."""
+    blog = generated_blog(30, 10, 5)
+    async with DemoService(blog) as service:
+        crawl = crawl_of(service)
+        assert (await crawl.run()).code == 0
+        for key, record in list(blog.entries.items()):
+            blog.entries[key] = {**fields(record), "title": f"改題{key}"}
+        await die(crawl, EntryRead, 20)
+        spool = crawl.root / ".work/checkpoint/entries.jsonl"
+        lines = spool.read_bytes().splitlines(keepends=True)
+        begun = next(place for place, line in enumerate(lines) if place > 9 and line.startswith(b'{"op"'))
+        size = len(lines[begun])
+        lines[begun] = {
+            "hole": bytes(size),
+            "hole in a record": lines[begun][:200] + bytes(size - 201) + b"\n",
+            "changed letter": lines[begun].replace("改題".encode(), "改訂".encode()),
+            "no journal line": b'{"journal":{"read":\n',
+            "not what it says": b'{"journal":{"sweep":1}}\n',
+        }[damage]
+        spool.write_bytes(b"".join(lines))
+        ran = await crawl.run()
+        assert ran.code == 0
+        assert ran.outcome.resumed_from is not None
+        assert folded(crawl.root) == held(blog)
+        assert findings(crawl.root) == []

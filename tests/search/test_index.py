@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import contextlib
+import shutil
 import sqlite3
 import subprocess
 from collections.abc import Callable, Iterator
@@ -394,6 +396,27 @@ def test_a_damaged_archive_is_not_searched(tmp_path: Path, known: bool) -> None:
     path.write_bytes(b"nonsense\n")
     with pytest.raises(ArchiveDamaged):
         open_index(made.reader)
+
+
+def test_the_index_says_what_it_is_made_for_once_its_content_is_durable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A power cut in between leaves an index that nobody believes, not one that lacks something."""
+    made = small(tmp_path)
+    hits_of(made.reader, "海")
+    made.commit({Kind.ENTRIES: {"2": entry("2", "海の家")}})
+    set_key = Store.set_key
+    left = tmp_path / "left.sqlite"
+
+    def copied(store: Store, key: str) -> None:
+        shutil.copy(store.path, left)
+        set_key(store, key)
+
+    monkeypatch.setattr(Store, "set_key", copied)
+    assert hits_of(made.reader, "海の家") == ["entries/2"]
+    with contextlib.closing(sqlite3.connect(left)) as found:
+        assert found.execute("SELECT count(*) FROM docs WHERE title = '海の家'").fetchone() == (1,)
+        assert found.execute("SELECT * FROM meta WHERE name = 'key'").fetchone() is None
 
 
 def test_closing_removes_what_is_temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -200,12 +200,14 @@ def test_a_run_killed_right_after_its_version_got_its_name(
     check_finished(root, held(blog))
 
 
-def random_kills(runs: Runs, tmp_path: Path, *, backups: int, kills: int, seed: int) -> dict[str, float]:
+def random_kills(
+    runs: Runs, tmp_path: Path, *, backups: int, kills: int, seed: int, views: bool = False
+) -> dict[str, float]:
     """Kill runs at random instants until each backup is finished; returns the figures."""
     chance = random.Random(seed)
-    figures = {"kills": 0, "invalid": 0, "lost": 0, "requests": 0, "undisturbed": 0, "allowed": 0.0}
+    figures = {"kills": 0, "invalid": 0, "lost": 0, "wrong": 0, "requests": 0, "undisturbed": 0, "allowed": 0.0}
     for number in range(backups):
-        blog = generated_blog(400, 200, 60, seed=number + 1)
+        blog = generated_blog(60 if views else 400, 200, 60, seed=number + 1)
         expected = held(blog)
         with serving(blog) as service:
             command = (
@@ -216,8 +218,7 @@ def random_kills(runs: Runs, tmp_path: Path, *, backups: int, kills: int, seed: 
                 "--assets",
                 "embedded",
                 "-q",
-                "--no-markdown",
-                "--no-site",
+                *(() if views else ("--no-markdown", "--no-site")),
                 "--archive",
             )
             begun = time.monotonic()
@@ -249,32 +250,39 @@ def random_kills(runs: Runs, tmp_path: Path, *, backups: int, kills: int, seed: 
             figures["undisturbed"] += undisturbed
             figures["allowed"] += 1.1 * undisturbed + WINDOW * struck
             check_finished(root, expected)
+            after = tree(root / "latest")
+            assert runs.run("rebuild", root, *(() if views else ("--no-markdown", "--no-site"))).code == 0
+            rebuilt = tree(root / "latest")
+            assert ("site/index.html" in after) is views
+            figures["wrong"] += sum(after.get(name) != rebuilt.get(name) for name in {*after, *rebuilt})
             shutil.rmtree(root)
     return figures
 
 
-def test_random_kills(runs: Runs, tmp_path: Path) -> None:
-    figures = random_kills(runs, tmp_path, backups=2, kills=10, seed=1)
+@pytest.mark.parametrize("views", [False, True], ids=["records", "views"])
+def test_random_kills(runs: Runs, tmp_path: Path, views: bool) -> None:
+    figures = random_kills(runs, tmp_path, backups=1 if views else 2, kills=10, seed=1, views=views)
     assert figures["kills"] > 5
-    assert (figures["invalid"], figures["lost"]) == (0, 0)
+    assert (figures["invalid"], figures["lost"], figures["wrong"]) == (0, 0, 0)
     assert figures["requests"] <= figures["allowed"]
 
 
 @pytest.mark.slow
-def test_two_hundred_random_kills(runs: Runs, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("views", [False, True], ids=["records", "views"])
+def test_two_hundred_random_kills(runs: Runs, tmp_path: Path, capsys: pytest.CaptureFixture[str], views: bool) -> None:
     total: dict[str, float] = {}
     seed = 0
     while total.get("kills", 0) < 200:
         seed += 1
-        for name, value in random_kills(runs, tmp_path, backups=4, kills=10, seed=seed).items():
+        for name, value in random_kills(runs, tmp_path, backups=4, kills=10, seed=seed, views=views).items():
             total[name] = total.get(name, 0) + value
     with capsys.disabled():
         sys.stdout.write(
             f"\n{total['kills']:.0f} random SIGKILLs: {total['invalid']:.0f} invalid archives, {total['lost']:.0f} lost "
-            f"records, {total['requests']:.0f} requests where undisturbed runs need {total['undisturbed']:.0f} "
+            f"records, {total['wrong']:.0f} files in latest/ not as a rebuild makes them, {total['requests']:.0f} requests where undisturbed runs need {total['undisturbed']:.0f} "
             f"and {total['allowed']:.0f} are allowed\n"
         )
-    assert (total["invalid"], total["lost"]) == (0, 0)
+    assert (total["invalid"], total["lost"], total["wrong"]) == (0, 0, 0)
     assert total["requests"] <= total["allowed"]
 
 
