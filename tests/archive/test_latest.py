@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import errno
 import json
 import os
 import random
@@ -430,11 +432,16 @@ class TestDurability:
         self, archive: Built, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         told = Told(monkeypatch, syncfs=False)
-        monkeypatch.setattr(atomic, "_syncfs", lambda: lambda _handle: -1)
-        monkeypatch.setattr(atomic.ctypes, "get_errno", lambda: 38)
+        number = errno.ENOSYS
+
+        def failing(_handle: int) -> int:
+            ctypes.set_errno(number)
+            return -1
+
+        monkeypatch.setattr(atomic, "_syncfs", lambda: failing)
         archive.refresh(pages({f"{number}.md": b"x" for number in range(80)}))
         assert sum(call.endswith(".md") for call in told.calls) == 80
-        monkeypatch.setattr(atomic.ctypes, "get_errno", lambda: 5)
+        number = errno.EIO
         with pytest.raises(BlogExporterError, match="Input/output error"):
             archive.refresh(pages({f"{number}.md": b"y" for number in range(80)}))
         assert (archive.layout.latest / "markdown/7.md").read_bytes() == b"x"

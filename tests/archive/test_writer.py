@@ -33,6 +33,19 @@ class TestCreate:
         assert (built.reader.versions(), built.reader.newest(), built.reader.runs()) == ([], None, [])
         assert list(verify(built.reader)) == []
 
+    @pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="only Linux tells what a descriptor is of")
+    def test_the_folders_above_are_durable_too(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        synced = []
+        fsync = os.fsync
+
+        def told(handle: int) -> None:
+            synced.append(Path(f"/proc/self/fd/{handle}").readlink())
+            fsync(handle)
+
+        monkeypatch.setattr(os, "fsync", told)
+        Built(tmp_path / "a/b/archive")
+        assert {tmp_path / "a/b/archive", tmp_path / "a/b", tmp_path / "a", tmp_path} <= {*synced}
+
     def test_an_existing_list_of_runs_is_kept(self, tmp_path: Path) -> None:
         built = Built(tmp_path)
         writer.append_run(built.layout, run_line(outcome="failed"))

@@ -33,7 +33,15 @@ from tests.support.runs import (
 
 WINDOW = 8
 NEEDED = {"lock", "latest.json", "views.jsonl", "freshness.jsonl"}
-CACHES = {"assets", "assets.jsonl", "stored.jsonl", "verified.jsonl", "embedded.jsonl", "versions.json"}
+CACHES = {
+    "assets",
+    "assets.jsonl",
+    "audited.jsonl",
+    "stored.jsonl",
+    "verified.jsonl",
+    "embedded.jsonl",
+    "versions.json",
+}
 """All that a finished run leaves in ``.work/``: no checkpoint, no half-made folder, no temporary file."""
 
 
