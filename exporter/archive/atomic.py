@@ -103,15 +103,15 @@ class NewFolder:
         self._folders = {self.path}
         self._files: list[InnerPath] = []
         # Opened before anything is written: a descriptor is told only of failures after it was opened.
-        self._handle = self.path.folder_descriptor() if _syncfs() is not None else None
+        self._opened = contextlib.ExitStack()
+        self._handle = self._opened.enter_context(self.path.held()) if _syncfs() is not None else None
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._handle is not None:
-            os.close(self._handle)
-            self._handle = None
+        self._opened.close()
+        self._handle = None
 
     def make_folder(self, path: InnerPath) -> None:
         """Make a folder in it, and the missing ones above."""
@@ -149,12 +149,10 @@ def sync_all(place: Path, files: Collection[Path], folders: Collection[Path] = (
         OSError: the system cannot promise that.
     """
     if len(files) + len(folders) > _FEW and _syncfs() is not None:
-        opened = inner(place).folder_descriptor() if handle is None else os.dup(handle)
-        try:
-            if _sync_file_system(opened):
+        with contextlib.ExitStack() as opened:
+            found = opened.enter_context(inner(place).held()) if handle is None else handle
+            if found is not None and _sync_file_system(found):
                 return
-        finally:
-            os.close(opened)
     for path in files:
         sync_file(path)
     for folder in sorted(folders, reverse=True):

@@ -249,7 +249,7 @@ class TestRecipes:
 
     def test_what_it_names_is_there(self, blog: Built) -> None:
         listed = re.findall(r"^  (\S+)  +\S", README.partition("\n\n")[2].partition("\n\n")[0], re.MULTILINE)
-        assert len(listed) == 8
+        assert len(listed) == 9
         views = {"latest/site/index.html", "latest/markdown/index.md"}
         assert views < set(listed)
         for name in listed:

@@ -8,6 +8,7 @@ import random
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -68,34 +69,28 @@ def damages(root: Path) -> Iterator[Damage]:
         for _ in range(FLIPS):
             yield _flip(name, data, draw.randrange(len(data) * 8))
         for end in (0, 1, len(data) // 3, len(data) // 2, len(data) - 2, len(data) - 1):
-            yield f"{name} cut at {end}", lambda root, name=name, end=end: _write(root, name, data_of(root, name)[:end])
-        yield f"{name} deleted", lambda root, name=name: (root / name).unlink()
+            yield f"{name} cut at {end}", partial(_cut, name, end)
+        yield f"{name} deleted", partial(_delete, name)
         for more in (b"x", b"\n", b"{}\n", b"\0" * 512):
-            yield (
-                f"{name} + {more[:4]!r}",
-                lambda root, name=name, more=more: _write(root, name, data_of(root, name) + more),
-            )
-        yield f"{name} doubled", lambda root, name=name: _write(root, name, data_of(root, name) * 2)
+            yield f"{name} + {more[:4]!r}", partial(_put, name, data + more)
+        yield f"{name} doubled", partial(_put, name, data * 2)
         lines = data.splitlines(keepends=True)
         for number in range(min(4, len(lines))):
             rest = lines[:number] + lines[number + 1 :]
-            yield (
-                f"{name} without line {number + 1}",
-                lambda root, name=name, rest=rest: _write(root, name, b"".join(rest)),
-            )
+            yield f"{name} without line {number + 1}", partial(_put, name, b"".join(rest))
         if len(lines) > 1:
             other = [lines[1], lines[0], *lines[2:]]
-            yield f"{name} reordered", lambda root, name=name, other=other: _write(root, name, b"".join(other))
+            yield f"{name} reordered", partial(_put, name, b"".join(other))
     for one in ROOT_FILES:
         for other_name in ROOT_FILES:
             if one < other_name:
-                yield f"{one} and {other_name} swapped", lambda root, a=one, b=other_name: _swap(root, a, b)
+                yield f"{one} and {other_name} swapped", partial(_swapped, one, other_name)
 
 
 def _flip(name: str, data: bytes, bit: int) -> Damage:
     changed = bytearray(data)
     changed[bit // 8] ^= 1 << bit % 8
-    return f"{name} bit {bit}", lambda root: _write(root, name, bytes(changed))
+    return f"{name} bit {bit}", partial(_put, name, bytes(changed))
 
 
 def data_of(root: Path, name: str) -> bytes:
@@ -104,6 +99,22 @@ def data_of(root: Path, name: str) -> bytes:
 
 def _write(root: Path, name: str, data: bytes) -> None:
     (root / name).write_bytes(data)
+
+
+def _put(name: str, data: bytes, root: Path) -> None:
+    _write(root, name, data)
+
+
+def _cut(name: str, end: int, root: Path) -> None:
+    _write(root, name, data_of(root, name)[:end])
+
+
+def _delete(name: str, root: Path) -> None:
+    (root / name).unlink()
+
+
+def _swapped(one: str, other: str, root: Path) -> None:
+    _swap(root, one, other)
 
 
 def _swap(root: Path, one: str, other: str) -> None:
