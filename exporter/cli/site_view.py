@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from exporter.archive.latest import View, read_record
 from exporter.archive.layout import Layout
 from exporter.archive.reader import ArchiveReader
 from exporter.cli.settings import Settings, assumptions_of
+from exporter.errors import UsageError
+from exporter.render.addresses import AddressPattern
 from exporter.site.edition import edition
 from exporter.site.options import NAME, SiteOptions
 
@@ -18,12 +21,31 @@ if TYPE_CHECKING:
     from exporter.exporters.interface import ViewFile
 
 
+_LANGUAGES: Final = ("ja", "en")
+
+
+def kept_options(root: Path) -> dict[str, str]:
+    """Return what the views in ``latest/`` of the archive at ``root`` were made with.
+
+    It is kept in the archive, which may come from a stranger: what no setting would have allowed is passed over.
+    """
+    kept = read_record(Layout(root)).get("options", {})
+    found = {name: value for name, value in kept.items() if isinstance(value, str)}
+    if found.get("site_lang") not in _LANGUAGES:
+        found.pop("site_lang", None)
+    with contextlib.suppress(UsageError):
+        AddressPattern(found.get("entry_url", ""), "entry_url")
+        return found
+    found.pop("entry_url", None)
+    return found
+
+
 def site_options(settings: Settings, root: Path) -> SiteOptions:
     """Return what the site of the archive at ``root`` is to be like.
 
     What no setting says is as when ``latest/`` was last written; at first, the blog's id and Japanese.
     """
-    kept = read_record(Layout(root)).get("options", {})
+    kept = kept_options(root)
     pattern = settings["entry_url"] or kept.get("entry_url")
     title, language = settings["site_title"], settings["site_lang"]
     return SiteOptions(

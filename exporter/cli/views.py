@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from exporter.archive.latest import Looked, View, is_current, look, read_record, write_latest
+from exporter.archive.latest import Looked, View, is_current, look, write_latest
 from exporter.archive.layout import Layout
 from exporter.cli.settings import Settings, assumptions_of
-from exporter.cli.site_view import site_view
+from exporter.cli.site_view import kept_options, site_view
 from exporter.render.addresses import AddressPattern
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def _markdown(settings: Settings, root: Path) -> View:
     """Where no setting says how the blog's own addresses are made, they are as when ``latest/`` was last written."""
     from exporter.exporters.markdown import MarkdownView  # noqa: PLC0415 - what renders is needed where it is kept only
 
-    pattern = settings["entry_url"] or read_record(Layout(root)).get("options", {}).get("entry_url")
+    pattern = settings["entry_url"] or kept_options(root).get("entry_url")
     patterns = [] if pattern is None else [AddressPattern(pattern, "entry_url")]
     view = MarkdownView(assumptions_of(settings), patterns)
     options = {} if pattern is None else {"entry_url": pattern}

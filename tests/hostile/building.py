@@ -16,7 +16,7 @@ from exporter import codec
 from exporter.archive.latest import write_latest
 from exporter.archive.layout import Layout, segment_name
 from exporter.archive.lines import put_line, split
-from exporter.archive.reader import ArchiveReader
+from exporter.archive.reader import ArchiveReader, version_numbers
 from exporter.archive.rewriting import write_documents
 from exporter.demo.content import Blog, fields
 from exporter.demo.generated import generated_blog
@@ -110,7 +110,7 @@ def seal(root: Path) -> None:
     layout = Layout(root)
     parent = None
     info = hashlib.sha256(layout.info.read_bytes()).hexdigest()
-    for version in ArchiveReader(root).versions():
+    for version in version_numbers(layout):
         document = dict(codec.loads(layout.manifest(version).read_bytes()))
         for kind in Kind:
             data = layout.segment(version, kind).read_bytes()
