@@ -26,6 +26,7 @@ The tree::
     │       ├── RetryableStatus           408, 425, 429, 5xx
     │       └── RedirectRefused           a redirect off the service's origin
     ├── NoSpace                      28   the disk is full
+    │   └── NoMemory                      the memory is
     └── Interrupted                 130   SIGINT
         └── Terminated              143   SIGTERM
 
@@ -191,6 +192,16 @@ class NoSpace(BlogExporterError):
     """The disk is full, or a quota or file-size limit is reached."""
 
     exit_code = 28
+
+
+class NoMemory(NoSpace):
+    """The memory that the process may use is full."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The memory that this process may use is full (ulimit -v, a container's limit, or the machine's end): "
+            "give it more, or lower concurrency and max_body. What a backup had read is kept; run it again."
+        )
 
 
 class Interrupted(BlogExporterError):

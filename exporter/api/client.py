@@ -7,9 +7,11 @@ import re
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
+from exporter import codec
 from exporter.api.auth import Credentials
+from exporter.api.budget import Budget
 from exporter.api.envelope import unwrap, unwrap_user, wrong_shape
 from exporter.api.response import Response
 from exporter.api.retry import Request, RetryEvent, Retrying, RetryPolicy, Statistics
@@ -46,8 +48,7 @@ class Validators:
         return {name: value for name, value in pairs if value}
 
 
-@dataclass(frozen=True, slots=True)
-class EntryAnswer:
+class EntryAnswer(NamedTuple):
     """An entry as sent, or ``data`` ``None`` when it is unchanged since the validators given."""
 
     data: dict[str, Any] | None
@@ -58,7 +59,7 @@ class EntryAnswer:
 class ListPage:
     """A page of the entry or the comment list; ``items`` are as parsed, the numbers ``None`` where none were sent.
 
-    ``body`` is the SHA-256 of the whole answer.
+    ``body`` is the SHA-256 of the whole answer, ``weight`` about the bytes of memory that the page takes.
     """
 
     items: list[Any]
@@ -67,6 +68,7 @@ class ListPage:
     all_page: int | None
     has_paging: bool
     body: bytes = field(default=b"", compare=False)
+    weight: int = field(default=0, compare=False)
 
     def facts(self, page: int, new: int, digest: bytes | str) -> PageFacts:
         """Return what a walk needs to know; ``new`` counts the ids not seen before in the walk."""
@@ -77,7 +79,7 @@ class ListPage:
 class FilePage:
     """A page of the file list; ``filenum`` and ``totalsize`` are the summary's, over all pages.
 
-    ``body`` is the SHA-256 of the whole answer.
+    ``body`` is the SHA-256 of the whole answer, ``weight`` about the bytes of memory that the page takes.
     """
 
     items: list[Any]
@@ -86,6 +88,7 @@ class FilePage:
     filenum: int | None
     totalsize: int | None
     body: bytes = field(default=b"", compare=False)
+    weight: int = field(default=0, compare=False)
 
     def facts(self, page: int, new: int, digest: bytes | str) -> PageFacts:
         """Return what a walk needs to know; ``new`` counts the ids not seen before in the walk."""
@@ -97,6 +100,9 @@ class BlogApi:
     """One blog of the service. Every call raises the errors of :meth:`exporter.api.retry.Retrying.call`.
 
     The lists return ``None`` for a page whose whole answer has the SHA-256 ``known``: there is nothing new in it.
+
+    Attributes:
+        budget: what answers take together, also pages that wait for their turn; the transport's.
     """
 
     def __init__(
@@ -105,8 +111,10 @@ class BlogApi:
         blog_id: str,
         assume: Assumptions = DEFAULT,
         headers: Mapping[str, str] = _NOTHING,
+        budget: Budget | None = None,
     ) -> None:
         self._requester = requester
+        self.budget = budget or Budget(TransportOptions().together)
         self.blog_id = blog_id
         self._assume = assume
         self._headers = headers
@@ -194,7 +202,7 @@ class BlogApi:
             items = data.get("list")
             if not isinstance(items, list):
                 raise wrong_shape(operation, params, response, "the answer's `data.list` is not a list")
-            return replace(build(data, items), body=body)
+            return replace(build(data, items), body=body, weight=codec.weight(response.body))
 
         answer = await self._requester.call(request, read)
         # A list that was just read is what tells best, later, whether the service still lives.
@@ -228,7 +236,7 @@ async def open_api(
     transport = HttpTransport(base_url, options)
     try:
         requester = Retrying(transport, throttle, rules, timing, redactor=shown.redactor, on_retry=on_retry)
-        yield BlogApi(requester, blog_id, assume, shown.headers)
+        yield BlogApi(requester, blog_id, assume, shown.headers, transport.budget)
     finally:
         await transport.close()
 

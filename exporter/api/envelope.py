@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, NoReturn
 
 from exporter.api.response import Response
-from exporter.codec import NotJson, loads
-from exporter.errors import ApiError, BadBody, HtmlBody, NotAuthorised, RetryableStatus
+from exporter.codec import NotJson, TooHeavy, loads
+from exporter.errors import ApiError, BadBody, BodyTooLarge, HtmlBody, NotAuthorised, RetryableStatus
 from exporter.model.assumptions import Assumptions
 from exporter.printable import printable
 
 _MESSAGE_SHOWN = 300
 _BODY_SHOWN = 500
+_RESULT_SHOWN = 60
+_BLANK = re.compile(rb"\s*(?:\xef\xbb\xbf)?\s*")
 _HTML_TYPES = ("text/html", "application/xhtml")
 
 
@@ -23,6 +26,7 @@ def unwrap(operation: str, params: Mapping[str, str], response: Response, assume
         NotAuthorised: status 401 or 403.
         RetryableStatus: status 408, 425, 429 or 5xx.
         BadBody: empty, HTML, or not JSON.
+        BodyTooLarge: JSON that would take too much memory.
         ApiError: any other status than 200, ``result`` is not the success word, or the shape is wrong.
     """
     envelope = _parse(operation, params, response).get("json")
@@ -39,7 +43,7 @@ def unwrap_user(operation: str, params: Mapping[str, str], response: Response, a
     """Return the user object (API 2.7), which comes without an envelope; an envelope there can only tell a failure.
 
     Raises:
-        NotAuthorised, RetryableStatus, BadBody, ApiError: as for :func:`unwrap`.
+        NotAuthorised, RetryableStatus, BadBody, BodyTooLarge, ApiError: as for :func:`unwrap`.
     """
     user = _parse(operation, params, response)
     envelope = user.get("json")
@@ -52,13 +56,17 @@ def unwrap_user(operation: str, params: Mapping[str, str], response: Response, a
 def _parse(operation: str, params: Mapping[str, str], response: Response) -> dict[str, Any]:
     if response.status != 200:
         _fail_by_status(operation, params, response)
-    body = response.body.strip()
-    if not body:
+    body = response.body
+    blank = _BLANK.match(body)
+    begin = blank.end() if blank is not None else 0
+    if begin == len(body):
         raise BadBody(f"{operation} answered 200 with an empty body")
-    if body.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"<"):
+    if body.startswith(b"<", begin):
         raise HtmlBody(f"{operation} answered with a page of HTML: is the base URL right?")
     try:
-        value = loads(body)
+        value = loads(body[begin:], response.objects)
+    except TooHeavy as error:
+        raise BodyTooLarge(f"{operation} sent too much: {error}, which is refused (the setting max_body)") from None
     except NotJson as error:
         kind = response.headers.get("content-type", "").lower()
         if kind.startswith(_HTML_TYPES):
@@ -76,9 +84,15 @@ def _check_result(
 ) -> None:
     result = envelope.get("result")
     if result != assume.success_result:
-        said = printable(repr(result), 60)
         message = _text(envelope.get("message"))
-        _fail(operation, params, response, f"result {said}" + (f", {message}" if message else ""))
+        _fail(operation, params, response, f"result {_shown(result)}" + (f", {message}" if message else ""))
+
+
+def _shown(result: Any) -> str:
+    """Show what stands where the success word should; a container may be deep, and a text long."""
+    if isinstance(result, dict | list):
+        return "that is no word"
+    return printable(repr(result[:_RESULT_SHOWN] if isinstance(result, str) else result), _RESULT_SHOWN)
 
 
 def _fail_by_status(operation: str, params: Mapping[str, str], response: Response) -> NoReturn:

@@ -14,12 +14,14 @@ class Response:
     Attributes:
         status: the HTTP status.
         headers: by lower-case name; of a repeated header the last.
-        body: the decompressed bytes.
+        body: the decompressed bytes; of an answer that is no success perhaps only the first of them.
+        objects: the bytes of memory that its JSON may take once parsed.
     """
 
     status: int
     headers: Mapping[str, str]
     body: bytes
+    objects: int = 96 * 1024 * 1024
 
 
 class Transport(Protocol):

@@ -145,6 +145,18 @@ class Retrying:
         Raises:
             ServiceError: any of its kinds.
         """
+        answer = await self._answer(request, read)
+        if isinstance(answer, ServiceError):
+            raise answer
+        self.liveness.good()
+        return answer
+
+    async def _answer(self, request: Request, read: Callable[[Response], Answer]) -> Answer | ServiceError:
+        """Send ``request`` once; return what was read, or what went wrong.
+
+        An error carries the frames that it passed, and these the body. As it outlives the request, while that waits to
+        be sent again or is a line of the summary, it is handed on without them, from a frame that ends with it.
+        """
         try:
             async with self._throttle.permit() as permit:
                 patience = self.liveness.ask()
@@ -158,20 +170,24 @@ class Retrying:
                 permit.status = response.status
             self.statistics.bytes += len(response.body)
             try:
-                answer = read(response)
+                return read(response)
             except RetryableStatus as error:
                 error.retry_after = seconds_to_wait(
                     response.headers.get("retry-after"), self.clock.now(), response.headers.get("date")
                 )
                 raise
+        except MemoryError:
+            failed: ServiceError = BodyTooLarge(
+                f"{request.operation} sent more than fits into the memory that this process may use"
+            )
         except ServiceError as error:
-            if isinstance(error, ApiError):
-                self.liveness.heard()
-            if isinstance(error, TransportError):
-                self._failure = self._redactor(str(error))
-            raise self._redactor.clean(error) from None
-        self.liveness.good()
-        return answer
+            failed = error
+        if isinstance(failed, ApiError):
+            self.liveness.heard()
+        if isinstance(failed, TransportError):
+            self._failure = self._redactor(str(failed))
+        failed.__traceback__ = failed.__cause__ = failed.__context__ = None
+        return self._redactor.clean(failed)
 
     def may_insist(self, failures: int, since: float) -> bool:
         """Tell whether a request that first failed at the moment ``since`` has retries left, and time."""

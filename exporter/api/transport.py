@@ -8,10 +8,12 @@ silent second request, and every exception is one of :mod:`exporter.errors`.
 from __future__ import annotations
 
 import asyncio
+import io
 import re
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from http import HTTPStatus
 from urllib.parse import quote
 
 import aiohttp
@@ -19,6 +21,7 @@ from aiohttp import http_exceptions
 from yarl import URL
 
 from exporter import __version__
+from exporter.api.budget import Budget, Share
 from exporter.api.once import SingleTry
 from exporter.api.response import Response
 from exporter.errors import (
@@ -36,6 +39,11 @@ _MIB = 1024 * 1024
 _CHUNK = 256 * 1024
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _MAX_REDIRECTS = 5
+_REFUSAL_KEPT = 64 * 1024
+"""Bytes kept of an answer that is no success: it has only a message worth reading."""
+_REFUSAL_READ = _MIB
+"""Bytes read of one to keep its connection in use; of a longer one the rest is never read."""
+_OBJECTS_FOR_BYTE = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,13 +51,16 @@ class TransportOptions:
     """Limits of a transport: seconds, bytes, connections.
 
     ``read_timeout`` is the longest silence, ``total_timeout`` the longest request. ``max_body`` counts decompressed
-    bytes. ``pool_size`` 0 means as many connections as there are requests at a time, which the throttle bounds.
+    bytes of one answer, ``together`` those of all others that are under way beside the largest one, or wait for their
+    turn; once parsed, an answer may take three times ``max_body``. ``pool_size`` 0 means as many connections as there
+    are requests at a time, which the throttle bounds.
     """
 
     connect_timeout: float = 10.0
     read_timeout: float = 30.0
     total_timeout: float = 120.0
-    max_body: int = 64 * _MIB
+    max_body: int = 32 * _MIB
+    together: int = 16 * _MIB
     user_agent: str = f"blog-exporter/{__version__} (+personal blog backup)"
     pool_size: int = 0
 
@@ -66,6 +77,9 @@ class Unreachable(ConnectFailed):
 class HttpTransport:
     """One aiohttp session for one base URL; make it inside a running event loop.
 
+    Attributes:
+        budget: what all its answers take together.
+
     Raises:
         UsageError: the base URL cannot be right.
     """
@@ -76,6 +90,7 @@ class HttpTransport:
         self._authority = self._base.raw_authority
         self._prefix = self._base.raw_path.rstrip("/")
         self._options = options or TransportOptions()
+        self.budget = Budget(self._options.together)
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=self._options.pool_size, ttl_dns_cache=300),
             cookie_jar=aiohttp.DummyCookieJar(),
@@ -126,24 +141,39 @@ class HttpTransport:
                 if answer.status not in _REDIRECTS or "Location" not in answer.headers:
                     body = await self._read(answer, deadline)
                     fields = {name.lower(): value for name, value in answer.headers.items()}
-                    return Response(answer.status, fields, body)
+                    return Response(answer.status, fields, body, self._options.max_body * _OBJECTS_FOR_BYTE)
                 url = self._inside(url, answer.headers["Location"])
         raise RedirectRefused(f"{self._place} redirects more than {_MAX_REDIRECTS} times in a row: check the base URL")
 
     async def _read(self, answer: aiohttp.ClientResponse, deadline: _Deadline) -> bytes:
-        chunks: list[bytes] = []
+        """Read the body of an answer; of one that is no success no more than its beginning."""
+        success = answer.status == HTTPStatus.OK
+        kept = io.BytesIO()  # unlike a list of pieces it hands out what it holds without a second copy
         size = 0
-        while not answer.content.at_eof():
-            if chunks:
-                deadline.postpone()
-            chunk = await answer.content.read(_CHUNK)
-            size += len(chunk)
-            if size > self._options.max_body:
-                raise BodyTooLarge(
-                    f"{self._place} sent more than {self._options.max_body} bytes for one request, which is refused"
-                )
-            chunks.append(chunk)
-        return chunks[0] if len(chunks) == 1 else b"".join(chunks)
+        with self.budget.share() as share:
+            while not answer.content.at_eof():
+                if size:
+                    deadline.postpone()
+                chunk = await answer.content.read(_CHUNK)
+                size += len(chunk)
+                if success:
+                    await self._room(share, size, len(chunk), deadline)
+                else:
+                    chunk = chunk[: max(0, _REFUSAL_KEPT - kept.tell())]
+                    if size > _REFUSAL_READ:
+                        break
+                kept.write(chunk)
+        return kept.getvalue()
+
+    async def _room(self, share: Share, size: int, more: int, deadline: _Deadline) -> None:
+        """Make sure that the next bytes of a body that has ``size`` with them may be kept."""
+        if size > self._options.max_body:
+            raise BodyTooLarge(
+                f"{self._place} sent more than {self._options.max_body} bytes for one request, which is refused "
+                "(the setting max_body)"
+            )
+        if not share.take(more):
+            await deadline.without(share.wait(more))
 
     def _inside(self, url: URL, location: str) -> URL:
         try:
@@ -188,19 +218,28 @@ class _Deadline:
     aiohttp's own read timeout sets and clears several timers for every request, which costs a tenth of it.
     """
 
-    __slots__ = ("_end", "_limit", "_loop", "_options", "timer")
+    __slots__ = ("_end", "_last", "_limit", "_loop", "_options", "timer")
 
     def __init__(self, options: TransportOptions, patience: float) -> None:
         self._options = options
         self._loop = asyncio.get_running_loop()
         now = self._loop.time()
         self._limit = min(options.total_timeout, patience)
+        self._last = now + patience
         self._end = now + self._limit
         self.timer = asyncio.timeout_at(min(now + options.read_timeout, self._end))
 
     def postpone(self) -> None:
         """Start the silence anew: a piece arrived."""
         self.timer.reschedule(min(self._loop.time() + self._options.read_timeout, self._end))
+
+    async def without(self, waiting: Awaitable[None]) -> None:
+        """Wait for something that is no fault of the service: only the patience runs on meanwhile."""
+        since = self._loop.time()
+        self.timer.reschedule(self._last if self._last < float("inf") else None)
+        await waiting
+        self._end = min(self._end + self._loop.time() - since, self._last)
+        self.postpone()
 
     def what_passed(self) -> str:
         """Say which of the limits it was."""

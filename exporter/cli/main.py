@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
 import os
 import sys
@@ -14,7 +15,7 @@ from exporter import __version__
 from exporter.archive.atomic import translate
 from exporter.cli.outlet import Loss, Outlet, ReaderGone, fill_closed, guarded
 from exporter.cli.output import PROGRAM, Output, report
-from exporter.errors import BlogExporterError, Interrupted, UsageError
+from exporter.errors import BlogExporterError, Interrupted, NoMemory, UsageError
 
 COMMANDS = {
     "backup": "Back up a blog into an archive.",
@@ -129,6 +130,16 @@ def _failed(error: BaseException, arguments: list[str]) -> int:
     return known.exit_code
 
 
+def _is_of_memory(error: BaseException) -> bool:
+    """Tell whether memory ran out: threads and libraries that need some more say so in words of their own."""
+    return (
+        isinstance(error, MemoryError)
+        or (isinstance(error, OSError) and error.errno == errno.ENOMEM)
+        or (isinstance(error, RuntimeError) and "can't start new thread" in str(error))
+        or (isinstance(error, ImportError) and "failed to map segment" in str(error))
+    )
+
+
 def _known(error: BaseException) -> BlogExporterError:
     """Turn whatever was raised into one of our errors."""
     if isinstance(error, BlogExporterError):
@@ -138,6 +149,8 @@ def _known(error: BaseException) -> BlogExporterError:
         return UsageError(" ".join(error.format_message().split()) + place)
     if isinstance(error, click.Abort | KeyboardInterrupt):
         return Interrupted("Interrupted.")
+    if _is_of_memory(error):
+        return NoMemory()
     if isinstance(error, OSError):
         return translate(error, "a file")
     reason = f"{type(error).__name__}: {error}".rstrip(": ")

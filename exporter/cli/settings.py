@@ -93,7 +93,7 @@ SETTINGS: dict[str, Setting] = {
     "connect_timeout": Setting(values.duration, timedelta(seconds=10), "longest wait for a connection"),
     "read_timeout": Setting(values.duration, timedelta(seconds=30), "longest silence in an answer"),
     "total_timeout": Setting(values.duration, timedelta(minutes=2), "longest request"),
-    "max_body": Setting(values.size, 64 * 1024 * 1024, "largest answer, decompressed"),
+    "max_body": Setting(values.size, 32 * 1024 * 1024, "largest answer, decompressed"),
     "give_up_after": Setting(_patience, timedelta(minutes=30), "end the run after so long without a good answer"),
     "resume_max_age": Setting(values.duration, timedelta(hours=24), "oldest interrupted run that is gone on with"),
     "wait_lock": Setting(values.duration, timedelta(0), "how long to wait for another backup of the same archive"),

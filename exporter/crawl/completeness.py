@@ -13,7 +13,6 @@ from exporter.model.kinds import Kind
 
 if TYPE_CHECKING:
     from exporter.crawl.harvest import EntryCounts
-    from exporter.errors import ServiceError
 
 _NAMED: Final = 10
 
@@ -25,7 +24,7 @@ def assess(
     entries: EntryCounts,
     unread: Mapping[str, str],
     short_comments: Mapping[str, int],
-    user: ServiceError | None,
+    user: str | None,
     assets: AssetSummary,
     strict_assets: bool = False,
 ) -> tuple[dict[str, Any], list[RecordProblem]]:

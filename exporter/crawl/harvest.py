@@ -16,7 +16,7 @@ from exporter.crawl.events import EntriesPlanned, EntryRead, Event, RecordFailed
 from exporter.crawl.ledger import UNSEEN, Ledger
 from exporter.crawl.plan import Age, Listed, Refresh, entries_to_read
 from exporter.crawl.resume import Place, restore
-from exporter.crawl.sweep import UNREADABLE, Sweep, SweepResult, compare_comments
+from exporter.crawl.sweep import LONGEST_ID, UNREADABLE, Sweep, SweepResult, compare_comments
 from exporter.crawl.tasks import together
 from exporter.errors import ApiError, ArchiveDamaged, NotAuthorised, ServiceError, TransportError
 from exporter.model.assumptions import DEFAULT, Assumptions
@@ -46,6 +46,23 @@ class OtherEntry(ApiError):
     """The service answered with something else than the entry asked for, which tells nothing about that one."""
 
 
+class Unread(NamedTuple):
+    """Why an entry could not be read, as text: an exception would keep alive all that was at hand when it was raised.
+
+    ``last_try`` is the last sweep that asks for it again.
+    """
+
+    reason: str
+    last_try: int
+
+    @classmethod
+    def after(cls, error: ServiceError) -> Unread:
+        """Tell it by the error: a refusal may have been a slip of the service, but only once."""
+        if isinstance(error, TransportError):
+            return cls(str(error), MOST_SWEEPS)
+        return cls(str(error), 2 if isinstance(error, ApiError) else 0)
+
+
 class EntryCounts(NamedTuple):
     """Entries: listed and read by this run, listed and carried over from the archive, and not to be read."""
 
@@ -60,8 +77,8 @@ class Harvest:
     Attributes:
         ledgers: for each kind, the archive's records and what this run saw of them.
         sweeps: the results of every sweep, oldest first.
-        unread: entry ids to the error that kept them from being read.
-        user_failure: the error that kept the user from being read.
+        unread: entry ids to what kept them from being read.
+        user_failure: what kept the user from being read.
         restored: how many records a checkpoint brought along.
     """
 
@@ -84,8 +101,8 @@ class Harvest:
         self._known: dict[tuple[Kind, int], dict[int, Place]] = {}
         self.ledgers = {kind: Ledger(state.kinds[kind], checkpoint.spools[kind]) for kind in Kind}
         self.sweeps: list[dict[Kind, SweepResult]] = []
-        self.unread: dict[str, ServiceError] = {}
-        self.user_failure: ServiceError | None = None
+        self.unread: dict[str, Unread] = {}
+        self.user_failure: str | None = None
         self.restored = 0
         self._next_second = datetime.min.replace(tzinfo=UTC)
         self._second = (self._next_second, "")
@@ -135,7 +152,7 @@ class Harvest:
         last = len(self.sweeps)
         if self.sweeps[-1][Kind.ENTRY_LIST].complete:
             items = self.ledgers[Kind.ENTRY_LIST]
-            self.unread = {key: error for key, error in self.unread.items() if items.seen(key) == last}
+            self.unread = {key: unread for key, unread in self.unread.items() if items.seen(key) == last}
 
     def count_entries(self) -> EntryCounts:
         """Count the entries that the last sweep listed by what this run did about them."""
@@ -207,7 +224,9 @@ class Harvest:
             tally = "file_size"
         spool = self._checkpoint.spools[kind]
         known = self._known.pop((kind, number), None)
-        sweep = Sweep(kind, number, walk, fetch, self.ledgers[kind], spool, self._emit, tally, known, before)
+        sweep = Sweep(
+            kind, number, walk, fetch, self.ledgers[kind], spool, self._emit, tally, known, before, self._api.budget
+        )
         return await sweep.run(self._settings.window)
 
     async def _user(self) -> None:
@@ -215,11 +234,11 @@ class Harvest:
         try:
             data = await self._api.get_user()
         except UNREADABLE as error:
-            self.user_failure = error
+            self.user_failure = str(error)
             return
         user_id = record_key(Kind.USER, data)
-        if user_id is None:
-            self.user_failure = ApiError("user", {}, 200, "the answer has no usable id")
+        if user_id is None or len(user_id) > LONGEST_ID:
+            self.user_failure = str(ApiError("user", {}, 200, "the answer has no usable id"))
             return
         ledger.observe(user_id, codec.freeze(data), 1)
 
@@ -236,9 +255,9 @@ class Harvest:
             await self._read_all(ids, number)
 
     def _worth_another_try(self, number: int) -> Iterator[str]:
-        """Yield unread entries: a refusal may have been a slip of the service, but only once."""
-        for entry_id, error in self.unread.items():
-            if isinstance(error, TransportError) or (number == 2 and isinstance(error, ApiError)):
+        """Yield the unread entries that this sweep asks for again."""
+        for entry_id, unread in self.unread.items():
+            if number <= unread.last_try:
                 yield entry_id
 
     def _listed(self) -> Iterator[Listed]:
@@ -279,8 +298,9 @@ class Harvest:
 
     def fail(self, entry_id: str, error: ServiceError) -> None:
         """Record that an entry could not be read."""
-        self.unread[entry_id] = error
-        self._emit(RecordFailed(Kind.ENTRIES, entry_id, str(error)))
+        unread = Unread.after(error)
+        self.unread[entry_id] = unread
+        self._emit(RecordFailed(Kind.ENTRIES, entry_id, unread.reason))
 
     async def fetch_entry(self, entry_id: str, sweep: int) -> ServiceError | None:
         """Read one entry into the ledger, or return what keeps it from being read.
@@ -292,14 +312,16 @@ class Harvest:
         ledger = self.ledgers[Kind.ENTRIES]
         validators = self._freshness.validators.get(entry_id) if ledger.holds(entry_id) else None
         try:
-            answer = await self._api.get_entry(entry_id, validators)
-            if answer.data is not None:
-                self._check_id(entry_id, answer.data)
-                ledger.observe(entry_id, codec.freeze(answer.data), sweep)
+            data, answered = await self._api.get_entry(entry_id, validators)
+            if data is not None:
+                self._check_id(entry_id, data)
+                frozen = codec.freeze(data)
+                data = None  # a long entry needs not be in memory three times
+                ledger.observe(entry_id, frozen, sweep)
         except UNREADABLE as error:
             if isinstance(error, NotAuthorised):
                 await self._api.list_entries(1)
-            return error
+            return error.with_traceback(None)  # which would hold the answer
         now, written = self._this_second()
         ledger.mark(entry_id, sweep)
         self._checkpoint.spools[Kind.ENTRIES].journal(
@@ -307,11 +329,11 @@ class Harvest:
                 "read": entry_id,
                 "sweep": sweep,
                 "at": written,
-                "etag": answer.validators.etag,
-                "last_modified": answer.validators.last_modified,
+                "etag": answered.etag,
+                "last_modified": answered.last_modified,
             }
         )
-        self._freshness.note(entry_id, now, answer.validators)
+        self._freshness.note(entry_id, now, answered)
         return None
 
     def _this_second(self) -> tuple[datetime, str]:

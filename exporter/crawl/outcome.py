@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from exporter.crawl.assets.run import AssetSettings
 
 
-_NOTES: Final = 2
+_NOTES: Final = 3
 """Counts changes of what a checkpoint's notes say, so that one of an earlier program is set aside."""
 
 

@@ -34,7 +34,7 @@ from exporter.crawl.recovery import finish_commit, unread_before
 from exporter.crawl.removals import Removals, find_removals, refuse_mass_disappearance
 from exporter.crawl.tasks import in_thread
 from exporter.crawl.upcoming import Upcoming
-from exporter.errors import BlogExporterError, Interrupted, MassDisappearance
+from exporter.errors import BlogExporterError, Interrupted, MassDisappearance, NoMemory
 from exporter.model.kinds import Kind
 
 if TYPE_CHECKING:
@@ -116,6 +116,10 @@ class BackupRun:
         except BlogExporterError as error:
             self._finish("interrupted" if isinstance(error, Interrupted) else "failed", error)
             raise
+        except MemoryError:
+            full = NoMemory()
+            self._finish("failed", full)
+            raise full from None
         partial = incomplete(self.outcome.problems)
         whole = "unchanged" if self.outcome.version is None else "saved"
         self._finish(whole if partial is None else "partial", partial)
@@ -271,7 +275,7 @@ class BackupRun:
             harvest.sweeps[-1],
             number_of_sweeps=len(harvest.sweeps),
             entries=harvest.count_entries(),
-            unread={key: str(error) for key, error in harvest.unread.items()},
+            unread={key: unread.reason for key, unread in harvest.unread.items()},
             short_comments=harvest.short_comments(),
             user=harvest.user_failure,
             assets=self.outcome.assets or AssetSummary(),

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import repeat
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from exporter import codec
 from exporter.api.client import FilePage, ListPage
@@ -25,14 +25,22 @@ from exporter.model.fields import FieldReader
 from exporter.model.kinds import Kind, key_of, record_key
 
 if TYPE_CHECKING:
+    from exporter.api.budget import Budget
     from exporter.crawl.checkpoint import Spool
     from exporter.crawl.events import Event
     from exporter.crawl.ledger import Ledger
     from exporter.crawl.resume import Place
 
 Page = ListPage | FilePage
+_Ahead = Page | str | None
 UNREADABLE = (ApiError, TransportError, NotAuthorised)
 """What makes one page or record unreadable; any other :class:`ServiceError` ends the run."""
+LONGEST_ID: Final = 1000
+"""Characters; the service's ids are short numbers, every id read stays in memory, and an address must hold it."""
+_NAMED: Final = 100
+"""So many unusable items are named one by one, in a page and in a list."""
+_TOO_HEAVY: Final = "too heavy"
+"""In place of a page that was read ahead of its turn and does not fit beside the others that wait."""
 
 
 @dataclass(slots=True)
@@ -54,7 +62,7 @@ class SweepResult:
         short: for the comment list, by entry, how many of the comments that it counts are not listed.
         filenum: files said to exist, for the file list.
         totalsize: their size said, for the file list.
-        failure: the error that kept its first page from being read.
+        failure: the error that kept its first page from being read, to end the run with where no list could be read.
         seen: the pages that were read, for the next sweep; none when a record stood on the list twice.
     """
 
@@ -107,8 +115,10 @@ class Sweep:
         tally_field: str | None = None,
         known: Mapping[int, Place] | None = None,
         before: SweepResult | None = None,
+        budget: Budget | None = None,
     ) -> None:
         self._walk = walk
+        self._budget = budget
         self._fetch = fetch
         self._ledger = ledger
         self._spool = spool
@@ -118,6 +128,8 @@ class Sweep:
         self._known = known or {}
         self._before = before or SweepResult(kind)
         self._items = 0
+        self._held = 0
+        self._unnamed = 0
         self._result = SweepResult(kind)
 
     async def run(self, window: int) -> SweepResult:
@@ -126,20 +138,27 @@ class Sweep:
         Raises:
             ServiceError: the service as a whole failed.
         """
-        asked: dict[int, asyncio.Task[Page | None] | None] = {}
+        asked: dict[int, asyncio.Task[_Ahead] | None] = {}
         try:
             while not self._walk.finished:
-                for page in self._walk.wanted(window):
-                    asked[page] = None if page in self._known else asyncio.create_task(self._read(page))
-                page = min(asked)
-                task = asked.pop(page)
-                if task is None:
-                    self._replay(page)
+                wanted = self._walk.wanted(window)
+                turn = min([*asked, *wanted])
+                for page in wanted:
+                    ahead = page != turn and page not in self._known
+                    asked[page] = asyncio.create_task(self._read_ahead(page)) if ahead else None
+                task = asked.pop(turn)
+                if turn in self._known:
+                    self._replay(turn)
                 else:
-                    await self._take(page, task)
+                    await self._take(turn, task)
         finally:
             await _abandon([task for task in asked.values() if task is not None])
+            if self._budget is not None:
+                self._budget.release(self._held)
         result = self._result
+        if self._unnamed:
+            what = f"{self._unnamed} more items had no usable id, or one that was there twice; run again"
+            result.problems.append(f"{result.kind} list: {what}")
         result.problems = [*self._walk.problems, *result.problems]
         result.complete = self._walk.complete and not result.problems
         result.agreed = not result.differing and result.listed == self._before.listed
@@ -152,9 +171,22 @@ class Sweep:
     async def _read(self, page: int) -> Page | None:
         return await self._fetch(page, self._before.seen.body(page))
 
-    async def _take(self, page: int, task: asyncio.Task[Page | None]) -> None:
+    async def _read_ahead(self, page: int) -> _Ahead:
+        """Read a page that has to wait for its turn; one that is too heavy to wait is let go of."""
+        answer = await self._read(page)
+        if answer is not None and self._budget is not None:
+            if not self._budget.hold(answer.weight):
+                return _TOO_HEAVY
+            self._held += answer.weight
+        return answer
+
+    async def _take(self, page: int, task: asyncio.Task[_Ahead] | None) -> None:
+        """Take in the page whose turn it is; one read now is in nobody's hands in between."""
         try:
-            answer = await task
+            answer = await task if task is not None else _TOO_HEAVY
+            waited = 0 if answer is None or isinstance(answer, str) else answer.weight
+            if isinstance(answer, str):
+                answer = await self._read(page)
         except UNREADABLE as error:
             missing = isinstance(error, ApiError)
             note = {"sweep": self._number, "page": page, "ids": [], "failed": str(error), "missing": missing}
@@ -165,6 +197,9 @@ class Sweep:
                 self._repeat(self._before.seen.place(page))
             else:
                 self._accept(page, answer)
+            if self._budget is not None:
+                self._budget.release(waited)
+                self._held -= waited
 
     def _fail(self, page: int, error: ServiceError, *, missing: bool) -> None:
         if page == 1:
@@ -176,16 +211,24 @@ class Sweep:
         kind, ledger = self._result.kind, self._ledger
         digest = hashlib.sha256()
         ids: list[str] = []
+        here: set[str] = set()
         counts: list[int | None] = []
         owners: list[str] = []
         to_read: list[str] = []
         problems: list[str] = []
         new = differing = 0
         new_count: int | None = 0
-        for position, item in enumerate(answer.items, 1):
+        items = answer.items
+        items.reverse()
+        position = 0
+        while items:
+            # What is taken in goes at once, so that the objects of a long page and its records add up to little more.
+            item = items.pop()
+            position += 1
             record_id = record_key(kind, item)
-            if record_id is None:
-                problems.append(f"{kind} list, page {page}: item {position} has no usable id and could not be kept")
+            if record_id is None or len(record_id) > LONGEST_ID:
+                lack = "no usable id" if record_id is None else f"an id of {len(record_id)} characters"
+                problems.append(f"{kind} list, page {page}: item {position} has {lack} and could not be kept")
                 continue
             frozen = codec.freeze(item)
             digest.update(record_id.encode("utf-8", "backslashreplace") + b"\0" + frozen.identity)
@@ -196,7 +239,7 @@ class Sweep:
                 new += 1
                 new_count = _sum(new_count, count)
                 self._add(owner, count)
-            elif observed.otherwise and record_id in ids:
+            elif observed.otherwise and record_id in here:
                 shown = record_id[:40]
                 problems.append(f"{kind} list, page {page}: two records have the id {shown}; the later one is kept")
             if not observed.agrees:
@@ -204,9 +247,10 @@ class Sweep:
                 if kind is Kind.ENTRY_LIST and (self._number > 1 or record_id in ledger.base):
                     to_read.append(record_id)
             ids.append(record_id)
+            here.add(record_id)
             counts.append(count)
             owners.append(owner)
-        facts = replace(answer.facts(page, new, digest.hexdigest()), new_bytes=new_count)
+        facts = replace(answer.facts(page, new, digest.hexdigest()), count=position, new_bytes=new_count)
         note = {
             "sweep": self._number,
             "page": page,
@@ -215,7 +259,8 @@ class Sweep:
             "owners": owners if kind is Kind.COMMENTS else [],
             "differing": differing,
             "to_read": to_read,
-            "problems": problems,
+            "problems": problems[:_NAMED],
+            "unnamed": len(problems[_NAMED:]),
             "totalsize": answer.totalsize if isinstance(answer, FilePage) else None,
             "body": answer.body.hex(),
             "facts": {name: getattr(facts, name) for name in facts.__slots__},
@@ -267,14 +312,16 @@ class Sweep:
         result.listed += facts.new
         result.differing += note["differing"]
         result.to_read += note["to_read"]
-        result.problems += note["problems"]
+        room = max(0, _NAMED - len(result.problems))
+        result.problems += note["problems"][:room]
+        self._unnamed += len(note["problems"][room:]) + note["unnamed"]
         result.filenum = facts.filenum if facts.filenum is not None else result.filenum
         result.totalsize = note["totalsize"] if note["totalsize"] is not None else result.totalsize
         self._walk.accept(facts)
         self._emit(PageRead(result.kind, self._number, facts.page, _pages(facts)))
 
 
-async def _abandon(tasks: list[asyncio.Task[Page | None]]) -> None:
+async def _abandon(tasks: list[asyncio.Task[_Ahead]]) -> None:
     """End tasks whose results nobody wants any more."""
     for task in tasks:
         task.cancel()

@@ -1,0 +1,98 @@
+"""What a hostile service costs: the peak memory of the real command, against a service in a process of its own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.support.runs import ROOT, all_findings, lines_of_runs
+from tests.torture.hostile_service import BLOG_ID, ENTRIES
+
+KIB_A_MB = 1_000_000 / 1024
+
+
+@contextmanager
+def hostile(case: str) -> Iterator[str]:
+    """Start the service, and yield its base URL."""
+    command = [sys.executable, "-m", "tests.torture.hostile_service", case]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as service:
+        assert service.stdout is not None
+        try:
+            yield f"http://127.0.0.1:{service.stdout.readline().strip()}"
+        finally:
+            service.kill()
+
+
+@dataclass(frozen=True)
+class Measured:
+    """How a run ended, what it said, and its largest resident memory in MB."""
+
+    code: int
+    err: str
+    peak: float
+
+
+def backup(base_url: str, root: Path, *options: str, limit: int | None = None) -> Measured:
+    """Run the command; ``limit`` bounds its address space, in bytes."""
+    command = [
+        sys.executable, "-m", "exporter", "backup", BLOG_ID, "--base-url", base_url, "--archive", str(root),
+        "--assets", "none", "--no-site", "--retries", "1", *options,
+    ]  # fmt: skip
+    if limit is not None:
+        command = ["prlimit", f"--as={limit}", *command]
+    said = root.with_suffix(".stderr")
+    environ = {**os.environ, "XDG_CONFIG_HOME": str(root.parent / "no-config")}
+    with said.open("wb") as err:
+        process = subprocess.Popen(command, cwd=ROOT, env=environ, stdout=subprocess.DEVNULL, stderr=err)
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    return Measured(process.returncode, said.read_text(), usage.ru_maxrss / KIB_A_MB)
+
+
+@pytest.mark.parametrize(
+    ("case", "most"),
+    [
+        ("gzip bombs", 120),
+        ("pages of 404", 120),
+        ("endless", 200),
+        ("endless refusal", 120),
+        ("long message", 200),
+        ("heavy JSON", 300),
+        ("many refusals", 200),
+    ],
+)
+def test_what_cannot_be_read_costs_little_memory(case: str, most: int, tmp_path: Path) -> None:
+    root = tmp_path / "archive"
+    with hostile(case) as base_url:
+        done = backup(base_url, root)
+    assert done.code == 3, done.err
+    assert done.peak < most
+    assert lines_of_runs(root)[-1]["completeness"]["entries"]["listed"] == ENTRIES[case][0]
+    assert all_findings(root) == []
+
+
+def test_pages_read_ahead_share_the_memory_with_the_page_whose_turn_it_is(tmp_path: Path) -> None:
+    root = tmp_path / "archive"
+    with hostile("heavy pages") as base_url:
+        done = backup(base_url, root, "--dry-run", "--concurrency", "32")
+    assert done.code == 3, done.err  # what fills the pages has no ids
+    assert "12 entries   12 new" in done.err
+    assert "12 files   12 new" in done.err
+    assert done.peak < 300
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="prlimit is a program of Linux")
+@pytest.mark.parametrize("megabytes", [40, 60, 70])
+def test_a_process_that_may_have_no_more_memory_says_so_in_one_line(megabytes: int, tmp_path: Path) -> None:
+    with hostile("many refusals") as base_url:
+        done = backup(base_url, tmp_path / "archive", "-q", limit=megabytes * 1_000_000)
+    assert done.code == 28, done.err
+    assert done.err.count("\n") == 1
+    assert "ulimit -v" in done.err
