@@ -14,7 +14,22 @@ _M_MMAP_THRESHOLD = -3
 _LARGE = 1024 * 1024
 
 
-def hand_back_memory() -> None:
+_LEAST = 32 * 1024 * 1024
+
+
+def prepare_memory() -> None:
+    """Make sure that there is some memory to read answers into, and have what is freed handed back.
+
+    Close to a limit on memory the libraries in C end the process without a word, so one that has hardly any is refused.
+
+    Raises:
+        MemoryError: there is not even room for an answer of 32 MiB.
+    """
+    bytes(_LEAST)  # never touched, so it takes room and no memory
+    _hand_back()
+
+
+def _hand_back() -> None:
     """Have freed blocks of 1 MiB and more go back to the system at once, where the C library is glibc.
 
     Left to itself it takes the first large block that is freed as a sign to keep all up to 32 MiB, between which others

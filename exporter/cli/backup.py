@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from exporter.api.auth import Credentials
-from exporter.api.budget import hand_back_memory
+from exporter.api.budget import prepare_memory
 from exporter.api.client import open_api
 from exporter.api.retry import RetryPolicy
 from exporter.api.transport import TransportOptions
@@ -126,7 +126,7 @@ def back_up(
     )
     timing = clock or SystemClock()
     begun = time.monotonic()
-    hand_back_memory()
+    prepare_memory()
     views = chosen_views(settings, root)
     with caught() as signals, _writing(root, settings["wait_lock"].total_seconds(), timing, dry_run=dry_run):
         looked = Looked() if dry_run else _catch_up(root, views, out)
