@@ -16,6 +16,7 @@ from exporter.archive.latest import file_sha256
 from exporter.archive.layout import SUMS, segment_name, version_name
 from exporter.archive.lines import put_line
 from exporter.archive.manifest import Manifest, SegmentInfo, sums
+from exporter.archive.seal import read_sums, sealed_document
 from exporter.errors import ArchiveDamaged
 from exporter.model.kinds import Kind, sort_key
 
@@ -40,7 +41,7 @@ class _Good(NamedTuple):
 
 
 def repair(reader: ArchiveReader) -> Iterator[Repaired]:
-    """Restore what can be restored offline, and yield every damaged file of the versions.
+    """Restore what can be restored offline, and yield every damaged document and file of the versions.
 
     The caller holds the archive's lock. Pictures and ``latest/`` are not looked at: a backup reads the former again,
     the latter can be rebuilt.
@@ -48,6 +49,7 @@ def repair(reader: ArchiveReader) -> Iterator[Repaired]:
     Raises:
         NoSpace: the disk is full; nothing half is left.
     """
+    yield from _documents(reader)
     state: State | None = None
     try:
         for number in reader.versions():
@@ -72,6 +74,30 @@ def repair(reader: ArchiveReader) -> Iterator[Repaired]:
     finally:
         if state is not None:
             state.close()
+
+
+def _documents(reader: ArchiveReader) -> Iterator[Repaired]:
+    """Write README.txt and FORMAT.md again where they are not what was sealed and this program's are."""
+    layout = reader.layout
+    try:
+        sealed = read_sums(layout.sums.read_bytes())
+    except OSError:
+        return
+    for path in (layout.readme, layout.format_document):
+        expected = sealed.get(path.name)
+        if expected is not None and _hash_of(path) != expected:
+            data = sealed_document(path.name, expected)
+            if data is not None:
+                with atomic.translated(path):
+                    atomic.write_file(path, data)
+            yield Repaired(path.name, data is not None)
+
+
+def _hash_of(path: InnerPath) -> str | None:
+    try:
+        return file_sha256(path)
+    except OSError:
+        return None
 
 
 def _newest(reader: ArchiveReader) -> State | None:

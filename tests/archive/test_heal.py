@@ -215,6 +215,22 @@ def test_unchanged_entries_are_read_again_where_their_copy_is_damaged(
     assert folded(root) == held(origin.blog)
 
 
+@pytest.mark.parametrize("name", ["README.txt", "FORMAT.md"])
+def test_repair_restores_the_documents(name: str, program: Program, origin: Origin, tmp_path: Path) -> None:
+    root = tmp_path / "copy"
+    shutil.copytree(origin.made, root)
+    expected = (root / name).read_bytes()
+    for damaged in (expected[:-7], b"", None):
+        if damaged is None:
+            (root / name).unlink()
+        else:
+            (root / name).write_bytes(damaged)
+        assert program("verify", root).code == 13
+        done = program("verify", root, "--repair")
+        assert (done.code, (root / name).read_bytes()) == (0, expected)
+        assert f"restored: {name}" in done.out
+
+
 @pytest.mark.parametrize("name", ["SHA256SUMS", "entries.jsonl", "comments.jsonl", "files.jsonl", "user.jsonl"])
 def test_repair_restores_a_missing_file_of_a_version(
     name: str, program: Program, origin: Origin, tmp_path: Path

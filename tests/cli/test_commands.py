@@ -190,7 +190,7 @@ def test_verify_names_what_is_damaged_and_how_to_mend_it(program: Program, archi
     bad = program("verify", archive)
     assert bad.code == 13
     assert "versions/000001/comments.jsonl" in bad.out
-    assert "another copy" in bad.out
+    assert "verify --repair" in bad.out
     found = program("verify", archive, "--json")
     assert found.code == 13
     first = codec.loads(found.out.splitlines()[0].encode())
