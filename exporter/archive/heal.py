@@ -30,7 +30,7 @@ _OTHERS: Final = 256
 """So many versions that hold nothing of the newest state are looked at in one run."""
 
 _ROUND: Final = 7
-"""Every so many days each file is read again although nothing shows that it changed: bits rot without a trace."""
+"""About one file in so many is read again although nothing shows that it changed: bits rot without a trace."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,8 +154,14 @@ def find_harm(reader: ArchiveReader, state: State, now: datetime) -> Harm:
 def _looked_at(versions: list[int], state: State, kind: Kind, now: datetime) -> list[int]:
     """Return the versions whose files of a kind this run looks at."""
     turns = max(1, -(-len(versions) // _OTHERS))
-    others = versions[now.toordinal() % turns :: turns]
+    others = versions[_turn(now) % turns :: turns]
     return sorted({*state.kinds[kind].versions(), *others} & set(versions))
+
+
+def _turn(now: datetime) -> int:
+    """Return a number that goes on from run to run, whether they are a day or a week apart."""
+    day = now.toordinal()
+    return day + day // _ROUND
 
 
 def _gives(folded: State, kind: Kind, record_id: str, identity: bytes, suspects: set[int]) -> bool:
@@ -178,7 +184,7 @@ def _is_sound(reader: ArchiveReader, version: int, kind: Kind, seen: Seen, now: 
     name = f"{version} {kind}"
     try:
         stat = path.lstat()
-        if (version + now.toordinal()) % _ROUND and seen.passes(name, stat):
+        if (version + _turn(now)) % _ROUND and seen.passes(name, stat):
             return True
         info = reader.manifest(version).files.get(path.name)
         sound = info is not None and stat.st_size == info.bytes and file_sha256(path) == info.sha256
