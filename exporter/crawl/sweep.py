@@ -32,6 +32,10 @@ if TYPE_CHECKING:
     from exporter.crawl.resume import Place
 
 Page = ListPage | FilePage
+LARGEST_COUNT = 2**40
+"""More comments or bytes than any record has, and more files than any blog."""
+LARGEST_TOTAL = 2**53
+"""More bytes than any blog has; larger numbers are not the same for every reader of JSON (RFC 8259, 6)."""
 _Ahead = Page | str | None
 UNREADABLE = (ApiError, TransportError, NotAuthorised)
 """What makes one page or record unreadable; any other :class:`ServiceError` ends the run."""
@@ -315,8 +319,9 @@ class Sweep:
         room = max(0, _NAMED - len(result.problems))
         result.problems += note["problems"][:room]
         self._unnamed += len(note["problems"][room:]) + note["unnamed"]
-        result.filenum = facts.filenum if facts.filenum is not None else result.filenum
-        result.totalsize = note["totalsize"] if note["totalsize"] is not None else result.totalsize
+        result.filenum = min(facts.filenum, LARGEST_COUNT) if facts.filenum is not None else result.filenum
+        totalsize = note["totalsize"]
+        result.totalsize = min(totalsize, LARGEST_TOTAL) if totalsize is not None else result.totalsize
         self._walk.accept(facts)
         self._emit(PageRead(result.kind, self._number, facts.page, _pages(facts)))
 
@@ -329,9 +334,9 @@ async def _abandon(tasks: list[asyncio.Task[_Ahead]]) -> None:
 
 
 def count_of(item: Any, name: str) -> int | None:
-    """Return a count from a raw record; ``None`` where it says none."""
+    """Return a count from a raw record, no larger than :data:`LARGEST_COUNT`; ``None`` where it says none."""
     number = FieldReader(item, TIMEZONE).number(name)
-    return None if number is None else max(0, number)
+    return None if number is None else min(max(0, number), LARGEST_COUNT)
 
 
 def _sum(total: int | None, count: int | None) -> int | None:
