@@ -75,12 +75,18 @@ def version_numbers(layout: Layout) -> list[int]:
     Raises:
         ArchiveDamaged: ``versions/`` is a link.
     """
-    try:
-        names = layout.versions.names()
-    except NotPlain as error:
-        raise translate(error, layout.versions) from error
-    except (FileNotFoundError, NotADirectoryError):
-        return []
+    names: list[str] = []
+    for _ in range(_PRUNES):
+        before = _identity(layout)
+        try:
+            names = layout.versions.names()
+        except NotPlain as error:
+            raise translate(error, layout.versions) from error
+        except (FileNotFoundError, NotADirectoryError):
+            names = []
+        if _identity(layout) == before:
+            # Else a prune has exchanged the folder meanwhile, and was emptying the one that was listed.
+            break
     return sorted(number for name in names if (number := version_number(name)) is not None)
 
 
