@@ -315,3 +315,16 @@ async def test_a_host_that_only_speaks_html(crawl_of: MakeCrawl) -> None:
         ran = await crawl.run()
         assert isinstance(ran.error, TransportError)
         assert (ran.code, (crawl.root / "archive.json").exists()) == (20, False)
+
+
+async def test_ids_that_no_address_can_hold_and_items_without_one_are_counted(crawl_of: MakeCrawl) -> None:
+    blog = generated_blog(3)
+    blog.list_items = {
+        f"x{number}": {"entry_id": "9" * 5000 if number % 2 else f"{number}"} for number in range(10, 310)
+    }
+    async with DemoService(blog) as service:
+        ran = await crawl_of(service).run()
+    assert ran.code == 3
+    assert "has an id of 5000 characters and could not be kept" in ran.reasons
+    assert "50 more items had no usable id" in ran.reasons
+    assert "9" * 5000 not in ran.reasons
