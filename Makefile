@@ -7,7 +7,7 @@ IMPORTERS := .venv-importers
 AUDITORS := tests/site/browser/node_modules
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test browsers importers lint format sample screenshots bench torture clean
+.PHONY: help demo test hostile browsers importers lint format sample screenshots bench torture clean
 
 help: ## show what can be made
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -29,7 +29,10 @@ demo: $(DEMO) ## back up a made-up blog on this machine, twice, verify it, and s
 
 test: $(SETUP) ## run all tests, and fail under 95 % branch coverage
 	$(BIN)/python -m coverage erase
-	$(BIN)/python -m pytest -n auto --cov --cov-report=term -m "not slow and not browser and not importers"
+	$(BIN)/python -m pytest -n auto --cov --cov-report=term -m "not slow and not browser and not importers and not hostile"
+
+hostile: $(SETUP) ## run every command on hundreds of hostile archives
+	$(BIN)/python -m pytest -n auto -m "hostile and not slow" tests/hostile
 
 browsers: $(SETUP) $(AUDITORS)/.installed ## run the tests that open the offline site in real browsers; .ci/install gets these
 	$(BIN)/python -m pytest -n 2 -m "browser and not slow" tests/site

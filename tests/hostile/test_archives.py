@@ -34,7 +34,10 @@ from tests.hostile.commands import COPIES, READERS, WRITERS, Place, arguments
 from tests.hostile.conftest import Whole
 from tests.support.runs import Done
 
-pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="what is opened is read from /proc")
+pytestmark = [
+    pytest.mark.hostile,
+    pytest.mark.skipif(not sys.platform.startswith("linux"), reason="what is opened is read from /proc"),
+]
 
 DOCUMENTED = {0, 2, 3, 4, 5, 6, 7, 10, 11, 12, 13, 14, 20, 28}
 SECONDS = 20.0

@@ -23,6 +23,8 @@ from tests.cli.conftest import Program
 from tests.hostile.building import seal
 from tests.hostile.conftest import Whole
 
+pytestmark = pytest.mark.hostile
+
 PUBLIC = ("--public-open-flg", "1", "--visible-delete-flg", "f", "--period-flg-public")
 COMMANDS: tuple[tuple[str, ...], ...] = (
     ("verify", "{archive}"),

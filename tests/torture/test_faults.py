@@ -194,7 +194,8 @@ def test_a_service_that_comes_up_late(runs: Runs, blog: Blog, tmp_path: Path) ->
     root = tmp_path / "archive"
     with serving(blog) as earlier:
         url = earlier.base_url
-    run = runs.start("backup", blog.blog_id, "--base-url", url, "--archive", root, "--no-site", "-v")
+    options = ("--archive", root, "--assets", "embedded", "--no-site", "-v")
+    run = runs.start("backup", blog.blog_id, "--base-url", url, *options)
     until = time.monotonic() + 60
     # More than three tries, which is where an address that never answered was once given up.
     while run.stderr().count("entry/list: cannot connect") < 4:
