@@ -35,6 +35,8 @@ from exporter.printable import printable
 
 _BLOCK = 3 << 18
 _REPLACED: Final = "replaced"
+_CONTENT: Final = "content_sha256"
+_REPLACED_CONTENT: Final = "replaced_content_sha256"
 
 
 def report_path(target: Path) -> Path:
@@ -60,7 +62,7 @@ def check_target(target: Path, *, force: bool) -> None:
         raise UsageError(f"{target} is there already, and no export made it; name another folder.")
     if not force:
         raise UsageError(f"{target} is there already; add --force to replace the export in it, or name another folder.")
-    foreign = _foreign(target)
+    foreign = None if _is_sealed(target) else _foreign(target)
     if foreign is not None:
         raise UsageError(
             f"{target} holds {printable(foreign, 200)}, which is not as {report_path(target)} says an export wrote it: "
@@ -84,6 +86,38 @@ def _foreign(target: Path) -> str | None:
             if path.is_symlink() or not fits:
                 return shown
     return None
+
+
+def _is_sealed(target: Path) -> bool:
+    """Tell whether all of a folder is what its report vouches for by one hash; of what is private it lists no file."""
+    try:
+        report = codec.loads(report_path(target).read_bytes())
+        sealed = {report.get(_CONTENT), report.get(_REPLACED_CONTENT)} - {None}
+    except (OSError, codec.NotJson, AttributeError, TypeError):
+        return False
+    if not sealed:
+        return False
+    found = []
+    for folder, inner, names in os.walk(target):
+        way = Path(folder).relative_to(target)
+        if any(Path(folder, name).is_symlink() or not any(Path(folder, name).iterdir()) for name in inner):
+            return False
+        for name in names:
+            path = Path(folder, name)
+            with atomic.translated(path):
+                state = path.lstat()
+                if not stat.S_ISREG(state.st_mode):
+                    return False
+                with path.open("rb") as there:
+                    digest = hashlib.file_digest(there, "sha256").hexdigest()
+            found.append(WrittenFile((way / name).as_posix(), state.st_size, digest))
+    return _content_sha256(found) in sealed
+
+
+def _content_sha256(files: Iterable[WrittenFile]) -> str:
+    """Return one hash for the paths, sizes and contents of files."""
+    rows = sorted(f"{file.sha256} {file.bytes} {file.path}\n" for file in files)
+    return hashlib.sha256("".join(rows).encode("utf-8", "surrogateescape")).hexdigest()
 
 
 def _is(path: Path, file: WrittenFile) -> bool:
@@ -129,15 +163,29 @@ def write_export(
         try:
             written = list(_each_written(files, archive, new))
             document = describe(written) if describe is not None else None
-            replaced = [file._asdict() for file in dict.fromkeys(_listed(target))] if target.exists() else []
+            if document is not None and written and not document.get("files"):
+                document = {**document, _CONTENT: _content_sha256(written)}
+            replaced = _replaced(target)
             if document is not None:
-                write_report(target, {**document, _REPLACED: replaced} if replaced else document)
+                write_report(target, {**document, **replaced})
             atomic.swap_folder(new, target, target.with_name(f".{target.name}.old"))
             if document is not None and replaced:
                 write_report(target, document)
         finally:
             atomic.remove_folder(new)
     return written
+
+
+def _replaced(target: Path) -> dict[str, Any]:
+    """Return what a report says of the export that it is about to replace."""
+    if not target.exists():
+        return {}
+    listed = [file._asdict() for file in dict.fromkeys(_listed(target))]
+    try:
+        content = codec.loads(report_path(target).read_bytes()).get(_CONTENT)
+    except (OSError, codec.NotJson, AttributeError):
+        content = None
+    return {**({_REPLACED: listed} if listed else {}), **({_REPLACED_CONTENT: content} if content else {})}
 
 
 def measure_export(files: Iterable[ExportFile], archive: Path) -> list[WrittenFile]:

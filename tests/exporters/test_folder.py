@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from exporter.errors import ArchiveDamaged, UsageError
+from exporter.errors import ArchiveDamaged, BlogExporterError, UsageError
 from exporter.exporters.folder import check_target, measure_export, report_path, write_export, write_report
 from exporter.exporters.interface import Content, Copy, Database, ExportFile, Inline, Packed, WrittenFile
 
@@ -178,17 +178,40 @@ def test_a_deleted_file_keeps_nobody_from_replacing_the_rest(tmp_path: Path, arc
     check_target(out, force=True)
 
 
-def test_an_export_that_could_not_take_the_place_of_another_can_be_made_again(tmp_path: Path, archive: Path) -> None:
+def test_an_export_that_could_not_take_the_place_of_another_can_be_made_again(
+    tmp_path: Path, archive: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     out = tmp_path / "out"
     write_export([Content("old.md", [b"one"])], archive, out, lambda made: listed(*made))
-    (tmp_path / ".out.old").write_text("where the old folder would be put aside")
-    with pytest.raises(UsageError):
-        write_export([Content("new.md", [b"two"])], archive, out, lambda made: listed(*made))
+
+    def refuses(*_paths: Path) -> None:
+        raise OSError(5, "Input/output error")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("exporter.archive.atomic.swap_folder", refuses)
+        with pytest.raises(BlogExporterError):
+            write_export([Content("new.md", [b"two"])], archive, out, lambda made: listed(*made))
     assert [path.name for path in out.iterdir()] == ["old.md"]
     check_target(out, force=True)
-    (tmp_path / ".out.old").unlink()
     write_export([Content("new.md", [b"two"])], archive, out, lambda made: listed(*made))
     assert [path.name for path in out.iterdir()] == ["new.md"]
     assert [file["path"] for file in json.loads(report_path(out).read_bytes())["files"]] == ["new.md"]
     assert "replaced" not in json.loads(report_path(out).read_bytes())
     check_target(out, force=True)
+
+
+def test_a_folder_whose_report_lists_no_file_is_told_by_one_hash(tmp_path: Path, archive: Path) -> None:
+    """As of what is private: a path may be a title."""
+    out = tmp_path / "out"
+    for text in (b"one", b"two"):
+        check_target(out, force=True)
+        write_export([Content("posts/ひみつ.md", [text])], archive, out, lambda _made: {"files": []})
+        assert "ひみつ" not in report_path(out).read_text("utf-8")
+    (out / "mine.txt").write_text("mine")
+    with pytest.raises(UsageError, match=r"mine\.txt"):
+        check_target(out, force=True)
+    (out / "mine.txt").unlink()
+    check_target(out, force=True)
+    (out / "posts/ひみつ.md").write_bytes(b"too")
+    with pytest.raises(UsageError):
+        check_target(out, force=True)
