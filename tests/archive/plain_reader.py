@@ -44,7 +44,6 @@ def apply_line(records: dict[str, bytes], line: bytes, place: str) -> None:
 
 def states(root: Path) -> Iterator[tuple[int, State]]:
     """Yield each version's number and its state: for every kind, id to the bytes of the record."""
-    root = Path(str(root))  # a path as any other program has
     info = json.loads((root / "archive.json").read_bytes())
     require(info["format"] == "blog-exporter-archive" and info["format_version"] == 1, "archive.json")
     state: State = {kind: {} for kind in KINDS}

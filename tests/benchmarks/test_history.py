@@ -27,7 +27,7 @@ def test_few_versions_and_many_end_in_the_same_blog(tmp_path: Path) -> None:
     for layout, count in ((many, 12), (few, 3)):
         assert list(verify(ArchiveReader(layout.root), quick=True)) == []
         assert [finding for finding in verify(ArchiveReader(layout.root)) if finding.damage] == []
-        numbers, states = zip(*plain_reader.states(layout.root), strict=True)
+        numbers, states = zip(*plain_reader.states(Path(str(layout.root))), strict=True)
         assert numbers == tuple(range(1, count + 1))
         ends.append(states[-1])
     assert ends[0] == ends[1]
