@@ -95,7 +95,7 @@ SETTINGS: dict[str, Setting] = {
     "total_timeout": Setting(values.duration, timedelta(minutes=2), "longest request"),
     "max_body": Setting(values.size, 32 * 1024 * 1024, "largest answer, decompressed"),
     "give_up_after": Setting(_patience, timedelta(minutes=30), "end the run after so long without a good answer"),
-    "resume_max_age": Setting(values.duration, timedelta(hours=24), "oldest interrupted run that is gone on with"),
+    "resume_max_age": Setting(values.duration, timedelta(hours=24), "oldest interrupted run that is resumed"),
     "wait_lock": Setting(values.duration, timedelta(0), "how long to wait for another backup of the same archive"),
     "token_file": Setting(Path, None, "file that holds the access token"),
     "auth_header": Setting(_text, assumptions.AUTH_HEADER, "header that carries the token"),
