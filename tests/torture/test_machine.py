@@ -156,7 +156,9 @@ class Archive(RuleBasedStateMachine):
     def back_up_through_faults(self, seed: int) -> None:
         done = self.run("--accept-removals", fault=faults.quarter_faulty(seed, 0.1, in_a_row=2))
         if done.code in {0, 3} and done.document["resumed_from"] is None:
-            self.check_saved(done, accept=True, all_read=True)
+            # A page in the place of a picture is no picture, and asking at once again would not help.
+            pictures = done.document["assets"]["left_out"]["pending"] > 0
+            self.check_saved(done, accept=True, all_read=True, pictures_wait=pictures)
         else:
             self.check_plausible()
 
@@ -213,7 +215,7 @@ class Archive(RuleBasedStateMachine):
         assert [record for record in missing if record[0] is not Kind.ENTRIES or record[1] not in self.refused] == []
         self.shown = found
 
-    def check_saved(self, done: Done, *, accept: bool, all_read: bool) -> None:
+    def check_saved(self, done: Done, *, accept: bool, all_read: bool, pictures_wait: bool = False) -> None:
         """A run that came to its end shows just what the service holds, or said why not."""
         there = held(self.blog)
         before = self.shown or {kind: {} for kind in there}
@@ -224,7 +226,8 @@ class Archive(RuleBasedStateMachine):
             return
         listed = {record_id for record_id in there[Kind.ENTRIES] if record_id in self.refused}
         # An unchanged entry is not asked for unless all are read, so that nobody may notice that it is refused.
-        assert done.code in ({3} if listed and all_read else {0, 3} if listed else {0}), done
+        codes = {3} if pictures_wait or (listed and all_read) else {0, 3} if listed else {0}
+        assert done.code in codes, done
         found = folded(self.root)
         expected = dict(there)
         expected[Kind.ENTRIES] = {
@@ -252,7 +255,7 @@ class Archive(RuleBasedStateMachine):
             assert findings(self.root) == []
 
 
-def check(examples: int, steps: int) -> None:
+def check(examples: int, steps: int, *, same_each_time: bool = False) -> None:
     run_state_machine_as_test(
         Archive,
         settings=settings(
@@ -261,6 +264,7 @@ def check(examples: int, steps: int) -> None:
             deadline=None,
             suppress_health_check=list(HealthCheck),
             database=None,
+            derandomize=same_each_time,
             # A kill that comes at another moment is another example: nothing could be made smaller.
             phases=[Phase.generate],
         ),
@@ -268,7 +272,7 @@ def check(examples: int, steps: int) -> None:
 
 
 def test_anything_in_any_order() -> None:
-    check(5, 10)
+    check(5, 10, same_each_time=True)
 
 
 @pytest.mark.slow
