@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from exporter.archive.find import Place, places
+from exporter.archive.find import Place, Spare, Told, places
 from exporter.archive.history import places_at
+from exporter.errors import ArchiveDamaged
 from exporter.model.changes import ABSENT, WHOLE_RECORD, Change, FieldChange, RecordChange, field_changes, title_of
 from exporter.model.kinds import Kind, sort_key
 
@@ -17,14 +19,14 @@ if TYPE_CHECKING:
     from exporter.archive.reader import ArchiveReader
 
 
-def diff_versions(reader: ArchiveReader, a: int, b: int) -> Iterator[RecordChange]:
+def diff_versions(reader: ArchiveReader, a: int, b: int, damaged: Told | None = None) -> Iterator[RecordChange]:
     """Yield what differs in version ``b`` from version ``a``, by kind and id; ``a`` may be the later one.
 
-    Either may be 0, which is the state before the first version.
+    Either may be 0, which is the state before the first version. Damage that ``damaged`` is told of is passed over.
 
     Raises:
         UsageError: the archive has no such version.
-        ArchiveDamaged: a segment is missing or a line cannot be read.
+        ArchiveDamaged: a segment is missing or a line cannot be read, and nobody is to be told.
     """
     for number in (a, b):
         if number:
@@ -33,24 +35,35 @@ def diff_versions(reader: ArchiveReader, a: int, b: int) -> Iterator[RecordChang
     low = [version for version in versions if version <= min(a, b)]
     between = [version for version in versions if min(a, b) < version <= max(a, b)]
     for kind in Kind:
-        earlier, later = _ends(reader.layout, kind, low, between)
+        earlier, later = _ends(reader.layout, kind, low, between, damaged)
         before, after = (later, earlier) if a > b else (earlier, later)
         for record_id in sorted({*before, *after}, key=sort_key):
-            change = _compare(kind, record_id, before.get(record_id), after.get(record_id))
+            try:
+                change = _compare(reader, kind, record_id, before.get(record_id), after.get(record_id))
+            except ArchiveDamaged as error:
+                if damaged is None:
+                    raise
+                damaged(error)
+                continue
             if change is not None:
                 yield change
 
 
-def _ends(layout: Layout, kind: Kind, low: list[int], between: list[int]) -> tuple[dict[str, Place], dict[str, Place]]:
+def _ends(
+    layout: Layout, kind: Kind, low: list[int], between: list[int], damaged: Told | None
+) -> tuple[dict[str, Place], dict[str, Place]]:
     """Return where every record that the versions between touch stands at both ends; tombstones in the later only."""
     later: dict[str, Place] = {}
     for version in between:
-        later.update(places(layout.segment(version, kind)))
-    return places_at(layout, low, kind, later), later
+        later.update(places(layout.segment(version, kind), damaged=damaged))
+    return places_at(layout, low, kind, later, damaged), later
 
 
-def _compare(kind: Kind, record_id: str, before: Place | None, after: Place | None) -> RecordChange | None:
-    old, new = _read(before), _read(after)
+def _compare(
+    reader: ArchiveReader, kind: Kind, record_id: str, before: Place | None, after: Place | None
+) -> RecordChange | None:
+    spare = partial(reader.spare, kind)
+    old, new = _read(before, spare), _read(after, spare)
     if new is None:
         if old is None:
             return None
@@ -69,8 +82,8 @@ def _compare(kind: Kind, record_id: str, before: Place | None, after: Place | No
     return RecordChange(kind, record_id, Change.CHANGED, title, fields)
 
 
-def _read(place: Place | None) -> Line | None:
-    return None if place is None or place.removed else place.read()
+def _read(place: Place | None, spare: Spare) -> Line | None:
+    return None if place is None or place.removed else place.read(spare)
 
 
 def _data(line: Line) -> dict[str, Any]:

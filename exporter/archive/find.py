@@ -32,6 +32,8 @@ _FEW = 8
 
 Content = bytes | mmap.mmap
 Spare = Callable[[str, bytes], Line | None]
+Told = Callable[[ArchiveDamaged], object]
+"""Is told of damage that is passed over."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,13 +45,13 @@ class Place:
     length: int
     removed: bool
 
-    def read(self) -> Line:
-        """Read the line.
+    def read(self, spare: Spare = lambda _id, _identity: None) -> Line:
+        """Read the line, a damaged record from ``spare``; see :func:`taken_apart`.
 
         Raises:
-            ArchiveDamaged: it is no line of an archive.
+            ArchiveDamaged: it is no line of an archive, or its record is damaged and nowhere else.
         """
-        return taken_apart(self.path, self.text())
+        return taken_apart(self.path, self.text(), spare)
 
     def text(self) -> bytes:
         """Read the line's bytes, with its line feed."""
@@ -73,7 +75,7 @@ def taken_apart(path: Path, text: bytes, spare: Spare = lambda _id, _identity: N
     try:
         line = split(text)
     except ValueError as error:
-        raise ArchiveDamaged(f"{path} holds a damaged line: {error}; run verify.") from error
+        raise ArchiveDamaged(f"{path} holds a damaged line: {error}; run verify --repair.") from error
     fault = line.fault()
     if fault is None:
         return line
@@ -94,13 +96,24 @@ def find(path: Path, record_id: str, spare: Spare = lambda _id, _identity: None)
     return None if found is None else taken_apart(path, data[found.offset : found.offset + found.length], spare)
 
 
-def places(path: Path, wanted: Collection[str] | None = None) -> Iterator[tuple[str, Place]]:
+def places(
+    path: Path, wanted: Collection[str] | None = None, damaged: Told | None = None
+) -> Iterator[tuple[str, Place]]:
     """Yield the ids and places of a segment's lines, all of them or those of the ``wanted`` ids.
 
+    Args:
+        path: the segment.
+        wanted: ids.
+        damaged: is told of what cannot be read, which is then passed over.
+
     Raises:
-        ArchiveDamaged: the segment is missing, or a line does not begin as one.
+        ArchiveDamaged: the segment is missing, or a line does not begin as one, and nobody is to be told.
     """
-    data = _content(path)
+    try:
+        data = _content(path)
+    except ArchiveDamaged as error:
+        _pass_over(error, damaged)
+        return
     if not data:
         return
     if wanted is not None and len(wanted) <= _FEW:
@@ -115,11 +128,19 @@ def places(path: Path, wanted: Collection[str] | None = None) -> Iterator[tuple[
         end = _line_end(data, start)
         head = _HEAD.match(data, start, end)
         if head is None:
-            raise ArchiveDamaged(f"{path} holds a damaged line at byte {start}; run verify.")
+            _pass_over(ArchiveDamaged(f"{path} holds a damaged line at byte {start}; run verify --repair."), damaged)
+            start = end
+            continue
         known = str(codec.loads(head[1])) if keys is None else keys.get(head[1])
         if known is not None:
             yield known, Place(path, start, end - start, data[start : start + len(_REMOVE)] == _REMOVE)
         start = end
+
+
+def _pass_over(error: ArchiveDamaged, told: Told | None) -> None:
+    if told is None:
+        raise error
+    told(error)
 
 
 def _locate(path: Path, data: Content, record_id: str) -> Place | None:
@@ -151,4 +172,4 @@ def _content(path: Path) -> Content:
     except NotPlain as error:
         raise translate(error, path) from error
     except OSError as error:
-        raise ArchiveDamaged(f"{path} is missing or cannot be read; run verify.") from error
+        raise ArchiveDamaged(f"{path} is missing or cannot be read; run verify --repair.") from error

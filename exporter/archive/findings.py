@@ -33,15 +33,16 @@ class Code(StrEnum):
     VIEW_DAMAGED = "view-damaged"
 
 
-_FROM_A_COPY = "restore this file from another copy of the archive"
-_REPAIR = "run backup, which writes again what the service still has, then verify --repair"
+_REPAIR = "run backup, which writes again what the service still has, or verify --repair"
+_COPIED = "run backup or verify --repair; where neither helps, restore this file from another copy of the archive"
+_RUNS = f"nothing of the blog is lost; {_COPIED}"
 _REBUILD = "run rebuild"
 _BACKUP = "run backup"
 
 MEND: dict[Code, str] = {
-    Code.INFO_DAMAGED: _FROM_A_COPY,
-    Code.MANIFEST_MISSING: _FROM_A_COPY,
-    Code.MANIFEST_DAMAGED: _FROM_A_COPY,
+    Code.INFO_DAMAGED: _COPIED,
+    Code.MANIFEST_MISSING: _COPIED,
+    Code.MANIFEST_DAMAGED: _COPIED,
     Code.SUMS_DAMAGED: _REPAIR,
     Code.SEGMENT_MISSING: _REPAIR,
     Code.SEGMENT_DAMAGED: _REPAIR,
@@ -53,8 +54,8 @@ MEND: dict[Code, str] = {
     Code.NOT_PLAIN: "put the file or folder that belongs there in its place, or remove it",
     Code.ASSET_MISSING: _BACKUP,
     Code.ASSET_DAMAGED: _BACKUP,
-    Code.RUNS_DAMAGED: "nothing of the blog is lost; the next backup goes on after this line",
-    Code.RUNS_REWRITTEN: "nothing of the blog is lost; restore this file from another copy of the archive",
+    Code.RUNS_DAMAGED: _RUNS,
+    Code.RUNS_REWRITTEN: _RUNS,
     Code.DOCUMENT_DAMAGED: "run verify --repair",
     Code.SEAL_DAMAGED: "run backup, which seals the archive again",
     Code.NOT_SEALED: "a run was killed before it could; the next backup seals it",

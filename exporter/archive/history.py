@@ -10,7 +10,7 @@ from datetime import UTC, date, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from exporter.archive.find import Place, find, places
+from exporter.archive.find import Place, Told, find, places
 from exporter.archive.lines import Line
 from exporter.archive.version_rows import VersionRow, version_rows
 from exporter.errors import ArchiveDamaged, NoSuchRecord, UsageError
@@ -143,7 +143,9 @@ def _known(reader: ArchiveReader, stored: Stored | None, gone: tuple[int, Line] 
     return LastKnown(stored, version, reader.manifest(version).finished_at, line.evidence)
 
 
-def places_at(layout: Layout, versions: Sequence[int], kind: Kind, ids: Iterable[str]) -> dict[str, Place]:
+def places_at(
+    layout: Layout, versions: Sequence[int], kind: Kind, ids: Iterable[str], damaged: Told | None = None
+) -> dict[str, Place]:
     """Return where the lines of these records stand after ``versions``; those that are not there then are left out.
 
     Args:
@@ -151,16 +153,17 @@ def places_at(layout: Layout, versions: Sequence[int], kind: Kind, ids: Iterable
         versions: all versions up to the wanted one, oldest first.
         kind: the records' kind.
         ids: the records' ids.
+        damaged: is told of what cannot be read, which is then passed over.
 
     Raises:
-        ArchiveDamaged: a segment is missing or a line does not begin as one.
+        ArchiveDamaged: a segment is missing or a line does not begin as one, and nobody is to be told.
     """
     wanted = set(ids)
     found: dict[str, Place] = {}
     for version in reversed(versions):
         if not wanted:
             break
-        for record_id, place in places(layout.segment(version, kind), wanted):
+        for record_id, place in places(layout.segment(version, kind), wanted, damaged):
             wanted.discard(record_id)
             if not place.removed:
                 found[record_id] = place

@@ -33,6 +33,11 @@ def version_name(number: int) -> str:
     return f"{number:06d}"
 
 
+def manifest_name(number: int) -> str:
+    """Return a version's manifest as ``SHA256SUMS`` at the root names it."""
+    return f"{_VERSIONS}/{version_name(number)}/{MANIFEST}"
+
+
 def version_number(name: str) -> int | None:
     """Return the number a version folder's name stands for, or ``None`` when it is no such name."""
     number = int(name) if _VERSION_NAME.fullmatch(name) else 0

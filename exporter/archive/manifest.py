@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
@@ -13,6 +14,7 @@ from exporter.errors import ArchiveDamaged, NewerFormat, NoArchive
 from exporter.printable import printable
 
 TOOL = f"blog-exporter {__version__}"
+_ROW = re.compile(rb"([0-9a-f]{64})  ([!-~]+)")
 _FROM_A_COPY = "restore it from another copy of the archive"
 
 
@@ -158,7 +160,7 @@ class Manifest:
                 healed=_healed(found),
             )
         except ValueError as error:
-            raise ArchiveDamaged(f"{place} is damaged: {error}; run verify.") from error
+            raise ArchiveDamaged(f"{place} is damaged: {error}; run verify --repair.") from error
 
 
 def _blog_id(found: Document) -> str:
@@ -217,3 +219,14 @@ def sums(manifest_sha256: str, info_sha256: str, files: dict[str, SegmentInfo]) 
     rows += [(info.sha256, name) for name, info in files.items()]
     rows.append((info_sha256, "../../archive.json"))
     return "".join(f"{digest}  {name}\n" for digest, name in rows).encode("utf-8", "backslashreplace")
+
+
+def read_sums(data: bytes) -> dict[str, str]:
+    """Return the hashes in ``SHA256SUMS`` by the names of their files; rows that are none are passed over."""
+    rows = (_ROW.fullmatch(row) for row in data.split(b"\n"))
+    return {row[2].decode("ascii"): row[1].decode("ascii") for row in rows if row is not None}
+
+
+def write_sums(rows: dict[str, str]) -> bytes:
+    """Write ``SHA256SUMS`` in the form that ``sha256sum -c`` reads."""
+    return "".join(f"{digest}  {name}\n" for name, digest in rows.items()).encode("ascii")

@@ -83,6 +83,8 @@ class _Rewriting:
     def __init__(self, reader: ArchiveReader) -> None:
         self._reader = reader
         self._layout = reader.layout
+        if reader.layout.info.kind() is None:
+            raise ArchiveDamaged(f"{reader.layout.info} is missing; nothing was pruned. Run verify --repair.")
         self._info_sha256 = file_sha256(reader.layout.info)
         self._state = State(reader.info.blog_id)
         self._chain: tuple[int, str] | None = None

@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from exporter.archive.atomic import translate
+from exporter.archive.copies import copied_document
 from exporter.archive.heal import examined, healed_lines
 from exporter.archive.latest import load_latest, shown_version
 from exporter.archive.layout import SUMS, Layout, version_number
-from exporter.archive.manifest import ArchiveInfo, Manifest
+from exporter.archive.manifest import ArchiveInfo, Manifest, read_sums
 from exporter.archive.plain import LARGEST_DOCUMENT, NotPlain, TooLarge
 from exporter.archive.run_lines import run_of
 from exporter.archive.state import State, cannot_be_read
@@ -34,13 +35,18 @@ _INFO_ROWS = (b"  archive.json", b"  ../../archive.json")
 
 
 def read_info(layout: Layout) -> ArchiveInfo:
-    """Read ``archive.json``; where it is another than the one the versions were sealed with, say that it is damaged.
+    """Read ``archive.json``, or its copy where it is missing or another than was sealed and there is one.
+
+    Where it is another than the one the versions were sealed with, say that it is damaged.
 
     Raises:
         NoArchive: there is no archive.
         NewerFormat: it needs a newer program.
         ArchiveDamaged: ``archive.json`` is not what was written.
     """
+    copy = copied_info(layout)
+    if copy is not None:
+        return copy
     try:
         data = layout.info.read_bytes(LARGEST_DOCUMENT)
     except (FileNotFoundError, NotADirectoryError):
@@ -58,6 +64,24 @@ def read_info(layout: Layout) -> ArchiveInfo:
                 "restore it from another copy of the archive."
             ) from None
         raise
+
+
+def copied_info(layout: Layout) -> ArchiveInfo | None:
+    """Return what ``archive.json`` said, from its copy; ``None`` where it is as it was sealed, or there is no copy."""
+    try:
+        sealed = read_sums(layout.sums.read_bytes(LARGEST_DOCUMENT)).get(layout.info.name)
+        with contextlib.suppress(FileNotFoundError):
+            if sealed in {None, hashlib.sha256(layout.info.read_bytes(LARGEST_DOCUMENT)).hexdigest()}:
+                return None
+    except OSError:
+        return None
+    data = copied_document(layout, layout.info.name, sealed or "")
+    return None if data is None else ArchiveInfo.decode(data, str(layout.root))
+
+
+def is_archive(layout: Layout) -> bool:
+    """Tell whether there is an archive: ``archive.json``, or its copy where that is missing."""
+    return layout.info.kind() is not None or copied_info(layout) is not None
 
 
 def _is_sealed_otherwise(layout: Layout, digest: str) -> bool:
@@ -129,7 +153,7 @@ class ArchiveReader:
         except (NotPlain, TooLarge) as error:
             raise translate(error, path) from error
         except OSError as error:
-            raise ArchiveDamaged(f"{path} is missing or cannot be read; run verify.") from error
+            raise ArchiveDamaged(f"{path} is missing or cannot be read; run verify --repair.") from error
 
     def resolve(self, at: int | None = None) -> int:
         """Return the version to show: ``at``, or the newest.

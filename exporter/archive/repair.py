@@ -7,23 +7,33 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator, Mapping
+from enum import Enum, auto
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from exporter.archive import atomic
+from exporter.archive.copies import copied_document, runs_copy
 from exporter.archive.heal import examined
 from exporter.archive.latest import file_sha256
-from exporter.archive.layout import SUMS, segment_name, version_name
+from exporter.archive.layout import MANIFEST, SUMS, manifest_name, segment_name, version_name
 from exporter.archive.lines import put_line
-from exporter.archive.manifest import Manifest, SegmentInfo, sums
-from exporter.archive.seal import read_sums, sealed_document
+from exporter.archive.manifest import Manifest, SegmentInfo, read_sums, sums, write_sums
+from exporter.archive.plain import LARGEST_DOCUMENT
+from exporter.archive.reader import version_numbers
+from exporter.archive.run_lines import run_of
+from exporter.archive.seal import original, runs_digest, seal, sealed_document, sealed_names
+from exporter.archive.tail import newest_lines
 from exporter.errors import ArchiveDamaged
 from exporter.model.kinds import Kind, sort_key
 
 if TYPE_CHECKING:
     from exporter.archive.inside import InnerPath
+    from exporter.archive.layout import Layout
     from exporter.archive.reader import ArchiveReader
     from exporter.archive.state import State
+
+
+_PIECE: Final = 1 << 20
 
 
 class Repaired(NamedTuple):
@@ -49,15 +59,13 @@ def repair(reader: ArchiveReader) -> Iterator[Repaired]:
     Raises:
         NoSpace: the disk is full; nothing half is left.
     """
-    yield from _documents(reader)
+    yield from restore_documents(reader.layout)
     state: State | None = None
     try:
         for number in reader.versions():
-            folder = reader.layout.version(number)
             try:
                 manifest = reader.manifest(number)
             except ArchiveDamaged:
-                yield Repaired(f"versions/{version_name(number)}/manifest.json", restored=False)
                 continue
             for kind in Kind:
                 info = manifest.files.get(segment_name(kind))
@@ -67,30 +75,152 @@ def repair(reader: ArchiveReader) -> Iterator[Repaired]:
                 state = state or _newest(reader)
                 restored = state is not None and _restore(reader, state, number, kind, info)
                 yield Repaired(f"versions/{version_name(number)}/{path.name}", restored)
-            if not _has_sums(reader, folder, manifest):
-                with atomic.translated(folder):
-                    atomic.write_file(folder / SUMS, _sums(reader, folder, manifest))
-                yield Repaired(f"versions/{version_name(number)}/{SUMS}", restored=True)
     finally:
         if state is not None:
             state.close()
 
 
-def _documents(reader: ArchiveReader) -> Iterator[Repaired]:
-    """Write README.txt and FORMAT.md again where they are not what was sealed and this program's are."""
-    layout = reader.layout
+def restore_documents(layout: Layout, newest: int | None = None) -> Iterator[Repaired]:
+    """Restore the documents that stand once from their copies, and yield each that is damaged.
+
+    The caller holds the archive's lock. ``SHA256SUMS`` at the root is mended, too, where it lacks a row, or has another
+    hash than a document that its copy agrees with.
+
+    Args:
+        layout: the archive.
+        newest: look at so many of the newest manifests; at all by default.
+
+    Raises:
+        NoSpace: the disk is full; nothing half is left.
+    """
+    data = b""
+    with contextlib.suppress(OSError):
+        data = layout.sums.read_bytes(LARGEST_DOCUMENT)
+    sealed = read_sums(data)
+    wrong = set()
+    for name, found in (
+        (layout.readme.name, _program_document(layout, layout.readme.name, sealed)),
+        (layout.format_document.name, _program_document(layout, layout.format_document.name, sealed)),
+        (layout.info.name, _document(layout, layout.info.name, sealed.get(layout.info.name))),
+        (layout.runs.name, _runs(layout, sealed.get(layout.runs.name))),
+        *_manifests(layout, sealed, newest),
+    ):
+        if found is _Found.MISSTATED:
+            wrong |= {name} & sealed.keys()
+        elif found is not _Found.RIGHT:
+            yield Repaired(name, found is _Found.RESTORED)
+    some = any(name.startswith("versions/") for name in sealed) or not version_numbers(layout)
+    right = some and sealed.keys() >= {*sealed_names(layout)} and write_sums(sealed) == data
+    if (wrong or not right) and layout.info.kind() == "":
+        seal(layout, anew=wrong)
+        yield Repaired(SUMS, restored=True)
+
+
+class _Found(Enum):
+    """Whether a document is as sealed, restored just now, damaged, or right while its hash in the seal is not."""
+
+    RIGHT = auto()
+    RESTORED = auto()
+    DAMAGED = auto()
+    MISSTATED = auto()
+
+
+def _program_document(layout: Layout, name: str, sealed: Mapping[str, str]) -> _Found:
+    """Write README.txt or FORMAT.md again where it is not what was sealed and this program's is."""
+    path, expected = layout.root / name, sealed.get(name)
+    found = _hash_of(path)
+    if expected in {None, found}:
+        return _Found.RIGHT
+    data = sealed_document(name, expected or "") if _may_be_replaced(path) else None
+    if data is not None:
+        return _write_document(path, data)
+    return _Found.MISSTATED if found == hashlib.sha256(original(name)).hexdigest() else _Found.DAMAGED
+
+
+def _document(layout: Layout, name: str, expected: str | None) -> _Found:
+    """Restore archive.json or a manifest from its copy, where it has not the hash it should have."""
+    path = layout.root / name
+    found = _hash_of(path)
+    if expected in {None, found}:
+        return _Found.RIGHT
+    data = copied_document(layout, name, expected or "") if _may_be_replaced(path) else None
+    if data is not None:
+        return _write_document(path, data)
+    agreed = found is not None and copied_document(layout, name, found) is not None
+    return _Found.MISSTATED if agreed else _Found.DAMAGED
+
+
+def _manifests(layout: Layout, sealed: Mapping[str, str], newest: int | None) -> Iterator[tuple[str, _Found]]:
+    """Restore manifests and the sums beside them, newest first.
+
+    Each manifest names the hash of the one before it, the seal that of the newest.
+    """
+    expected: str | None = None
+    info = _hash_of(layout.info) or ""
+    for number in version_numbers(layout)[::-1][:newest]:
+        name = manifest_name(number)
+        found = _document(layout, name, sealed.get(name, expected) or _own_sum(layout, number))
+        yield name, found
+        expected = None
+        if found is not _Found.DAMAGED:
+            with contextlib.suppress(OSError, ArchiveDamaged):
+                data = layout.manifest(number).read_bytes(LARGEST_DOCUMENT)
+                manifest = Manifest.decode(data, name)
+                expected = None if manifest.parent is None else manifest.parent["sha256"]
+                yield _sums_beside(layout, number, sums(hashlib.sha256(data).hexdigest(), info, manifest.files))
+
+
+def _sums_beside(layout: Layout, number: int, right: bytes) -> tuple[str, _Found]:
+    """Write the sums of a version again where they are not those of its manifest, which is right."""
+    path = layout.version(number) / SUMS
+    name = f"versions/{version_name(number)}/{SUMS}"
+    with contextlib.suppress(OSError):
+        if path.read_bytes(LARGEST_DOCUMENT) == right:
+            return name, _Found.RIGHT
+    return name, _write_document(path, right) if _may_be_replaced(path) else _Found.DAMAGED
+
+
+def _own_sum(layout: Layout, number: int) -> str | None:
+    """Return the hash of a manifest that the sums beside it name."""
     try:
-        sealed = read_sums(layout.sums.read_bytes())
+        return read_sums((layout.version(number) / SUMS).read_bytes(LARGEST_DOCUMENT)).get(MANIFEST)
     except OSError:
-        return
-    for path in (layout.readme, layout.format_document):
-        expected = sealed.get(path.name)
-        if expected is not None and _hash_of(path) != expected:
-            data = sealed_document(path.name, expected)
-            if data is not None:
-                with atomic.translated(path):
-                    atomic.write_file(path, data)
-            yield Repaired(path.name, data is not None)
+        return None
+
+
+def _runs(layout: Layout, expected: str | None) -> _Found:
+    """Restore runs.jsonl from its copy, unless there is a run that only the damaged file tells of."""
+    path, copy = layout.runs, runs_copy(layout)
+    found, copied = _hash_of(path), _hash_of(copy)
+    if expected is None or (found is not None and found == runs_digest(path, expected)):
+        return _Found.RIGHT
+    if not _may_be_replaced(path) or copied is None:
+        return _Found.DAMAGED
+    if copied == expected and _newest_start(path) <= _newest_start(copy):
+        with atomic.translated(path), copy.open("rb") as file:
+            atomic.write_lines(path, iter(lambda: file.read(_PIECE), b""))
+        return _Found.RESTORED
+    return _Found.MISSTATED if copied == found else _Found.DAMAGED
+
+
+def _newest_start(path: InnerPath) -> str:
+    with contextlib.suppress(OSError):
+        for line in newest_lines(path):
+            run = run_of(line)
+            if run is not None:
+                return str(run["started_at"])
+    return ""
+
+
+def _may_be_replaced(path: InnerPath) -> bool:
+    """Tell whether there is a regular file or nothing; what else stands there, its owner has to judge."""
+    return path.kind() in {None, ""}
+
+
+def _write_document(path: InnerPath, data: bytes) -> _Found:
+    with atomic.translated(path):
+        atomic.write_file(path, data)
+    return _Found.RESTORED
 
 
 def _hash_of(path: InnerPath) -> str | None:
@@ -133,7 +263,7 @@ def _restore(reader: ArchiveReader, state: State, number: int, kind: Kind, info:
         found |= _missing(reader, state, number, kind, {*good, *found})
     if len(good) + len(found) != info.lines:
         return False
-    return _write(path, good, found, info)
+    return _write_segment(path, good, found, info)
 
 
 def _missing(reader: ArchiveReader, state: State, number: int, kind: Kind, known: set[str]) -> dict[str, bytes]:
@@ -154,7 +284,7 @@ def _missing(reader: ArchiveReader, state: State, number: int, kind: Kind, known
     return lines
 
 
-def _write(path: InnerPath, good: dict[str, _Good], found: dict[str, bytes], info: SegmentInfo) -> bool:
+def _write_segment(path: InnerPath, good: dict[str, _Good], found: dict[str, bytes], info: SegmentInfo) -> bool:
     new = path.with_name(f".{path.name}.tmp")
     with atomic.translated(path), contextlib.ExitStack() as opened:
         old = opened.enter_context(path.open("rb")) if good else None
@@ -173,25 +303,3 @@ def _write(path: InnerPath, good: dict[str, _Good], found: dict[str, bytes], inf
         new.replace(path)
         atomic.sync_folder(path.parent)
     return True
-
-
-def _sums(reader: ArchiveReader, folder: InnerPath, manifest: Manifest) -> bytes:
-    digest = hashlib.sha256((folder / "manifest.json").read_bytes()).hexdigest()
-    return sums(digest, file_sha256(reader.layout.info), manifest.files)
-
-
-def _has_sums(reader: ArchiveReader, folder: InnerPath, manifest: Manifest) -> bool:
-    """Tell whether the sums need no mending, or must not be mended: a changed manifest must not get a fresh hash."""
-    number = manifest.version
-    later = [version for version in reader.versions() if version > number]
-    if later:
-        try:
-            parent = reader.manifest(later[0]).parent or {}
-        except ArchiveDamaged:
-            return True
-        if parent.get("sha256") != file_sha256(folder / "manifest.json"):
-            return True
-    try:
-        return (folder / SUMS).read_bytes() == _sums(reader, folder, manifest)
-    except OSError:
-        return False

@@ -11,15 +11,16 @@ A hash that was written stays until the file has it again: sealing never turns d
 from __future__ import annotations
 
 import hashlib
-import re
 from importlib import resources
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from exporter import codec
 from exporter.archive import atomic
+from exporter.archive.copies import keep_copies
 from exporter.archive.inside import inner
 from exporter.archive.latest import file_sha256, manifest_sha256
-from exporter.archive.layout import MANIFEST, version_name
+from exporter.archive.layout import manifest_name
+from exporter.archive.manifest import read_sums, write_sums
 from exporter.archive.plain import LARGEST_DOCUMENT, TooLarge
 from exporter.archive.reader import version_numbers
 from exporter.archive.run_lines import MANIFEST_SHA256, PREVIOUS, line_digest, run_of
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from exporter.archive.layout import Layout
-
-_ROW: Final = re.compile(rb"([0-9a-f]{64})  ([!-~]+)")
 
 
 def original(name: str) -> bytes:
@@ -48,25 +47,9 @@ def sealed_document(name: str, sealed: str) -> bytes | None:
     return data if hashlib.sha256(data).hexdigest() == sealed else None
 
 
-def manifest_name(number: int) -> str:
-    """Return a version's manifest as ``SHA256SUMS`` at the root names it."""
-    return f"versions/{version_name(number)}/{MANIFEST}"
-
-
 def sealed_names(layout: Layout) -> tuple[str, ...]:
     """Return the files that every seal names, in their order; a manifest may follow."""
     return (layout.readme.name, layout.format_document.name, layout.info.name, layout.runs.name)
-
-
-def read_sums(data: bytes) -> dict[str, str]:
-    """Return the hashes in ``SHA256SUMS`` by the names of their files; rows that are none are passed over."""
-    rows = (_ROW.fullmatch(row) for row in data.split(b"\n"))
-    return {row[2].decode("ascii"): row[1].decode("ascii") for row in rows if row is not None}
-
-
-def write_sums(rows: dict[str, str]) -> bytes:
-    """Write ``SHA256SUMS`` in the form that ``sha256sum -c`` reads."""
-    return "".join(f"{digest}  {name}\n" for name, digest in rows.items()).encode("ascii")
 
 
 def append_run(layout: Layout, run: dict[str, Any]) -> None:
@@ -101,15 +84,17 @@ def seal(layout: Layout, *, versions: bool = True, anew: Collection[str] = ()) -
         old = _read(layout)
         stated = {name: digest for name, digest in read_sums(old).items() if name not in anew}
         rows = {name: stated.get(name) or _digest(layout, name) for name in sealed_names(layout)[:-1]}
-        rows[layout.runs.name] = _runs_digest(layout.runs, stated.get(layout.runs.name))
-        newest = max(version_numbers(layout), default=None) if versions else None
-        if newest is not None:
-            name = manifest_name(newest)
-            digest = stated.get(name) or manifest_sha256(layout, newest)
+        rows[layout.runs.name] = runs_digest(layout.runs, stated.get(layout.runs.name))
+        numbers = version_numbers(layout) if versions else []
+        if numbers:
+            name = manifest_name(numbers[-1])
+            digest = stated.get(name) or manifest_sha256(layout, numbers[-1])
             rows |= {} if digest is None else {name: digest}
         new = write_sums(rows)
         if new != old:
             atomic.write_file(layout.sums, new)
+        if versions:
+            keep_copies(layout, rows, numbers)
 
 
 def head(layout: Layout) -> str | None:
@@ -167,7 +152,7 @@ def _digest(layout: Layout, name: str) -> str:
         return hashlib.sha256(original(name)).hexdigest()
 
 
-def _runs_digest(path: Path, stated: str | None) -> str:
+def runs_digest(path: Path, stated: str | None) -> str:
     """Return the hash to seal ``runs.jsonl`` with: its own, unless what was sealed is no longer what it begins with."""
     running = hashlib.sha256()
     grown = stated in (None, running.hexdigest())

@@ -112,7 +112,7 @@ def _key(record_id: str) -> int | str:
 def cannot_be_read(path: Path, error: OSError) -> ArchiveDamaged:
     """Return what to say of a file or folder of a version that the system does not let be read."""
     reason = (error.strerror if error.errno else None) or str(error)
-    return ArchiveDamaged(f"{path} cannot be read ({reason}); run verify.")
+    return ArchiveDamaged(f"{path} cannot be read ({reason}); run verify --repair.")
 
 
 Spare = Callable[[Kind, str, bytes], Line | None]
@@ -166,7 +166,9 @@ class State:
                         record_id, identity, named = fold_facts(text)
                     except ValueError as error:
                         if not forgives(number):
-                            raise ArchiveDamaged(f"{path} line {number} is damaged: {error}; run verify.") from error
+                            raise ArchiveDamaged(
+                                f"{path} line {number} is damaged: {error}; run verify --repair."
+                            ) from error
                         offset += len(text)
                         continue
                     if identity is None:

@@ -10,7 +10,8 @@ from exporter import codec
 from exporter.archive import seal
 from exporter.archive.findings import Code, Finding
 from exporter.archive.latest import file_sha256, manifest_sha256
-from exporter.archive.layout import SUMS, version_name
+from exporter.archive.layout import SUMS, manifest_name, version_name
+from exporter.archive.manifest import read_sums, write_sums
 from exporter.archive.plain import LARGEST_DOCUMENT
 from exporter.archive.run_lines import MANIFEST_SHA256, PREVIOUS, line_digest, run_fault
 from exporter.errors import ArchiveDamaged
@@ -55,14 +56,14 @@ class _Seal:
             self.there = False
         except OSError:
             self._fault = "it cannot be read"
-        self.rows = seal.read_sums(self._data)
+        self.rows = read_sums(self._data)
         self._versions = reader.versions()
 
     def check_form(self) -> Iterator[Finding]:
         names = list(self.rows)
         expected = list(seal.sealed_names(self._reader.layout))
         manifests = [name for name in names if name.startswith("versions/")]
-        right = seal.write_sums(self.rows) == self._data and names == expected + manifests and len(manifests) < 2
+        right = write_sums(self.rows) == self._data and names == expected + manifests and len(manifests) < 2
         if self._fault is None and self.there and not right:
             self._fault = f"it does not have a row for each of {', '.join(expected)} and the newest manifest"
         if self._fault is not None:
@@ -88,7 +89,7 @@ class _Seal:
         """Check that a manifest vouched for by the seal, or by the newest line, is one of those that are there."""
         named = [name for name in self.rows if name.startswith("versions/")]
         for name in named:
-            number = next((each for each in self._versions if seal.manifest_name(each) == name), None)
+            number = next((each for each in self._versions if manifest_name(each) == name), None)
             found = None if number is None else manifest_sha256(self._reader.layout, number)
             if found is None:
                 yield Finding(Code.MANIFEST_MISSING, name, f"{SUMS} names it, and it cannot be read")

@@ -66,8 +66,10 @@ def _sums(reader: ArchiveReader, folder: InnerPath, name: str, digest: str, mani
     listed = {row[66:]: row[:64] for row in found.decode("utf-8", "replace").splitlines()}
     if listed.get(MANIFEST) not in (None, digest):
         yield Finding(Code.MANIFEST_DAMAGED, f"{name}/{MANIFEST}", f"its hash is not the one in {SUMS}")
-    info = file_sha256(reader.layout.info)
-    if listed.get("../../archive.json") not in (None, info):
+    stated = listed.get("../../archive.json")
+    # One that is missing is named where the root is looked at.
+    info = stated or "" if reader.layout.info.kind() is None else file_sha256(reader.layout.info)
+    if stated not in (None, info):
         yield Finding(Code.INFO_DAMAGED, "archive.json", f"its hash is not the one in {name}/{SUMS}")
     if found != sums(digest, info, manifest.files):
         yield Finding(Code.SUMS_DAMAGED, f"{name}/{SUMS}", "it does not agree with the manifest")

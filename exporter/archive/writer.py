@@ -16,7 +16,7 @@ from exporter.archive import atomic, swap
 from exporter.archive.latest import file_sha256
 from exporter.archive.layout import MANIFEST, SUMS, Layout, segment_name
 from exporter.archive.manifest import ArchiveInfo, KindCounts, Manifest, RecordProblem, SegmentInfo, sums
-from exporter.archive.reader import read_info
+from exporter.archive.reader import is_archive, read_info
 from exporter.archive.seal import append_run, original
 from exporter.errors import NoArchive, UsageError
 from exporter.model.kinds import Kind
@@ -56,7 +56,7 @@ def require_place(root: Path, blog_id: str) -> None:
     """
     layout = Layout(root)
     with atomic.translated(root):
-        if layout.info.kind() is not None:
+        if is_archive(layout):
             info = read_info(layout)
             if info.blog_id != blog_id:
                 raise UsageError(

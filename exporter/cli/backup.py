@@ -22,7 +22,7 @@ from exporter.archive.atomic import remove_folder
 from exporter.archive.latest import Looked, View, look, read_record
 from exporter.archive.layout import Layout
 from exporter.archive.lock import ArchiveLock
-from exporter.archive.reader import ArchiveReader
+from exporter.archive.reader import ArchiveReader, is_archive
 from exporter.cli.options import config_option, flag_options, running, setting_options, without_views
 from exporter.cli.output import Output, counted
 from exporter.cli.progress import progress_for
@@ -151,7 +151,7 @@ def _catch_up(root: Path, views: list[View], out: Output) -> Looked:
     Before the service is asked for anything: it may be down today. Returns what is still damaged.
     """
     layout = Layout(root)
-    if not layout.info.exists():
+    if not is_archive(layout):
         return Looked()
     reader = ArchiveReader(root)
     looked = look(layout)
@@ -197,7 +197,7 @@ def _writing(root: Path, wait: float, clock: Clock, *, dry_run: bool) -> Iterato
             yield
         finally:
             writer.clean_leftovers(layout)
-            if not layout.info.exists():
+            if not is_archive(layout):
                 remove_folder(layout.work)
                 with contextlib.suppress(OSError):
                     if made:

@@ -30,7 +30,9 @@ def summary_lines(root: Path, outcome: Outcome, took: timedelta) -> Iterator[str
         yield "Nothing had changed; no new version was needed."
     yield from _count_lines(outcome, _NOUNS)
     if outcome.healed:
-        yield f"Healed: {_healed(outcome.healed)}; verify --repair restores the files, where it can."
+        yield f"Healed: {_healed(outcome.healed)}."
+    if outcome.restored:
+        yield f"Restored, as first written: {_named(outcome.restored)}."
     if outcome.assets is not None:
         yield from _asset_lines(outcome.assets)
     if outcome.completeness is not None:
@@ -68,7 +70,11 @@ def quiet_line(blog_id: str, outcome: Outcome) -> str | None:
         more = ", …" if len(lost) > _NAMED else ""
         parts.append(f"{_files(len(lost))} newly gone for good: {named}{more}")
     if outcome.healed:
-        parts.append(f"{_healed(outcome.healed)}; run verify --repair, and look after the disk")
+        parts.append(_healed(outcome.healed))
+    if outcome.restored:
+        parts.append(f"damaged and restored: {_named(outcome.restored)}")
+    if outcome.healed or outcome.restored:
+        parts.append("look after the disk")
     return f"{printable(blog_id, 120)}: {'; '.join(parts)}" if parts else None
 
 
@@ -202,6 +208,11 @@ def _part(completeness: Mapping[str, Any], kind: str) -> Mapping[str, Any]:
 
 def _healed(count: int) -> str:
     return f"{counted(count, 'record')} of damaged versions written again"
+
+
+def _named(paths: Sequence[str]) -> str:
+    more = f" and {len(paths) - _NAMED:,} more" if len(paths) > _NAMED else ""
+    return ", ".join(map(printable, paths[:_NAMED])) + more
 
 
 def _number(value: object) -> int:

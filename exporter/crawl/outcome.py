@@ -57,6 +57,7 @@ class Outcome:
     bytes: int = 0
     sweeps: int = 0
     healed: int = 0
+    restored: list[str] = field(default_factory=list)
     counts: dict[str, KindCounts] = field(default_factory=dict)
     completeness: dict[str, Any] | None = None
     problems: list[RecordProblem] = field(default_factory=list)

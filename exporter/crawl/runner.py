@@ -18,7 +18,8 @@ from exporter.archive.heal import Harm, find_harm, open_state
 from exporter.archive.latest import file_sha256
 from exporter.archive.layout import Layout
 from exporter.archive.manifest import ArchiveInfo, RecordProblem
-from exporter.archive.reader import ArchiveReader
+from exporter.archive.reader import ArchiveReader, is_archive
+from exporter.archive.repair import Repaired, repair, restore_documents
 from exporter.archive.state import State
 from exporter.clock import timestamp
 from exporter.crawl import commit
@@ -44,6 +45,8 @@ if TYPE_CHECKING:
 __all__ = ["BackupRun", "Outcome", "RunSettings"]
 
 _SYNC_SECONDS = 1.0
+_MANIFESTS_LOOKED_AT = 16
+"""So many of the newest manifests are compared with their hashes by every run: the views tell of them."""
 
 
 class BackupRun:
@@ -96,7 +99,7 @@ class BackupRun:
         if isinstance(event, PageRead) and not self._answered:
             # Only a service that answers is worth an archive, and a checkpoint.
             self._answered = True
-            if not self._settings.dry_run and not self._layout.info.exists():
+            if not self._settings.dry_run and not is_archive(self._layout):
                 writer.create(self._layout, ArchiveInfo(self._settings.blog_id, timestamp(self._clock.now())))
         self._queue.append(event)
         self._wake.set()
@@ -134,7 +137,7 @@ class BackupRun:
         done.exit_code, done.error = (0, None) if error is None else (error.exit_code, str(error))
         done.requests, done.retries, done.bytes = statistics.requests, statistics.retries, statistics.bytes
         done.sweeps = len(self._harvest.sweeps) if self._harvest is not None else 0
-        if self._layout.info.exists() and not self._settings.dry_run:
+        if is_archive(self._layout) and not self._settings.dry_run:
             writer.append_run(self._layout, done.line())
 
     async def _run(self) -> None:
@@ -167,6 +170,8 @@ class BackupRun:
                 await self._read_assets(harvest, state, removals)
                 checkpoint.flush()
             await self._commit(harvest, removals, parent, harm)
+            if harm.lines:
+                self._restored(await in_thread(lambda: list(repair(ArchiveReader(self._layout.root)))))
             harm.remember()
             newest = self._sealed(self.outcome.version or parent)
             if newest is not None:
@@ -178,16 +183,26 @@ class BackupRun:
 
         A dead run's commit is finished first.
         """
-        if not self._layout.info.exists():
+        if not is_archive(self._layout):
             return State(self._settings.blog_id), [], Harm()
         reader = ArchiveReader(self._layout.root)
         if self._settings.dry_run:
             return reader.state(), unread_before(reader), Harm()
+        self._restored(restore_documents(self._layout, _MANIFESTS_LOOKED_AT))
         finish_commit(reader)
         if reader.newest() is None:
             return reader.state(), unread_before(reader), Harm()
         state = open_state(reader)
-        return state, unread_before(reader), find_harm(reader, state, self._clock.now())
+        harm = find_harm(reader, state, self._clock.now())
+        if harm.lines and self._restored(restore_documents(self._layout)):
+            harm = find_harm(reader, state, self._clock.now())
+        return state, unread_before(reader), harm
+
+    def _restored(self, repaired: Iterable[Repaired]) -> bool:
+        """Take note of what was restored, and tell whether anything was."""
+        found = [each.path for each in repaired if each.restored]
+        self.outcome.restored += found
+        return bool(found)
 
     def _sealed(self, version: int | None) -> str | None:
         return None if version is None else file_sha256(self._layout.manifest(version))

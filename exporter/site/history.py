@@ -9,23 +9,26 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from exporter.archive.diff import diff_versions
-from exporter.archive.find import Place, places
+from exporter.archive.find import Place, Spare, places
 from exporter.archive.verify import recorded
 from exporter.archive.version_rows import VersionRow, version_rows
+from exporter.errors import ArchiveDamaged
 from exporter.model.kinds import Kind
 
 if TYPE_CHECKING:
+    from exporter.archive.lines import Line
     from exporter.archive.manifest import Manifest
     from exporter.archive.reader import ArchiveReader
     from exporter.model.changes import RecordChange
 
 
 class Step(NamedTuple):
-    """An entry in one version: its record, or ``None`` where that version found it gone."""
+    """An entry in one version: its record, or ``None`` where that version found it gone, or holds it damaged."""
 
     version: int
     date: str
     record: Mapping[str, Any] | None
+    damaged: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +38,7 @@ class GoneEntry:
     version: int
     date: str
     last: Place
+    spare: Spare
 
     @property
     def identity(self) -> bytes:
@@ -43,7 +47,7 @@ class GoneEntry:
 
     def load(self) -> dict[str, Any]:
         """Read its last state."""
-        return self.last.read().record()
+        return self.last.read(self.spare).record()
 
 
 class KindCompleteness(NamedTuple):
@@ -105,14 +109,17 @@ class HistorySource(Protocol):
     def steps(self, entry_id: str) -> list[Step]:
         """Read an entry as each of its versions holds it, oldest first."""
 
-    def changes(self, version: int) -> list[RecordChange]:
-        """Return what a version changed; nothing for the first."""
+    def changes(self, version: int) -> tuple[list[RecordChange], int]:
+        """Return what a version changed, nothing for the first, and how many damaged places that leaves out."""
 
 
 class ArchiveHistory:
     """The :class:`HistorySource` of an archive, up to a version.
 
     Only the ids that versions after the first hold are kept, so the first, which holds everything, costs one pass.
+
+    What is damaged of the past is left out or named: a state that nothing can give back must not keep the rest of the
+    blog from being read. The newest state comes from elsewhere, and is never served damaged.
     """
 
     def __init__(self, reader: ArchiveReader, at: int | None = None) -> None:
@@ -141,8 +148,9 @@ class ArchiveHistory:
         for entry_id, life in self._lives.items():
             held = [place for _, place in life if not place.removed]
             version, last = life[-1]
-            if last.removed and held:
-                found[entry_id] = GoneEntry(version, self._dates[version], held[-1])
+            readable = next((place for place in reversed(held) if self._line(place) is not None), None)
+            if last.removed and readable is not None:
+                found[entry_id] = GoneEntry(version, self._dates[version], readable, self._spare)
         return found
 
     def changed_entries(self) -> Mapping[str, tuple[int, ...]]:
@@ -153,23 +161,41 @@ class ArchiveHistory:
 
     def steps(self, entry_id: str) -> list[Step]:
         """Read an entry as each of its versions holds it, oldest first."""
-        return [
-            Step(version, self._dates[version], None if place.removed else place.read().record())
-            for version, place in self._lives.get(entry_id, ())
-        ]
+        return [self._step(version, place) for version, place in self._lives.get(entry_id, ())]
 
-    def changes(self, version: int) -> list[RecordChange]:
-        """Return what a version changed; nothing for the first."""
+    def changes(self, version: int) -> tuple[list[RecordChange], int]:
+        """Return what a version changed, nothing for the first, and how many damaged places that leaves out."""
         earlier = [row.version for row in self._rows if row.version < version]
-        return list(diff_versions(self._reader, earlier[-1], version)) if earlier else []
+        damage: list[ArchiveDamaged] = []
+        found = list(diff_versions(self._reader, earlier[-1], version, damage.append)) if earlier else []
+        return found, len(damage)
+
+    def _step(self, version: int, place: Place) -> Step:
+        line = None if place.removed else self._line(place)
+        damaged = line is None and not place.removed
+        return Step(version, self._dates[version], None if line is None else line.record(), damaged)
+
+    def _line(self, place: Place) -> Line | None:
+        """Read a line of an entry; ``None`` where it is damaged."""
+        try:
+            return place.read(self._spare)
+        except ArchiveDamaged:
+            return None
+
+    def _spare(self, record_id: str, identity: bytes) -> Line | None:
+        return self._reader.spare(Kind.ENTRIES, record_id, identity)
 
     def _walk(self) -> dict[str, list[tuple[int, Place]]]:
         lives: defaultdict[str, list[tuple[int, Place]]] = defaultdict(list)
         layout = self._reader.layout
         for row in self._rows[1:]:
-            for entry_id, place in places(layout.segment(row.version, Kind.ENTRIES)):
+            for entry_id, place in places(layout.segment(row.version, Kind.ENTRIES), damaged=_left_out):
                 lives[entry_id].append((row.version, place))
         for row in self._rows[:1]:
-            for entry_id, place in places(layout.segment(row.version, Kind.ENTRIES), lives.keys()):
+            for entry_id, place in places(layout.segment(row.version, Kind.ENTRIES), lives.keys(), _left_out):
                 lives[entry_id].insert(0, (row.version, place))
         return dict(lives)
+
+
+def _left_out(_error: ArchiveDamaged) -> None:
+    """Pass over what cannot even be told whose it was; the page of its version says that something is missing."""

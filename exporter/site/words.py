@@ -80,6 +80,14 @@ _WORDS: Final[dict[str, tuple[str, str]]] = {
     "gone_word": ("消失", "gone"),
     "nothing_new": ("この版で変わった記事はありません。", "No entry changed in this version."),
     "everything": ("最初の版です。すべてがここから始まります。", "The first version: everything begins here."),
+    "damaged_state": (
+        "この版の姿は壊れていて、ほかに写しがありません。",
+        "This state is damaged, and there is no other copy of it.",
+    ),
+    "damaged_places": (
+        "壊れていて示せないもの: %d 件",
+        "Damaged, and so not shown: %d",
+    ),
     "not_all": ("ほか %d 件", "and %d more"),
     "no_history": ("版の記録はありません。", "There is no record of versions."),
     "provenance": ("この版の来歴", "Where this version comes from"),

@@ -61,7 +61,9 @@ def finish(root: Path) -> None:
     assert damage(root) == []
     assert list(verify(ArchiveReader(root))) == []
     assert is_current(layout, 6, [pages(NEW_VIEW)])
-    assert {path.name for path in layout.work.iterdir()} <= {"latest.json", "views.jsonl", "verified.jsonl"}
+    assert {path.name for path in layout.work.iterdir()} <= {
+        "latest.json", "views.jsonl", "verified.jsonl", "documents.jsonl", "runs.jsonl",
+    }  # fmt: skip
     assert (layout.latest / "markdown/2016/02/b.md").read_bytes() == b"b\n"
 
 

@@ -90,7 +90,7 @@ class TestManifest:
     def test_a_missing_member_is_damage(self, name: str) -> None:
         document = json.loads(MANIFEST.encode())
         del document[name]
-        with pytest.raises(ArchiveDamaged, match=r"^m is damaged: .*; run verify\.$"):
+        with pytest.raises(ArchiveDamaged, match=r"^m is damaged: .*; run verify --repair\.$"):
             Manifest.decode(json.dumps(document).encode(), "m")
 
     @pytest.mark.parametrize(

@@ -56,6 +56,8 @@ class TestOpening:
     def test_damage_is_not_taken_for_a_foreign_or_newer_archive(self, archive: Built, old: bytes, new: bytes) -> None:
         data = archive.layout.info.read_bytes()
         archive.layout.info.write_bytes(data.replace(old, new))
+        assert read_info(archive.layout).encode() == data
+        archive.layout.work.remove()
         with pytest.raises(ArchiveDamaged, match=r"its hash is not the one in SHA256SUMS; restore it"):
             read_info(archive.layout)
 
@@ -63,6 +65,7 @@ class TestOpening:
         data = archive.layout.info.read_bytes()
         archive.layout.info.write_bytes(data.replace(b'"format_version": 1', b'"format_version": 3'))
         archive.layout.sums.unlink()
+        archive.layout.work.remove()
         (archive.layout.version(1) / "SHA256SUMS").unlink()
         with pytest.raises(ArchiveDamaged):
             read_info(archive.layout)

@@ -90,7 +90,7 @@ class TestState:
     def test_a_damaged_line_names_file_and_line(self, tmp_path: Path) -> None:
         path = tmp_path / "entries.jsonl"
         path.write_bytes(put_line("1", codec.freeze({"a": 1})) + b"nonsense\n")
-        with pytest.raises(ArchiveDamaged, match=rf"^{path} line 2 is damaged: .*; run verify\.$"):
+        with pytest.raises(ArchiveDamaged, match=rf"^{path} line 2 is damaged: .*; run verify --repair\.$"):
             State("b").fold(path, Kind.ENTRIES, 1)
 
     def test_a_missing_file_is_damage(self, tmp_path: Path) -> None:

@@ -100,6 +100,8 @@ class TestRequirePlace:
     def test_a_damaged_archive_is_not_taken_for_something_else(self, archive: Built) -> None:
         data = archive.layout.info.read_bytes()
         archive.layout.info.write_bytes(data.replace(b"blog-exporter-archive", b"blog-exporter-arghive"))
+        writer.require_place(archive.root, BLOG)
+        archive.layout.work.remove()
         with pytest.raises(ArchiveDamaged, match=r"archive\.json is damaged"):
             writer.require_place(archive.root, BLOG)
 

@@ -14,7 +14,7 @@ import pytest
 from exporter import codec
 from exporter.archive import seal as root_seal
 from exporter.archive.latest import file_sha256
-from exporter.archive.layout import Layout
+from exporter.archive.layout import Layout, manifest_name
 from exporter.archive.lines import put_line, remove_line, split
 from exporter.archive.reader import ArchiveReader
 from exporter.codec import Frozen, freeze
@@ -65,7 +65,7 @@ def _sealed(root: Path) -> None:
     if newest.startswith(b'{"started_at"'):
         linked = {**codec.loads(newest), "manifest_sha256": file_sha256(layout.manifest(2))}
         layout.runs.write_bytes(b"".join([*lines, codec.dumps(linked) + b"\n"]))
-    root_seal.seal(layout, anew={*root_seal.sealed_names(layout), *map(root_seal.manifest_name, range(1, 9))})
+    root_seal.seal(layout, anew={*root_seal.sealed_names(layout), *map(manifest_name, range(1, 9))})
 
 
 def _first_line(kind: Kind, made: Callable[[bytes], bytes]) -> Change:

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 from exporter import codec
 from exporter.archive import atomic, swap
 from exporter.archive.latest import file_sha256
-from exporter.archive.layout import FORMAT_VERSION, segment_name, version_name
+from exporter.archive.layout import FORMAT_VERSION, manifest_name, segment_name, version_name
 from exporter.archive.migrations import STEPS, Step, steps_from
 from exporter.archive.rewriting import write_documents
-from exporter.archive.seal import manifest_name, seal
+from exporter.archive.seal import seal
 from exporter.errors import ArchiveDamaged, UsageError
 from exporter.model.kinds import Kind
 

@@ -94,7 +94,8 @@ def _overview(site: Site, history: HistorySource, facts: bytes) -> ViewFile:
 
 def _version(site: Site, history: HistorySource, row: VersionRow, before: VersionRow | None, newer: bool) -> ViewFile:
     def context() -> dict[str, Any]:
-        changes = [change for change in history.changes(row.version) if change.kind in _SHOWN_KINDS]
+        found, damaged = history.changes(row.version)
+        changes = [change for change in found if change.kind in _SHOWN_KINDS]
         return {
             "title": site.pages.words["version"] % row.version,
             "current": "history",
@@ -104,6 +105,7 @@ def _version(site: Site, history: HistorySource, row: VersionRow, before: Versio
             "before": version_page(before.version) if before else None,
             "after": version_page(row.version + 1) if newer else None,
             "changes": [_shown(site, change) for change in changes[:_MOST_CHANGES]],
+            "damaged": damaged,
             "more": max(0, len(changes) - _MOST_CHANGES),
             "proof_of": _proof(history, row),
             "kinds": list(Kind),
@@ -150,7 +152,7 @@ def _life(site: Site, history: HistorySource, entry_id: str) -> dict[str, Any]:
     post = site.catalogue.by_id.get(entry_id)
     shown_steps: list[tuple[Step, Change, list[FieldDiff]]] = []
     if steps:
-        first = Change.NEW if steps[0].record is not None else Change.GONE
+        first = Change.NEW if steps[0].record is not None or steps[0].damaged else Change.GONE
         shown_steps.append((steps[0], first, []))
     shown_steps += [_step(before, after) for before, after in pairwise(steps)]
     return {
@@ -162,6 +164,8 @@ def _life(site: Site, history: HistorySource, entry_id: str) -> dict[str, Any]:
 
 
 def _step(before: Step, after: Step) -> tuple[Step, Change, list[FieldDiff]]:
+    if before.damaged or after.damaged:
+        return after, Change.CHANGED, []
     if after.record is None:
         return after, Change.GONE, []
     if before.record is None:
