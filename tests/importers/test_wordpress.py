@@ -149,9 +149,12 @@ def test_what_wordpress_exports_again_is_what_it_was_given(
         ledger.enter("wxr", "WordPress 6.5", name, moved.count(), count, report, tool.seconds)
 
 
+STATUSES = {Side.PUBLIC: "publish", Side.REST: "private", Side.DRAFTS: "draft"}
+
+
 @pytest.mark.parametrize("side", Side)
 def test_wordpress_takes_what_it_could_lose(tool: Tool, move: Move, tmp_path: Path, side: Side) -> None:
-    private = "f" if side is Side.PUBLIC else "t"
+    private = "t" if side is Side.REST else "f"
     awkward = Memory()
     awkward.entry("1", title="", entry_text="", is_private=private)
     awkward.entry("2", title="0", entry_text="0", is_private=private)
@@ -168,7 +171,7 @@ def test_wordpress_takes_what_it_could_lose(tool: Tool, move: Move, tmp_path: Pa
     held = posts_of(home.export)
     assert held == posts_of(file)
     assert len(held) == report["out"]["entries"] == (4 if side is Side.PUBLIC else 5)
-    assert {post["status"] for post in held.values()} == {"publish" if side is Side.PUBLIC else "private"}
+    assert {post["status"] for post in held.values()} == {STATUSES[side]}
     first, *others = [comment[0] for comment in held["3"]["comments"]]
     assert first.startswith("&lt;管理人&gt; &amp; 名名")
     assert others == ["&lt;管理人&gt;"] * 2
