@@ -164,7 +164,8 @@ def test_wordpress_takes_what_it_could_lose(tool: Tool, move: Move, tmp_path: Pa
     awkward.comment("1", "3", name="<管理人> & " + "名" * 200)
     awkward.comment("2", "3", name="<管理人>", url_text=f"https://kamome.example/{'a' * 300}")
     awkward.comment("3", "3", name="<管理人>", cm_text="同じ日")
-    report = Blog("awkward", awkward, tmp_path).export("wxr", tmp_path / "out", side=side, as_of=NOW)
+    options = {"side": side, "all_as_draft": side is Side.DRAFTS, "as_of": NOW}
+    report = Blog("awkward", awkward, tmp_path).export("wxr", tmp_path / "out", **options)
     file = next((tmp_path / "out").iterdir())
     home = move(tool, file)
     assert home.refused == []
