@@ -32,7 +32,7 @@ def test_less_needs_a_reason() -> None:
 
 def test_what_is_not_public_is_no_reason() -> None:
     for reason in ("not public: is_private is 't'", "delete_flg 't' is not visible", "its entry is not in the archive"):
-        row = {"kind": "comments", "reason": reason, "count": 1, "ids": []}
+        row: dict[str, Any] = {"kind": "comments", "reason": reason, "count": 1, "ids": []}
         report: dict[str, Any] = {"left_out": [row], "by_address": []}
         with pytest.raises(AssertionError, match="nobody says why"):
             Ledger().enter("atom", "reader", "demo", Count(1, 3), Count(1, 2), report, 0.1)
