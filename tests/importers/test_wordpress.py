@@ -7,7 +7,7 @@ import re
 import shutil
 import zipfile
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,6 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from exporter.exporters.options import Side
-from exporter.model.publication import Declared
 from tests.exporters.memory import SAID, Memory
 from tests.importers.blogs import BLOGS, Blog, blog
 from tests.importers.conftest import NODE_MODULES, Tool, serving
@@ -165,7 +164,7 @@ def test_wordpress_takes_what_it_could_lose(tool: Tool, move: Move, tmp_path: Pa
     awkward.comment("1", "3", name="<管理人> & " + "名" * 200)
     awkward.comment("2", "3", name="<管理人>", url_text=f"https://kamome.example/{'a' * 300}")
     awkward.comment("3", "3", name="<管理人>", cm_text="同じ日")
-    said = Declared(all_as_draft=True) if side is Side.DRAFTS else SAID
+    said = replace(SAID, all_as_draft=True) if side is Side.DRAFTS else SAID
     report = Blog("awkward", awkward, tmp_path).export("wxr", tmp_path / "out", declared=said, side=side, as_of=NOW)
     file = next((tmp_path / "out").iterdir())
     home = move(tool, file)
