@@ -7,6 +7,7 @@ archive is valid at every instant of it.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import re
 from dataclasses import dataclass
@@ -71,6 +72,8 @@ def prune(layout: Layout, plan: PrunePlan) -> Pruned:
                 swap.put_in_place(layout)
             except BaseException:
                 swap.clear_aside(layout)
+                with contextlib.suppress(OSError):
+                    seal(layout)
                 raise
         seal(layout)
         count, size = _remove_unreferenced(layout)

@@ -70,6 +70,11 @@ def clear_aside(layout: Layout) -> None:
             atomic.remove_folder(folder)
 
 
+def is_under_way(layout: Layout) -> bool:
+    """Tell whether a prune is writing, or was killed while it did."""
+    return any(folder.kind() is not None for folder in (building_place(layout), _new(layout), _old(layout)))
+
+
 def exchange(one: Path, other: Path) -> bool:
     """Exchange the names of two folders in one step; false where the system or the file system cannot.
 

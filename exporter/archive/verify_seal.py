@@ -14,6 +14,7 @@ from exporter.archive.layout import SUMS, manifest_name, version_name
 from exporter.archive.manifest import read_sums, write_sums
 from exporter.archive.plain import LARGEST_DOCUMENT
 from exporter.archive.run_lines import MANIFEST_SHA256, PREVIOUS, line_digest, run_fault
+from exporter.archive.swap import is_under_way
 from exporter.errors import ArchiveDamaged
 
 if TYPE_CHECKING:
@@ -100,7 +101,10 @@ class _Seal:
         digest = runs.newest.get(MANIFEST_SHA256)
         if digest is None or self._stands(digest):
             if self.there and not named and self._versions and (digest is not None or not runs.linked):
-                yield Finding(Code.NOT_SEALED, SUMS, "it does not name the newest manifest")
+                # A kill after the line leaves the line unsealed, too, and one in a prune what the prune had built.
+                killed = digest is None or not runs.sealed or is_under_way(self._reader.layout)
+                code = Code.NOT_SEALED if killed else Code.SEAL_DAMAGED
+                yield Finding(code, SUMS, "it does not name the newest manifest")
         elif not self._was_pruned():
             yield Finding(Code.CHAIN_BROKEN, _RUNS, "the manifest that its newest line names is not there")
         elif not named:
@@ -140,6 +144,11 @@ class _Runs:
         self.newest: dict[str, Any] = {}
         self.linked = False
         self.readable = True
+
+    @property
+    def sealed(self) -> bool:
+        """Whether the newest line was sealed."""
+        return self._sealed is not None and self._sealed_lines == self._lines and not self._torn
 
     def check(self, reader: ArchiveReader) -> Iterator[Finding]:
         made = 0

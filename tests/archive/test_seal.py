@@ -17,6 +17,7 @@ from exporter.archive.prune import prune
 from exporter.archive.prune_plan import Kept, PrunePlan
 from exporter.archive.reader import ArchiveReader
 from exporter.archive.seal import has_been, head, original, seal, sealed_document
+from exporter.archive.swap import building_place
 from exporter.archive.verify import verify
 from exporter.errors import ArchiveError
 from exporter.model.kinds import Kind
@@ -194,6 +195,8 @@ class TestKills:
     def test_around_the_exchange_of_a_prune(self, sealed: Built) -> None:
         newest = head(sealed.layout)
         seal(sealed.layout, versions=False)
+        assert damage(sealed.root) == {"SHA256SUMS"}
+        building_place(sealed.layout).mkdir()
         assert (damage(sealed.root), notes(sealed.root)) == (set(), {("not-sealed", "SHA256SUMS")})
         assert sha256sum(sealed.root) == 0
         loose = sealed.layout.sums.read_bytes()

@@ -52,7 +52,7 @@ FILES = (
     "latest/entries.jsonl", "latest/assets.jsonl", "latest/markdown/index.md", "latest/site/index.html",
     ".work/lock", ".work/latest.json", ".work/views.jsonl", ".work/verified.jsonl", ".work/versions.json",
     ".work/search.sqlite", ".work/search.sqlite-journal", ".work/search.sqlite-wal", ".work/freshness.jsonl",
-    ".work/assets.jsonl", ".work/embedded.jsonl", ".work/stored.jsonl",
+    ".work/assets.jsonl", ".work/embedded.jsonl", ".work/stored.jsonl", ".work/documents.jsonl", ".work/runs.jsonl",
     ".work/.verified.jsonl.tmp", ".work/.latest.json.tmp", ".work/.versions.json.tmp", ".work/.freshness.jsonl.tmp",
     ".work/views.new.jsonl", ".archive.json.tmp", ".work/checkpoint/meta.json", ".work/checkpoint/entries.jsonl",
     ".work/new-version/manifest.json", ".work/new-versions/000002/manifest.json",

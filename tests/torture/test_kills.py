@@ -37,6 +37,8 @@ CACHES = {
     "assets",
     "assets.jsonl",
     "audited.jsonl",
+    "documents.jsonl",
+    "runs.jsonl",
     "stored.jsonl",
     "verified.jsonl",
     "embedded.jsonl",
