@@ -18,6 +18,7 @@ from exporter.archive.lines import put_line, remove_line
 from exporter.archive.manifest import KindCounts
 from exporter.archive.reader import ArchiveReader
 from exporter.archive.seal import seal
+from exporter.archive.swap import building_place
 from exporter.archive.verify import recorded, verify
 from exporter.errors import ArchiveDamaged
 from exporter.model.kinds import Kind
@@ -247,8 +248,12 @@ DAMAGES: list[tuple[Code, str, str, Damage]] = [
         lambda a: a.layout.runs.open("ab").write(b'{"started_at":'),
     ),
     (
-        Code.NOT_SEALED, "SHA256SUMS", "it does not name the newest manifest",
+        Code.SEAL_DAMAGED, "SHA256SUMS", "it does not name the newest manifest",
         lambda a: seal(a.layout, versions=False),
+    ),
+    (
+        Code.NOT_SEALED, "SHA256SUMS", "it does not name the newest manifest",
+        in_turn(lambda a: seal(a.layout, versions=False), lambda a: building_place(a.layout).mkdir()),
     ),
     (Code.LATEST_STALE, "latest", "it is not there", lambda a: shutil.rmtree(a.layout.latest)),
     (
