@@ -109,11 +109,12 @@ def restore_documents(layout: Layout, newest: int | None = None) -> Iterator[Rep
             wrong |= {name} & sealed.keys()
         elif found is not _Found.RIGHT:
             yield Repaired(name, found is _Found.RESTORED)
-    some = any(name.startswith("versions/") for name in sealed) or not version_numbers(layout)
-    right = some and sealed.keys() >= {*sealed_names(layout)} and write_sums(sealed) == data
-    if (wrong or not right) and layout.info.kind() == "":
+    right = not wrong and sealed.keys() >= {*sealed_names(layout)} and write_sums(sealed) == data
+    if layout.info.kind() == "":
+        # Also where nothing is wrong: a kill may have left it without the newest manifest.
         seal(layout, anew=wrong)
-        yield Repaired(SUMS, restored=True)
+        if not right:
+            yield Repaired(SUMS, restored=True)
 
 
 class _Found(Enum):
