@@ -21,7 +21,7 @@ from exporter.archive.manifest import Manifest, SegmentInfo, read_sums, sums, wr
 from exporter.archive.plain import LARGEST_DOCUMENT
 from exporter.archive.reader import version_numbers
 from exporter.archive.run_lines import run_of
-from exporter.archive.seal import original, runs_digest, seal, sealed_document, sealed_names
+from exporter.archive.seal import head, original, runs_digest, seal, sealed_document, sealed_names
 from exporter.archive.tail import newest_lines
 from exporter.errors import ArchiveDamaged
 from exporter.model.kinds import Kind, sort_key
@@ -110,8 +110,9 @@ def restore_documents(layout: Layout, newest: int | None = None) -> Iterator[Rep
         elif found is not _Found.RIGHT:
             yield Repaired(name, found is _Found.RESTORED)
     right = not wrong and sealed.keys() >= {*sealed_names(layout)} and write_sums(sealed) == data
+    right = right or (layout.sums.kind() is None and head(layout) is None)
     if layout.info.kind() == "":
-        # Also where nothing is wrong: a kill may have left it without the newest manifest.
+        # Also where nothing is wrong: a kill may have left it without the newest manifest, or kept it from being made.
         seal(layout, anew=wrong)
         if not right:
             yield Repaired(SUMS, restored=True)
