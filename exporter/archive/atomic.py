@@ -43,6 +43,7 @@ _REFUSED = {
 }
 _FEW: Final = 64
 """So many files and folders are made durable one by one; from there on one call for the file system is cheaper."""
+_EXCHANGE: Final = 2
 _NO_SUCH_CALL = {errno.ENOSYS, errno.EINVAL, errno.EPERM, errno.EOPNOTSUPP}
 
 _INSTEAD = "which no archive holds; remove it, or restore what belongs there from another copy of the archive"
@@ -324,12 +325,41 @@ def remove_folder(path: Path) -> None:
 
 
 def swap_folder(new: Path, target: Path, aside: Path) -> None:
-    """Put ``new`` in the place of ``target``; what stood there is moved to ``aside`` and removed.
+    """Put ``new`` in the place of ``target``, in one step where the system can do that, and remove what stood there.
 
-    No system renames over a full folder, so for an instant there is none: only for what can be made again.
+    Elsewhere what stood there is moved to ``aside`` first, so that for an instant there is none: only for what can be
+    made again.
     """
     remove_folder(aside)
+    if target.is_dir() and exchange(new, target):
+        sync_folder(target.parent)
+        remove_folder(new)
+        return
     with contextlib.suppress(FileNotFoundError):
         target.rename(aside)
     move_folder(new, target)
     remove_folder(aside)
+
+
+def exchange(one: Path, other: Path) -> bool:
+    """Exchange the names of two folders in one step; false where the system or the file system cannot.
+
+    Raises:
+        OSError: it can, and failed.
+    """
+    if os.name != "posix":
+        return False
+    library = ctypes.CDLL(None, use_errno=True)
+    with inner(one.parent).held() as first, inner(other.parent).held() as second:
+        if sys.platform.startswith("linux") and hasattr(library, "renameat2"):
+            failed = library.renameat2(first, os.fsencode(one.name), second, os.fsencode(other.name), _EXCHANGE)
+        elif sys.platform == "darwin" and hasattr(library, "renameatx_np"):
+            failed = library.renameatx_np(first, os.fsencode(one.name), second, os.fsencode(other.name), _EXCHANGE)
+        else:
+            return False
+    if not failed:
+        return True
+    number = ctypes.get_errno()
+    if number in _NO_SUCH_CALL:
+        return False
+    raise OSError(number, os.strerror(number), str(other))

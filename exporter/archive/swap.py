@@ -10,24 +10,13 @@ gives its name. While there is a ``versions/``, whatever stands beside it is wor
 from __future__ import annotations
 
 import contextlib
-import ctypes
-import errno
-import os
-import sys
 from typing import TYPE_CHECKING
 
 from exporter.archive import atomic
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from exporter.archive.inside import InnerPath
     from exporter.archive.layout import Layout
-
-_AT_FDCWD = -100
-_EXCHANGE = 2
-_CANNOT = {errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP}
-
 
 def building_place(layout: Layout) -> InnerPath:
     """Return the folder under ``.work/`` where a new set of versions is built."""
@@ -44,7 +33,7 @@ def put_in_place(layout: Layout) -> None:
         atomic.sync_folder(folder)
     built.rename(new)
     atomic.sync_folder(layout.root)
-    if not exchange(new, layout.versions):
+    if not atomic.exchange(new, layout.versions):
         layout.versions.rename(old)
         with contextlib.suppress(FileNotFoundError):
             # A reader that met the gap may have closed it already.
@@ -73,30 +62,6 @@ def clear_aside(layout: Layout) -> None:
 def is_under_way(layout: Layout) -> bool:
     """Tell whether a prune is writing, or was killed while it did."""
     return any(folder.kind() is not None for folder in (building_place(layout), _new(layout), _old(layout)))
-
-
-def exchange(one: Path, other: Path) -> bool:
-    """Exchange the names of two folders in one step; false where the system or the file system cannot.
-
-    Raises:
-        OSError: it can, and failed.
-    """
-    if os.name != "posix":
-        return False
-    library = ctypes.CDLL(None, use_errno=True)
-    first, second = os.fsencode(one), os.fsencode(other)
-    if sys.platform.startswith("linux") and hasattr(library, "renameat2"):
-        failed = library.renameat2(_AT_FDCWD, first, _AT_FDCWD, second, _EXCHANGE)
-    elif sys.platform == "darwin" and hasattr(library, "renamex_np"):
-        failed = library.renamex_np(first, second, _EXCHANGE)
-    else:
-        return False
-    if not failed:
-        return True
-    number = ctypes.get_errno()
-    if number in _CANNOT:
-        return False
-    raise OSError(number, os.strerror(number), str(other))
 
 
 def _new(layout: Layout) -> InnerPath:

@@ -369,7 +369,7 @@ class Told:
     def __init__(self, patch: pytest.MonkeyPatch, *, syncfs: bool) -> None:
         self.calls: list[str] = []
         fsync, rename, replace = os.fsync, os.rename, os.replace
-        call = atomic._syncfs()
+        call, exchange = atomic._syncfs(), atomic.exchange
 
         def noted_fsync(handle: int) -> None:
             self.calls.append(f"fsync {Path(f'/proc/self/fd/{handle}').readlink()}")
@@ -378,6 +378,10 @@ class Told:
         def noted_syncfs(handle: int) -> int:
             self.calls.append("syncfs")
             return int(call(handle))
+
+        def noted_exchange(one: Path, other: Path) -> bool:
+            self.calls.append(f"{one.name} becomes {other.name}")
+            return exchange(one, other)
 
         def noted(real: object) -> object:
             def moved(source: str, target: str, **folders: int) -> None:
@@ -389,6 +393,7 @@ class Told:
         patch.setattr(os, "fsync", noted_fsync)
         patch.setattr(os, "rename", noted(rename))
         patch.setattr(os, "replace", noted(replace))
+        patch.setattr(atomic, "exchange", noted_exchange)
         patch.setattr(atomic, "_syncfs", lambda: noted_syncfs if syncfs else None)
 
     def before(self, call: str) -> list[str]:

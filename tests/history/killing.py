@@ -16,7 +16,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from exporter.archive import swap
+from exporter.archive import atomic, swap
 from exporter.archive.layout import Layout
 from exporter.archive.prune import prune
 from exporter.archive.prune_plan import PrunePlan, plan_prune
@@ -52,7 +52,7 @@ def prune_killed_at(layout: Layout, keep_last: int, number: int) -> bool:
         plan = plan_of(layout, keep_last)
         for name in CALLS:
             setattr(os, name, counted(getattr(os, name)))
-        swap.exchange = counted(swap.exchange)
+        atomic.exchange = counted(atomic.exchange)
         try:
             prune(layout, plan)
         except BaseException:  # noqa: BLE001
@@ -79,7 +79,7 @@ def faults_of(layout: Layout, expected: dict[int, Any], kept: set[int]) -> list[
 def main(template: Path, folder: Path, way: str, keep_last: int) -> dict[str, Any]:
     os.fsync = lambda fd: None  # what a kill leaves does not depend on what the disk has
     if way == "rename":
-        swap.exchange = lambda one, other: False
+        atomic.exchange = lambda one, other: False
     expected = plain_states(template)
     kept = {item.version for item in plan_of(Layout(template), keep_last).kept}
     report: dict[str, Any] = {"kills": 0, "absent": 0, "faults": []}

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from exporter import codec
-from exporter.archive import swap
+from exporter.archive import atomic, swap
 from exporter.archive.history import last_known
 from exporter.archive.inside import InnerPath
 from exporter.archive.latest import load_latest, write_latest
@@ -282,7 +282,7 @@ def test_killed_anywhere_the_archive_is_valid_and_a_second_run_completes(tmp_pat
 def test_a_gap_that_a_reader_closed_is_no_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     layout = made(tmp_path).layout
     before = plain_states(layout.root)
-    monkeypatch.setattr(swap, "exchange", lambda one, other: False)
+    monkeypatch.setattr(atomic, "exchange", lambda one, other: False)
     real = InnerPath.rename
 
     def rename(self: InnerPath, target: InnerPath) -> InnerPath:
@@ -299,15 +299,15 @@ def test_a_gap_that_a_reader_closed_is_no_failure(tmp_path: Path, monkeypatch: p
 
 def test_exchange_says_when_it_cannot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "platform", "plan9")
-    assert not swap.exchange(tmp_path, tmp_path)
+    assert not atomic.exchange(tmp_path, tmp_path)
     monkeypatch.setattr(os, "name", "nt")
-    assert not swap.exchange(tmp_path, tmp_path)
+    assert not atomic.exchange(tmp_path, tmp_path)
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the call is Linux'")
 def test_exchange_fails_as_the_system_does(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
-        swap.exchange(tmp_path / "nothing", tmp_path)
+        atomic.exchange(tmp_path / "nothing", tmp_path)
 
 
 class OtherSystem:
@@ -317,16 +317,16 @@ class OtherSystem:
         ctypes.set_errno(errno.EINVAL)
         return -1
 
-    def renamex_np(self, *_: object) -> int:
+    def renameatx_np(self, *_: object) -> int:
         return 0
 
 
 def test_exchange_asks_the_system_it_runs_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ctypes, "CDLL", lambda *_, **__: OtherSystem())
     monkeypatch.setattr(sys, "platform", "linux")
-    assert not swap.exchange(tmp_path, tmp_path)
+    assert not atomic.exchange(tmp_path, tmp_path)
     monkeypatch.setattr(sys, "platform", "darwin")
-    assert swap.exchange(tmp_path, tmp_path)
+    assert atomic.exchange(tmp_path, tmp_path)
 
 
 def test_recover_does_nothing_where_it_may_not_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

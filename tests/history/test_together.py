@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from exporter.archive import swap
+from exporter.archive import atomic
 from exporter.archive.diff import diff_versions
 from exporter.archive.find import find, places
 from exporter.archive.history import last_known, life, record_at, resolve_at
@@ -132,9 +132,9 @@ def test_segments_that_nothing_changes_are_the_same_files(tmp_path: Path) -> Non
 
 def test_a_reader_beside_a_prune_sees_the_old_set_or_the_new_one(tmp_path: Path) -> None:
     layout = years(tmp_path, 12).layout
-    if not swap.exchange(layout.versions, layout.assets):
+    if not atomic.exchange(layout.versions, layout.assets):
         pytest.skip("this file system cannot exchange names")
-    swap.exchange(layout.versions, layout.assets)
+    atomic.exchange(layout.versions, layout.assets)
     seen: set[tuple[int, ...]] = set()
     stop = threading.Event()
 
