@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from exporter.archive.inside import InnerPath
     from exporter.archive.layout import Layout
 
+
 def building_place(layout: Layout) -> InnerPath:
     """Return the folder under ``.work/`` where a new set of versions is built."""
     return layout.work / "new-versions"
