@@ -68,9 +68,11 @@ class _Copy(NamedTuple):
         return codec.dumps([self.name, self.sha256, self.data.decode()]) + b"\n"
 
     def parent_sha256(self) -> str | None:
-        """Return the hash that a manifest names the one before it by; ``None`` for the first."""
-        parent = codec.loads(self.data).get("parent")
-        return None if parent is None else str(parent["sha256"])
+        """Return the hash that a manifest names the one before it by; ``None`` for the first, and for what is none."""
+        try:
+            return str(codec.loads(self.data)["parent"]["sha256"])
+        except (codec.NotJson, LookupError, TypeError):
+            return None
 
 
 def _keep_documents(layout: Layout, sealed: Mapping[str, str], versions: Sequence[int]) -> None:
@@ -103,10 +105,11 @@ def _keep_documents(layout: Layout, sealed: Mapping[str, str], versions: Sequenc
 
 
 def _original(layout: Layout, name: str, sealed: str | None) -> _Copy | None:
-    """Read a document; ``None`` where it is not what was sealed."""
+    """Read a document; ``None`` where it is not what was sealed, or no text."""
     try:
         data = (layout.root / name).read_bytes(LARGEST_DOCUMENT)
-    except OSError:
+        data.decode()
+    except (OSError, UnicodeDecodeError):
         return None
     return _Copy(name, sealed, data) if sealed and hashlib.sha256(data).hexdigest() == sealed else None
 
