@@ -18,6 +18,8 @@ from typing import Any, Final
 from exporter import codec
 from exporter.archive import atomic
 from exporter.archive.layout import Layout
+from exporter.archive.reader import ArchiveReader
+from exporter.archive.verify import verify
 from exporter.errors import ArchiveDamaged, UsageError
 from exporter.exporters.interface import (
     Content,
@@ -31,9 +33,11 @@ from exporter.exporters.interface import (
     Whole,
     WrittenFile,
 )
+from exporter.model.asset import is_sha256
 from exporter.printable import printable
 
 _BLOCK = 3 << 18
+_PICTURE_AGAIN: Final = "run backup, which reads it again, or restore it from another copy of the archive"
 _REPLACED: Final = "replaced"
 _CONTENT: Final = "content_sha256"
 _REPLACED_CONTENT: Final = "replaced_content_sha256"
@@ -153,7 +157,7 @@ def write_export(
     Raises:
         UsageError: nothing can be written there.
         NoSpace: the disk is full.
-        ArchiveDamaged: a picture is not where the archive says it is.
+        ArchiveDamaged: a picture is not where the archive says it is, or is another one.
     """
     new = target.with_name(f".{target.name}.tmp")
     with atomic.translated(target):
@@ -218,7 +222,14 @@ def _each_written(files: Iterable[ExportFile], archive: Path, folder: Path) -> I
 
 
 def _copies(whole: Whole, archive: Path) -> Iterator[Copy]:
-    """Yield a copy of every file the format of the archive names, in the order of their paths."""
+    """Yield a copy of every file the format of the archive names, in the order of their paths.
+
+    Raises:
+        ArchiveDamaged: one of them is not what was written; its copy would have a right hash in the export.
+    """
+    for found in verify(ArchiveReader(archive)):
+        if found.damage:
+            raise ArchiveDamaged(f"{archive} is damaged: {found.path}: {found.detail}; {found.mend}.")
     layout = Layout(archive)
     single = [layout.format_document, layout.readme, layout.sums, layout.info, layout.runs]
     yield from (Copy(f"{whole.folder}/{path.name}", path.name) for path in single if path.is_file())
@@ -283,9 +294,17 @@ def _chunks(file: Content | Copy, archive: Path) -> Iterator[bytes]:
 
 
 def _blocks(path: Path) -> Iterator[bytes]:
-    """Yield a file of the archive in blocks that base64 can join."""
+    """Yield a file of the archive in blocks that base64 can join, a stored picture only as long as it is what was read.
+
+    Raises:
+        ArchiveDamaged: it is missing, or its content is not what its name says.
+    """
     if not path.is_file():
-        raise ArchiveDamaged(f"{path} is missing; run verify.")
+        raise ArchiveDamaged(f"{path} is missing; {_PICTURE_AGAIN}.")
+    found = hashlib.sha256()
     with path.open("rb") as source:
         while block := source.read(_BLOCK):
+            found.update(block)
             yield block
+    if is_sha256(path.stem) and found.hexdigest() != path.stem:
+        raise ArchiveDamaged(f"{path} is damaged, its content is not what its name says; {_PICTURE_AGAIN}.")

@@ -305,3 +305,34 @@ def test_a_lost_state_does_not_keep_the_rest_from_being_read(program: Program, o
         assert "改題" in (site / "history/entry-2.html").read_text("utf-8")
         assert not any("偽" in page.read_text("utf-8") for page in site.rglob("*.html"))
     assert program("verify", root).code == 13
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *(
+            ("export", form, "{root}", "{out}", "--public-open-flg", "1")
+            for form in ("hugo", "html", "markdown", "epub")
+        ),
+        ("export", "bagit", "{root}", "{out}", "--only", "all"),
+        ("site", "{root}", "{out}"),
+    ],
+    ids=lambda words: " ".join(words[:2]),
+)
+@pytest.mark.parametrize("how", ["flip", "missing"])
+def test_a_damaged_picture_is_not_handed_on(
+    command: tuple[str, ...], how: str, program: Program, origin: Origin, tmp_path: Path
+) -> None:
+    root, out = tmp_path / "copy", tmp_path / "out"
+    shutil.copytree(origin.made, root)
+    words = [word.format(root=root, out=out) for word in command]
+    for picture in [path for path in (root / "assets").rglob("*") if path.is_file()]:
+        if how == "flip":
+            flip(picture, picture.stat().st_size // 2)
+        else:
+            picture.unlink()
+    refused = program(*words)
+    assert (refused.code, "assets/" in refused.err) == (13, True)
+    assert {path.name for path in tmp_path.iterdir()} <= {"made", "copy", "config"}
+    assert program(*origin.order(root)).code == 0
+    assert program(*words).code == 0
