@@ -160,7 +160,10 @@ def secrets(tmp_path_factory: pytest.TempPathFactory) -> Path:
         first[Kind.COMMENTS][str(number)] = said(name, number, NUMBERS["open"], then)
         second[Kind.COMMENTS][str(number)] = None if now == "gone" else said(name, number, NUMBERS["open"], now)
     built.commit(first)
-    built.commit(second)
+    changed = {
+        kind: {key: data for key, data in each.items() if data != first[kind].get(key)} for kind, each in second.items()
+    }
+    built.commit(changed)
     return root
 
 

@@ -9,6 +9,7 @@ import zipfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
+from pathlib import Path
 from typing import Any
 
 from arro3.io import read_parquet
@@ -36,6 +37,8 @@ class Memory:
 
     kinds: dict[Kind, dict[str, dict[str, Any]]] = field(default_factory=lambda: {kind: {} for kind in Kind})
     blog_id: str = BLOG
+    contents: dict[str, bytes] = field(default_factory=dict)
+    """What the stored files hold, by their paths."""
 
     def add(self, kind: Kind, record: dict[str, Any]) -> None:
         self.kinds[kind][record_key(kind, record) or ""] = record
@@ -52,12 +55,23 @@ class Memory:
     def picture(self, url: str, *, entry_id: str = "", file_id: str = "", data: bytes | None = PIXEL) -> str:
         """Add an asset, and its uploaded file; returns where an archive would hold it."""
         refs = [{"entry": entry_id}] * bool(entry_id) + [{"file": file_id}] * bool(file_id)
-        digest = None if data is None else sha256(data + url.encode()).hexdigest()
+        content = b"" if data is None else PIXEL + url.encode() + data
+        digest = None if data is None else sha256(content).hexdigest()
         self.add(Kind.ASSETS, {"url": url, "status": 200, "content_type": "image/png", "bytes": 68, "sha256": digest,
                                "error": None, "refs": refs})  # fmt: skip
         if file_id:
             self.add(Kind.FILES, {"file_id": file_id, "name": f"{file_id}.png", "title": f"画{file_id}"})
-        return "" if digest is None else f"assets/{digest[:2]}/{digest}.png"
+        if digest is None:
+            return ""
+        path = f"assets/{digest[:2]}/{digest}.png"
+        self.contents[path] = content
+        return path
+
+    def write_pictures(self, folder: Path) -> None:
+        """Write the content of all pictures where an archive in the folder would hold it."""
+        for path, content in self.contents.items():
+            (folder / path).parent.mkdir(parents=True, exist_ok=True)
+            (folder / path).write_bytes(content)
 
     def ids(self, kind: Kind) -> list[str]:
         return sorted(self.kinds[kind], key=sort_key)

@@ -20,7 +20,7 @@ from exporter.model.kinds import Kind
 from exporter.render.addresses import AddressPattern
 from tests.cli.conftest import Program
 from tests.exporters.hostile import entry_word, hostile_blog
-from tests.exporters.memory import PIXEL, SAID, Made, Memory, count, export
+from tests.exporters.memory import SAID, Made, Memory, count, export
 
 XHTML = "{http://www.w3.org/1999/xhtml}"
 OPF = "{http://www.idpf.org/2007/opf}"
@@ -269,12 +269,11 @@ def test_a_title_stays_on_the_cover(title: str) -> None:
 
 def test_pictures_come_from_the_archive(tmp_path: Path) -> None:
     blog = one('<img src="https://files.example.jp/1">')
-    source = tmp_path / blog.picture("https://files.example.jp/1")
-    source.parent.mkdir(parents=True)
-    source.write_bytes(PIXEL)
+    path = blog.picture("https://files.example.jp/1")
+    blog.write_pictures(tmp_path)
     write_export(FORMATS["epub"].files(blog, ExportOptions(declared=SAID), Report()), tmp_path, tmp_path / "out")
     with zipfile.ZipFile(tmp_path / "out" / "book-public.epub") as packed:
-        assert [packed.read(name) for name in packed.namelist() if "media" in name] == [PIXEL]
+        assert [packed.read(name) for name in packed.namelist() if "media" in name] == [blog.contents[path]]
         assert packed.testzip() is None
 
 

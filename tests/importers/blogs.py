@@ -20,9 +20,8 @@ from exporter.exporters.media import Media
 from exporter.exporters.options import ExportOptions
 from exporter.exporters.posts import Post, Posts
 from exporter.exporters.report import Report
-from exporter.model.kinds import Kind
 from tests.exporters.hostile import comment_word, hostile_blog
-from tests.exporters.memory import PIXEL, SAID
+from tests.exporters.memory import SAID
 from tests.importers.conftest import ROOT
 from tests.importers.ledger import Count
 
@@ -96,11 +95,7 @@ def blog(name: str, folder: Path) -> Iterator[Blog]:
             state.close()
         return
     records = hostile_blog()
-    for raw in records.kinds[Kind.ASSETS].values():
-        if raw["sha256"] is not None:
-            path = folder / "assets" / raw["sha256"][:2] / f"{raw['sha256']}.png"
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(PIXEL)
+    records.write_pictures(folder)
     yield Blog(name, records, folder)
 
 
