@@ -96,7 +96,7 @@ def _keep_documents(layout: Layout, sealed: Mapping[str, str], versions: Sequenc
     for name in reversed(manifests):
         manifest = _original(layout, name, digest) or kept.get((name, digest or ""))
         if manifest is None:
-            return
+            break
         found.append(manifest)
         digest = manifest.parent_sha256()
     first = _original(layout, info, sealed.get(info)) or kept.get((info, sealed.get(info, "")))
