@@ -36,7 +36,9 @@ def _nobody(_done: int, _total: int) -> None:
     """Stand in for whoever wants to know of progress."""
 
 
-def verify(reader: ArchiveReader, *, quick: bool = False, told: Told = _nobody) -> Iterator[Finding]:
+def verify(
+    reader: ArchiveReader, *, quick: bool = False, told: Told = _nobody, remember: bool = True
+) -> Iterator[Finding]:
     """Check the whole archive and yield what is wrong, as it is found.
 
     Args:
@@ -44,6 +46,7 @@ def verify(reader: ArchiveReader, *, quick: bool = False, told: Told = _nobody) 
         quick: check sizes, chains and sums, the sums only of files that changed since a verification found them right,
             and that every stored picture is there; lines, folds and derived files are left out.
         told: is told how many of how many versions and stored files have been checked.
+        remember: note in ``.work/`` what is right, for a later quick look; else nothing is written.
     """
     seen = Seen(reader.layout, quick=quick)
     state = State(reader.info.blog_id)
@@ -69,10 +72,12 @@ def verify(reader: ArchiveReader, *, quick: bool = False, told: Told = _nobody) 
         yield from _latest_alone(reader)
     state.close()
     for finding in store.verify(((str(data.get("url")), data) for data in assets.values()), seen=seen):
-        store.distrust()
+        if remember:
+            store.distrust()
         yield finding
     told(total, total)
-    seen.save()
+    if remember:
+        seen.save()
 
 
 def _versions(reader: ArchiveReader, versions: list[int], seen: Seen) -> Iterator[tuple[int, list[Finding]]]:

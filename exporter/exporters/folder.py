@@ -227,7 +227,7 @@ def _copies(whole: Whole, archive: Path) -> Iterator[Copy]:
     Raises:
         ArchiveDamaged: one of them is not what was written; its copy would have a right hash in the export.
     """
-    for found in verify(ArchiveReader(archive)):
+    for found in verify(ArchiveReader(archive), remember=False):
         if found.damage:
             raise ArchiveDamaged(f"{archive} is damaged: {found.path}: {found.detail}; {found.mend}.")
     layout = Layout(archive)
