@@ -7,14 +7,14 @@ itself, such as a name lookup that hangs.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
-
-import click
 
 from exporter.cli.output import PROGRAM
 from exporter.errors import Interrupted, Terminated
@@ -33,7 +33,9 @@ class Signals:
         }
         self._seen: Interrupted | None = None
         self._stop: Callable[[Interrupted], None] | None = None
-        self._last_resort: threading.Timer | None = None
+        self._told = False
+        self._asked = threading.Event()
+        self._over = threading.Event()
 
     @contextmanager
     def handed_to(self, stop: Callable[[Interrupted], None]) -> Iterator[None]:
@@ -61,22 +63,42 @@ class Signals:
         if self._seen is not None:
             os._exit(error.exit_code)
         self._seen = error
-        self._last_resort = threading.Timer(_PATIENCE_SECONDS, _end_now, (error,))
-        self._last_resort.daemon = True
-        self._last_resort.start()
+        self._asked.set()
         if self._stop is None:
             raise error
+        self._told = True
         self._stop(error)
 
-    def forget(self) -> None:
+    def watch(self) -> None:
+        """Start to wait for a signal, and to end the process where nothing else does.
+
+        Beforehand: a thread that a signal starts may wait for a lock that the interrupted code holds.
+        """
+        threading.Thread(target=self._last_resort, name="last resort", daemon=True).start()
+
+    def _last_resort(self) -> None:
+        self._asked.wait()
+        if not self._over.wait(_PATIENCE_SECONDS) and self._seen is not None:
+            # Not through sys.stderr, whose lock the interrupted code may hold.
+            with contextlib.suppress(OSError):
+                os.write(2, f"{PROGRAM}: error: {self._seen}\n".encode())
+            os._exit(self._seen.exit_code)
+
+    def require_none(self) -> None:
+        """Raise the error of a signal that was lost where the program happened to be.
+
+        Code that is no Python, such as the sanitiser's, calls Python back and cannot pass on what is raised there.
+
+        Raises:
+            Interrupted: a signal came.
+        """
+        if self._seen is not None and not self._told:
+            raise self._seen
+
+    def end(self) -> None:
         """Call the last resort off."""
-        if self._last_resort is not None:
-            self._last_resort.cancel()
-
-
-def _end_now(error: Interrupted) -> None:
-    click.echo(f"{PROGRAM}: error: {error}", err=True)
-    os._exit(error.exit_code)
+        self._over.set()
+        self._asked.set()
 
 
 @contextmanager
@@ -86,10 +108,15 @@ def caught() -> Iterator[Signals]:
     if threading.current_thread() is not threading.main_thread():
         yield signals
         return
+    signals.watch()
+    hook = sys.unraisablehook
+    sys.unraisablehook = lambda lost: None if isinstance(lost.exc_value, Interrupted) else hook(lost)
     before = {number: signal.signal(number, signals.handle) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield signals
+        signals.require_none()
     finally:
+        sys.unraisablehook = hook
         for number, handler in before.items():
             signal.signal(number, handler)
-        signals.forget()
+        signals.end()

@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import nh3
 import pytest
 from aiohttp import web
 
@@ -201,9 +202,25 @@ def test_a_second_signal_ends_at_once(first: int, second: int, code: int) -> Non
 
 def test_handlers_are_put_back() -> None:
     before = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
-    with caught(), pytest.raises(Terminated):
+    with pytest.raises(Terminated), caught():
         os.kill(os.getpid(), signal.SIGTERM)
     assert (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)) == before
+
+
+def test_a_signal_is_not_lost_in_code_that_is_no_python(capfd: pytest.CaptureFixture[str]) -> None:
+    """The sanitiser calls Python back from Rust, and what is raised there goes no further."""
+    came: list[str] = []
+
+    def look(tag: str, _attribute: str, value: str) -> str:
+        if not came:
+            came.append(tag)
+            os.kill(os.getpid(), signal.SIGINT)
+        return value
+
+    with pytest.raises(Interrupted), caught():
+        nh3.clean('<a href="https://a.example/">a</a>' * 3, attribute_filter=look)
+    assert came == ["a"]
+    assert "Traceback" not in capfd.readouterr().err
 
 
 async def test_a_running_loop_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
