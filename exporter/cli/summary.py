@@ -33,6 +33,8 @@ def summary_lines(root: Path, outcome: Outcome, took: timedelta) -> Iterator[str
         yield f"Healed: {_healed(outcome.healed)}."
     if outcome.restored:
         yield f"Restored, as first written: {_named(outcome.restored)}."
+    if outcome.damaged:
+        yield f"Still damaged: {_named(outcome.damaged)}; verify says what to do."
     if outcome.assets is not None:
         yield from _asset_lines(outcome.assets)
     if outcome.completeness is not None:
@@ -73,7 +75,9 @@ def quiet_line(blog_id: str, outcome: Outcome) -> str | None:
         parts.append(_healed(outcome.healed))
     if outcome.restored:
         parts.append(f"damaged and restored: {_named(outcome.restored)}")
-    if outcome.healed or outcome.restored:
+    if outcome.damaged:
+        parts.append(f"still damaged: {_named(outcome.damaged)}; run verify, which says what to do")
+    if outcome.healed or outcome.restored or outcome.damaged:
         parts.append("look after the disk")
     return f"{printable(blog_id, 120)}: {'; '.join(parts)}" if parts else None
 

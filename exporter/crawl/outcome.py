@@ -43,7 +43,12 @@ class RunSettings:
 
 @dataclass(slots=True)
 class Outcome:
-    """What a run did; ``version`` is the version it made, ``None`` when it made none."""
+    """What a run did.
+
+    Attributes:
+        version: the version it made, ``None`` when it made none.
+        damaged: paths of damaged files that nothing could restore; for whoever watches the run, ``verify`` finds them.
+    """
 
     started_at: str
     finished_at: str = ""
@@ -58,6 +63,7 @@ class Outcome:
     sweeps: int = 0
     healed: int = 0
     restored: list[str] = field(default_factory=list)
+    damaged: list[str] = field(default_factory=list)
     counts: dict[str, KindCounts] = field(default_factory=dict)
     completeness: dict[str, Any] | None = None
     problems: list[RecordProblem] = field(default_factory=list)
@@ -65,7 +71,9 @@ class Outcome:
 
     def line(self) -> dict[str, Any]:
         """Return the run's line in ``runs.jsonl``."""
-        return {**asdict(self), "assets": None if self.assets is None else self.assets.document()}
+        line = {**asdict(self), "assets": None if self.assets is None else self.assets.document()}
+        del line["damaged"]
+        return line
 
     @classmethod
     def of(cls, manifest: Manifest) -> Outcome:

@@ -200,9 +200,11 @@ class BackupRun:
 
     def _restored(self, repaired: Iterable[Repaired]) -> bool:
         """Take note of what was restored, and tell whether anything was."""
-        found = [each.path for each in repaired if each.restored]
-        self.outcome.restored += found
-        return bool(found)
+        found = list(repaired)
+        self.outcome.restored += [each.path for each in found if each.restored]
+        left = [each.path for each in found if not each.restored]
+        self.outcome.damaged += [path for path in left if path not in self.outcome.damaged]
+        return len(found) > len(left)
 
     def _sealed(self, version: int | None) -> str | None:
         return None if version is None else file_sha256(self._layout.manifest(version))

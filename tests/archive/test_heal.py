@@ -297,8 +297,10 @@ def test_a_lost_state_does_not_keep_the_rest_from_being_read(program: Program, o
     for title in ("題2", "題8"):  # edited since, and gone since: nobody else has these states
         path.write_bytes(path.read_bytes().replace(title.encode(), title.replace("題", "偽").encode()))
     order = [option for option in origin.order(root) if option != "--no-site"]
-    for _ in range(2):
-        assert program(*order).code == 0
+    for run in range(2):
+        done = program(*order)
+        assert done.code == 0
+        assert ("Still damaged: versions/000001/entries.jsonl; verify says what to do." in done.err) == (run == 0)
         site = root / "latest/site"
         assert "壊れて" in (site / "history/entry-2.html").read_text("utf-8")
         assert "壊れて" in (site / "history/version-2.html").read_text("utf-8")
