@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from benchmarks.blog_size import BLOG_ID, PAGE_SIZE, BlogSize, pages
-from exporter import codec
+from exporter import lossless_json
 from exporter.demo.content import fields
 from exporter.demo.generated import generated_blog
 
@@ -27,7 +27,7 @@ class Content:
     def __init__(self, size: BlogSize) -> None:
         self._size = size
         blog = generated_blog(_POOL, _POOL, _POOL, blog_id=BLOG_ID)
-        self._user = codec.dumps(blog.user)
+        self._user = lossless_json.dumps(blog.user)
         self._entries = [_template(fields(each), entry_id=_ID, title=_TITLE) for each in blog.entries.values()]
         self._items = [
             _template(fields(each), entry_id=_ID, title=_TITLE, comment_count=_COUNT)
@@ -84,7 +84,7 @@ class Content:
 
 def _template(record: dict[str, Any], **markers: str) -> bytes:
     """Turn a record into a format string for :class:`bytes`, the markers into its places."""
-    text = codec.dumps({**record, **markers}).replace(b"%", b"%%")
+    text = lossless_json.dumps({**record, **markers}).replace(b"%", b"%%")
     for name in (_ID, _ENTRY, _COUNT):
         text = text.replace(name.encode(), b"%%(%b)d" % name.strip("@").encode())
     return text

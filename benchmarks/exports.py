@@ -15,15 +15,15 @@ from pathlib import Path
 
 from benchmarks.blog_size import BLOG_ID
 from benchmarks.measure import Sample, run
-from exporter import codec
+from exporter import lossless_json
 from exporter.archive import writer
 from exporter.archive.layout import Layout
 from exporter.archive.lines import put_line
 from exporter.archive.manifest import ArchiveInfo, KindCounts
 from exporter.demo.content import fields
 from exporter.demo.generated import generated_blog
-from exporter.exporters.folder import report_path
-from exporter.exporters.formats import FORMATS
+from exporter.export.folder import report_path
+from exporter.export.formats import FORMATS
 from exporter.model.kinds import Kind, record_key
 
 _POOL = 64
@@ -75,7 +75,7 @@ def _numbered(record: object, **changes: object) -> dict[str, object]:
 
 
 def _lines(kind: Kind, records: Iterable[dict[str, object]]) -> Iterator[bytes]:
-    return (put_line(record_key(kind, record) or "", codec.freeze(record)) for record in records)
+    return (put_line(record_key(kind, record) or "", lossless_json.freeze(record)) for record in records)
 
 
 def _rows(folder: Path, options: Namespace) -> Iterator[str]:

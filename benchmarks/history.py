@@ -19,7 +19,7 @@ from benchmarks.history_blog import BLOG_ID, HistorySize, add_options
 from benchmarks.history_rivals import Taken, compare, rivals
 from benchmarks.history_service import running_service
 from benchmarks.measure import Cores, Cost, Sample, run
-from exporter.archive.reader import ArchiveReader
+from exporter.archive.archive import ArchiveReader
 from exporter.model.kinds import Kind
 
 _MIB = 1024 * 1024

@@ -9,13 +9,13 @@ from pathlib import Path
 from unittest.mock import patch
 
 from benchmarks.history_blog import BLOG_ID, Changes, HistorySize, NightlyBlog
-from exporter import codec
+from exporter import lossless_json
 from exporter.archive import writer
 from exporter.archive.layout import Layout
 from exporter.archive.lines import put_line
 from exporter.archive.manifest import ArchiveInfo, KindCounts
 from exporter.clock import timestamp
-from exporter.crawl.outcome import Outcome
+from exporter.crawl.commit import Outcome
 from exporter.model.kinds import Kind, sort_key
 
 _FIRST_NIGHT = datetime(2016, 1, 1, 18, 30, tzinfo=UTC)
@@ -41,7 +41,7 @@ class NightlyArchive:
             known, written = self._known[kind], lines.setdefault(kind, [])
             before = len(known)
             for record_id, record in sorted(changes.get(kind, {}).items(), key=lambda item: sort_key(item[0])):
-                frozen = codec.freeze(record)
+                frozen = lossless_json.freeze(record)
                 if known.get(record_id) != frozen.identity:
                     known[record_id] = frozen.identity
                     written.append(put_line(record_id, frozen))

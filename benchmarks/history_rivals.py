@@ -16,9 +16,9 @@ from pathlib import Path
 
 from benchmarks.history_archive import nightly
 from benchmarks.history_blog import HistorySize
+from exporter.archive.archive import ArchiveReader
 from exporter.archive.latest import write_latest
 from exporter.archive.layout import Layout
-from exporter.archive.reader import ArchiveReader
 
 _BLOCK = 512
 _OURS = "versions/"

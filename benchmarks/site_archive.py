@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.blog_size import BLOG_ID
-from exporter import codec
+from exporter import lossless_json
 from exporter.archive import writer
+from exporter.archive.archive import ArchiveReader
 from exporter.archive.layout import Layout
 from exporter.archive.lines import put_line
 from exporter.archive.manifest import ArchiveInfo, KindCounts
-from exporter.archive.reader import ArchiveReader
 from exporter.demo.content import fields
 from exporter.demo.generated import generated_blog
 from exporter.model.kinds import Kind, record_key
@@ -54,7 +54,7 @@ def _entry(record: Mapping[str, Any], number: int, entries: int) -> dict[str, An
 
 
 def _line(kind: Kind, record: dict[str, Any]) -> bytes:
-    return put_line(record_key(kind, record) or "", codec.freeze(record))
+    return put_line(record_key(kind, record) or "", lossless_json.freeze(record))
 
 
 def add_version(root: Path, edits: int) -> None:
@@ -68,7 +68,7 @@ def add_version(root: Path, edits: int) -> None:
     for entry_id in ids[:: max(1, len(ids) // edits)][:edits]:
         record = state.load(Kind.ENTRIES, entry_id) or {}
         changed = {**record, "entry_text": f"{record['entry_text']}<p>追記: 版{before + 1}でことばを直しました。</p>"}
-        lines.append(put_line(entry_id, codec.freeze(changed)))
+        lines.append(put_line(entry_id, lossless_json.freeze(changed)))
     counts[Kind.ENTRIES] = KindCounts(len(ids), 0, len(lines), 0)
     state.close()
     changes = {Kind.ENTRIES: lines}

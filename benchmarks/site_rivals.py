@@ -8,8 +8,8 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from exporter import codec
-from exporter.archive.reader import ArchiveReader
+from exporter import lossless_json
+from exporter.archive.archive import ArchiveReader
 from exporter.model.kinds import Kind
 
 _HUGO_SETTINGS = """baseURL = "https://example.org/"
@@ -59,7 +59,7 @@ def write_hugo(archive: Path, folder: Path) -> list[str]:
             "categories": [category],
             "years": [entry["year"]],
         }
-        page = codec.dumps(head, pretty=True) + b"\n\n" + body.encode("utf-8", "replace")
+        page = lossless_json.dumps(head, pretty=True) + b"\n\n" + body.encode("utf-8", "replace")
         (content / f"{entry['entry_id']}.html").write_bytes(page)
     return ["hugo", "--quiet", "--source", str(folder), "--destination", str(folder / "public")]
 

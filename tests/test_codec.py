@@ -10,9 +10,8 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from exporter import codec, jsontext
-from exporter.codec import Frozen, NotJson
-from exporter.jsontext import SourceDict
+from exporter import lossless_json
+from exporter.lossless_json import Frozen, NotJson, SourceDict
 from tests.support.json_texts import objects, strings, texts, values, written
 
 
@@ -41,34 +40,34 @@ class TestRoundTrip:
     @example(b'{"a":12345678901234567890123}')
     @example(b'{"\\u2028":"\\u0000\\u0085"}')
     def test_what_the_standard_library_writes_is_stored_canonically(self, body: bytes) -> None:
-        frozen = codec.freeze(codec.loads(body))
+        frozen = lossless_json.freeze(lossless_json.loads(body))
         expected = canonical(json.loads(body))
         assert frozen.data == expected
         assert frozen.digest == hashlib.sha256(expected).digest() == frozen.identity
         assert frozen.raw_digest is None
         assert b"\n" not in frozen.data
-        assert codec.freeze(codec.loads(frozen.data)) == frozen
+        assert lossless_json.freeze(lossless_json.loads(frozen.data)) == frozen
 
     @given(texts())
     def test_a_text_of_any_notation_is_stored_with_nothing_lost(self, text: str) -> None:
         text = f'{{"record":{text}}}'
-        frozen = codec.freeze(codec.loads(text.encode()))
+        frozen = lossless_json.freeze(lossless_json.loads(text.encode()))
         assert pairs(frozen.data.decode()) == pairs(text) or (
             frozen.raw_digest is None and frozen.data == canonical(json.loads(text, strict=False))
         )
         assert frozen.digest == hashlib.sha256(canonical(json.loads(text, strict=False))).digest()
         assert b"\n" not in frozen.data
-        assert codec.freeze(codec.loads(frozen.data)) == frozen
+        assert lossless_json.freeze(lossless_json.loads(frozen.data)) == frozen
 
     @given(values)
     def test_any_value_is_loaded_as_the_standard_library_does(self, value: Any) -> None:
         text = json.dumps(value)
-        assert canonical(codec.loads(text.encode())) == canonical(json.loads(text))
+        assert canonical(lossless_json.loads(text.encode())) == canonical(json.loads(text))
 
     @given(values)
     def test_canonical_bytes_are_those_of_the_document(self, value: Any) -> None:
         plain = json.loads(json.dumps(value))
-        assert codec.canonical(plain) == canonical(plain)
+        assert lossless_json.canonical(plain) == canonical(plain)
 
 
 class TestLossless:
@@ -91,11 +90,11 @@ class TestLossless:
         ],
     )
     def test_what_parsing_would_change_is_stored_as_it_was_sent(self, text: str) -> None:
-        frozen = codec.freeze(codec.loads(text.encode()))
+        frozen = lossless_json.freeze(lossless_json.loads(text.encode()))
         assert frozen.data == text.encode()
         assert frozen.digest == hashlib.sha256(canonical(json.loads(text))).digest()
         assert frozen.raw_digest == hashlib.sha256(text.encode()).digest() == frozen.identity
-        assert codec.freeze(codec.loads(frozen.data)) == frozen
+        assert lossless_json.freeze(lossless_json.loads(frozen.data)) == frozen
 
     @pytest.mark.parametrize(
         ("sent", "stored"),
@@ -112,33 +111,33 @@ class TestLossless:
         ],
     )
     def test_examples(self, sent: bytes, stored: bytes) -> None:
-        frozen = codec.freeze(codec.loads(sent))
+        frozen = lossless_json.freeze(lossless_json.loads(sent))
         assert frozen.data == stored
-        assert codec.freeze(codec.loads(stored)) == frozen
+        assert lossless_json.freeze(lossless_json.loads(stored)) == frozen
 
     def test_an_integer_of_ten_thousand_digits(self) -> None:
         body = b'{"a":' + b"7" * 10_000 + b"}"
-        frozen = codec.freeze(codec.loads(body))
+        frozen = lossless_json.freeze(lossless_json.loads(body))
         assert frozen == Frozen(body, hashlib.sha256(body).digest())
 
     @pytest.mark.parametrize("depth", [255, 1025, 100_000])
     def test_nesting_of_any_depth(self, depth: int) -> None:
         body = b'{"a":' + b"[" * depth + b'{"b":1}' + b"]" * depth + b"}"
-        frozen = codec.freeze(codec.loads(body))
+        frozen = lossless_json.freeze(lossless_json.loads(body))
         assert frozen == Frozen(body, hashlib.sha256(body).digest())
 
     def test_depth_with_a_duplicate_key_at_the_bottom(self) -> None:
         body = b'{"a":' * 5_000 + b'{"b":1,"b":2}' + b"}" * 5_000
-        frozen = codec.freeze(codec.loads(body))
+        frozen = lossless_json.freeze(lossless_json.loads(body))
         assert frozen.data == body
         assert frozen.raw_digest is not None
 
     def test_one_odd_record_of_a_page_leaves_the_others_canonical(self) -> None:
-        page = codec.loads(b'{"list":[{"b":1,"a":2},{"b":1,"b":2},{"z":1.0}]}')["list"]
-        assert [codec.freeze(item).data for item in page] == [b'{"a":2,"b":1}', b'{"b":1,"b":2}', b'{"z":1.0}']
+        page = lossless_json.loads(b'{"list":[{"b":1,"a":2},{"b":1,"b":2},{"z":1.0}]}')["list"]
+        assert [lossless_json.freeze(item).data for item in page] == [b'{"a":2,"b":1}', b'{"b":1,"b":2}', b'{"z":1.0}']
 
     def test_two_texts_of_the_same_value_are_two_states(self) -> None:
-        first, second = (codec.freeze(codec.loads(text)) for text in (b'{"a":1.10}', b'{"a":1.1}'))
+        first, second = (lossless_json.freeze(lossless_json.loads(text)) for text in (b'{"a":1.10}', b'{"a":1.1}'))
         assert first.digest == second.digest
         assert first.identity != second.identity
 
@@ -165,21 +164,21 @@ class TestFastPath:
         ],
     )
     def test_adversarial_texts_lose_no_member(self, text: str) -> None:
-        value = codec.loads(text.encode())
-        exact = jsontext.parse(text)
+        value = lossless_json.loads(text.encode())
+        exact = lossless_json.parse(text)
         assert value == exact
-        assert codec.freeze({"record": value} if isinstance(value, list) else value).digest
+        assert lossless_json.freeze({"record": value} if isinstance(value, list) else value).digest
         if isinstance(exact, SourceDict) and not exact.exact:
             assert isinstance(value, SourceDict)
             assert not value.exact
 
     @given(texts())
     def test_both_paths_agree(self, text: str) -> None:
-        value = codec.loads(text.encode())
-        exact = jsontext.parse(text)
+        value = lossless_json.loads(text.encode())
+        exact = lossless_json.parse(text)
         assert canonical(value) == canonical(exact)
         if isinstance(exact, SourceDict):
-            assert codec.freeze(value) == codec.freeze(exact)
+            assert lossless_json.freeze(value) == lossless_json.freeze(exact)
             assert isinstance(value, SourceDict) or exact.exact
 
     @given(st.lists(st.tuples(strings, strings), min_size=1, max_size=4), st.data())
@@ -188,20 +187,20 @@ class TestFastPath:
     ) -> None:
         members.insert(data.draw(st.integers(0, len(members))), (data.draw(st.sampled_from(members))[0], "again"))
         body = ",".join(f"{json.dumps(key)}:{json.dumps(text)}" for key, text in members)
-        frozen = codec.freeze(codec.loads(f"{{{body}}}".encode()))
+        frozen = lossless_json.freeze(lossless_json.loads(f"{{{body}}}".encode()))
         found: list[tuple[str, str]] = json.loads(frozen.data, object_pairs_hook=list)
         assert found == json.loads(f"{{{body}}}", object_pairs_hook=list)
         assert len(found) == len(members)
 
     @pytest.mark.parametrize("text", ["[0]", '{"a":0}', '{"a":false,"b":[-1,0]}', '{"a":"-0"}', '{"day":"2020-01-02"}'])
     def test_plain_texts_take_it(self, text: str) -> None:
-        value = codec.loads(text.encode())
+        value = lossless_json.loads(text.encode())
         assert type(value) in {dict, list}
         assert value == json.loads(text)
 
     @pytest.mark.parametrize("text", ['{"a":-0}', '{"a": -0}', '{"a":[-0]}', '{"a":[1,-0]}', '{"a":\n-0}', '{"a":0.5}'])
     def test_texts_of_numbers_leave_it(self, text: str) -> None:
-        assert isinstance(codec.loads(text.encode()), SourceDict)
+        assert isinstance(lossless_json.loads(text.encode()), SourceDict)
 
 
 class TestGarbage:
@@ -209,7 +208,7 @@ class TestGarbage:
     def test_bytes_of_any_kind_are_loaded_or_not_json(self, body: bytes) -> None:
         complaint = "at"
         try:
-            codec.loads(body)
+            lossless_json.loads(body)
         except NotJson as error:
             complaint = str(error)
         assert complaint
@@ -221,7 +220,7 @@ class TestGarbage:
         assume(place < len(body))
         body[place] ^= 1 << bit
         try:
-            codec.loads(bytes(body))
+            lossless_json.loads(bytes(body))
         except NotJson:
             assert body != text.encode("utf-8", "backslashreplace")
 
@@ -231,24 +230,24 @@ class TestGarbage:
     )
     def test_examples(self, body: bytes) -> None:
         with pytest.raises(NotJson):
-            codec.loads(body)
+            lossless_json.loads(body)
 
 
 class TestMetadata:
     def test_members_keep_their_order(self) -> None:
-        assert codec.dumps({"b": 1, "a": [None, True]}) == b'{"b":1,"a":[null,true]}'
+        assert lossless_json.dumps({"b": 1, "a": [None, True]}) == b'{"b":1,"a":[null,true]}'
 
     def test_pretty_is_indented_by_two(self) -> None:
-        assert codec.dumps({"a": [1]}, pretty=True) == b'{\n  "a": [\n    1\n  ]\n}'
+        assert lossless_json.dumps({"a": [1]}, pretty=True) == b'{\n  "a": [\n    1\n  ]\n}'
 
     @pytest.mark.parametrize("pretty", [False, True])
     def test_what_the_fast_writer_refuses_is_written_all_the_same(self, pretty: bool) -> None:
-        data = codec.dumps({"title": "\ud83d", "much": 2**80}, pretty=pretty)
-        assert codec.loads(data) == {"title": "\ud83d", "much": 2**80}
+        data = lossless_json.dumps({"title": "\ud83d", "much": 2**80}, pretty=pretty)
+        assert lossless_json.loads(data) == {"title": "\ud83d", "much": 2**80}
 
     @given(strings)
     def test_a_string_is_written_as_json_in_valid_utf8(self, value: str) -> None:
-        data = codec.text(value)
+        data = lossless_json.text(value)
         assert data == canonical(value)
         assert b"\n" not in data
         assert json.loads(data) == json.loads(json.dumps(value))

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter.printable import printable
+from exporter.text import printable
 
 
 @pytest.mark.parametrize(

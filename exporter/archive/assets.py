@@ -11,21 +11,24 @@ import hashlib
 import os
 import re
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, NamedTuple, cast
 
-from exporter import codec
+from exporter import lossless_json
 from exporter.archive import atomic
 from exporter.archive.findings import Code, Finding
-from exporter.archive.inside import inner
-from exporter.archive.plain import NotPlain
-from exporter.archive.seen import Seen
-from exporter.model.asset import asset_path, is_sha256
+from exporter.archive.safe_files import NotPlain, inner
+from exporter.archive.verify_cache import Seen
+from exporter.model.asset import Asset, asset_path, is_sha256
+from exporter.model.kinds import sort_key
+from exporter.model.records import FileInfo
 
 if TYPE_CHECKING:
-    from exporter.archive.inside import InnerPath
     from exporter.archive.layout import Layout
+    from exporter.archive.safe_files import InnerPath
 
 _NAME = re.compile(r"([0-9a-f]{64})(?:\.[a-z0-9]{1,8})?")
 _PIECE = 1 << 20
@@ -154,16 +157,16 @@ class Part:
         """Vouch for what the file holds; a hash in the note tells whether it still does."""
         self.file.flush()
         note = {"validator": self.validator, "bytes": self.size, "sha256": self.sha256}
-        atomic.write_file(self._note, codec.dumps(note) + b"\n")
+        atomic.write_file(self._note, lossless_json.dumps(note) + b"\n")
         self._noted_size = self.size
 
     def _read_note(self) -> tuple[str | None, int, str]:
         """Return the validator, and the length and hash of what belongs to it; no validator where there is no note."""
         try:
-            note = codec.loads(self._note.read_bytes())
+            note = lossless_json.loads(self._note.read_bytes())
         except FileNotFoundError:
             return None, 0, ""
-        except (OSError, codec.NotJson):
+        except (OSError, lossless_json.NotJson):
             note = None
         self._noted = True
         found = note if isinstance(note, dict) else {}
@@ -330,3 +333,133 @@ def _scan(folder: InnerPath) -> Iterator[tuple[str, StoredFile]]:
             if name is not None and name[1].startswith(shard.name) and entry.is_file(follow_symlinks=False):
                 size = entry.stat(follow_symlinks=False).st_size
                 yield name[1], StoredFile(f"assets/{shard.name}/{entry.name}", size)
+
+
+class Held(StrEnum):
+    """Whether the archive holds a file."""
+
+    STORED = "stored"
+    """Yes."""
+    PENDING = "pending"
+    """It could not be read for now, and is tried at every run."""
+    LOST = "lost"
+    """It is gone for good."""
+    LEFT_OUT = "left_out"
+    """A setting leaves it out."""
+    MISSING = "missing"
+    """It was stored, and is not there any more."""
+    UNREAD = "unread"
+    """An upload that was never asked for: its address is not known, or a setting leaves uploads out."""
+    NAMELESS = "nameless"
+    """A stored file that no record of this state names; earlier versions may."""
+
+
+_PRESENT = frozenset({Held.STORED, Held.NAMELESS})
+
+
+@dataclass(frozen=True, slots=True)
+class FileRow:
+    """One file.
+
+    Attributes:
+        held: whether the archive holds it.
+        url: its address; ``None`` for an upload whose address is not known.
+        path: where it stands, relative to the archive.
+        bytes: its size; for an upload that is not stored, what the file list says.
+        content_type: the media type told from the content.
+        width: of a picture, in pixels.
+        height: the same.
+        name: what its uploader called it.
+        title: the title its uploader gave it.
+        files: ids of the file records that mean it.
+        entries: ids of the entries that use it.
+        orphan: whether no entry uses it.
+        status: the HTTP status of the last answer.
+        reason: why it is not there, or what is odd about it.
+    """
+
+    held: Held
+    url: str | None = None
+    path: str | None = None
+    bytes: int | None = None
+    content_type: str | None = None
+    width: int | None = None
+    height: int | None = None
+    name: str | None = None
+    title: str | None = None
+    files: tuple[str, ...] = ()
+    entries: tuple[str, ...] = ()
+    orphan: bool = False
+    status: int | None = None
+    reason: str | None = None
+
+    @property
+    def absent(self) -> bool:
+        """Whether the archive lacks it."""
+        return self.held not in _PRESENT
+
+    def document(self) -> dict[str, Any]:
+        """Return it as a JSON object."""
+        return asdict(self)
+
+
+def inventory(
+    assets: Iterable[Mapping[str, Any]],
+    files: Iterable[tuple[str, Mapping[str, Any]]],
+    stored: Mapping[str, StoredFile],
+) -> Iterator[FileRow]:
+    """Yield a row for each address, each upload without one, and each stored file that nothing names.
+
+    Args:
+        assets: the raw records of the kind ``assets``.
+        files: id and raw record of each upload.
+        stored: the files of the store by their SHA-256.
+    """
+    uploads = {file_id: FileInfo.from_raw(raw) for file_id, raw in files}
+    named: set[str] = set()
+    shown: set[str] = set()
+    for raw in assets:
+        asset = Asset.from_raw(raw)
+        row = _row(asset, uploads, stored)
+        shown.update(row.files)
+        named.update([asset.sha256] if asset.sha256 else [])
+        yield row
+    for file_id in sorted(uploads.keys() - shown, key=sort_key):
+        info = uploads[file_id]
+        yield FileRow(
+            Held.UNREAD,
+            bytes=info.file_size,
+            width=info.width,
+            height=info.height,
+            name=info.name,
+            title=info.title,
+            files=(file_id,),
+            orphan=True,
+            reason="its address is not known, or not asked for: see --file-url and --assets",
+        )
+    for digest in sorted(stored.keys() - named):
+        yield FileRow(Held.NAMELESS, path=stored[digest].path, bytes=stored[digest].size, orphan=True)
+
+
+def _row(asset: Asset, uploads: Mapping[str, FileInfo], stored: Mapping[str, StoredFile]) -> FileRow:
+    files, entries = tuple(asset.ids("file")), tuple(asset.ids("entry"))
+    info = next((uploads[file_id] for file_id in files if file_id in uploads), None)
+    found = stored.get(asset.sha256) if asset.sha256 is not None else None
+    held = Held.STORED if found else Held.MISSING if asset.sha256 is not None else Held(str(asset.state))
+    size = asset.bytes if asset.bytes is not None or info is None else info.file_size
+    return FileRow(
+        held,
+        url=asset.url,
+        path=found.path if found else None,
+        bytes=size,
+        content_type=asset.content_type,
+        width=asset.width,
+        height=asset.height,
+        name=info.name if info else None,
+        title=info.title if info else None,
+        files=files,
+        entries=entries,
+        orphan=not entries,
+        status=asset.status,
+        reason="the stored file is gone: run backup" if held is Held.MISSING else asset.error,
+    )

@@ -13,18 +13,17 @@ import contextlib
 import hashlib
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from exporter import codec
+from exporter import lossless_json
 from exporter.archive import atomic
 from exporter.archive.latest import file_sha256
 from exporter.archive.layout import manifest_name
-from exporter.archive.plain import LARGEST_DOCUMENT
-from exporter.archive.tail import newest_lines
+from exporter.archive.safe_files import LARGEST_DOCUMENT, newest_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from exporter.archive.inside import InnerPath
     from exporter.archive.layout import Layout
+    from exporter.archive.safe_files import InnerPath
 
 _PIECE: Final = 1 << 20
 
@@ -65,13 +64,13 @@ class _Copy(NamedTuple):
 
     def line(self) -> bytes:
         """Write it as a line of ``documents.jsonl``."""
-        return codec.dumps([self.name, self.sha256, self.data.decode()]) + b"\n"
+        return lossless_json.dumps([self.name, self.sha256, self.data.decode()]) + b"\n"
 
     def parent_sha256(self) -> str | None:
         """Return the hash that a manifest names the one before it by; ``None`` for the first, and for what is none."""
         try:
-            return str(codec.loads(self.data)["parent"]["sha256"])
-        except (codec.NotJson, LookupError, TypeError):
+            return str(lossless_json.loads(self.data)["parent"]["sha256"])
+        except (lossless_json.NotJson, LookupError, TypeError):
             return None
 
 
@@ -170,8 +169,8 @@ def _copies(layout: Layout) -> Iterator[_Copy]:
 def _decode(line: bytes) -> _Copy | None:
     """Take a line of ``documents.jsonl`` apart; ``None`` where it is none."""
     try:
-        value = codec.loads(line)
-    except codec.NotJson:
+        value = lossless_json.loads(line)
+    except lossless_json.NotJson:
         return None
     if not isinstance(value, list) or len(value) != 3 or not all(isinstance(each, str) for each in value):
         return None

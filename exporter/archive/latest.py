@@ -15,12 +15,11 @@ import zlib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
-from exporter import codec
+from exporter import lossless_json
 from exporter.archive import atomic
-from exporter.archive.inside import inner
 from exporter.archive.layout import SEGMENTS, Layout, is_inside, segment_name
 from exporter.archive.lines import as_latest
-from exporter.archive.plain import LARGEST_DOCUMENT
+from exporter.archive.safe_files import LARGEST_DOCUMENT, inner
 from exporter.archive.state import State
 from exporter.errors import ArchiveDamaged
 from exporter.model.kinds import Kind
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from exporter.archive.inside import InnerPath
+    from exporter.archive.safe_files import InnerPath
 
 LOOKS_FOR_ALL: Final = 7
 """After so many looks every file of ``latest/`` was hashed at least once, whatever its size and time say."""
@@ -80,8 +79,8 @@ class View:
 def read_record(layout: Layout) -> dict[str, Any]:
     """Read ``.work/latest.json``; empty when it is not there or not readable."""
     try:
-        value = codec.loads(layout.latest_record.read_bytes())
-    except (OSError, codec.NotJson):
+        value = lossless_json.loads(layout.latest_record.read_bytes())
+    except (OSError, lossless_json.NotJson):
         return {}
     objects = ("files", "views", "options", "stamps")
     right = isinstance(value, dict) and all(isinstance(value.get(name, {}), dict) for name in objects)
@@ -298,7 +297,7 @@ def _write_notes(layout: Layout, entries: Iterable[IndexEntry]) -> dict[str, Any
 
 
 def _write_record(layout: Layout, record: dict[str, Any]) -> None:
-    atomic.write_file(layout.latest_record, codec.dumps(record, pretty=True) + b"\n")
+    atomic.write_file(layout.latest_record, lossless_json.dumps(record, pretty=True) + b"\n")
 
 
 def _turn(record: dict[str, Any]) -> int:
@@ -347,7 +346,7 @@ class IndexEntry(NamedTuple):
 
     def encode(self) -> bytes:
         """Write its line."""
-        return codec.dumps([self.view, self.path, self.fingerprint, self.sha256, *(self.stamp or ())]) + b"\n"
+        return lossless_json.dumps([self.view, self.path, self.fingerprint, self.sha256, *(self.stamp or ())]) + b"\n"
 
 
 def read_index(layout: Layout) -> Iterator[IndexEntry]:
@@ -365,8 +364,8 @@ def _index(layout: Layout, record: dict[str, Any]) -> list[IndexEntry] | None:
         return None
     try:
         # Read in one piece, which takes a fifth of the time that ten thousand lines take.
-        lines = codec.loads(b"[" + b",".join(data.splitlines()) + b"]")
-    except codec.NotJson:
+        lines = lossless_json.loads(b"[" + b",".join(data.splitlines()) + b"]")
+    except lossless_json.NotJson:
         return None
     return [entry for line in lines if (entry := _index_entry(line)) is not None]
 

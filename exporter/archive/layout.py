@@ -1,6 +1,6 @@
 """Where everything stands in an archive, format 1. Pure: names and paths only; FORMAT.md specifies them.
 
-All of them are :class:`~exporter.archive.inside.InnerPath`, so that nothing below the root is reached through a link.
+All of them are :class:`~exporter.archive.safe_files.InnerPath`, so nothing below the root is reached through a link.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from exporter.archive.inside import InnerPath
+from exporter.archive.safe_files import InnerPath
 from exporter.model.kinds import Kind
 
 if TYPE_CHECKING:

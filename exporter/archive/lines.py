@@ -12,11 +12,11 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from exporter import codec
+from exporter import lossless_json
 from exporter.archive.layout import LARGEST_VERSION
-from exporter.codec import Frozen
 from exporter.errors import ArchiveDamaged
-from exporter.printable import printable
+from exporter.lossless_json import Frozen
+from exporter.text import printable
 
 _DATA = b',"data":'
 _REMOVE = b'{"op":"remove",'
@@ -66,8 +66,8 @@ class Line:
             ArchiveDamaged: ``data`` is none, although its hash may be right: a stranger can write what they like.
         """
         try:
-            value = codec.loads(self.data)
-        except codec.NotJson:
+            value = lossless_json.loads(self.data)
+        except lossless_json.NotJson:
             value = None
         if not isinstance(value, dict):
             raise ArchiveDamaged(f"The record {printable(self.record_id, 80)!r} is no JSON object; run verify.")
@@ -92,8 +92,8 @@ class Line:
         if found == self.digest and self.raw_digest is None:
             return None
         try:
-            again = codec.freeze(codec.loads(self.data))
-        except codec.NotJson:
+            again = lossless_json.freeze(lossless_json.loads(self.data))
+        except lossless_json.NotJson:
             return "its data is not JSON"
         if again.digest != self.digest:
             return "its data does not match its sha256"
@@ -106,12 +106,12 @@ class Line:
 
 def put_line(record_id: str, frozen: Frozen) -> bytes:
     """Write a version's line for a new or changed record, with its line feed."""
-    return b'{"op":"put","id":' + codec.text(record_id) + b"," + _body(frozen)
+    return b'{"op":"put","id":' + lossless_json.text(record_id) + b"," + _body(frozen)
 
 
 def latest_line(record_id: str, version: int, frozen: Frozen) -> bytes:
     """Write a line of ``latest/``, with its line feed."""
-    return b'{"id":%b,"version":%d,' % (codec.text(record_id), version) + _body(frozen)
+    return b'{"id":%b,"version":%d,' % (lossless_json.text(record_id), version) + _body(frozen)
 
 
 def _body(frozen: Frozen) -> bytes:
@@ -124,7 +124,7 @@ def _body(frozen: Frozen) -> bytes:
 
 def remove_line(record_id: str, evidence: dict[str, Any]) -> bytes:
     """Write a tombstone, with its line feed."""
-    return b'{"op":"remove","id":%b,"evidence":%b}\n' % (codec.text(record_id), codec.dumps(evidence))
+    return b'{"op":"remove","id":%b,"evidence":%b}\n' % (lossless_json.text(record_id), lossless_json.dumps(evidence))
 
 
 def as_latest(line: bytes, version: int) -> bytes:
@@ -178,12 +178,12 @@ def split(line: bytes, version: int | None = None) -> Line:
 def _split_any(line: bytes, version: int | None) -> Line:
     try:
         if line.startswith(_REMOVE):
-            head = codec.loads(line)
+            head = lossless_json.loads(line)
             return Line(_identifier(head), True, b"", None, b"", None, _evidence(head))
         at = line.find(_DATA)
         if at < 0:
             raise ValueError("a line without data is no tombstone")
-        head = codec.loads(line[:at] + b"}")
+        head = lossless_json.loads(line[:at] + b"}")
         if head.get("op", "put") != "put":
             raise ValueError("the line is neither put nor remove")
         raw = head.get("raw_sha256")

@@ -11,9 +11,9 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any, Self
 
-from exporter import codec
+from exporter import lossless_json
 from exporter.archive.atomic import FILE_MODE, make_folder, translated
-from exporter.archive.inside import inner
+from exporter.archive.safe_files import inner
 from exporter.clock import timestamp
 from exporter.errors import ArchiveLocked
 
@@ -68,7 +68,7 @@ class ArchiveLock:
         note = {"pid": os.getpid(), "host": socket.gethostname(), "since": timestamp(now)}
         with translated(self._path):
             os.truncate(handle, 0)
-            os.write(handle, codec.dumps(note) + b"\n")
+            os.write(handle, lossless_json.dumps(note) + b"\n")
 
     def _try(self) -> int | None:
         """Return the open and locked file, or ``None`` when another process has it.
@@ -100,8 +100,8 @@ class ArchiveLock:
     def holder(self) -> dict[str, Any]:
         """Read who says to hold the lock; empty when nobody does, it died, or it cannot be read."""
         try:
-            value = codec.loads(self._path.read_bytes(_NOTE))
-        except (OSError, codec.NotJson):
+            value = lossless_json.loads(self._path.read_bytes(_NOTE))
+        except (OSError, lossless_json.NotJson):
             return {}
         return dict(value) if isinstance(value, dict) and not _died(value) else {}
 

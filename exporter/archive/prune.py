@@ -1,8 +1,8 @@
-"""Forgetting versions: what goes is folded into the oldest version kept after it, so those kept read back the same.
+"""Which versions a prune keeps. Pure: numbers and times in, a plan out.
 
-Tombstones stay, also where nothing is left of the record. A no-change (a record edited and edited back) goes. All is
-checked before it is rewritten, so that damage is never given a fresh hash. :mod:`exporter.archive.swap` says why an
-archive is valid at every instant of it.
+The rules are those of ``restic forget``: going from the newest version to the oldest, the newest of each day (week,
+month, year) is kept until that many are; the rules add up; and the oldest version of all is kept as long as a rule has
+some left, so that the history stays as long as it can.
 """
 
 from __future__ import annotations
@@ -10,18 +10,20 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from exporter import codec
-from exporter.archive import atomic, swap
-from exporter.archive.find import Place, places, taken_apart
+from exporter import lossless_json
+from exporter.archive import atomic
+from exporter.archive.archive import ArchiveReader, apply_version
 from exporter.archive.latest import file_sha256
 from exporter.archive.layout import MANIFEST, SEGMENTS, SUMS, segment_name, version_name
-from exporter.archive.manifest import sums
-from exporter.archive.plain import NotPlain
-from exporter.archive.reader import ArchiveReader, apply_version
-from exporter.archive.rewriting import write_documents
+from exporter.archive.lookup import Place, places, taken_apart
+from exporter.archive.manifest import SegmentInfo, sums
+from exporter.archive.safe_files import NotPlain
 from exporter.archive.seal import seal
 from exporter.archive.state import State
 from exporter.errors import ArchiveDamaged, UsageError
@@ -31,9 +33,152 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from exporter.archive.inside import InnerPath
     from exporter.archive.layout import Layout
-    from exporter.archive.prune_plan import Kept, PrunePlan
+    from exporter.archive.safe_files import InnerPath
+
+ALL = -1
+"""A rule with this number keeps every day (week, …)."""
+
+_Period = Callable[[datetime, int], tuple[int, ...]]
+_PERIODS: dict[str, _Period] = {
+    "last": lambda _, position: (position,),
+    "daily": lambda time, _: (time.year, time.month, time.day),
+    "weekly": lambda time, _: tuple(time.isocalendar()[:2]),
+    "monthly": lambda time, _: (time.year, time.month),
+    "yearly": lambda time, _: (time.year,),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A version that stays.
+
+    Attributes:
+        version: its number, which it keeps.
+        reasons: the rules that keep it, such as ``daily`` or ``oldest monthly``.
+        folds: the versions right before it that are folded into it, oldest first.
+    """
+
+    version: int
+    reasons: tuple[str, ...]
+    folds: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PrunePlan:
+    """What stays, oldest first; everything else is folded into what stays."""
+
+    kept: tuple[Kept, ...]
+
+    @property
+    def dropped(self) -> tuple[int, ...]:
+        """The versions that go, oldest first."""
+        return tuple(version for kept in self.kept for version in kept.folds)
+
+    @property
+    def versions(self) -> tuple[int, ...]:
+        """All versions the plan is about, oldest first."""
+        return tuple(version for kept in self.kept for version in (*kept.folds, kept.version))
+
+
+def plan_prune(
+    versions_with_times: Sequence[tuple[int, datetime]],
+    *,
+    keep_last: int = 0,
+    keep_daily: int = 0,
+    keep_weekly: int = 0,
+    keep_monthly: int = 0,
+    keep_yearly: int = 0,
+) -> PrunePlan:
+    """Decide what a prune keeps.
+
+    Args:
+        versions_with_times: every version with the time it was committed; days and weeks (ISO 8601) are those of the
+            times' own offset.
+        keep_last: keep the newest so many; 0 keeps none by this rule, -1 all.
+        keep_daily: keep the newest version of each of the newest so many days that have one.
+        keep_weekly: the same for weeks.
+        keep_monthly: the same for months.
+        keep_yearly: the same for years.
+
+    Raises:
+        UsageError: no rule is given, or a number is below -1.
+    """
+    left = {
+        "last": keep_last,
+        "daily": keep_daily,
+        "weekly": keep_weekly,
+        "monthly": keep_monthly,
+        "yearly": keep_yearly,
+    }
+    for name, number in left.items():
+        if number < ALL:
+            raise UsageError(f"--keep-{name} {number} is no number of versions: give one from 1, or -1 for all.")
+    if not any(left.values()):
+        raise UsageError(
+            "A prune needs at least one of --keep-last, --keep-daily, --keep-weekly, --keep-monthly, --keep-yearly."
+        )
+    newest_first = sorted(versions_with_times, reverse=True)
+    seen: dict[str, tuple[int, ...]] = {}
+    reasons: dict[int, tuple[str, ...]] = {}
+    for position, (version, time) in enumerate(newest_first):
+        oldest = position == len(newest_first) - 1
+        found = tuple(_reasons(left, seen, time, position, oldest=oldest))
+        if found:
+            reasons[version] = found
+    return _plan(sorted(version for version, _ in versions_with_times), reasons)
+
+
+def _reasons(
+    left: dict[str, int], seen: dict[str, tuple[int, ...]], time: datetime, position: int, *, oldest: bool
+) -> list[str]:
+    """Return the rules that keep one version, and count it against them."""
+    found = []
+    for name, period_of in _PERIODS.items():
+        if left[name] == 0:
+            continue
+        period = period_of(time, position)
+        fresh = seen.get(name) != period
+        if fresh or oldest:
+            seen[name] = period
+            left[name] -= left[name] > 0
+            found.append(name if fresh else f"oldest {name}")
+    return found
+
+
+def _plan(versions: list[int], reasons: dict[int, tuple[str, ...]]) -> PrunePlan:
+    kept = [version for version in versions if version in reasons]
+    bounds = pairwise([0, *kept])
+    return PrunePlan(
+        tuple(
+            Kept(high, reasons[high], tuple(version for version in versions if low < version < high))
+            for low, high in bounds
+        )
+    )
+
+
+def write_documents(folder: Path, document: dict[str, Any], info_sha256: str) -> str:
+    """Write a version's ``manifest.json``, members it does not know included, and ``SHA256SUMS``.
+
+    Args:
+        folder: the version's folder, its segments written.
+        document: the manifest.
+        info_sha256: SHA-256 of ``archive.json``.
+
+    Returns:
+        SHA-256 of the manifest, for the one after it.
+    """
+    files = {
+        name: SegmentInfo(found["lines"], found["bytes"], found["sha256"]) for name, found in document["files"].items()
+    }
+    with atomic.hashing(folder / MANIFEST) as file:
+        file.write(lossless_json.dumps(document, pretty=True) + b"\n")
+        digest = file.close()
+    with atomic.hashing(folder / SUMS) as file:
+        file.write(sums(digest, info_sha256, files))
+        file.close()
+    return digest
+
 
 _HASH = re.compile(rb"[0-9a-f]{64}")
 _ASSET_NAME = re.compile(r"([0-9a-f]{2})[0-9a-f]{62}(\.[^/]*)?")
@@ -61,7 +206,7 @@ def prune(layout: Layout, plan: PrunePlan) -> Pruned:
         NoSpace: the disk is full; nothing was changed.
     """
     with atomic.translated(layout.root):
-        swap.clear_aside(layout)
+        atomic.clear_aside(layout)
         reader = ArchiveReader(layout.root)
         if tuple(reader.versions()) != plan.versions:
             raise UsageError(f"{layout.root} has got other versions since the prune was planned; run prune again.")
@@ -69,9 +214,9 @@ def prune(layout: Layout, plan: PrunePlan) -> Pruned:
             try:
                 _Rewriting(reader).build(plan)
                 seal(layout, versions=False)
-                swap.put_in_place(layout)
+                atomic.put_in_place(layout)
             except BaseException:
-                swap.clear_aside(layout)
+                atomic.clear_aside(layout)
                 with contextlib.suppress(OSError):
                     seal(layout)
                 raise
@@ -96,7 +241,7 @@ class _Rewriting:
     def build(self, plan: PrunePlan) -> None:
         """Write every version that is kept."""
         atomic.make_folder(self._layout.work)
-        place = swap.building_place(self._layout)
+        place = atomic.building_place(self._layout)
         atomic.make_folder(place)
         for kept in plan.kept:
             folder = place / version_name(kept.version)
@@ -128,7 +273,7 @@ class _Rewriting:
         if not intact:
             raise ArchiveDamaged(f"{folder} is not what was written; nothing was pruned. Run verify.")
         self._chain = (version, digest)
-        return dict(codec.loads(data))
+        return dict(lossless_json.loads(data))
 
     def _fold(self, kept: Kept, folder: Path, document: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
         """Write the folded segments; returns the ``files`` and ``counts`` of the manifest."""

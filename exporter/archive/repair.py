@@ -12,26 +12,23 @@ from enum import Enum, auto
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from exporter.archive import atomic
+from exporter.archive.archive import version_numbers
 from exporter.archive.copies import copied_document, runs_copy
-from exporter.archive.heal import examined
+from exporter.archive.healing import examined
 from exporter.archive.latest import file_sha256
 from exporter.archive.layout import MANIFEST, SUMS, manifest_name, segment_name, version_name
 from exporter.archive.lines import put_line
-from exporter.archive.manifest import Manifest, SegmentInfo, read_sums, sums, write_sums
-from exporter.archive.plain import LARGEST_DOCUMENT
-from exporter.archive.reader import version_numbers
-from exporter.archive.run_lines import run_of
+from exporter.archive.manifest import Manifest, SegmentInfo, read_sums, run_of, sums, write_sums
+from exporter.archive.safe_files import LARGEST_DOCUMENT, newest_lines
 from exporter.archive.seal import head, original, runs_digest, seal, sealed_document, sealed_names
-from exporter.archive.tail import newest_lines
 from exporter.errors import ArchiveDamaged
 from exporter.model.kinds import Kind, sort_key
 
 if TYPE_CHECKING:
-    from exporter.archive.inside import InnerPath
+    from exporter.archive.archive import ArchiveReader
     from exporter.archive.layout import Layout
-    from exporter.archive.reader import ArchiveReader
+    from exporter.archive.safe_files import InnerPath
     from exporter.archive.state import State
-
 
 _PIECE: Final = 1 << 20
 

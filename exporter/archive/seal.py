@@ -14,17 +14,14 @@ import hashlib
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
-from exporter import codec
+from exporter import lossless_json
 from exporter.archive import atomic
+from exporter.archive.archive import version_numbers
 from exporter.archive.copies import keep_copies
-from exporter.archive.inside import inner
 from exporter.archive.latest import file_sha256, manifest_sha256
 from exporter.archive.layout import manifest_name
-from exporter.archive.manifest import read_sums, write_sums
-from exporter.archive.plain import LARGEST_DOCUMENT, TooLarge
-from exporter.archive.reader import version_numbers
-from exporter.archive.run_lines import MANIFEST_SHA256, PREVIOUS, line_digest, run_of
-from exporter.archive.tail import newest_lines
+from exporter.archive.manifest import MANIFEST_SHA256, PREVIOUS, line_digest, read_sums, run_of, write_sums
+from exporter.archive.safe_files import LARGEST_DOCUMENT, TooLarge, inner, newest_lines
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -67,7 +64,7 @@ def append_run(layout: Layout, run: dict[str, Any]) -> None:
             PREVIOUS: None if before is None else line_digest(before),
             MANIFEST_SHA256: None if newest is None else manifest_sha256(layout, newest),
         }
-        atomic.append_line(layout.runs, codec.dumps({**run, **links}) + b"\n")
+        atomic.append_line(layout.runs, lossless_json.dumps({**run, **links}) + b"\n")
     seal(layout)
 
 

@@ -12,11 +12,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from exporter.archive import atomic, swap
+from exporter.archive import atomic
+from exporter.archive.archive import is_archive, read_info
 from exporter.archive.latest import file_sha256
 from exporter.archive.layout import MANIFEST, SUMS, Layout, segment_name
 from exporter.archive.manifest import ArchiveInfo, KindCounts, Manifest, RecordProblem, SegmentInfo, sums
-from exporter.archive.reader import is_archive, read_info
 from exporter.archive.seal import append_run, original
 from exporter.errors import NoArchive, UsageError
 from exporter.model.kinds import Kind
@@ -24,7 +24,7 @@ from exporter.model.kinds import Kind
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from exporter.archive.inside import InnerPath
+    from exporter.archive.safe_files import InnerPath
 
 __all__ = ["Draft", "append_run", "clean_leftovers", "commit", "create", "require_place"]
 
@@ -101,7 +101,7 @@ def create(layout: Layout, info: ArchiveInfo) -> None:
 def clean_leftovers(layout: Layout) -> None:
     """Remove what a run that died had not finished; nothing of it is part of the archive."""
     with atomic.translated(layout.work):
-        swap.clear_aside(layout)
+        atomic.clear_aside(layout)
         for name in _LEFTOVERS:
             path = layout.work / name
             atomic.remove_folder(path)

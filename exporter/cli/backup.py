@@ -1,4 +1,4 @@
-"""``backup``: read the whole blog, save what changed, bring ``latest/`` up to date, and say what happened."""
+"""How ``backup`` reads pictures and files, from its settings."""
 
 from __future__ import annotations
 
@@ -8,21 +8,16 @@ import time
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from exporter.api.auth import Credentials
-from exporter.api.budget import prepare_memory
-from exporter.api.client import open_api
-from exporter.api.retry import RetryPolicy
-from exporter.api.transport import TransportOptions
 from exporter.archive import writer
+from exporter.archive.archive import ArchiveReader, is_archive
 from exporter.archive.atomic import remove_folder
 from exporter.archive.latest import Looked, View, look, read_record
 from exporter.archive.layout import Layout
 from exporter.archive.lock import ArchiveLock
-from exporter.archive.reader import ArchiveReader, is_archive
 from exporter.cli.options import config_option, flag_options, running, setting_options, without_views
 from exporter.cli.output import Output, counted
 from exporter.cli.progress import progress_for
@@ -31,13 +26,46 @@ from exporter.cli.signals import Signals, caught
 from exporter.cli.summary import dry_run_lines, quiet_line, summary_lines
 from exporter.cli.views import Refreshed, chosen_views, refresh_latest
 from exporter.clock import Clock, SystemClock
-from exporter.crawl.harvest import ReadingSettings
-from exporter.crawl.plan import Refresh
-from exporter.crawl.runner import BackupRun, Outcome, RunSettings
+from exporter.crawl.assets.fetch import check_fallback
+from exporter.crawl.assets.plan import Mode
+from exporter.crawl.assets.run import AssetSettings
+from exporter.crawl.backup import BackupRun
+from exporter.crawl.commit import Outcome, RunSettings
+from exporter.crawl.freshness import Refresh
+from exporter.crawl.ingest import ReadingSettings
 from exporter.errors import ArchiveDamaged, UsageError
+from exporter.html.links import AddressPattern
+from exporter.http.auth import Credentials
+from exporter.http.download import DownloadLimits
+from exporter.http.memory import prepare_memory
+from exporter.http.retry import RetryPolicy
+from exporter.http.transport import TransportOptions
+from exporter.service.blog_v1 import open_api
 
-if TYPE_CHECKING:
-    from exporter.crawl.assets.run import AssetSettings
+
+def asset_settings(
+    blog_id: str, settings: Settings, locate: Callable[[str], str] | None, *, retry_lost: bool
+) -> AssetSettings:
+    """Return how pictures and files are read.
+
+    Raises:
+        UsageError: an address pattern cannot be right.
+    """
+    pattern = settings["file_url"]
+    check_fallback(settings["archive_fallback"])
+    return AssetSettings(
+        base=f"https://{blog_id}/",
+        mode=Mode(settings["assets"]),
+        file_url=None if pattern is None else AddressPattern(pattern, "file_url"),
+        archive_fallback=settings["archive_fallback"],
+        allow_private_network=settings["allow_private_network"],
+        concurrency=settings["concurrency"],
+        limits=DownloadLimits(max_bytes=settings["max_asset_size"]),
+        retry_lost=retry_lost,
+        skipped_hosts=settings["skip_asset_hosts"] or frozenset(),
+        locate=locate,
+    )
+
 
 _EPILOG = """\b
 Examples:
@@ -171,8 +199,6 @@ def _assets(
 ) -> AssetSettings | None:
     if settings["assets"] == "none":
         return None
-    from exporter.cli.asset_settings import asset_settings  # noqa: PLC0415 - not every run looks for pictures
-
     return asset_settings(blog_id, settings, locate, retry_lost=retry_lost)
 
 

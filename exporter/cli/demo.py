@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from exporter.archive.reader import ArchiveReader
+from exporter.archive.archive import ArchiveReader
 from exporter.archive.verify import verify
 from exporter.cli.backup import back_up
 from exporter.cli.options import running

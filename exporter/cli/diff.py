@@ -10,15 +10,14 @@ from pathlib import Path
 import click
 
 from exporter.archive import atomic
-from exporter.archive.diff import diff_versions
-from exporter.archive.history import resolve_at
-from exporter.archive.reader import ArchiveReader
+from exporter.archive.archive import ArchiveReader
+from exporter.archive.history import diff_versions, resolve_at
 from exporter.cli.options import archive_argument, config_option, querying, setting_options
 from exporter.cli.output import Output
 from exporter.cli.settings import Settings, resolve
 from exporter.errors import UsageError
-from exporter.render.diff_page import diff_page
-from exporter.render.diff_text import diff_text
+from exporter.html.diff import diff_text
+from exporter.html.pages import diff_page
 
 _EPILOG = """\b
 Examples:

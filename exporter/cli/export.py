@@ -9,16 +9,16 @@ from typing import Any
 
 import click
 
-from exporter.cli import answers
+from exporter.cli import export_job
 from exporter.cli.export_job import Done, Job, run, said
 from exporter.cli.export_options import export_options, unused
 from exporter.cli.options import config_option, setting_options, talking
 from exporter.cli.output import Output, counted, size_text
 from exporter.errors import UsageError
-from exporter.exporters.folder import report_path
-from exporter.exporters.formats import FORMATS, TARGETS
-from exporter.exporters.report import short_table
-from exporter.printable import printable
+from exporter.export.folder import report_path
+from exporter.export.formats import FORMATS, TARGETS
+from exporter.export.report import short_table
+from exporter.text import printable
 
 _LIST = "\n".join(f"  {name:<14} {form.help}" for name, form in FORMATS.items())
 _EPILOG = f"""\b
@@ -85,9 +85,9 @@ def _export(out: Output, job: Job) -> int:
     if not dry_run and not FORMATS[job.form].whole:
         blog_id = done[0].document["blog_id"]
         new = said(job.given)
-        path = answers.keep(new, blog_id, out)
+        path = export_job.keep(new, blog_id, out)
         if path is not None:
-            lines = answers.written(new)
+            lines = export_job.written(new)
             out.say(printable(f"Kept for {blog_id}, so that it need not be said again: {lines} (in {path})"))
     exports = [side.document for side in done]
     out.document({"archive": str(job.archive.resolve()), "dry_run": dry_run, "exports": exports})

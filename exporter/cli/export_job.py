@@ -1,39 +1,170 @@
-"""One export from its options to its report: what may be written where, and what is said of it."""
+"""What the owner of a blog said about its flags: from the settings, or kept from an earlier export.
+
+Answers given as options are kept for each blog in ``exports.json``, in the user's configuration folder. Options,
+variables and the settings file go before them.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import json
 import signal
 import threading
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from difflib import get_close_matches
 from pathlib import Path
 from types import FrameType
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+import platformdirs
+
+from exporter.archive import atomic
+from exporter.archive.archive import ArchiveReader, steadily
 from exporter.archive.history import resolve_at
-from exporter.archive.reader import ArchiveReader, steadily
 from exporter.archive.state import State
-from exporter.cli import answers
 from exporter.cli.export_options import check_form, check_patterns, read_options
 from exporter.cli.inspect import HINT
-from exporter.cli.output import Output
-from exporter.cli.settings import resolve
-from exporter.errors import Terminated, UsageError
-from exporter.exporters.folder import check_target, measure_export, write_export
-from exporter.exporters.formats import FORMATS
-from exporter.exporters.interface import WrittenFile
-from exporter.exporters.judge import Newest
-from exporter.exporters.options import ExportOptions, Side
-from exporter.exporters.report import Report
-from exporter.exporters.survey import survey_lines
+from exporter.cli.output import Output, counted
+from exporter.cli.settings import SETTINGS, Settings, resolve
+from exporter.errors import BlogExporterError, Terminated, UsageError
+from exporter.export.folder import check_target, measure_export, write_export
+from exporter.export.formats import FORMATS
+from exporter.export.interface import ExportOptions, Side, WrittenFile
+from exporter.export.posts import Newest
+from exporter.export.report import Report
+from exporter.export.survey import occurring, survey_lines
+from exporter.html.runs import collapse
 from exporter.model.kinds import Kind
 from exporter.model.publication import Declared
-from exporter.printable import printable
-from exporter.render.runs import collapse
+from exporter.text import printable
+
+if TYPE_CHECKING:
+    from exporter.export.interface import RecordSource
+
+NAMES: Final = ("public_open_flg", "period_flg_public", "visible_delete_flg")
+FILE_NAME: Final = "exports.json"
+_OF_ENTRIES: Final = ("public_open_flg", "period_flg_public")
+_SHOWN: Final = 10
+
+Teller = Callable[[str, Path], None]
+
+
+def answers_path() -> Path:
+    """Return where answers are kept."""
+    return Path(platformdirs.user_config_dir("blog-exporter", appauthor=False)) / FILE_NAME
+
+
+def teller(out: Output, blog_id: str) -> Teller:
+    """Return what says on standard error which answers are used."""
+    return lambda said, path: out.say(printable(f"Using what was kept for {blog_id}: {said} (in {path})"))
+
+
+def declared_flags(settings: Settings, blog_id: str, tell: Teller, *, all_as_draft: bool) -> Declared:
+    """Return what was said about a blog's flags.
+
+    Args:
+        settings: where it is looked for first.
+        blog_id: the blog.
+        tell: is told what was kept earlier and is used now, since it decides what is published, and where it is kept.
+        all_as_draft: whether drafts are to be made of all entries, so that what was kept about them is not used.
+
+    Raises:
+        UsageError: the file of answers cannot be read.
+    """
+    kept = _read(answers_path()).get(blog_id, {})
+    said: dict[str, Any] = {}
+    used: dict[str, str | None] = {}
+    for name in NAMES:
+        said[name] = settings[name]
+        if said[name] is None and isinstance(kept.get(name), str):
+            try:
+                said[name] = SETTINGS[name].read(kept[name])
+                used |= {name: kept[name]} if name not in _OF_ENTRIES or not all_as_draft else {}
+            except ValueError as error:
+                raise UsageError(f"{answers_path()}: {name} of {blog_id} is {kept[name]!r}: {error}.") from error
+    if used:
+        tell(written(used), answers_path())
+    return Declared(
+        open_flgs=said["public_open_flg"],
+        period_public=bool(said["period_flg_public"]),
+        visible_delete_flgs=said["visible_delete_flg"] or frozenset(),
+        all_as_draft=all_as_draft,
+    )
+
+
+def check(said: Declared, given: Mapping[str, Any], records: RecordSource, warn: Callable[[str], None]) -> None:
+    """Compare what was said with the values that occur, since a typing error would publish nothing, and be kept.
+
+    Args:
+        said: what was said, from whatever source.
+        given: the options of the command line by their names.
+        records: the state that is to be published.
+        warn: is told of values that no entry has, where entries have others that were named.
+
+    Raises:
+        UsageError: no entry has any value that is said to mean published, or no comment one that is said to mean shown.
+    """
+    if said.open_flgs is not None and (given["public_open_flg"] is not None or not said.all_as_draft):
+        found = occurring(records, Kind.ENTRIES, "open_flg", said.open_flgs)
+        unknown = said.open_flgs - set(found)
+        if unknown == said.open_flgs and found:
+            raise UsageError(_not_among("public_open_flg", said.open_flgs, "open_flg", found, "entry"))
+        if unknown and found:
+            warn(f"No entry has open_flg {' or '.join(sorted(unknown))}, which is said to be public.")
+    if given["visible_delete_flg"] is not None:
+        shown = occurring(records, Kind.COMMENTS, "delete_flg", said.visible_delete_flgs)
+        if shown and not said.visible_delete_flgs & set(shown):
+            raise UsageError(_not_among("visible_delete_flg", said.visible_delete_flgs, "delete_flg", shown, "comment"))
+
+
+def _not_among(name: str, values: frozenset[str], flag: str, found: Counter[str], noun: str) -> str:
+    known = [f"{value} ({counted(count, noun)})" for value, count in found.most_common(_SHOWN)]
+    return (
+        f"{name} is {','.join(sorted(values))}, which no {noun} has: {flag} is {' or '.join(known)}; "
+        f"say which of these with --{name.replace('_', '-')}, or look at inspect DIR."
+    )
+
+
+def written(said: Mapping[str, str | None]) -> str:
+    """Return answers as a settings file has them, with commas between them."""
+    return ", ".join(f'{name} = "{value}"' for name, value in sorted(said.items()) if value is not None)
+
+
+def keep(given: dict[str, str | None], blog_id: str, out: Output) -> Path | None:
+    """Keep the answers given as options, so that they need not be given again; returns where, if there was any news."""
+    new = {name: text for name, text in given.items() if text is not None}
+    path = answers_path()
+    answers = _read(path)
+    known = answers.get(blog_id, {})
+    if not new or {**known, **new} == known:
+        return None
+    answers[blog_id] = {**known, **new}
+    text = json.dumps(answers, ensure_ascii=False, indent=2, sort_keys=True) + "\n"
+    try:
+        with atomic.translated(path):
+            atomic.make_folder(path.parent)
+            atomic.write_file(path, text.encode())
+    except BlogExporterError as error:
+        out.warn(f"The answers could not be kept: {error} Put them into the settings file: {written(new)}")
+        return None
+    return path
+
+
+def _read(path: Path) -> dict[str, dict[str, Any]]:
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{path} cannot be read ({error}); repair or remove it.") from error
+    if not isinstance(document, dict) or not all(isinstance(answers, dict) for answers in document.values()):
+        raise UsageError(f"{path} must hold an object for each blog; repair or remove it.")
+    return document
+
 
 _NEAR: Final = 0.5
 """How alike two names must be: those of categories have two characters as often as ten."""
@@ -74,7 +205,7 @@ def said(given: Mapping[str, Any]) -> dict[str, str | None]:
     }
 
 
-def run(job: Job, out: Output, *, dry_run: bool, tell: answers.Teller | None = None) -> list[Done]:
+def run(job: Job, out: Output, *, dry_run: bool, tell: Teller | None = None) -> list[Done]:
     """Make every side that was asked for; with ``dry_run``, keep nothing but the reports.
 
     Args:
@@ -96,8 +227,8 @@ def run(job: Job, out: Output, *, dry_run: bool, tell: answers.Teller | None = N
         warn=out.warn,
     )
     drafts = job.given["all_as_draft"]
-    tell = tell or answers.teller(out, blog_id)
-    declared = Declared() if form.whole else answers.declared(settings, blog_id, tell, all_as_draft=drafts)
+    tell = tell or teller(out, blog_id)
+    declared = Declared() if form.whole else declared_flags(settings, blog_id, tell, all_as_draft=drafts)
     at = job.given["at"]
 
     def stated(reader: ArchiveReader) -> tuple[int, datetime]:
@@ -118,7 +249,7 @@ def run(job: Job, out: Output, *, dry_run: bool, tell: answers.Teller | None = N
         with contextlib.closing(reader.state(version)) as state, newest_beside(reader, version) as newest:
             if not form.whole:
                 _stop_undeclared(job.form, state, declared, out)
-                answers.check(declared, job.given, state, out.warn)
+                check(declared, job.given, state, out.warn)
             check_patterns(options, state)
             _check_category(state, options.category)
             making = _Making(job.form, reader, state, newest, declared, dry_run)

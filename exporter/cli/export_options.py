@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from exporter.cli import values
+from exporter.cli import settings
 from exporter.cli.settings import Settings, assumptions_of
 from exporter.errors import UsageError
-from exporter.exporters.formats import FORMATS, TARGETS
-from exporter.exporters.media import SLUG
-from exporter.exporters.options import ExportOptions
+from exporter.export.formats import FORMATS, TARGETS
+from exporter.export.interface import ExportOptions
+from exporter.export.media import SLUG
+from exporter.html.links import AddressPattern, absolute
 from exporter.model.kinds import Kind
 from exporter.model.publication import Declared
-from exporter.render.addresses import AddressPattern, absolute
 
 if TYPE_CHECKING:
-    from exporter.exporters.interface import RecordSource
+    from exporter.export.interface import RecordSource
 
 _LANGUAGE: Final = re.compile(r"[a-zA-Z]{2,3}(-[a-zA-Z0-9]{2,8})*")
 _BOOKS: Final = {
@@ -52,7 +52,7 @@ def _day(_context: click.Context, _parameter: click.Parameter, text: str | None)
 
 def _bytes(_context: click.Context, _parameter: click.Parameter, text: str | None) -> int | None:
     try:
-        return None if text is None else values.size(text)
+        return None if text is None else settings.size(text)
     except ValueError as error:
         raise click.BadParameter(f"{text!r}: {error}") from None
 

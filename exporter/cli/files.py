@@ -9,15 +9,14 @@ from pathlib import Path
 
 import click
 
-from exporter.archive.assets import AssetStore
+from exporter.archive.archive import ArchiveReader
+from exporter.archive.assets import AssetStore, FileRow, inventory
 from exporter.archive.history import resolve_at
-from exporter.archive.inventory import FileRow, inventory
-from exporter.archive.reader import ArchiveReader
 from exporter.cli.options import archive_argument, querying
 from exporter.cli.output import Output, counted, size_text
 from exporter.errors import UsageError
 from exporter.model.kinds import Kind
-from exporter.printable import printable
+from exporter.text import printable
 
 _COLUMNS = (
     "held", "url", "path", "bytes", "content_type", "width", "height", "name", "title", "files", "entries", "orphan",

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import click
 
+from exporter.archive.archive import ArchiveReader
 from exporter.archive.history import resolve_at
-from exporter.archive.reader import ArchiveReader
 from exporter.cli.options import archive_argument, config_option, querying, setting_options
 from exporter.cli.output import Output
 from exporter.cli.settings import resolve
-from exporter.exporters.survey import comment_combinations, entry_combinations, survey_lines
-from exporter.printable import printable
+from exporter.export.survey import comment_combinations, entry_combinations, survey_lines
+from exporter.text import printable
 
 _EPILOG = """\b
 Examples:

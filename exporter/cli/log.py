@@ -7,14 +7,14 @@ from pathlib import Path
 
 import click
 
+from exporter.archive.archive import ArchiveReader
 from exporter.archive.history import Step, life
-from exporter.archive.reader import ArchiveReader
-from exporter.archive.version_rows import version_log
+from exporter.archive.log import version_log
 from exporter.cli.options import archive_argument, querying
 from exporter.cli.output import Output
 from exporter.errors import NoSuchRecord
 from exporter.model.kinds import Kind
-from exporter.printable import printable
+from exporter.text import printable
 
 
 @click.command("log")

@@ -13,8 +13,7 @@ import click
 
 from exporter import __version__
 from exporter.archive.atomic import translate
-from exporter.cli.outlet import Loss, Outlet, ReaderGone, fill_closed, guarded
-from exporter.cli.output import PROGRAM, Output, report
+from exporter.cli.output import PROGRAM, Loss, Outlet, Output, ReaderGone, fill_closed, guarded, report
 from exporter.errors import BlogExporterError, Interrupted, NoMemory, UsageError
 
 COMMANDS = {

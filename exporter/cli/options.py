@@ -10,9 +10,8 @@ from typing import Any
 
 import click
 
-from exporter.cli import values
-from exporter.cli.outlet import Loss, Outlet
-from exporter.cli.output import Output
+from exporter.cli import settings
+from exporter.cli.output import Loss, Outlet, Output
 from exporter.cli.settings import SETTINGS
 
 Command = Callable[..., Any]
@@ -104,5 +103,5 @@ config_option = click.option(
 
 def _shown(value: Any) -> str:
     if isinstance(value, timedelta):
-        return values.duration_text(value)
+        return settings.duration_text(value)
     return f"{value:g}" if isinstance(value, float) else str(value)

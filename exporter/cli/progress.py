@@ -7,8 +7,10 @@ import time
 from typing import TYPE_CHECKING, Protocol, Self
 
 from exporter.cli.output import counted, time_text
-from exporter.crawl.assets.events import AssetFailed, AssetRead, AssetsPlanned
 from exporter.crawl.events import (
+    AssetFailed,
+    AssetRead,
+    AssetsPlanned,
     EntriesPlanned,
     EntryRead,
     PageRead,
@@ -18,15 +20,15 @@ from exporter.crawl.events import (
     SweepDone,
 )
 from exporter.model.kinds import Kind
-from exporter.printable import printable
+from exporter.text import printable
 
 if TYPE_CHECKING:
     from rich.progress import Progress as RichProgress
     from rich.progress import TaskID
 
-    from exporter.api.retry import RetryEvent
     from exporter.cli.output import Output
     from exporter.crawl.events import Event
+    from exporter.http.retry import RetryEvent
 
 _LINE_SECONDS = 10.0
 _WORTH_A_WORD = 5.0

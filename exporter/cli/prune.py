@@ -8,11 +8,10 @@ from typing import Any
 
 import click
 
+from exporter.archive.archive import ArchiveReader
 from exporter.archive.lock import ArchiveLock
-from exporter.archive.prune import prune
-from exporter.archive.prune_plan import PrunePlan, plan_prune
-from exporter.archive.reader import ArchiveReader
-from exporter.archive.version_rows import version_rows
+from exporter.archive.log import version_rows
+from exporter.archive.prune import PrunePlan, plan_prune, prune
 from exporter.cli.options import archive_argument, config_option, setting_options, talking
 from exporter.cli.output import Output, counted, size_text
 from exporter.cli.settings import Settings, resolve

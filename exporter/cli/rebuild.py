@@ -7,9 +7,9 @@ from typing import Any
 
 import click
 
+from exporter.archive.archive import ArchiveReader
 from exporter.archive.history import resolve_at
 from exporter.archive.lock import ArchiveLock
-from exporter.archive.reader import ArchiveReader
 from exporter.cli.options import archive_argument, config_option, setting_options, talking, without_views
 from exporter.cli.output import Output, counted
 from exporter.cli.settings import resolve

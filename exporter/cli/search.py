@@ -8,15 +8,15 @@ from typing import Any
 
 import click
 
+from exporter.archive.archive import ArchiveReader
 from exporter.archive.history import resolve_at
-from exporter.archive.reader import ArchiveReader
 from exporter.cli.options import archive_argument, config_option, querying, setting_options
 from exporter.cli.output import Output, counted
 from exporter.cli.settings import resolve
 from exporter.model.kinds import Kind
-from exporter.printable import printable
 from exporter.search.index import Hit, open_index
 from exporter.search.query import parse_query
+from exporter.text import printable
 
 _EPILOG = """\b
 Examples:

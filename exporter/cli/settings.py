@@ -1,26 +1,130 @@
-"""Settings, in this order: option, ``BLOG_EXPORTER_*`` variable, settings file, profile, default.
-
-Every setting is declared once, in ``SETTINGS``. A name that is none of them, and a value that cannot be right, is a
-:class:`~exporter.errors.UsageError` that names it, where it stands, and the nearest right one.
-"""
+"""Values as people write them: durations, sizes, offsets from UTC. Pure."""
 
 from __future__ import annotations
 
 import os
+import re
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import timedelta, timezone, tzinfo
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import platformdirs
 
-from exporter.cli import values
 from exporter.errors import UsageError
 from exporter.model import assumptions
 from exporter.model.assumptions import Assumptions
+
+_DURATION = re.compile(r"(?P<amount>[0-9]+(?:\.[0-9]+)?)\s*(?P<unit>[smhdw]?)")
+_SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
+_SIZE = re.compile(r"(?P<amount>[0-9]+(?:\.[0-9]+)?)\s*(?P<unit>[KMGT]?)I?B?", re.IGNORECASE)
+_BYTES = {"": 1, "K": 1000, "M": 1000**2, "G": 1000**3, "T": 1000**4}
+_OFFSET = re.compile(r"(?P<sign>[+-])(?P<hours>[0-9]{2}):?(?P<minutes>[0-9]{2})")
+_HOST = re.compile(r"[^\s/:@?#\[\]]+")
+_LONGEST = 100 * 365 * 86400
+
+
+def duration(text: str) -> timedelta:
+    """Read ``90``, ``90s``, ``30m``, ``24h``, ``7d`` or ``2w``; a bare number is seconds.
+
+    Raises:
+        ValueError: it is none of these.
+    """
+    found = _DURATION.fullmatch(text.strip())
+    if found is None:
+        raise ValueError("a duration such as 90s, 30m, 24h or 7d is expected")
+    seconds = float(found["amount"]) * _SECONDS[found["unit"]]
+    if seconds > _LONGEST:
+        raise ValueError("a duration of at most 100 years is expected")
+    return timedelta(seconds=seconds)
+
+
+def duration_text(value: timedelta) -> str:
+    """Write a duration in the form :func:`duration` reads, in its largest whole unit."""
+    seconds = int(value.total_seconds())
+    unit = next((unit for unit in "dhm" if seconds and seconds % _SECONDS[unit] == 0), "s")
+    return f"{seconds // _SECONDS[unit]}{unit}"
+
+
+def size(text: str) -> int:
+    """Read ``1000``, ``64MB`` or ``1.5G`` as bytes; units are decimal.
+
+    Raises:
+        ValueError: it is none of these.
+    """
+    found = _SIZE.fullmatch(text.strip())
+    if found is None:
+        raise ValueError("a size such as 500KB, 64MB or 2GB is expected")
+    return int(float(found["amount"]) * _BYTES[found["unit"].upper()])
+
+
+def yes_or_no(text: str) -> bool:
+    """Read ``yes``, ``no`` and what else people write for them.
+
+    Raises:
+        ValueError: it is none of these.
+    """
+    found = {"yes": True, "true": True, "1": True, "on": True, "no": False, "false": False, "0": False, "off": False}
+    if text.strip().lower() not in found:
+        raise ValueError("yes or no is expected")
+    return found[text.strip().lower()]
+
+
+def zone(text: str) -> tzinfo:
+    """Read a name such as ``Asia/Tokyo``, ``UTC``, or an offset such as ``+09:00``.
+
+    Raises:
+        ValueError: it is none of these.
+    """
+    found = _OFFSET.fullmatch(text.strip())
+    if found is not None:
+        offset = timedelta(hours=int(found["hours"]), minutes=int(found["minutes"]))
+        return timezone(offset if found["sign"] == "+" else -offset)
+    try:
+        return ZoneInfo(text.strip())
+    except (KeyError, OSError, ValueError):
+        raise ValueError("a time zone such as Asia/Tokyo or an offset such as +09:00 is expected") from None
+
+
+def words(text: str) -> frozenset[str]:
+    """Read values with commas between them.
+
+    Raises:
+        ValueError: there is none.
+    """
+    found = frozenset(word.strip() for word in text.split(",") if word.strip())
+    if not found:
+        raise ValueError("a value, or several with commas between them, is expected")
+    return found
+
+
+def hosts(text: str) -> frozenset[str]:
+    """Read names of hosts with commas between them; none is fine.
+
+    Raises:
+        ValueError: one of them is an address, or no name at all.
+    """
+    found = frozenset(host.strip().rstrip(".").lower() for host in text.split(",") if host.strip())
+    if any(not _HOST.fullmatch(host) for host in found):
+        raise ValueError("names of hosts are expected, such as img.example.jp, with commas between them")
+    return found
+
+
+def flags(text: str) -> frozenset[str]:
+    """Read ``t``, ``f`` or both, with a comma between them.
+
+    Raises:
+        ValueError: it is none of these.
+    """
+    found = words(text)
+    if not found <= {"t", "f"}:
+        raise ValueError("t, f or f,t is expected")
+    return found
+
 
 PREFIX = "BLOG_EXPORTER_"
 FILE_NAME = "blog-exporter.toml"
@@ -48,7 +152,7 @@ def _whole(smallest: int, largest: int) -> Callable[[str], int]:
 
 
 def _patience(value: str) -> timedelta:
-    found = values.duration(value)
+    found = duration(value)
     if not found:
         raise ValueError("a duration longer than 0s is expected")
     return found
@@ -89,27 +193,27 @@ SETTINGS: dict[str, Setting] = {
     "rate": Setting(_rate, None, "most requests per second"),
     "retries": Setting(_whole(0, 100), 8, "how often a failed request is sent again"),
     "refresh": Setting(_one_of("all", "changed", "auto"), "all", "which entries are read again"),
-    "max_age": Setting(values.duration, timedelta(days=7), "age at which refresh auto reads an entry again"),
-    "connect_timeout": Setting(values.duration, timedelta(seconds=10), "longest wait for a connection"),
-    "read_timeout": Setting(values.duration, timedelta(seconds=30), "longest silence in an answer"),
-    "total_timeout": Setting(values.duration, timedelta(minutes=2), "longest request"),
-    "max_body": Setting(values.size, 32 * 1024 * 1024, "largest answer, decompressed"),
+    "max_age": Setting(duration, timedelta(days=7), "age at which refresh auto reads an entry again"),
+    "connect_timeout": Setting(duration, timedelta(seconds=10), "longest wait for a connection"),
+    "read_timeout": Setting(duration, timedelta(seconds=30), "longest silence in an answer"),
+    "total_timeout": Setting(duration, timedelta(minutes=2), "longest request"),
+    "max_body": Setting(size, 32 * 1024 * 1024, "largest answer, decompressed"),
     "give_up_after": Setting(_patience, timedelta(minutes=30), "end the run after so long without a good answer"),
-    "resume_max_age": Setting(values.duration, timedelta(hours=24), "oldest interrupted run that is resumed"),
-    "wait_lock": Setting(values.duration, timedelta(0), "how long to wait for another backup of the same archive"),
+    "resume_max_age": Setting(duration, timedelta(hours=24), "oldest interrupted run that is resumed"),
+    "wait_lock": Setting(duration, timedelta(0), "how long to wait for another backup of the same archive"),
     "token_file": Setting(Path, None, "file that holds the access token"),
     "auth_header": Setting(_text, assumptions.AUTH_HEADER, "header that carries the token"),
     "auth_scheme": Setting(str, assumptions.AUTH_SCHEME, "word before the token"),
     "assets": Setting(_one_of("linked", "embedded", "files", "none"), "linked", "which pictures and files are read"),
     "file_url": Setting(_text, None, "address of an uploaded file, with fields of its record in braces"),
     "entry_url": Setting(_text, None, "address of an entry, with fields of its record in braces"),
-    "max_asset_size": Setting(values.size, 100_000_000, "largest picture or file"),
+    "max_asset_size": Setting(size, 100_000_000, "largest picture or file"),
     "archive_fallback": Setting(_text, None, "web archive to ask for lost pictures, an address with {url} in it"),
-    "allow_private_network": Setting(values.yes_or_no, False, "let pictures be read from private addresses"),
-    "skip_asset_hosts": Setting(values.hosts, None, "hosts whose pictures are left out, with commas between"),
-    "strict_assets": Setting(values.yes_or_no, False, "call a backup with lost pictures incomplete"),
-    "markdown": Setting(values.yes_or_no, True, "keep Markdown in latest/"),
-    "site": Setting(values.yes_or_no, True, "keep the offline site in latest/"),
+    "allow_private_network": Setting(yes_or_no, False, "let pictures be read from private addresses"),
+    "skip_asset_hosts": Setting(hosts, None, "hosts whose pictures are left out, with commas between"),
+    "strict_assets": Setting(yes_or_no, False, "call a backup with lost pictures incomplete"),
+    "markdown": Setting(yes_or_no, True, "keep Markdown in latest/"),
+    "site": Setting(yes_or_no, True, "keep the offline site in latest/"),
     "site_title": Setting(str, None, "what the site calls the blog"),
     "site_lang": Setting(_one_of("ja", "en"), None, "language of the site's interface"),
     "success_result": Setting(_text, assumptions.SUCCESS_RESULT, "the envelope's result that means success"),
@@ -119,10 +223,10 @@ SETTINGS: dict[str, Setting] = {
     "comment_page_size": Setting(_whole(1, 10_000), assumptions.COMMENT_PAGE_SIZE, "comments on a full page"),
     "file_page_size": Setting(_whole(1, 10_000), assumptions.FILE_PAGE_SIZE, "files on a full page"),
     "max_pages": Setting(_whole(1, 10_000_000), assumptions.MAX_PAGES, "most pages of a list that are believed"),
-    "timezone": Setting(values.zone, assumptions.TIMEZONE, "time zone of the blog's dates"),
-    "public_open_flg": Setting(values.words, None, "values of open_flg that mean published, such as 1 or 1,3"),
-    "period_flg_public": Setting(values.yes_or_no, None, "whether entries with period_flg t are public too"),
-    "visible_delete_flg": Setting(values.flags, None, "values of delete_flg that mean shown: f, t, or f,t"),
+    "timezone": Setting(zone, assumptions.TIMEZONE, "time zone of the blog's dates"),
+    "public_open_flg": Setting(words, None, "values of open_flg that mean published, such as 1 or 1,3"),
+    "period_flg_public": Setting(yes_or_no, None, "whether entries with period_flg t are public too"),
+    "visible_delete_flg": Setting(flags, None, "values of delete_flg that mean shown: f, t, or f,t"),
 }  # fmt: skip
 
 PROFILES: dict[str, dict[str, str]] = {

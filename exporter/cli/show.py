@@ -7,23 +7,23 @@ from pathlib import Path
 
 import click
 
-from exporter import codec
+from exporter import lossless_json
+from exporter.archive.archive import ArchiveReader
 from exporter.archive.history import LastKnown, Stored, last_known, record_at, resolve_at
 from exporter.archive.lines import latest_line
-from exporter.archive.reader import ArchiveReader
 from exporter.cli.options import archive_argument, config_option, querying, setting_options
 from exporter.cli.output import Output
 from exporter.cli.settings import assumptions_of, resolve
 from exporter.errors import NoSuchRecord, UsageError
+from exporter.export.entry_page import render_comments, render_entry
+from exporter.html.local_links import AssetMap
+from exporter.html.pages import record_page
 from exporter.model.assumptions import Assumptions
 from exporter.model.changes import title_of
 from exporter.model.kinds import Kind, key_of
 from exporter.model.records import Comment, Entry, EntryListItem
-from exporter.printable import printable
-from exporter.render.entry_page import render_comments, render_entry
-from exporter.render.local import AssetMap
-from exporter.render.record_page import record_page
 from exporter.site.body import of_one_page
+from exporter.text import printable
 
 KINDS = {
     "entry": Kind.ENTRIES,
@@ -127,7 +127,7 @@ def _markdown(reader: ArchiveReader, stored: Stored, version: int, assume: Assum
 def _tell(out: Output, name: str, stored: Stored) -> None:
     out.answer(f"{name} {printable(stored.record_id)}, from version {stored.version}")
     for field, value in stored.data().items():
-        text = value if isinstance(value, str) else codec.canonical(value).decode("utf-8")
+        text = value if isinstance(value, str) else lossless_json.canonical(value).decode("utf-8")
         rows = [printable(row, len(row) + 1) for row in text.replace("\r\n", "\n").split("\n")]
         out.answer(f"  {printable(field)}: {rows[0]}")
         for row in rows[1:]:

@@ -10,35 +10,33 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from exporter.archive.archive import ArchiveReader, steadily
 from exporter.archive.history import resolve_at
 from exporter.archive.lock import ArchiveLock
-from exporter.archive.reader import ArchiveReader, steadily
-from exporter.cli import answers
+from exporter.cli import export_job
 from exporter.cli.export_job import listed, newest_beside, read_at
 from exporter.cli.inspect import HINT
 from exporter.cli.options import archive_argument, config_option, setting_options, talking
 from exporter.cli.output import Output, counted, size_text
 from exporter.cli.settings import Settings, assumptions_of, resolve
-from exporter.cli.site_view import site_options
-from exporter.cli.views import refresh_latest, standing_views
+from exporter.cli.views import refresh_latest, site_options, standing_views
 from exporter.clock import SystemClock
 from exporter.errors import UsageError
-from exporter.exporters.folder import check_target, write_export
-from exporter.exporters.interface import WrittenFile
+from exporter.export.folder import check_target, write_export
+from exporter.export.interface import WrittenFile
 from exporter.model.kinds import Kind
-from exporter.printable import printable
-from exporter.site.copying import copied_site
 from exporter.site.history import ArchiveHistory
 from exporter.site.options import NAME
 from exporter.site.public import PublicRecords
-from exporter.site.view import SiteView
+from exporter.site.view import SiteView, copied_site
 from exporter.site.words import LANGUAGES
+from exporter.text import printable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from exporter.archive.state import State
-    from exporter.exporters.interface import RecordSource
+    from exporter.export.interface import RecordSource
 
 _EPILOG = """\b
 Examples:
@@ -162,9 +160,9 @@ def _public(
     out: Output, reader: ArchiveReader, settings: Settings, state: State, given: Mapping[str, Any]
 ) -> PublicRecords:
     blog_id = reader.info.blog_id
-    declared = answers.declared(settings, blog_id, answers.teller(out, blog_id), all_as_draft=False)
+    declared = export_job.declared_flags(settings, blog_id, export_job.teller(out, blog_id), all_as_draft=False)
     if declared.open_flgs is None:
         raise UsageError(f"Nothing says yet which entries are public: say so with --public-open-flg. {HINT}")
-    answers.check(declared, given, state, out.warn)
+    export_job.check(declared, given, state, out.warn)
     with newest_beside(reader, state.version) as newest:
         return PublicRecords(state, declared, read_at(reader, state.version), assumptions_of(settings), newest)

@@ -8,16 +8,16 @@ from typing import Any
 
 import click
 
+from exporter.archive.archive import ArchiveReader
 from exporter.archive.lock import ArchiveLock
-from exporter.archive.reader import ArchiveReader
 from exporter.archive.verify import recorded
-from exporter.cli import values
+from exporter.cli import settings
 from exporter.cli.options import archive_argument, talking
 from exporter.cli.output import Output, counted
 from exporter.cli.summary import completeness_lines, problem_text
 from exporter.clock import SystemClock
 from exporter.errors import BlogExporterError, Incomplete, LastRunFailed, Stale, UsageError
-from exporter.printable import printable
+from exporter.text import printable
 
 _GOOD = ("saved", "unchanged", "partial")
 _ENDINGS = {"refused": "was refused", "interrupted": "was interrupted"}
@@ -103,7 +103,7 @@ def _trouble(
 
 def _limit(text: str | None) -> timedelta | None:
     try:
-        return None if text is None else values.duration(text)
+        return None if text is None else settings.duration(text)
     except ValueError as error:
         raise UsageError(f"option --max-age is {text!r}: {error}.") from error
 

@@ -8,9 +8,9 @@ from typing import Final
 
 import click
 
+from exporter.archive.archive import ArchiveReader
 from exporter.archive.findings import Code
 from exporter.archive.lock import ArchiveLock
-from exporter.archive.reader import ArchiveReader
 from exporter.archive.repair import repair
 from exporter.archive.seal import has_been, head
 from exporter.archive.verify import recorded, verify
@@ -22,7 +22,7 @@ from exporter.cli.summary import completeness_lines
 from exporter.cli.views import refresh_latest, standing_views
 from exporter.clock import SystemClock
 from exporter.errors import ArchiveDamaged, Incomplete, UsageError
-from exporter.printable import printable
+from exporter.text import printable
 
 _UNFOLDABLE = frozenset({Code.MANIFEST_MISSING, Code.SEGMENT_MISSING, Code.SEGMENT_DAMAGED, Code.LINE_DAMAGED})
 _DIGITS: Final = re.compile("[0-9a-f]{8,64}")

@@ -1,32 +1,104 @@
-"""``export`` without FORMAT, on a terminal: asks where the blog goes and what must be known, tells what comes next."""
+"""Questions on a terminal: each is asked until its answer can be used. They go to standard error, as all talk does."""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+import click
+
+from exporter.archive.archive import ArchiveReader
 from exporter.archive.history import resolve_at
-from exporter.archive.reader import ArchiveReader
-from exporter.cli import answers
+from exporter.cli import export_job
 from exporter.cli.export_job import Done, Job, check_apart, run, said
 from exporter.cli.export_options import check_form
 from exporter.cli.output import Output, size_text
 from exporter.cli.settings import Settings, resolve
-from exporter.cli.wizard_questions import Questions
-from exporter.cli.wizard_report import report_lines
+from exporter.cli.wizard_report import WORDS, language_of, report_lines
 from exporter.cli.wizard_services import SERVICES, Service
-from exporter.cli.wizard_words import WORDS, language_of
 from exporter.errors import BlogExporterError, UsageError
-from exporter.exporters.folder import check_target, report_path
-from exporter.exporters.formats import FORMATS, Format
-from exporter.exporters.options import Side
-from exporter.exporters.survey import Combination, comment_combinations, entry_combinations, survey_lines
+from exporter.export.folder import check_target, report_path
+from exporter.export.formats import FORMATS, Format
+from exporter.export.interface import Side
+from exporter.export.survey import Combination, comment_combinations, entry_combinations, survey_lines
+from exporter.html.links import absolute
 from exporter.model.publication import Declared
-from exporter.render.addresses import absolute
+from exporter.text import printable
+
+
+class Questions:
+    """Asks in one language.
+
+    Args:
+        words: the texts of that language.
+    """
+
+    def __init__(self, words: Mapping[str, str]) -> None:
+        self.words = words
+
+    def say(self, text: str = "") -> None:
+        """Tell something; what strangers wrote in it cannot steer the terminal."""
+        click.echo(printable(text), err=True)
+
+    def text(self, question: str, default: str = "", check: Callable[[str], str] | None = None) -> str:
+        """Ask for a text.
+
+        Args:
+            question: what is asked.
+            default: the answer of whoever only presses Enter.
+            check: returns what is wrong with an answer, or nothing.
+        """
+        shown = f"{printable(question)} [{printable(default)}]" if default else printable(question)
+        while True:
+            answer = click.prompt(shown, default=default, show_default=False, err=True, type=str).strip()
+            wrong = "" if check is None else check(answer)
+            if not wrong:
+                return answer
+            self.say(wrong)
+
+    def number(self, question: str, options: Sequence[str], default: int | None = None) -> int:
+        """Ask for one of several options and return its place in the list, from 0."""
+        self.say(question)
+        for number, option in enumerate(options, 1):
+            self.say(f"{number:>4}  {option}")
+
+        def check(answer: str) -> str:
+            fits = answer.isascii() and answer.isdecimal() and 1 <= int(answer) <= len(options)
+            return "" if fits else self.words["no_number"].format(most=len(options))
+
+        return int(self.text(self.words["number"], "" if default is None else str(default + 1), check)) - 1
+
+    def values(self, question: str, known: Sequence[str]) -> list[str]:
+        """Ask for some of the values that occur, with commas between them; an empty answer gives none."""
+
+        def check(answer: str) -> str:
+            return "" if set(_split(answer)) <= set(known) else self.words["no_value"].format(known=", ".join(known))
+
+        return _split(self.text(question, "", check))
+
+    def agreed(self, question: str, *, default: bool) -> bool:
+        """Ask whether something is so."""
+        letters = "Y/n" if default else "y/N"
+
+        def check(answer: str) -> str:
+            return "" if not answer or _meaning(answer) is not None else self.words["yes_or_no"]
+
+        answer = self.text(f"{question} [{letters}]", "", check)
+        return default if not answer else bool(_meaning(answer))
+
+
+def _split(answer: str) -> list[str]:
+    return [part.strip() for part in answer.replace("、", ",").replace("，", ",").split(",") if part.strip()]
+
+
+def _meaning(answer: str) -> bool | None:
+    known = {"y": True, "yes": True, "はい": True, "n": False, "no": False, "いいえ": False}
+    return known.get(answer.lower())
+
 
 _OPTIONS: Final = {
     "limits_of": "--target",
@@ -114,10 +186,10 @@ class _Wizard:
         def tell(said: str, path: Path) -> None:
             self._ask.say(words["using"].format(blog_id=blog_id, said=said, path=path))
 
-        declared = answers.declared(settings, blog_id, tell, all_as_draft=given["all_as_draft"])
+        declared = export_job.declared_flags(settings, blog_id, tell, all_as_draft=given["all_as_draft"])
         with contextlib.closing(reader.state(_version(reader, given["at"], settings))) as state:
             if declared.open_flgs is not None or declared.all_as_draft:
-                answers.check(declared, given, state, out.warn)
+                export_job.check(declared, given, state, out.warn)
                 return
             self._ask.say()
             self._ask.say(words["flags"])
@@ -222,7 +294,7 @@ class _Wizard:
 
     def _keep(self, out: Output, job: Job, blog_id: str, say: Callable[[str], None]) -> None:
         try:
-            path = answers.keep(said(job.given), blog_id, out)
+            path = export_job.keep(said(job.given), blog_id, out)
         except BlogExporterError as error:
             out.warn(str(error))
             return

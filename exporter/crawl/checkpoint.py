@@ -15,7 +15,7 @@ from datetime import datetime, timedelta
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Self
 
-from exporter import codec
+from exporter import lossless_json
 from exporter.archive import atomic
 from exporter.archive.lines import put_line
 from exporter.clock import timestamp
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from exporter.codec import Frozen
+    from exporter.lossless_json import Frozen
 
 _META = "meta.json"
 _JOURNAL = b'{"journal":'
@@ -80,7 +80,7 @@ class Spool:
 
         From then on it outlives this process, so that a killed run loses only what was in flight.
         """
-        place = self._append(_JOURNAL + codec.dumps(note) + b"}\n")
+        place = self._append(_JOURNAL + lossless_json.dumps(note) + b"}\n")
         self.flush()
         return place
 
@@ -131,7 +131,7 @@ def note_of(line: bytes) -> dict[str, Any] | None:
     """Return a journal line's note, or ``None`` when the line is a record."""
     if not line.startswith(_JOURNAL):
         return None
-    return dict(codec.loads(line)["journal"])
+    return dict(lossless_json.loads(line)["journal"])
 
 
 class Checkpoint:
@@ -149,7 +149,7 @@ class Checkpoint:
         with atomic.translated(folder):
             atomic.remove_folder(folder)
             atomic.make_folder(folder)
-            meta = codec.dumps(purpose.document(started_at), pretty=True)
+            meta = lossless_json.dumps(purpose.document(started_at), pretty=True)
             atomic.write_file(folder / _META, meta + b"\n")
         return cls(folder, started_at)
 
@@ -205,10 +205,10 @@ _CLOCKS_DIFFER = timedelta(minutes=5)
 def read_meta(folder: Path) -> dict[str, Any] | None:
     """Return what ``meta.json`` says; ``None`` when there is no checkpoint, nothing when it cannot be read."""
     try:
-        value = codec.loads((folder / _META).read_bytes())
+        value = lossless_json.loads((folder / _META).read_bytes())
     except OSError:
         return None
-    except codec.NotJson:
+    except lossless_json.NotJson:
         return {}
     return dict(value) if isinstance(value, dict) else {}
 

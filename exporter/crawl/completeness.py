@@ -12,7 +12,7 @@ from exporter.model.asset import AssetState
 from exporter.model.kinds import Kind
 
 if TYPE_CHECKING:
-    from exporter.crawl.harvest import EntryCounts
+    from exporter.crawl.ingest import EntryCounts
 
 _NAMED: Final = 10
 

@@ -1,17 +1,43 @@
-"""What a run says while it works. Progress bars, logs and JSON are consumers of these; the run knows none of them."""
+"""What the reading of pictures and files says while it works."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from exporter.crawl.assets.events import AssetEvent
-
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from exporter.archive.manifest import KindCounts
     from exporter.model.kinds import Kind
+
+
+@dataclass(frozen=True, slots=True)
+class AssetsPlanned:
+    """So many addresses are about to be read; ``held`` are in the archive, ``waiting`` are lost and not asked now."""
+
+    count: int
+    held: int
+    waiting: int
+
+
+@dataclass(frozen=True, slots=True)
+class AssetRead:
+    """A file was read, or found unchanged; ``size`` in bytes."""
+
+    url: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class AssetFailed:
+    """A file could not be read."""
+
+    url: str
+    reason: str
+
+
+AssetEvent = AssetsPlanned | AssetRead | AssetFailed
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,35 +1,66 @@
-"""One pass over one list: pages read ahead, taken in by page order, every record keyed by its id.
-
-What is taken in goes to the ledger and the checkpoint. Pages that a dead run had dealt with are not asked for again.
-"""
+"""The pages of a list as a sweep saw them, in 48 bytes each: a blog of 100,000 entries has tens of thousands."""
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
+from array import array
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, Final
 
-from exporter import codec
-from exporter.api.client import FilePage, ListPage
-from exporter.api.paging import PageFacts, Walk
+from exporter import lossless_json
 from exporter.crawl.checkpoint import note_of
 from exporter.crawl.events import PageRead
-from exporter.crawl.seen_pages import SeenPages
 from exporter.errors import ApiError, NotAuthorised, ServiceError, TransportError
 from exporter.model.assumptions import TIMEZONE
-from exporter.model.fields import FieldReader
 from exporter.model.kinds import Kind, key_of, record_key
+from exporter.model.records import FieldReader
+from exporter.service.blog_v1 import FilePage, ListPage
+from exporter.service.pagination import PageFacts, Walk
 
 if TYPE_CHECKING:
-    from exporter.api.budget import Budget
     from exporter.crawl.checkpoint import Spool
     from exporter.crawl.events import Event
-    from exporter.crawl.ledger import Ledger
-    from exporter.crawl.resume import Place
+    from exporter.crawl.ledger import Ledger, Place
+    from exporter.http.memory import Budget
+
+_DIGEST = 32
+_NONE = bytes(_DIGEST)
+
+
+class SeenPages:
+    """For every page, counted from 1, the SHA-256 of the whole answer and where its note stands in the spool."""
+
+    def __init__(self) -> None:
+        self._bodies = bytearray()
+        self._places = array("Q")
+
+    def put(self, page: int, body: bytes, place: Place) -> None:
+        """Remember a page; ``body`` is empty where the answer is not known any more."""
+        missing = page - len(self._places) // 2
+        if missing > 0:
+            self._bodies += _NONE * missing
+            self._places.extend([0, 0] * missing)
+        self._bodies[(page - 1) * _DIGEST : page * _DIGEST] = body or _NONE
+        self._places[2 * page - 2], self._places[2 * page - 1] = place
+
+    def body(self, page: int) -> bytes | None:
+        """Return the SHA-256 of a page's answer, ``None`` when it was not seen."""
+        found = bytes(self._bodies[(page - 1) * _DIGEST : page * _DIGEST])
+        return found if found and found != _NONE else None
+
+    def place(self, page: int) -> Place:
+        """Return the offset and the length of a page's note."""
+        return self._places[2 * page - 2], self._places[2 * page - 1]
+
+    def clear(self) -> None:
+        """Forget all pages."""
+        self._bodies.clear()
+        del self._places[:]
+
 
 Page = ListPage | FilePage
 LARGEST_COUNT = 2**40
@@ -234,7 +265,7 @@ class Sweep:
                 lack = "no usable id" if record_id is None else f"an id of {len(record_id)} characters"
                 problems.append(f"{kind} list, page {page}: item {position} has {lack} and could not be kept")
                 continue
-            frozen = codec.freeze(item)
+            frozen = lossless_json.freeze(item)
             digest.update(record_id.encode("utf-8", "backslashreplace") + b"\0" + frozen.identity)
             count = 0 if self._tally_field is None else count_of(item, self._tally_field)
             owner = (key_of(item.get("entry_id")) or "") if kind is Kind.COMMENTS else record_id

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from exporter import codec
+from exporter import lossless_json
 from exporter.demo.content import Blog, Record, wire
 
 PAGE_SIZE = 20
@@ -56,7 +56,7 @@ class Refused(Exception):
 
     def body(self) -> bytes:
         """Return the envelope of the error."""
-        return codec.dumps({"json": {"result": "error", "message": str(self), "data": {}}})
+        return lossless_json.dumps({"json": {"result": "error", "message": str(self), "data": {}}})
 
 
 def envelope(data: bytes) -> bytes:
@@ -126,5 +126,5 @@ def _paging(page: int, count: int, size: int, options: ServiceOptions) -> dict[s
 
 
 def _listing(items: Iterable[Record], **members: Any) -> bytes:
-    rest = codec.dumps(members).removeprefix(b"{")
+    rest = lossless_json.dumps(members).removeprefix(b"{")
     return envelope(b'{"list":[' + b",".join(wire(item) for item in items) + b"]," + rest)

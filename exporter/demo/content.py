@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from itertools import chain, islice
 from typing import Any, overload
 
-from exporter import codec
+from exporter import lossless_json
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ Key = int | str
 
 def wire(record: Record) -> bytes:
     """Return the bytes a record is sent as."""
-    return record.text if isinstance(record, RawJson) else codec.dumps(record)
+    return record.text if isinstance(record, RawJson) else lossless_json.dumps(record)
 
 
 def fields(record: Record) -> dict[str, Any]:
@@ -36,8 +36,8 @@ def fields(record: Record) -> dict[str, Any]:
     if isinstance(record, dict):
         return record
     try:
-        value = codec.loads(record.text)
-    except codec.NotJson:
+        value = lossless_json.loads(record.text)
+    except lossless_json.NotJson:
         return {}
     return value if isinstance(value, dict) else {}
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import Enum, StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
-from exporter import codec
+from exporter import lossless_json
 from exporter.model.kinds import Kind
 
 if TYPE_CHECKING:
@@ -116,4 +116,4 @@ def _differ(before: Any, after: Any) -> bool:
         return before is not after
     if type(before) is str and type(after) is str:
         return before != after
-    return codec.canonical(before) != codec.canonical(after)
+    return lossless_json.canonical(before) != lossless_json.canonical(after)

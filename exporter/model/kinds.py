@@ -6,7 +6,7 @@ import re
 from enum import StrEnum
 from typing import Any
 
-from exporter.jsontext import IntegerText
+from exporter.lossless_json import IntegerText
 
 _DECIMAL = re.compile(r"[0-9]{1,4000}")
 

@@ -12,8 +12,7 @@ from enum import StrEnum
 from typing import Final, NamedTuple
 
 from exporter.model.assumptions import FLAG_FALSE, FLAG_TRUE, TIMEZONE
-from exporter.model.fields import FieldReader
-from exporter.model.records import Comment, Entry, EntryListItem
+from exporter.model.records import Comment, Entry, EntryListItem, FieldReader
 
 
 class Status(StrEnum):

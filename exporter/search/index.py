@@ -1,9 +1,10 @@
-"""The search itself: ranked hits with excerpts, from an index that heals when it turns out to be damaged."""
+"""The part of a text that shows why it was found. Pure."""
 
 from __future__ import annotations
 
 import math
 import os
+import re
 import sqlite3
 import subprocess
 import sys
@@ -14,17 +15,87 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
 import exporter
-from exporter import codec
+from exporter import lossless_json
 from exporter.errors import BlogExporterError, UsageError
 from exporter.model.kinds import Kind, sort_key
-from exporter.search.excerpts import Span, excerpt, spans_of
-from exporter.search.opening import open_store
+from exporter.search.build import open_store
+from exporter.search.query import fold_with_places
 from exporter.search.regex_worker import DAMAGED
 from exporter.search.store import StoredText
 
 if TYPE_CHECKING:
-    from exporter.archive.reader import ArchiveReader
+    from collections.abc import Sequence
+
+    from exporter.archive.archive import ArchiveReader
     from exporter.search.query import Query
+
+_BEFORE = 30
+_LENGTH = 120
+_PIECE = 100_000
+
+Span = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Excerpt:
+    """A part of a text as it was written, with line ends shown as spaces.
+
+    Attributes:
+        text: ``original[start:start + len(text)]``, but for the line ends.
+        start: where it begins in the original text.
+        marks: the hits, as offsets into ``text``, in order, never overlapping.
+        cut: whether the original goes on after it.
+    """
+
+    text: str
+    start: int
+    marks: tuple[Span, ...]
+    cut: bool
+
+
+def spans_of(text: str, terms: Sequence[str]) -> list[Span]:
+    """Return where the terms stand in a text as it was written, in order, those that touch or overlap joined.
+
+    A text beyond some 100,000 characters is looked at piece by piece, up to the first hits and what an excerpt shows
+    after them: places take a hundred bytes a character.
+    """
+    overlap = 4 * max(map(len, terms), default=0) + _LENGTH
+    for start in range(0, len(text), _PIECE):
+        found = _spans(text[start : start + _PIECE + overlap], terms)
+        if found:
+            return [(low + start, high + start) for low, high in found]
+    return []
+
+
+def _spans(text: str, terms: Sequence[str]) -> list[Span]:
+    folded = fold_with_places(text)
+    found = []
+    for term in terms:
+        at = folded.key.find(term)
+        while at >= 0:
+            found.append(folded.span(at, at + len(term)))
+            at = folded.key.find(term, at + len(term))
+    return _joined(sorted(found))
+
+
+def excerpt(text: str, spans: Sequence[Span]) -> Excerpt:
+    """Cut out the neighbourhood of the first hits."""
+    first = spans[0][0] if spans else 0
+    start = max(0, first - _BEFORE)
+    end = min(len(text), max(start + _LENGTH, spans[0][1] if spans else 0))
+    marks = tuple((low - start, min(high, end) - start) for low, high in spans if low < end)
+    return Excerpt(re.sub(r"[\r\n\t]", " ", text[start:end]), start, marks, end < len(text))
+
+
+def _joined(spans: list[Span]) -> list[Span]:
+    found: list[Span] = []
+    for low, high in spans:
+        if found and low <= found[-1][1]:
+            found[-1] = (found[-1][0], max(high, found[-1][1]))
+        else:
+            found.append((low, high))
+    return found
+
 
 REGEX_SECONDS: Final = 10.0
 """How long a regular expression may take over a whole blog."""
@@ -168,7 +239,7 @@ class Index:
         try:
             answer = subprocess.run(
                 [sys.executable, "-m", "exporter.search.regex_worker"],
-                input=codec.dumps(task),
+                input=lossless_json.dumps(task),
                 capture_output=True,
                 check=False,
                 timeout=seconds,
@@ -185,7 +256,7 @@ class Index:
             reason = (answer.stderr.decode("utf-8", "replace").strip().splitlines() or ["no message"])[-1]
             raise BlogExporterError(f"The search by a regular expression failed: {reason[:200]}.")
         best: dict[int, list[tuple[int, int, int, str, list[Span]]]] = {}
-        for number, text, field, rank, count, spans in codec.loads(answer.stdout):
+        for number, text, field, rank, count, spans in lossless_json.loads(answer.stdout):
             places = [(low, high) for low, high in spans]
             best.setdefault(number, []).append((rank, count, text, field, places))
         return [_expressed(number, texts) for number, texts in best.items()]

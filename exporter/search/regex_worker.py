@@ -16,7 +16,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
-from exporter import codec
+from exporter import lossless_json
 from exporter.model.kinds import Kind
 from exporter.search.store import Store
 
@@ -46,10 +46,10 @@ def look(task: dict[str, Any]) -> list[list[Any]]:
 def main() -> None:
     """Do one task; a damaged index ends it with ``DAMAGED``."""
     try:
-        found = look(codec.loads(sys.stdin.buffer.read()))
+        found = look(lossless_json.loads(sys.stdin.buffer.read()))
     except sqlite3.Error:
         sys.exit(DAMAGED)
-    sys.stdout.buffer.write(codec.dumps(found))
+    sys.stdout.buffer.write(lossless_json.dumps(found))
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from exporter.model.kinds import Kind
 from exporter.search.documents import Document
-from exporter.search.folding import fold
+from exporter.search.query import fold
 
 if TYPE_CHECKING:
     from datetime import datetime

@@ -11,18 +11,26 @@ from urllib.parse import urlsplit
 
 from markupsafe import Markup
 
-from exporter.render.addresses import absolute
-from exporter.render.budget import text_of, too_large, too_large_words
-from exporter.render.elements import DROPPED, LINE_TAGS
-from exporter.render.htmltree import Element, TooLarge, TooTangled, parse
-from exporter.render.tangle import tag_set
-from exporter.render.text import visible
-from exporter.search.plain import plain_text
+from exporter.html.links import absolute
+from exporter.html.tree import (
+    DROPPED,
+    LINE_TAGS,
+    Element,
+    TooLarge,
+    TooTangled,
+    parse,
+    tag_set,
+    text_of,
+    too_large,
+    too_large_words,
+)
+from exporter.search.documents import plain_text
+from exporter.site.catalogue import Recent
 from exporter.site.conforming import conforming
 from exporter.site.pictures import openable
-from exporter.site.recent import Recent
 from exporter.site.sanitize import ATTRIBUTES, ID_PREFIX, TAGS, clean, is_link, is_pixels
 from exporter.site.words import LANGUAGES
+from exporter.text import visible
 
 _PLAYERS: Final = tag_set("applet audio embed frame iframe object video")
 _UNSEEN: Final = DROPPED - {"col", "colgroup", "wbr"} | {"math", "svg"}
@@ -42,7 +50,7 @@ _WITH_MORE: Final = re.compile(r"<([a-zA-Z][^\s/>]*)[\s/]")
 
 
 class Files(Protocol):
-    """The files of an archive, such as :class:`~exporter.render.local.AssetMap`."""
+    """The files of an archive, such as :class:`~exporter.html.local_links.AssetMap`."""
 
     def local_path(self, address: str) -> str | None:
         """Return the path of an address's file relative to the archive, or ``None`` when the archive has none."""
@@ -108,7 +116,7 @@ class BodyWriter:
         return Markup(clean(self._written(proper, root, keep_lines=keep_lines)))  # noqa: S704  cleaned in this line
 
     def text(self, source: str) -> str:
-        """Return what a reader sees of a body, as :func:`~exporter.search.plain.plain_text` does."""
+        """Return what a reader sees of a body, as :func:`~exporter.search.documents.plain_text` does."""
         return plain_text(source, lambda html: self._trees.get(visible(html)[0]))
 
     def _written(self, body: Element, root: str, *, keep_lines: bool) -> str:

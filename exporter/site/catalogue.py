@@ -1,24 +1,55 @@
-"""What a site is made of: the entries in the order of their dates, with everything a page's fingerprint depends on."""
+"""What was read last, kept for a moment: a page and the search data made after it need the same records and trees."""
 
 from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from datetime import datetime
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar
 
 from exporter.model.assumptions import Assumptions
-from exporter.model.fields import FieldReader
 from exporter.model.kinds import Kind, key_of, sort_key
-from exporter.model.records import Comment, Entry
-from exporter.render.text import visible
-from exporter.site.recent import Recent
+from exporter.model.records import Comment, Entry, FieldReader
+from exporter.text import visible
 
 if TYPE_CHECKING:
-    from exporter.exporters.interface import RecordSource
+    from exporter.export.interface import RecordSource
     from exporter.site.history import HistorySource
+
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+
+KEPT: Final = 128
+"""More than a chunk of the search data holds."""
+_GREAT: Final = 20_000
+
+
+class Recent(Generic[K, V]):
+    """The last values made, by key; few and small ones, so that memory does not grow with the blog.
+
+    Args:
+        make: makes the value of a key.
+        size: of a key and its value, in characters; what is great is made again each time.
+    """
+
+    def __init__(self, make: Callable[[K], V], size: Callable[[K, V], int]) -> None:
+        self._make = make
+        self._size = size
+        self._values: dict[K, V] = {}
+
+    def get(self, key: K) -> V:
+        """Return the value for a key, made or kept."""
+        found = self._values.get(key)
+        if found is None:
+            found = self._make(key)
+            if self._size(key, found) <= _GREAT:
+                if len(self._values) >= KEPT:
+                    del self._values[next(iter(self._values))]
+                self._values[key] = found
+        return found
+
 
 UNDATED: Final = "undated"
 ORPHANS_PAGE: Final = "comments/orphans.html"

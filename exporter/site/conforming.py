@@ -12,9 +12,8 @@ import re
 from typing import Final, NamedTuple
 from urllib.parse import unquote
 
-from exporter.render.htmltree import Element
-from exporter.render.tangle import tag_set
-from exporter.site.presentation import styles
+from exporter.html.tree import Element, tag_set
+from exporter.site.sanitize import styles
 
 DEEPEST: Final = 200
 """Elements below this depth lose their tags and keep their texts; Firefox draws 513 and says so on the console."""
@@ -74,7 +73,7 @@ def conforming(body: Element, *, kept: frozenset[str], dropped: frozenset[str]) 
     """Return the tree as it may stand in a page.
 
     Args:
-        body: as :func:`~exporter.render.htmltree.parse` gives it, with all attributes.
+        body: as :func:`~exporter.html.tree.parse` gives it, with all attributes.
         kept: the tags that are left as they are with all that is in them, and shown by somebody else.
         dropped: the tags that go with all that is in them.
     """

@@ -8,17 +8,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from exporter.archive.diff import diff_versions
-from exporter.archive.find import Place, Spare, places
+from exporter.archive.history import diff_versions
+from exporter.archive.log import VersionRow, version_rows
+from exporter.archive.lookup import Place, Spare, places
 from exporter.archive.verify import recorded
-from exporter.archive.version_rows import VersionRow, version_rows
 from exporter.errors import ArchiveDamaged
 from exporter.model.kinds import Kind
 
 if TYPE_CHECKING:
+    from exporter.archive.archive import ArchiveReader
     from exporter.archive.lines import Line
     from exporter.archive.manifest import Manifest
-    from exporter.archive.reader import ArchiveReader
     from exporter.model.changes import RecordChange
 
 

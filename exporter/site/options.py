@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from exporter.model.assumptions import Assumptions
 
 NAME: Final = "site"
 """The view's folder."""
@@ -21,7 +27,7 @@ class SiteOptions:
         public: whether strangers will read it: no history, no raw records, no word on the archive itself.
         base: the address relative addresses of the content start from; made of the blog's id when empty.
         entry_addresses: how the blog's own addresses are made from an entry's record, see
-            :class:`~exporter.render.addresses.AddressPattern`.
+            :class:`~exporter.html.links.AddressPattern`.
     """
 
     title: str = ""
@@ -31,3 +37,24 @@ class SiteOptions:
     public: bool = False
     base: str = ""
     entry_addresses: tuple[str, ...] = ()
+
+
+_PACKAGE: Final = Path(__file__).parent.parent
+_PARTS: Final = ("model", "render", "search", "site")
+"""The parts of this program whose code shows in pages."""
+_SUFFIXES: Final = frozenset({".py", ".html", ".css", ".js", ".svg"})
+
+
+def edition(assume: Assumptions, options: SiteOptions) -> str:
+    """Return a text that changes with the options and with the program itself."""
+    return f"{_program()} {assume.timezone} {options}"
+
+
+@cache
+def _program() -> str:
+    digest = sha256()
+    for part in _PARTS:
+        for path in sorted((_PACKAGE / part).rglob("*")):
+            if path.suffix in _SUFFIXES:
+                digest.update(path.relative_to(_PACKAGE).as_posix().encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()

@@ -6,8 +6,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
+from exporter.html.local_links import stored_path
 from exporter.model.asset import Asset
-from exporter.render.local import stored_path
 
 _OPENABLE: Final = frozenset(
     {"aac", "avif", "bmp", "flac", "gif", "heic", "ico", "jp2", "jpg", "jxl", "m4a", "mid", "mov", "mp3", "mp4"}

@@ -6,24 +6,24 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from exporter.exporters.judge import Judge
+from exporter.export.posts import Judge
+from exporter.html.local_links import stored_path
 from exporter.model.asset import Asset
 from exporter.model.assumptions import DEFAULT, Assumptions
 from exporter.model.kinds import Kind, key_of
 from exporter.model.publication import Declared, Status
 from exporter.model.records import Comment, Entry
-from exporter.render.local import stored_path
 from exporter.site.pictures import openable
 
 if TYPE_CHECKING:
-    from exporter.exporters.interface import RecordSource
-    from exporter.exporters.judge import Newest
+    from exporter.export.interface import RecordSource
+    from exporter.export.posts import Newest
 
 
 class PublicRecords:
-    """The public part of a state, as the :class:`~exporter.exporters.interface.RecordSource` of a site.
+    """The public part of a state, as the :class:`~exporter.export.interface.RecordSource` of a site.
 
-    Entries are those :class:`~exporter.exporters.judge.Judge` calls published, comments those of them that are
+    Entries are those :class:`~exporter.export.posts.Judge` calls published, comments those of them that are
     visible, pictures those that published entries use, and files those such pictures were uploaded as.
 
     Attributes:

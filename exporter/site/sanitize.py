@@ -1,4 +1,4 @@
-"""The last step before strangers' HTML reaches a page: allow-lists of tags, attributes, styles, addresses. Pure."""
+"""Which inline styles of strangers may stay: by property, and each value checked. Pure."""
 
 from __future__ import annotations
 
@@ -8,8 +8,149 @@ from typing import Final
 
 import nh3
 
-from exporter.render.tangle import tag_set
-from exporter.site.styles import safe_style
+from exporter.html.tree import tag_set
+
+_LENGTH_STYLE = r"(?:0|[0-9]{1,4}(?:\.[0-9]{1,3})?(?:px|pt|em|rem|ex|ch|%|mm|cm|in)?)"
+_COLOUR = (
+    r"(?:#[0-9a-fA-F]{3,8}|[a-zA-Z]{3,24}"
+    r"|(?:rgb|hsl)a?\([ ]?[0-9.]{1,6}%?(?:[ ]?[,/ ][ ]?[0-9.]{1,6}%?){2,3}[ ]?\))"
+)
+_LENGTHS = rf"(?:{_LENGTH_STYLE}|auto)(?: (?:{_LENGTH_STYLE}|auto)){{0,3}}"
+_WORDS = r"[a-z-]{2,24}(?: [a-z-]{2,24}){0,3}"
+_BORDER = rf"(?:{_LENGTH_STYLE}|{_COLOUR}|[a-z]{{4,8}})(?: (?:{_LENGTH_STYLE}|{_COLOUR}|[a-z]{{4,8}})){{0,3}}"
+
+_VALUES: Final[dict[str, re.Pattern[str]]] = {
+    **dict.fromkeys(("color", "background-color", "background", "text-decoration-color"), re.compile(_COLOUR)),
+    **dict.fromkeys(
+        ("margin", "margin-top", "margin-right", "margin-bottom", "margin-left", "padding", "padding-top",
+         "padding-right", "padding-bottom", "padding-left", "width", "max-width", "height", "max-height", "min-width",
+         "text-indent", "letter-spacing", "border-width", "border-spacing", "border-radius"),
+        re.compile(_LENGTHS),
+    ),
+    **dict.fromkeys(
+        ("border", "border-top", "border-right", "border-bottom", "border-left", "border-color", "border-style"),
+        re.compile(_BORDER),
+    ),
+    "display": re.compile(r"block"),
+    "font-size": re.compile(rf"{_LENGTH_STYLE}|(?:x{{1,3}}-|xx-)?(?:small|large)|medium|smaller|larger"),
+    "line-height": re.compile(r"normal|[0-9](?:\.[0-9]{1,3})?(?:em|%)?|[0-9]{2,3}(?:px|pt|%)"),
+    "font-weight": re.compile(r"normal|bold|bolder|lighter|[1-9]00"),
+    "vertical-align": re.compile(rf"[a-z-]{{3,12}}|{_LENGTH_STYLE}"),
+    **dict.fromkeys(
+        ("font-style", "font-variant", "text-align", "text-decoration", "text-decoration-line", "text-decoration-style",
+         "text-transform", "white-space", "word-break", "float", "clear", "list-style-type", "border-collapse",
+         "writing-mode", "text-emphasis", "text-emphasis-style", "ruby-position"),
+        re.compile(_WORDS),
+    ),
+}  # fmt: skip
+
+
+def safe_style(style: str) -> str | None:
+    """Return the declarations that may stay, ``None`` when there are none.
+
+    No address can be in them, nothing can leave the place where it stands, and no length is beyond what a page holds.
+    """
+    if "\\" in style or "/*" in style:
+        return None
+    kept = []
+    for declaration in style.split(";"):
+        name, colon, value = declaration.partition(":")
+        name, value = name.strip().lower(), " ".join(value.lower().replace("!important", "").split())
+        allowed = _VALUES.get(name)
+        if colon and allowed is not None and allowed.fullmatch(value):
+            kept.append(f"{name}:{value}")
+    return ";".join(kept) or None
+
+
+_CELLS: Final = tag_set("td th")
+_LINED: Final = tag_set("col colgroup tbody td tfoot th thead tr")
+_SIZED: Final = tag_set("col colgroup hr pre table td th tr")
+_FONT_SIZES: Final = ("x-small", "small", "medium", "large", "x-large", "xx-large", "xxx-large")
+_LENGTH: Final = re.compile(r"[0-9]{1,4}%?")
+_NUMBER: Final = re.compile(r"[0-9]{1,4}")
+_LOOKS: Final = {
+    "b": "font-weight:bold",
+    "big": "font-size:larger",
+    "center": "text-align:center",
+    "cite": "font-style:italic",
+    "em": "font-style:italic",
+    "i": "font-style:italic",
+    "s": "text-decoration:line-through",
+    "small": "font-size:smaller",
+    "strong": "font-weight:bold",
+    "u": "text-decoration:underline",
+}
+
+
+def styles(tag: str, attributes: dict[str, str], *, shown_as: str) -> str:
+    """Return the declarations for what a tag and its attributes looked like, and then its own; values are not checked.
+
+    Args:
+        tag: as the author wrote it.
+        attributes: all of them.
+        shown_as: the tag that stands on the page.
+    """
+    if not attributes:
+        return _LOOKS[tag] if tag in _LOOKS and tag != shown_as else ""
+    value = {name: text.strip().lower() for name, text in attributes.items()}
+    found = [_LOOKS[tag]] if tag in _LOOKS and tag != shown_as else []
+    found += _aligned(tag, value.get("align", ""))
+    if tag in _LINED and value.get("valign") in {"top", "middle", "bottom", "baseline"}:
+        found.append(f"vertical-align:{value['valign']}")
+    if value.get("bgcolor"):
+        found.append(f"background-color:{_colour(value['bgcolor'])}")
+    if tag in _SIZED:
+        found += [
+            f"{name}:{_length(value[name])}" for name in ("width", "height") if _LENGTH.fullmatch(value.get(name, ""))
+        ]
+    if tag in _CELLS and "nowrap" in value:
+        found.append("white-space:nowrap")
+    if tag == "font":
+        found += _font(value)
+    if tag == "img":
+        found += _spaced(value)
+    if tag in {"ul", "li"} and value.get("type") in {"disc", "circle", "square"}:
+        found.append(f"list-style-type:{value['type']}")
+    own = attributes.get("style", "")
+    return ";".join([*found, own] if own else found)
+
+
+def _aligned(tag: str, align: str) -> list[str]:
+    if tag == "img":
+        if align in {"left", "right"}:
+            return [f"float:{align}"]
+        return [f"vertical-align:{align}"] if align in {"top", "middle", "bottom"} else []
+    if tag == "table":
+        return {"left": ["float:left"], "right": ["float:right"], "center": ["margin:0 auto"]}.get(align, [])
+    return [f"text-align:{align}"] if align in {"left", "right", "center", "justify"} else []
+
+
+def _font(value: dict[str, str]) -> list[str]:
+    found = [f"color:{_colour(value['color'])}"] if value.get("color") else []
+    size = value.get("size", "")
+    if re.fullmatch(r"[+-]?[0-9]", size):
+        number = int(size) + (3 if size[0] in "+-" else 0)
+        found.append(f"font-size:{_FONT_SIZES[min(max(number, 1), 7) - 1]}")
+    return found
+
+
+def _spaced(value: dict[str, str]) -> list[str]:
+    found = []
+    for name, sides in (("hspace", ("left", "right")), ("vspace", ("top", "bottom"))):
+        if _NUMBER.fullmatch(value.get(name, "")):
+            found += [f"margin-{side}:{value[name]}px" for side in sides]
+    if _NUMBER.fullmatch(value.get("border", "")) and value["border"].strip("0"):
+        found.append(f"border:{value['border']}px solid")
+    return found
+
+
+def _colour(value: str) -> str:
+    return f"#{value}" if re.fullmatch(r"[0-9a-f]{6}", value) else value
+
+
+def _length(value: str) -> str:
+    return value if value.endswith("%") else f"{value}px"
+
 
 ID_PREFIX: Final = "c-"
 """Before every id of the content, so that none is one of the page's own."""

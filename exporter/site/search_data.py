@@ -1,11 +1,4 @@
-"""What the search page loads: the texts in chunks, and for larger blogs which chunks hold which pairs of characters.
-
-Chunks and shards begin where a hash of an id says so, never by counting; so an entry that changes, comes or goes
-touches its own chunk and shard only. A shard knows, for every two neighbouring characters of the folded texts
-(:mod:`exporter.search.folding`), which of its at most 30 chunks hold them. It never misses a text; what it finds too
-much, the script sees when it looks into the chunk. Pairs of Latin letters say little, so three of them are known too:
-the first two as one character of Unicode's private area.
-"""
+"""Data for the site's scripts, as scripts: nothing else loads where a page was opened from a folder. Pure."""
 
 from __future__ import annotations
 
@@ -13,18 +6,52 @@ import re
 import sys
 from collections import defaultdict
 from collections.abc import Iterator
-from functools import partial
+from functools import cache, partial
 from hashlib import sha256
 from itertools import islice
 from typing import Any, Final, NamedTuple
 
-from exporter.exporters.interface import ViewFile
+from exporter import lossless_json
+from exporter.export.interface import ViewFile
 from exporter.model.kinds import Kind
-from exporter.render.text import visible
-from exporter.search.folding import fold
+from exporter.search.query import fold
 from exporter.site.catalogue import ORPHANS_PAGE, Post, fingerprint, safe_name, shown
-from exporter.site.data import script
-from exporter.site.pages.site import Site
+from exporter.site.pages.page import Site
+from exporter.text import visible
+
+_ESCAPES = (
+    (b"<", b"\\u003c"),
+    ("\u2028".encode(), b"\\u2028"),
+    ("\u2029".encode(), b"\\u2029"),
+)
+
+
+def script(kind: str, name: str, value: Any) -> bytes:
+    """Return a classic script that hands ``value`` to the site's own: ``blogData("kind", "name", value)``.
+
+    ``<`` is escaped, so that no text can end a script or open a comment, and so are the line ends JSON allows and old
+    scripts do not.
+    """
+    text = lossless_json.dumps(value)
+    for found, escaped in _ESCAPES:
+        text = text.replace(found, escaped)
+    return b'blogData("%b","%b",%b);\n' % (kind.encode("ascii"), name.encode("ascii"), text)
+
+
+_LAST_WITH_CASE: Final = 0x1FFFF
+"""No letter beyond the first two planes of Unicode has a case."""
+
+
+@cache
+def case_table() -> dict[str, str]:
+    """Return what each lower-cased character still folds to, where that is another."""
+    found = {}
+    for code in range(_LAST_WITH_CASE + 1):
+        char = chr(code)
+        if not 0xD800 <= code <= 0xDFFF and char.casefold() != char:
+            found.update({each: each.casefold() for each in char.lower() if each.casefold() != each})
+    return found
+
 
 SMALL_BLOG: Final = 2_000
 """Up to so many entries there are no shards: looking through all texts is quick enough."""

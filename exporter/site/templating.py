@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from exporter.render.text import visible
 from exporter.site.words import LANGUAGES, Dates
+from exporter.text import visible
 
 if TYPE_CHECKING:
     from exporter.site.options import SiteOptions

@@ -1,8 +1,13 @@
-"""The site as a view of the archive: every page, the data of the search, and the site's own scripts and styles."""
+"""Which links of a body may lead to other entries, found without parsing it, so that pages follow what they link to.
+
+What this overlooks leads to the entry's address on the web until its page is made for another reason. Pure.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import html
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from hashlib import sha256
 from itertools import chain
@@ -10,31 +15,49 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from unicodedata import unidata_version
 
-from exporter.exporters.interface import RecordSource, ViewFile
+from exporter.export.interface import Content, Copy, ExportFile, RecordSource, ViewFile
+from exporter.html.links import AddressPattern, absolute
+from exporter.html.local_links import AssetMap, EntryAddresses, stored_path
+from exporter.model.asset import Asset
 from exporter.model.assumptions import DEFAULT, Assumptions
 from exporter.model.kinds import Kind
-from exporter.render.addresses import AddressPattern
-from exporter.render.local import AssetMap, EntryAddresses
 from exporter.site.body import BodyWriter
 from exporter.site.catalogue import Catalogue, fingerprint
-from exporter.site.crosslinks import linked_addresses
-from exporter.site.data import script
-from exporter.site.edition import edition
-from exporter.site.folds import case_table
-from exporter.site.options import NAME, SiteOptions
-from exporter.site.pages.entry import entry_files
+from exporter.site.options import NAME, SiteOptions, edition
+from exporter.site.pages.entry import comment_files, entry_files
 from exporter.site.pages.gallery import gallery_files
+from exporter.site.pages.history import past_files
 from exporter.site.pages.lists import list_files
-from exporter.site.pages.past import past_files
-from exporter.site.pages.site import Site
+from exporter.site.pages.page import Site
 from exporter.site.pages.statistics import statistics_files
-from exporter.site.pages.talk import comment_files
 from exporter.site.pictures import Pictures
-from exporter.site.search_data import SearchData
+from exporter.site.search_data import SearchData, case_table, script
 from exporter.site.templating import Pages
 
 if TYPE_CHECKING:
     from exporter.site.history import HistorySource
+
+_LINK: Final = re.compile(r"href\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>]+))", re.IGNORECASE)
+
+
+def linked_addresses(source: str, patterns: Sequence[AddressPattern], base: str) -> tuple[str, ...]:
+    """Return what the body's links say, as far as one of the patterns could have made it.
+
+    Args:
+        source: a body as it was sent.
+        patterns: how the blog's addresses of entries are made.
+        base: the blog's address, which relative addresses start from.
+    """
+    if not patterns or "href" not in source.lower():
+        return ()
+    links = dict.fromkeys(html.unescape(next(filter(None, found), "")) for found in _LINK.findall(source))
+    return tuple(link for link in links if _fits(link, patterns, base))
+
+
+def _fits(link: str, patterns: Sequence[AddressPattern], base: str) -> bool:
+    spellings = {absolute(link, base), absolute(link.partition("?")[0], base)} - {None}
+    return any(pattern.fits(address) for address in spellings if address for pattern in patterns)
+
 
 _HERE: Final = Path(__file__).parent
 _SCRIPT_WORDS: Final = (
@@ -44,7 +67,7 @@ _SCRIPT_WORDS: Final = (
 
 
 class SiteView:
-    """Implements :class:`~exporter.exporters.interface.View`; holds some hundred bytes for each record, no texts."""
+    """Implements :class:`~exporter.export.interface.View`; holds some hundred bytes for each record, no texts."""
 
     name = NAME
 
@@ -113,3 +136,15 @@ def _static(site: Site) -> Iterator[ViewFile]:
     yield site.file(
         "search.html", "search.html", ["search"], lambda: {"title": site.pages.words["search"], "current": "search"}
     )
+
+
+def copied_site(view: SiteView, records: RecordSource) -> Iterator[ExportFile]:
+    """Yield the files of a site made with ``SiteOptions(assets="")``, and after them its pictures."""
+    for file in view.files(records):
+        yield Content(file.path, iter([file.render()]))
+    for path in _stored(raw for _, raw in records.scan(Kind.ASSETS)):
+        yield Copy(path, path)
+
+
+def _stored(assets: Iterable[dict[str, object]]) -> list[str]:
+    return sorted({path for raw in assets if (path := stored_path(Asset.from_raw(raw))) is not None})

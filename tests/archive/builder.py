@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from exporter import codec
+from exporter import lossless_json
 from exporter.archive import writer
+from exporter.archive.archive import ArchiveReader
 from exporter.archive.latest import View, write_latest
 from exporter.archive.layout import Layout
 from exporter.archive.lines import put_line, remove_line
 from exporter.archive.manifest import ArchiveInfo, KindCounts, RecordProblem
-from exporter.archive.reader import ArchiveReader
 from exporter.model.kinds import Kind
 
 BLOG = "sea.example"
@@ -74,7 +74,7 @@ class Built:
                     del after[kind][record_id]
                     lines[kind].append(remove_line(record_id, EVIDENCE))
                     continue
-                frozen = codec.freeze(codec.loads(text))
+                frozen = lossless_json.freeze(lossless_json.loads(text))
                 new, changed = (new, changed + 1) if record_id in before[kind] else (new + 1, changed)
                 after[kind][record_id] = (frozen.data, number)
                 lines[kind].append(put_line(record_id, frozen))

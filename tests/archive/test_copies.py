@@ -10,8 +10,7 @@ import pytest
 
 from exporter.archive.copies import copied_document, runs_copy
 from exporter.archive.layout import manifest_name
-from exporter.archive.prune import prune
-from exporter.archive.prune_plan import Kept, PrunePlan
+from exporter.archive.prune import Kept, PrunePlan, prune
 from exporter.model.kinds import Kind
 from tests.archive.builder import Built, entry
 

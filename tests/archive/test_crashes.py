@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from exporter.archive import writer
+from exporter.archive.archive import ArchiveReader
 from exporter.archive.latest import is_current
 from exporter.archive.layout import Layout
 from exporter.archive.manifest import ArchiveInfo
-from exporter.archive.reader import ArchiveReader
 from exporter.archive.seal import seal
 from exporter.archive.verify import verify
 from exporter.model.kinds import Kind

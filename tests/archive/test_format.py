@@ -13,12 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from exporter import codec
+from exporter import lossless_json
 from exporter.archive.layout import SEGMENTS
 from exporter.archive.manifest import ArchiveInfo, Manifest
 from exporter.crawl.assets.join import AssetSummary
 from exporter.crawl.completeness import assess
-from exporter.crawl.harvest import EntryCounts
+from exporter.crawl.ingest import EntryCounts
 from exporter.crawl.sweep import SweepResult
 from exporter.model.kinds import KEY_FIELD, Kind
 from tests.archive import plain_reader
@@ -106,7 +106,7 @@ class TestFormatDocument:
         line = next(row.strip() for row in FORMAT.splitlines() if row.strip().startswith("json.dumps("))
         for text in ODD_RECORDS.values():
             found = eval(line, {"json": json, "text": text})
-            assert hashlib.sha256(found).digest() == codec.freeze(codec.loads(text)).digest
+            assert hashlib.sha256(found).digest() == lossless_json.freeze(lossless_json.loads(text)).digest
 
     def rows(self, heading: str) -> list[list[str]]:
         """The rows of the tables below a heading."""

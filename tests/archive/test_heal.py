@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from exporter.archive.reader import ArchiveReader
+from exporter.archive.archive import ArchiveReader
 from exporter.demo.content import Blog, fields
 from exporter.demo.records import comment_record, entry_record, file_record
 from exporter.demo.service import DemoService

@@ -10,10 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from exporter.archive import atomic, inside
-from exporter.archive.inside import InnerPath, inner
+from exporter.archive import atomic, safe_files
 from exporter.archive.layout import is_inside
-from exporter.archive.plain import NotPlain, TooLarge
+from exporter.archive.safe_files import InnerPath, NotPlain, TooLarge, inner
 from exporter.errors import ArchiveDamaged
 from tests.archive.builder import open_files
 
@@ -35,7 +34,7 @@ def root(tmp_path: Path) -> InnerPath:
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Do it as systems with openat do, and as the others."""
     if request.param != "chained":
-        monkeypatch.setattr(inside, "_CHAINED", False)
+        monkeypatch.setattr(safe_files, "_CHAINED", False)
 
 
 DOES: dict[str, Callable[[InnerPath], object]] = {

@@ -10,16 +10,16 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from exporter import codec
+from exporter import lossless_json
 from exporter.archive.lines import Line, as_latest, latest_line, put_line, remove_line, split
-from exporter.codec import Frozen
+from exporter.lossless_json import Frozen
 from tests.support.json_texts import objects, strings, texts
 
 DIGEST = "ab" * 32
 
 
 def freeze(text: str) -> Frozen:
-    return codec.freeze(codec.loads(text.encode("utf-8", "backslashreplace")))
+    return lossless_json.freeze(lossless_json.loads(text.encode("utf-8", "backslashreplace")))
 
 
 class TestRoundTrip:

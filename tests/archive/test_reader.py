@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from exporter.archive.prune import prune
-from exporter.archive.prune_plan import plan_prune
-from exporter.archive.reader import ArchiveReader, apply_version, read_info, steadily, version_numbers
+from exporter.archive.archive import ArchiveReader, apply_version, read_info, steadily, version_numbers
+from exporter.archive.prune import plan_prune, prune
 from exporter.archive.state import State
 from exporter.errors import ArchiveDamaged, Interrupted, NewerFormat, NoArchive, NoSuchRecord, UsageError
 from exporter.model.kinds import Kind

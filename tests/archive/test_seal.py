@@ -13,11 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from exporter.archive.prune import prune
-from exporter.archive.prune_plan import Kept, PrunePlan
-from exporter.archive.reader import ArchiveReader
+from exporter.archive.archive import ArchiveReader
+from exporter.archive.atomic import building_place
+from exporter.archive.prune import Kept, PrunePlan, prune
 from exporter.archive.seal import has_been, head, original, seal, sealed_document
-from exporter.archive.swap import building_place
 from exporter.archive.verify import verify
 from exporter.errors import ArchiveError
 from exporter.model.kinds import Kind

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from exporter.archive import segments
-from exporter.archive.segments import Segments
+from exporter.archive import state
+from exporter.archive.state import Segments
 
 
 @pytest.fixture
 def lines(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
-    monkeypatch.setattr(segments, "_BLOCK", 64)
+    monkeypatch.setattr(state, "_BLOCK", 64)
     return [b"%d:" % number + b"x" * (number * 7 % 150) + b"\n" for number in range(60)]
 
 

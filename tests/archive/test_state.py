@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from exporter import codec
+from exporter import lossless_json
 from exporter.archive.lines import put_line, remove_line
 from exporter.archive.state import KindState, State
 from exporter.errors import ArchiveDamaged
@@ -42,7 +42,7 @@ def test_folding_versions_is_setting_and_deleting(
                 lines.append(remove_line(record_id, {"absent_in_sweeps": [1, 2]}))
                 model.pop(record_id, None)
             else:
-                frozen = codec.freeze(codec.loads(codec.canonical(value)))
+                frozen = lossless_json.freeze(lossless_json.loads(lossless_json.canonical(value)))
                 lines.append(put_line(record_id, frozen))
                 model[record_id] = (frozen.data, number)
         path = folder / f"{number}.jsonl"
@@ -55,8 +55,10 @@ def test_folding_versions_is_setting_and_deleting(
     assert state.ids(Kind.ENTRIES) == []
     for record_id, (data, _) in model.items():
         assert record_id in state.kinds[Kind.COMMENTS]
-        assert state.identity(Kind.COMMENTS, record_id) == codec.freeze(codec.loads(data)).identity
-        assert codec.canonical(state.load(Kind.COMMENTS, record_id)) == codec.canonical(codec.loads(data))
+        assert state.identity(Kind.COMMENTS, record_id) == lossless_json.freeze(lossless_json.loads(data)).identity
+        assert lossless_json.canonical(state.load(Kind.COMMENTS, record_id)) == lossless_json.canonical(
+            lossless_json.loads(data)
+        )
     state.close()
 
 
@@ -68,7 +70,9 @@ class TestState:
                 found = {line.record_id: (line.data, line.version) for line in state.lines(kind)}
                 assert found == expected[kind]
                 assert [key for key, _ in state.scan(kind)] == list(found)
-                assert all(data == codec.loads(expected[kind][key][0]) or "n" in data for key, data in state.scan(kind))
+                assert all(
+                    data == lossless_json.loads(expected[kind][key][0]) or "n" in data for key, data in state.scan(kind)
+                )
             state.close()
 
     def test_what_is_not_there(self, five: Built) -> None:
@@ -89,7 +93,7 @@ class TestState:
 
     def test_a_damaged_line_names_file_and_line(self, tmp_path: Path) -> None:
         path = tmp_path / "entries.jsonl"
-        path.write_bytes(put_line("1", codec.freeze({"a": 1})) + b"nonsense\n")
+        path.write_bytes(put_line("1", lossless_json.freeze({"a": 1})) + b"nonsense\n")
         with pytest.raises(ArchiveDamaged, match=rf"^{path} line 2 is damaged: .*; run verify --repair\.$"):
             State("b").fold(path, Kind.ENTRIES, 1)
 
@@ -106,7 +110,7 @@ class TestState:
         open_before = open_files()
         for number in range(1, 201):
             path = tmp_path / f"{number}.jsonl"
-            path.write_bytes(put_line(str(number), codec.freeze(codec.loads(record(n=number)))))
+            path.write_bytes(put_line(str(number), lossless_json.freeze(lossless_json.loads(record(n=number)))))
             state.fold(path, Kind.FILES, number)
         for _ in range(2):
             assert [data["n"] for _, data in state.scan(Kind.FILES)] == list(range(1, 201))

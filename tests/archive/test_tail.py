@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter.archive import tail
-from exporter.archive.tail import newest_lines
+from exporter.archive import safe_files
+from exporter.archive.safe_files import newest_lines
 
 LINES = st.lists(st.binary(max_size=9).filter(lambda line: b"\n" not in line), max_size=20)
 
@@ -19,7 +19,7 @@ def test_lines_come_newest_first_whatever_the_blocks(
     path = tmp_path_factory.mktemp("tail") / "lines"
     path.write_bytes(b"".join(line + b"\n" for line in lines) + torn)
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(tail, "_FIRST_BLOCK", block)
+        patched.setattr(safe_files, "_FIRST_BLOCK", block)
         assert list(newest_lines(path)) == lines[::-1]
 
 

@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from exporter import codec
+from exporter import lossless_json
 from exporter.archive import writer
+from exporter.archive.archive import ArchiveReader
+from exporter.archive.atomic import building_place
 from exporter.archive.findings import MEND, NOTES, Code, Finding
 from exporter.archive.lines import put_line, remove_line
 from exporter.archive.manifest import KindCounts
-from exporter.archive.reader import ArchiveReader
 from exporter.archive.seal import seal
-from exporter.archive.swap import building_place
 from exporter.archive.verify import recorded, verify
 from exporter.errors import ArchiveDamaged
 from exporter.model.kinds import Kind
@@ -47,7 +47,9 @@ def commit_lines(archive: Built, lines: list[bytes], total: int | None = None) -
 
 def entry_line(archive: Built, record_id: str) -> bytes:
     """The put line that an entry's newest state already has."""
-    return put_line(record_id, codec.freeze(codec.loads(archive.states[-1][Kind.ENTRIES][record_id][0])))
+    return put_line(
+        record_id, lossless_json.freeze(lossless_json.loads(archive.states[-1][Kind.ENTRIES][record_id][0]))
+    )
 
 
 Damage = Callable[[Built], object]
@@ -63,7 +65,7 @@ def unsealed(archive: Built, change: Callable[[], object]) -> None:
 def relink(archive: Built, **changed: str) -> None:
     """Change the newest line of the runs, and seal that."""
     *lines, newest = archive.layout.runs.read_bytes().splitlines(keepends=True)
-    lines.append(codec.dumps({**codec.loads(newest), **changed}) + b"\n")
+    lines.append(lossless_json.dumps({**lossless_json.loads(newest), **changed}) + b"\n")
     archive.layout.runs.write_bytes(b"".join(lines))
     seal(archive.layout, anew={"runs.jsonl"})
 
@@ -115,11 +117,11 @@ DAMAGES: list[tuple[Code, str, str, Damage]] = [
     ),
     (
         Code.SEGMENT_DAMAGED, f"{V3}/user.jsonl", "its size or hash is not the one in the manifest",
-        lambda a: a.layout.segment(3, Kind.USER).write_bytes(put_line("x", codec.freeze({"id": "x"}))),
+        lambda a: a.layout.segment(3, Kind.USER).write_bytes(put_line("x", lossless_json.freeze({"id": "x"}))),
     ),
     (
         Code.SEGMENT_DAMAGED, f"{V3}/user.jsonl", "it has 1 lines, the manifest says 0",
-        lambda a: a.layout.segment(3, Kind.USER).write_bytes(put_line("x", codec.freeze({"id": "x"}))),
+        lambda a: a.layout.segment(3, Kind.USER).write_bytes(put_line("x", lossless_json.freeze({"id": "x"}))),
     ),
     (
         Code.LINE_DAMAGED, "versions/000001/user.jsonl", "line 1: its data does not match its sha256",
@@ -159,7 +161,7 @@ DAMAGES: list[tuple[Code, str, str, Damage]] = [
     ),
     (
         Code.FOLD_WRONG, "versions/000006/entries.jsonl", "1 stands twice",
-        lambda a: commit_lines(a, [put_line("1", codec.freeze({"n": n})) for n in (1, 2)]),
+        lambda a: commit_lines(a, [put_line("1", lossless_json.freeze({"n": n})) for n in (1, 2)]),
     ),
     (
         Code.COUNTS_WRONG, "versions/000006/manifest.json", "it counts 77 entries, the lines give 11",
@@ -210,7 +212,7 @@ DAMAGES: list[tuple[Code, str, str, Damage]] = [
     ),
     (
         Code.RUNS_REWRITTEN, "runs.jsonl", "line 6 does not name the line before it",
-        lambda a: a.layout.runs.open("ab").write(codec.dumps(run_line()) + b"\n"),
+        lambda a: a.layout.runs.open("ab").write(lossless_json.dumps(run_line()) + b"\n"),
     ),
     (
         Code.CHAIN_BROKEN, "runs.jsonl", "the manifest that its newest line names is not there",

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from exporter.archive import writer
+from exporter.archive.archive import ArchiveReader
 from exporter.archive.layout import SEGMENTS, Layout
 from exporter.archive.manifest import ArchiveInfo, KindCounts
-from exporter.archive.reader import ArchiveReader
 from exporter.archive.verify import verify
 from exporter.errors import ArchiveDamaged, NewerFormat, NoArchive, UsageError
 from exporter.model.kinds import Kind

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter.api.guard import AddressGuard
 from exporter.errors import UsageError
-from exporter.render.addresses import AddressPattern, absolute, is_picture, meaning
+from exporter.html.links import AddressPattern, absolute, is_picture, meaning
+from exporter.http.address_guard import AddressGuard
 
 BASE = "https://blog.example.jp/"
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from exporter.crawl.assets.collect import Collection, addresses
+from exporter.crawl.assets.addresses import Collection, addresses
 from exporter.demo.blog import demo_blog
 from exporter.errors import UsageError
-from exporter.render.addresses import AddressPattern
+from exporter.html.links import AddressPattern
 
 BASE = "https://blog.example.jp/"
 PATTERN = "https://files.example.jp/u/{user_id}/{mtime}"

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter.render.embedded import Found, Use, candidates, embedded
+from exporter.html.links import Found, Use, candidates, embedded
 
 SHOWN, LINKED = Use.SHOWN, Use.LINKED
 

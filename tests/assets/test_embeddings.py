@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from exporter.crawl.assets.embeddings import Embeddings
+from exporter.crawl.assets.addresses import Embeddings
 from exporter.crawl.assets.run import AssetSettings
 from tests.assets.web import Blog, Web, png
 

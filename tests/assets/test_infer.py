@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from exporter.crawl.assets.infer import LEAST_MATCHES, Inferred, infer_file_url
-from exporter.render.addresses import AddressPattern
+from exporter.crawl.assets.upload_rule import LEAST_MATCHES, Inferred, infer_file_url
+from exporter.html.links import AddressPattern
 
 USER = "0123456789abcdef0123456789abcdef"
 HOST = "https://files.example.jp"

@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from exporter.archive.assets import StoredFile
-from exporter.archive.inventory import FileRow, Held, inventory
+from exporter.archive.assets import FileRow, Held, StoredFile, inventory
 from exporter.model.asset import Asset, AssetState, asset_path
 
 SHA, OTHER, VANISHED = "ab" * 32, "cd" * 32, "ef" * 32

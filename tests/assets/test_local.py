@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from exporter.html.links import AddressPattern
+from exporter.html.local_links import AssetMap, EntryAddresses, relative_link, stored_path
 from exporter.model.asset import Asset, asset_path
-from exporter.render.addresses import AddressPattern
-from exporter.render.local import AssetMap, EntryAddresses, relative_link, stored_path
 
 BASE = "https://blog.example.jp/"
 SHA = "ab" * 32

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter.crawl.assets.picture import Size, dimensions, is_cut_short
+from exporter.crawl.assets.content_type import Size, dimensions, is_cut_short
 from exporter.demo.images import gif
 from exporter.demo.images import png as demo_png
 from tests.assets.web import png

@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter.crawl.assets.collect import Wanted
-from exporter.crawl.assets.journal import Note
-from exporter.crawl.assets.plan import Action, Choice, Decision, Mode, decide, spread
+from exporter.crawl.assets.addresses import Wanted
+from exporter.crawl.assets.plan import Action, Choice, Decision, Mode, Note, decide, spread
 from exporter.model.asset import Asset, AssetState
 
 NOW = datetime(2026, 1, 31, 12, tzinfo=UTC)

@@ -14,16 +14,16 @@ import pytest
 from aiohttp import web
 from aiohttp.abc import AbstractResolver, ResolveResult
 
-from exporter.api.download import DownloadLimits
-from exporter.api.retry import RetryPolicy
 from exporter.archive.assets import AssetStore
-from exporter.crawl.assets.events import AssetFailed, AssetRead, AssetsPlanned
 from exporter.crawl.assets.plan import Mode
 from exporter.crawl.assets.run import AssetRun, AssetSettings
+from exporter.crawl.events import AssetFailed, AssetRead, AssetsPlanned
 from exporter.errors import UsageError
+from exporter.html.links import AddressPattern
+from exporter.http.download import DownloadLimits
+from exporter.http.retry import RetryPolicy
 from exporter.model.asset import AssetState
 from exporter.model.kinds import Kind
-from exporter.render.addresses import AddressPattern
 from tests.assets.web import Answer, Blog, Web, png
 
 SEVEN = ["url", "status", "content_type", "bytes", "sha256", "error", "refs"]

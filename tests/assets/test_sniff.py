@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter.crawl.assets.sniff import HEAD_BYTES, sniff
-from exporter.model.media import EXTENSIONS, PICTURE_ENDINGS, UNKNOWN_TYPE, extension_of
+from exporter.crawl.assets.content_type import HEAD_BYTES, sniff
+from exporter.model.asset import EXTENSIONS, PICTURE_ENDINGS, UNKNOWN_TYPE, extension_of
 from tests.assets.web import png
 
 

@@ -14,7 +14,7 @@ import pytest
 from exporter.archive.assets import AssetStore, Part, StoredFile
 from exporter.archive.findings import Code
 from exporter.archive.layout import Layout
-from exporter.archive.seen import Seen
+from exporter.archive.verify_cache import Seen
 from exporter.errors import NoSpace
 from exporter.model.asset import Asset, asset_path
 

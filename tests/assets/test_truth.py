@@ -6,7 +6,7 @@ from io import BytesIO
 
 import pytest
 
-from exporter.crawl.assets.truth import Expected, Facts, NotTheFile, judge
+from exporter.crawl.assets.content_type import Expected, Facts, NotTheFile, judge
 from exporter.errors import BadBody
 from tests.assets.web import png
 

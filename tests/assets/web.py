@@ -13,13 +13,13 @@ from typing import Any
 from aiohttp import web
 from aiohttp.abc import AbstractResolver
 
-from exporter import codec
+from exporter import lossless_json
 from exporter.archive.assets import AssetStore
 from exporter.archive.layout import Layout
-from exporter.crawl.assets.events import AssetEvent
 from exporter.crawl.assets.run import AssetResult, AssetRun, AssetSettings
+from exporter.crawl.events import AssetEvent
 from exporter.model.kinds import Kind, sort_key
-from tests.api.clocks import JumpClock
+from tests.http.clocks import JumpClock
 
 Answer = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -91,7 +91,7 @@ class Blog:
         return sorted(self.kinds[kind], key=sort_key)
 
     def identity(self, kind: Kind, record_id: str) -> bytes | None:
-        return codec.freeze(self.kinds[kind][record_id]).identity
+        return lossless_json.freeze(self.kinds[kind][record_id]).identity
 
     def load(self, kind: Kind, record_id: str) -> dict[str, Any] | None:
         self.loaded.append(record_id)

@@ -11,7 +11,7 @@ from benchmarks.history_blog import HistorySize, NightlyBlog
 from benchmarks.history_rivals import Taken, compare, rivals
 from benchmarks.history_service import running_service
 from benchmarks.measure import Cores, Sample
-from exporter.archive.reader import ArchiveReader
+from exporter.archive.archive import ArchiveReader
 from exporter.archive.verify import verify
 from exporter.model.kinds import Kind
 from tests.archive import plain_reader

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from exporter import codec
+from exporter import lossless_json
 from exporter.cli.main import main
 
 
@@ -26,12 +26,12 @@ class Result:
     def json(self) -> Any:
         """Standard output, which must be one JSON object on one line."""
         assert self.out.count("\n") == 1
-        return codec.loads(self.out.encode())
+        return lossless_json.loads(self.out.encode())
 
     @property
     def answer_before_error(self) -> Any:
         """The JSON object that a command printed before the one about its error, which must be the last of two."""
-        answer, error = (codec.loads(line.encode()) for line in self.out.splitlines())
+        answer, error = (lossless_json.loads(line.encode()) for line in self.out.splitlines())
         assert error["error"]["exit_code"] == self.code
         return answer
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from exporter import __version__, codec
+from exporter import __version__, lossless_json
+from exporter.archive.archive import ArchiveReader
 from exporter.archive.layout import Layout
-from exporter.archive.reader import ArchiveReader
 from exporter.archive.seal import append_run
 from exporter.cli import main as main_module
 from exporter.cli.main import COMMANDS, main
@@ -143,7 +143,7 @@ def test_show_a_record_as_it_is_and_as_it_was(program: Program, archive: Path) -
     assert now["data"] != then["data"]
     assert list(now) == ["id", "version", "sha256", "data"]
     line = (archive / "latest" / "entries.jsonl").read_bytes().splitlines()
-    assert codec.dumps(now) in line
+    assert lossless_json.dumps(now) in line
     text = program("show", archive, "entry", edited)
     assert "entry_text" in text.out
     assert "list item" in text.out
@@ -193,7 +193,7 @@ def test_verify_names_what_is_damaged_and_how_to_mend_it(program: Program, archi
     assert "verify --repair" in bad.out
     found = program("verify", archive, "--json")
     assert found.code == 13
-    first = codec.loads(found.out.splitlines()[0].encode())
+    first = lossless_json.loads(found.out.splitlines()[0].encode())
     assert first["intact"] is False
     assert first["findings"][0]["damage"] is True
 
@@ -552,7 +552,7 @@ def test_a_damaged_picture_is_read_again_by_the_next_backup(program: Program, tm
 def test_rebuild_shows_an_older_version_until_the_next_rebuild(program: Program, archive: Path) -> None:
     newest = (archive / "latest" / "entries.jsonl").read_bytes()
     assert program("rebuild", archive, "--at", 1, "--json").json["version"] == 1
-    older = [codec.loads(line) for line in (archive / "latest" / "entries.jsonl").read_bytes().splitlines()]
+    older = [lossless_json.loads(line) for line in (archive / "latest" / "entries.jsonl").read_bytes().splitlines()]
     state = ArchiveReader(archive).state(1)
     assert [line["id"] for line in older] == state.ids(Kind.ENTRIES)
     assert {line["version"] for line in older} == {1}

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from exporter import codec
+from exporter import lossless_json
 from exporter.demo.content import Blog, Records, fields
 from exporter.demo.records import comment_record, entry_record, file_record
 from exporter.demo.service import DemoService
@@ -164,7 +164,7 @@ def said(served: Served, path: str, change: Callable[[dict[str, Any]], object]) 
         assert isinstance(genuine, web.Response)
         document = json.loads(bytes(genuine.body))  # type: ignore[arg-type]
         change(document["json"]["data"])
-        return web.Response(body=codec.dumps(document), content_type="application/json")
+        return web.Response(body=lossless_json.dumps(document), content_type="application/json")
 
     served.service.before = answer
 

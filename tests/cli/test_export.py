@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from exporter.cli import answers, main
-from exporter.exporters.formats import FORMATS, TARGETS, Format, Target
-from exporter.exporters.interface import Content
+from exporter.cli import export_job, main
+from exporter.export.formats import FORMATS, TARGETS, Format, Target
+from exporter.export.interface import Content
 from tests.cli.conftest import Program, Result
 from tests.support.runs import tree
 
@@ -28,7 +28,7 @@ def configuration(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     monkeypatch.setitem(main.COMMANDS, "export", "Write a blog for a new home.")
     monkeypatch.setitem(main.COMMANDS, "inspect", "Show the values of undocumented flags.")
     folder = tmp_path / "config"
-    monkeypatch.setattr(answers, "answers_path", lambda: folder / answers.FILE_NAME)
+    monkeypatch.setattr(export_job, "answers_path", lambda: folder / export_job.FILE_NAME)
     return folder
 
 
@@ -249,7 +249,7 @@ def test_a_signal_half_way_leaves_nothing(
 
         yield Content("a.txt", chunks())
 
-    monkeypatch.setitem(sys.modules, "exporter.exporters.stopped", SimpleNamespace(export=export))
+    monkeypatch.setitem(sys.modules, "exporter.export.stopped", SimpleNamespace(export=export))
     monkeypatch.setitem(FORMATS, "csv", Format("stopped", "x"))
     before = signal.getsignal(signal.SIGTERM)
     result = program("export", "csv", made, tmp_path / "out", *SAID)
@@ -258,7 +258,7 @@ def test_a_signal_half_way_leaves_nothing(
     assert not list(tmp_path.iterdir())
     assert signal.getsignal(signal.SIGTERM) is before
     monkeypatch.undo()
-    monkeypatch.setattr(answers, "answers_path", lambda: tmp_path / "config" / answers.FILE_NAME)
+    monkeypatch.setattr(export_job, "answers_path", lambda: tmp_path / "config" / export_job.FILE_NAME)
     assert program("export", "csv", made, tmp_path / "out", *SAID).code == 0
 
 

@@ -22,13 +22,13 @@ from typing import Any, Final, Literal
 import pytest
 from arro3.io import read_parquet
 
+from exporter.cli.wizard_report import WORDS
 from exporter.cli.wizard_services import SERVICES
-from exporter.cli.wizard_words import WORDS
-from exporter.exporters.formats import FORMATS
+from exporter.export.formats import FORMATS
 from exporter.model.kinds import Kind
 from tests.archive.builder import BLOG, Built, record
 from tests.cli.conftest import Program
-from tests.exporters.memory import PIXEL
+from tests.export.memory import PIXEL
 from tests.site.building import stored
 from tests.support.terminal import Terminal
 

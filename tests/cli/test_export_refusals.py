@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from exporter.exporters.formats import FORMATS
+from exporter.export.formats import FORMATS
 from exporter.model.kinds import Kind
 from tests.archive.builder import Built, record
 from tests.cli.conftest import Program

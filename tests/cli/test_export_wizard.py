@@ -10,9 +10,9 @@ from string import Formatter
 import pytest
 
 from exporter.cli import main
+from exporter.cli.wizard_report import LANGUAGES, WORDS, language_of
 from exporter.cli.wizard_services import SERVICES
-from exporter.cli.wizard_words import LANGUAGES, WORDS, language_of
-from exporter.exporters.formats import FORMATS
+from exporter.export.formats import FORMATS
 from tests.cli.conftest import Program
 from tests.support.runs import tree
 from tests.support.terminal import Terminal

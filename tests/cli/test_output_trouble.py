@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from exporter.cli.outlet import Loss, Outlet
+from exporter.cli.output import Loss, Outlet
 from exporter.demo.generated import generated_blog
 from exporter.demo.service import DemoService
 from tests.support import faults

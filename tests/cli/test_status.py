@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from exporter import codec
-from exporter.archive.reader import ArchiveReader
+from exporter import lossless_json
+from exporter.archive.archive import ArchiveReader
 from exporter.clock import timestamp
 from exporter.demo.generated import generated_blog
 from exporter.model.kinds import Kind
@@ -26,7 +26,7 @@ def append_run(root: Path, **changed: Any) -> None:
     """Add a line like the newest one of an archive."""
     line = {**next(ArchiveReader(root).newest_runs()), **changed}
     with (root / "runs.jsonl").open("ab") as runs:
-        runs.write(codec.dumps(line) + b"\n")
+        runs.write(lossless_json.dumps(line) + b"\n")
 
 
 def now() -> datetime:

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import pytest
 
-from exporter import codec
+from exporter import lossless_json
 from exporter.model.kinds import Kind
 from tests.archive.builder import Built, record
 from tests.support.terminal import Terminal
@@ -150,7 +150,7 @@ def test_a_pipe_gets_every_byte(hostile: Path, tmp_path: Path) -> None:
     made = in_pipe(tmp_path, "show", hostile, "entry", "1", "--json")
     assert made in (hostile / "latest" / "entries.jsonl").read_bytes()
     assert BIDI.encode() in made
-    assert codec.loads(made)["data"]["title"] == f"{PAYLOAD}乙"
+    assert lossless_json.loads(made)["data"]["title"] == f"{PAYLOAD}乙"
     table = in_pipe(tmp_path, "files", hostile, "--csv")
     assert table.startswith(b"\xef\xbb\xbf")
     assert any(PAYLOAD in cell for row in csv.reader(io.StringIO(table.decode()[1:], newline="")) for cell in row)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter.cli import values
+from exporter.cli import settings
 from exporter.cli.output import counted, size_text, time_text
 
 
@@ -15,23 +15,23 @@ from exporter.cli.output import counted, size_text, time_text
     [("90", 90), ("90s", 90), ("1.5m", 90), ("24h", 86400), (" 7d ", 604800), ("2w", 1209600), ("0", 0)],
 )
 def test_durations(text: str, seconds: float) -> None:
-    assert values.duration(text) == timedelta(seconds=seconds)
+    assert settings.duration(text) == timedelta(seconds=seconds)
 
 
 @pytest.mark.parametrize("text", ["", "soon", "-1", "1y", "1 2", "1e5", "١"])
 def test_what_is_no_duration(text: str) -> None:
     with pytest.raises(ValueError, match="a duration"):
-        values.duration(text)
+        settings.duration(text)
 
 
 @given(st.integers(0, 10**9))
 def test_a_duration_that_was_written_reads_back(seconds: int) -> None:
     value = timedelta(seconds=seconds)
-    assert values.duration(values.duration_text(value)) == value
+    assert settings.duration(settings.duration_text(value)) == value
 
 
 def test_durations_are_written_in_their_largest_whole_unit() -> None:
-    assert [values.duration_text(timedelta(seconds=n)) for n in (0, 90, 120, 7200, 604800)] == [
+    assert [settings.duration_text(timedelta(seconds=n)) for n in (0, 90, 120, 7200, 604800)] == [
         "0s", "90s", "2m", "2h", "7d",
     ]  # fmt: skip
 
@@ -40,33 +40,33 @@ def test_durations_are_written_in_their_largest_whole_unit() -> None:
     ("text", "count"), [("10", 10), ("1kB", 1000), ("64MB", 64_000_000), ("1.5G", 1_500_000_000), ("2 TiB", 2 * 10**12)]
 )
 def test_sizes(text: str, count: int) -> None:
-    assert values.size(text) == count
+    assert settings.size(text) == count
 
 
 def test_what_is_no_size() -> None:
     with pytest.raises(ValueError, match="a size such as"):
-        values.size("huge")
+        settings.size("huge")
 
 
 def test_names_of_hosts() -> None:
-    assert values.hosts("a.example.jp, B.Example.JP. ,,c-d") == {"a.example.jp", "b.example.jp", "c-d"}
-    assert values.hosts("") == frozenset()
+    assert settings.hosts("a.example.jp, B.Example.JP. ,,c-d") == {"a.example.jp", "b.example.jp", "c-d"}
+    assert settings.hosts("") == frozenset()
 
 
 @pytest.mark.parametrize("text", ["http://h/", "h/x", "h:80", "a b", "u@h", "[::1]", "ok.example, h?x"])
 def test_what_is_no_name_of_a_host(text: str) -> None:
     with pytest.raises(ValueError, match="names of hosts"):
-        values.hosts(text)
+        settings.hosts(text)
 
 
 def test_zones_by_name_and_by_offset() -> None:
     moment = datetime(2020, 1, 1)  # noqa: DTZ001 - the zone is what is tested
     offsets = {"Asia/Tokyo": 9, "UTC": 0, "+09:00": 9, "-0330": -3.5}
     for text, hours in offsets.items():
-        assert moment.replace(tzinfo=values.zone(text)).utcoffset() == timedelta(hours=hours)
+        assert moment.replace(tzinfo=settings.zone(text)).utcoffset() == timedelta(hours=hours)
     for wrong in ("Mars/Olympus", "../../etc/passwd", "", "+9"):
         with pytest.raises(ValueError, match="a time zone such as"):
-            values.zone(wrong)
+            settings.zone(wrong)
 
 
 def test_numbers_for_people() -> None:

@@ -12,18 +12,19 @@ from typing import Any, TypeVar
 
 import pytest
 
-from exporter.api.client import BlogApi, open_api
-from exporter.api.retry import RetryPolicy
-from exporter.api.transport import TransportOptions
+from exporter.archive.archive import ArchiveReader
 from exporter.archive.latest import write_latest
-from exporter.archive.reader import ArchiveReader
+from exporter.crawl.backup import BackupRun
+from exporter.crawl.commit import Outcome, RunSettings
 from exporter.crawl.events import Event
-from exporter.crawl.harvest import ReadingSettings
-from exporter.crawl.plan import Refresh
-from exporter.crawl.runner import BackupRun, Outcome, RunSettings
+from exporter.crawl.freshness import Refresh
+from exporter.crawl.ingest import ReadingSettings
 from exporter.demo.service import DemoService
 from exporter.errors import BlogExporterError
+from exporter.http.retry import RetryPolicy
+from exporter.http.transport import TransportOptions
 from exporter.model.assumptions import Assumptions
+from exporter.service.blog_v1 import BlogApi, open_api
 
 E = TypeVar("E", bound=Event)
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)

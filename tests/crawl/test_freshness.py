@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from exporter import codec
-from exporter.api.client import Validators
+from exporter import lossless_json
+from exporter.crawl.backup import BackupRun
 from exporter.crawl.events import Event, SweepDone
 from exporter.crawl.freshness import Freshness
-from exporter.crawl.runner import BackupRun
 from exporter.demo.content import fields
 from exporter.demo.generated import generated_blog
 from exporter.demo.service import DemoService, ServiceOptions
 from exporter.errors import Interrupted
 from exporter.model.kinds import Kind
+from exporter.service.blog_v1 import Validators
 from tests.crawl.conftest import NOON, Clock, MakeCrawl
 from tests.support import faults
 from tests.support.runs import folded, held
@@ -187,7 +187,7 @@ def test_an_entry_that_loses_its_validator_loses_it() -> None:
 def test_a_damaged_memory_is_no_memory(tmp_path: Path, text: bytes) -> None:
     path = tmp_path / "freshness.jsonl"
     assert Freshness.load(path, "seal") == Freshness()
-    path.write_bytes(codec.dumps({"manifest_sha256": "seal"}) + b"\n" + text)
+    path.write_bytes(lossless_json.dumps({"manifest_sha256": "seal"}) + b"\n" + text)
     assert Freshness.load(path, "seal") == Freshness()
     path.write_bytes(text)
     assert Freshness.load(path, "seal") == Freshness()

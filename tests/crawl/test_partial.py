@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from aiohttp import web
 
-from exporter.archive.reader import ArchiveReader
+from exporter.archive.archive import ArchiveReader
 from exporter.crawl.events import RecordFailed
 from exporter.demo.content import Records, fields
 from exporter.demo.generated import generated_blog

@@ -13,16 +13,16 @@ from typing import Any
 
 import pytest
 
-from exporter import codec
+from exporter import lossless_json
 from exporter.archive.manifest import RecordProblem
 from exporter.archive.state import KindState
 from exporter.crawl import commit
 from exporter.crawl.assets.join import AbsentAsset, AssetSummary, Tally
 from exporter.crawl.checkpoint import Checkpoint, Purpose, Spool, drop, note_of, read_meta, set_aside
+from exporter.crawl.commit import RunSettings
 from exporter.crawl.completeness import assess
-from exporter.crawl.harvest import EntryCounts
+from exporter.crawl.ingest import EntryCounts
 from exporter.crawl.ledger import UNSEEN, Ledger
-from exporter.crawl.outcome import RunSettings
 from exporter.crawl.sweep import SweepResult, compare_comments, count_of
 from exporter.crawl.tasks import in_thread, together
 from exporter.errors import ApiError, ArchiveDamaged, BlogExporterError, NoSpace
@@ -44,21 +44,21 @@ def spool(tmp_path: Path) -> Iterator[Spool]:
 def ledger(spool: Spool) -> Iterator[Ledger]:
     base = KindState()
     for number in (1, 2, 3):
-        base.put(str(number), codec.freeze({"cm_id": number}).identity, 1, (0, 0, 0))
+        base.put(str(number), lossless_json.freeze({"cm_id": number}).identity, 1, (0, 0, 0))
     made = Ledger(base, spool)
     yield made
     made.close()
 
 
 def test_a_ledger_compares_with_the_archive_and_then_with_the_sweep_before(ledger: Ledger) -> None:
-    same, other = codec.freeze({"cm_id": 1}), codec.freeze({"cm_id": 1, "x": 1})
+    same, other = lossless_json.freeze({"cm_id": 1}), lossless_json.freeze({"cm_id": 1, "x": 1})
     assert ledger.seen("1") == ledger.seen("99") == UNSEEN
     assert ledger.observe("1", same, 1).agrees
     assert not ledger.observe("9", same, 1).agrees
     assert ledger.observe("9", same, 1).agrees
     assert ledger.observe("1", same, 2).agrees
     assert not ledger.observe("1", other, 2).agrees
-    assert not ledger.observe("2", codec.freeze({"cm_id": 2}), 2).agrees, "no sweep before saw it"
+    assert not ledger.observe("2", lossless_json.freeze({"cm_id": 2}), 2).agrees, "no sweep before saw it"
     assert ledger.identity("1") == other.identity
     assert ledger.identity("99") is None
     assert list(ledger.changed()) == ["1", "9"]
@@ -70,15 +70,15 @@ def test_a_ledger_compares_with_the_archive_and_then_with_the_sweep_before(ledge
 
 
 def test_a_ledger_reads_back_what_it_spooled(ledger: Ledger, spool: Spool) -> None:
-    ledger.observe("9", codec.freeze({"cm_id": 9}), 1)
+    ledger.observe("9", lossless_json.freeze({"cm_id": 9}), 1)
     spool.flush()
-    assert codec.loads(ledger.line("9"))["data"] == {"cm_id": 9}
+    assert lossless_json.loads(ledger.line("9"))["data"] == {"cm_id": 9}
     with pytest.raises(KeyError):
         ledger.line("1")
 
 
 def test_a_spool_that_was_cut_is_noticed(ledger: Ledger, spool: Spool) -> None:
-    ledger.observe("9", codec.freeze({"cm_id": 9}), 1)
+    ledger.observe("9", lossless_json.freeze({"cm_id": 9}), 1)
     spool.flush()
     spool.path.write_bytes(b"")
     with pytest.raises(ArchiveDamaged, match="was changed while it was in use"):
@@ -91,15 +91,15 @@ def test_marking_what_is_unknown_does_nothing(ledger: Ledger) -> None:
 
 
 def test_counts_and_lines_of_a_commit(ledger: Ledger, spool: Spool) -> None:
-    ledger.observe("1", codec.freeze({"cm_id": 1, "x": 1}), 1)
-    ledger.observe("2", codec.freeze({"cm_id": 2, "x": 1}), 1)
-    ledger.observe("10", codec.freeze({"cm_id": 10}), 1)
-    ledger.observe("9", codec.freeze({"cm_id": 9}), 1)
+    ledger.observe("1", lossless_json.freeze({"cm_id": 1, "x": 1}), 1)
+    ledger.observe("2", lossless_json.freeze({"cm_id": 2, "x": 1}), 1)
+    ledger.observe("10", lossless_json.freeze({"cm_id": 10}), 1)
+    ledger.observe("9", lossless_json.freeze({"cm_id": 9}), 1)
     spool.flush()
     gone = {"2": {"why": 1}, "3": {"why": 2}}
     counts = commit.count(ledger, gone)
     assert (counts.total, counts.new, counts.changed, counts.gone) == (3, 2, 1, 2)
-    found = [codec.loads(line) for line in commit.lines(ledger, gone)]
+    found = [lossless_json.loads(line) for line in commit.lines(ledger, gone)]
     assert [(line["op"], line["id"]) for line in found] == [
         ("put", "1"), ("remove", "2"), ("remove", "3"), ("put", "9"), ("put", "10"),
     ]  # fmt: skip
@@ -108,9 +108,9 @@ def test_counts_and_lines_of_a_commit(ledger: Ledger, spool: Spool) -> None:
 
 
 def test_a_spool_keeps_records_and_notes_in_order(spool: Spool) -> None:
-    assert spool.put("1", codec.freeze({"cm_id": "1"})) == (0, spool.size)
+    assert spool.put("1", lossless_json.freeze({"cm_id": "1"})) == (0, spool.size)
     spool.journal({"page": 1})
-    place = spool.put("2", codec.freeze({"cm_id": "2"}))
+    place = spool.put("2", lossless_json.freeze({"cm_id": "2"}))
     lines = list(spool.lines())
     assert [note_of(line) for _, line in lines] == [None, {"page": 1}, None]
     assert lines[2] == (place[0], lines[2][1])
@@ -118,7 +118,7 @@ def test_a_spool_keeps_records_and_notes_in_order(spool: Spool) -> None:
 
 
 def test_a_journal_line_outlives_the_process_at_once(spool: Spool) -> None:
-    spool.put("1", codec.freeze({"cm_id": "1"}))
+    spool.put("1", lossless_json.freeze({"cm_id": "1"}))
     assert spool.path.read_bytes() == b""
     spool.journal({"page": 1})
     assert spool.path.read_bytes().endswith(b'{"journal":{"page":1}}\n')
@@ -181,7 +181,7 @@ def test_a_checkpoint_is_dropped_in_one_step(tmp_path: Path, monkeypatch: pytest
         if (tmp_path / "checkpoint.old").exists():
             raise OSError("killed")
 
-    monkeypatch.setattr("exporter.archive.inside.InnerPath.remove", dies)
+    monkeypatch.setattr("exporter.archive.safe_files.InnerPath.remove", dies)
     with pytest.raises(BlogExporterError):
         drop(folder)
     assert not folder.exists()
@@ -202,7 +202,7 @@ def test_a_run_s_purpose_names_what_it_assumes() -> None:
     purpose = RunSettings("b.example.jp", "https://api.example.jp").purpose(None, None)
     assert purpose.settings["entry_list_page_param"] == "page"
     assert purpose.settings["timezone"] == "JST"
-    assert codec.loads(codec.dumps(purpose.document("now")))["settings"] == purpose.settings
+    assert lossless_json.loads(lossless_json.dumps(purpose.document("now")))["settings"] == purpose.settings
 
 
 def sweeps(**more: SweepResult) -> dict[Kind, SweepResult]:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter.crawl.plan import NEWEST_ALWAYS_READ, Age, Listed, Refresh, entries_to_read
+from exporter.crawl.freshness import NEWEST_ALWAYS_READ, Age, Listed, Refresh, entries_to_read
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 LISTING = [Listed("9", True, False), Listed("8", False, True), Listed("7", True, True), Listed("6", True, False)]

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from exporter import codec
+from exporter import lossless_json
+from exporter.crawl.backup import BackupRun
 from exporter.crawl.events import Event, RecordFailed, SweepDone
-from exporter.crawl.runner import BackupRun
 from exporter.demo.content import Blog, fields
 from exporter.demo.generated import generated_blog
 from exporter.demo.service import DemoService
@@ -24,7 +24,7 @@ from tests.support.runs import all_findings, folded, held, lines_of_runs
 def tombstones(root: Path, version: int, kind: Kind) -> dict[str, Any]:
     """Return the evidence in a version's removals of a kind, by id."""
     lines = (root / f"versions/{version:06d}/{kind}.jsonl").read_bytes().splitlines()
-    found = [codec.loads(line) for line in lines]
+    found = [lossless_json.loads(line) for line in lines]
     return {line["id"]: line["evidence"] for line in found if line["op"] == "remove"}
 
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from exporter.archive.reader import ArchiveReader
+from exporter.archive.archive import ArchiveReader
+from exporter.crawl.backup import BackupRun
 from exporter.crawl.events import EntryRead, Event, PageRead, Resumed, SetAside, Started, SweepDone
-from exporter.crawl.runner import BackupRun
 from exporter.demo.content import Blog, fields
 from exporter.demo.generated import generated_blog
 from exporter.demo.service import DemoService, ServiceOptions
@@ -330,7 +330,7 @@ async def test_a_disk_that_fails_at_the_sync_ends_the_run(crawl_of: MakeCrawl, m
 
     async with DemoService(generated_blog(30)) as service:
         monkeypatch.setattr("exporter.crawl.checkpoint.Checkpoint.sync", full)
-        monkeypatch.setattr("exporter.crawl.runner._SYNC_SECONDS", 0.0)
+        monkeypatch.setattr("exporter.crawl.backup._SYNC_SECONDS", 0.0)
         service.before = faults.slow(0.05)
         crawl = crawl_of(service)
         ran = await crawl.run()
@@ -350,7 +350,7 @@ async def test_the_checkpoint_reaches_the_disk_while_the_run_is_under_way(
         real(handle)
 
     monkeypatch.setattr("exporter.crawl.checkpoint.os.fsync", fsync)
-    monkeypatch.setattr("exporter.crawl.runner._SYNC_SECONDS", 0.01)
+    monkeypatch.setattr("exporter.crawl.backup._SYNC_SECONDS", 0.01)
     async with DemoService(generated_blog(30)) as service:
         service.before = faults.slow(0.02)
         assert (await crawl_of(service).run()).code == 0

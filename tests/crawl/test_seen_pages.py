@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hashlib import sha256
 
-from exporter.crawl.seen_pages import SeenPages
+from exporter.crawl.sweep import SeenPages
 
 
 def test_pages_are_found_again_in_whatever_order_they_came() -> None:

@@ -8,12 +8,12 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from exporter import codec
+from exporter import lossless_json
 from exporter.archive import writer
+from exporter.archive.archive import ArchiveReader
 from exporter.archive.layout import Layout
 from exporter.archive.lines import put_line, remove_line
 from exporter.archive.manifest import ArchiveInfo, KindCounts
-from exporter.archive.reader import ArchiveReader
 from exporter.clock import timestamp
 from exporter.model.kinds import Kind, sort_key
 
@@ -54,7 +54,7 @@ class ArchiveMaker:
                         lines.setdefault(kind, []).append(remove_line(record_id, EVIDENCE))
                         gone += 1
                     continue
-                frozen = codec.freeze(data)
+                frozen = lossless_json.freeze(data)
                 if known.get(record_id) == frozen.identity:
                     continue
                 new, changed = (new + 1, changed) if record_id not in known else (new, changed + 1)

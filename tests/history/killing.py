@@ -16,13 +16,12 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from exporter.archive import atomic, swap
+from exporter.archive import atomic
+from exporter.archive.archive import ArchiveReader
 from exporter.archive.layout import Layout
-from exporter.archive.prune import prune
-from exporter.archive.prune_plan import PrunePlan, plan_prune
-from exporter.archive.reader import ArchiveReader
+from exporter.archive.log import version_rows
+from exporter.archive.prune import PrunePlan, plan_prune, prune
 from exporter.archive.verify import verify
-from exporter.archive.version_rows import version_rows
 from tests.history.building import plain_states
 
 CALLS = ("rename", "replace", "fsync", "unlink", "rmdir", "link")
@@ -94,7 +93,7 @@ def main(template: Path, folder: Path, way: str, keep_last: int) -> dict[str, An
         report["kills"] += not done
         if not layout.versions.exists():
             report["absent"] += 1
-            swap.recover(layout)
+            atomic.recover(layout)
         report["faults"] += [f"after {number}: {fault}" for fault in faults_of(layout, expected, kept)]
         prune(layout, plan_of(layout, keep_last))
         report["faults"] += [f"completed after {number}: {fault}" for fault in faults_of(layout, expected, kept)]

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
-from exporter import codec
-from exporter.archive.diff import diff_versions
+from exporter import lossless_json
+from exporter.archive.history import diff_versions
 from exporter.errors import NoSuchRecord
 from exporter.model.changes import ABSENT, WHOLE_RECORD, Change
 from exporter.model.kinds import Kind, sort_key
@@ -67,7 +67,7 @@ def test_a_version_that_is_not_there(tmp_path: Path) -> None:
 def test_a_change_that_no_field_shows(tmp_path: Path) -> None:
     maker = ArchiveMaker(tmp_path / "archive")
     for body in (b'{"entry_id":"1","price":1.10}', b'{"entry_id":"1","price":1.1}'):
-        maker.commit({Kind.ENTRIES: {"1": codec.loads(body)}})
+        maker.commit({Kind.ENTRIES: {"1": lossless_json.loads(body)}})
     (change,) = diff_versions(maker.reader, 1, 2)
     (field,) = change.fields
     assert (field.name, field.before, field.after) == (

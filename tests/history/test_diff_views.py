@@ -9,12 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from selectolax.lexbor import LexborHTMLParser
 
-from exporter import codec
+from exporter import lossless_json
+from exporter.html.diff import diff_stat, diff_text, in_context, value_text
+from exporter.html.pages import diff_page
 from exporter.model.changes import ABSENT, Change, FieldChange, RecordChange, field_changes, title_of
 from exporter.model.kinds import Kind
-from exporter.render.changes import in_context, value_text
-from exporter.render.diff_page import diff_page
-from exporter.render.diff_text import diff_stat, diff_text
 
 HOSTILE = "<script>alert(1)</script>\u202e\x1b[2J\ud83d&"
 
@@ -145,7 +144,7 @@ def test_titles() -> None:
 
 def test_documents_leave_absent_values_out() -> None:
     change = changed(FieldChange("a", ABSENT, None), FieldChange("b", 1, ABSENT))
-    assert codec.loads(codec.dumps(change.document())) == {
+    assert lossless_json.loads(lossless_json.dumps(change.document())) == {
         "kind": "entries",
         "id": "42",
         "change": "changed",

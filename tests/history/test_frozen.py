@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from exporter import codec
+from exporter import lossless_json
+from exporter.archive.archive import ArchiveReader
 from exporter.archive.history import life, record_at
-from exporter.archive.reader import ArchiveReader
 from exporter.archive.verify import verify
 from exporter.model.changes import Change
 from exporter.model.kinds import Kind
@@ -71,4 +71,4 @@ def test_odd_records_of_format_1(archive: Path) -> None:
     assert [step.change for step in life(reader, Kind.COMMENTS, "7")] == [Change.NEW, Change.GONE, Change.NEW]
     deep = record_at(reader, Kind.ENTRIES, "deep")
     assert deep is not None
-    assert codec.freeze(codec.loads(deep.line.data)) == deep.line.frozen
+    assert lossless_json.freeze(lossless_json.loads(deep.line.data)) == deep.line.frozen

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from exporter import codec
-from exporter.archive.find import find, places
+from exporter import lossless_json
 from exporter.archive.history import LastKnown, Step, last_known, life, places_at, record_at, resolve_at
+from exporter.archive.lookup import find, places
 from exporter.errors import ArchiveDamaged, NoArchive, NoSuchRecord, UsageError
 from exporter.model.changes import WHOLE_RECORD, Change
 from exporter.model.kinds import Kind
@@ -52,7 +52,7 @@ def test_life_of_a_stranger_is_empty(tmp_path: Path) -> None:
 def test_life_names_a_change_that_no_field_shows(tmp_path: Path) -> None:
     maker = ArchiveMaker(tmp_path / "archive")
     for body in (b'{"entry_id":"1","price":1.10}', b'{"entry_id":"1","price":1.1}'):
-        maker.commit({Kind.ENTRIES: {"1": codec.loads(body)}})
+        maker.commit({Kind.ENTRIES: {"1": lossless_json.loads(body)}})
     assert [step.fields for step in life(maker.reader, Kind.ENTRIES, "1")] == [("entry_id", "price"), (WHOLE_RECORD,)]
 
 
@@ -156,10 +156,15 @@ def test_damage_is_named(tmp_path: Path) -> None:
 
 def test_the_head_of_a_line_inside_a_record_is_not_a_line(tmp_path: Path) -> None:
     maker = ArchiveMaker(tmp_path / "archive")
-    inner = codec.loads(b'{"entry_id":"2","a":{"op":"put","id":"1","x":1,"x":2}}')
+    inner = lossless_json.loads(b'{"entry_id":"2","a":{"op":"put","id":"1","x":1,"x":2}}')
     maker.commit({Kind.ENTRIES: {"2": inner}})
     maker.commit(
-        {Kind.ENTRIES: {"1": entry("1"), "2": codec.loads(b'{"entry_id":"2","b":{"op":"put","id":"1","x":1,"x":2}}')}}
+        {
+            Kind.ENTRIES: {
+                "1": entry("1"),
+                "2": lossless_json.loads(b'{"entry_id":"2","b":{"op":"put","id":"1","x":1,"x":2}}'),
+            }
+        }
     )
     reader = maker.reader
     assert b'{"op":"put","id":"1",' in reader.layout.segment(1, Kind.ENTRIES).read_bytes()

@@ -15,17 +15,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from exporter import codec
-from exporter.archive import atomic, swap
+from exporter import lossless_json
+from exporter.archive import atomic
+from exporter.archive.archive import ArchiveReader
 from exporter.archive.history import last_known
-from exporter.archive.inside import InnerPath
 from exporter.archive.latest import load_latest, write_latest
 from exporter.archive.layout import Layout
-from exporter.archive.prune import Pruned, prune
-from exporter.archive.prune_plan import Kept, PrunePlan, plan_prune
-from exporter.archive.reader import ArchiveReader
+from exporter.archive.log import version_rows
+from exporter.archive.prune import Kept, Pruned, PrunePlan, plan_prune, prune
+from exporter.archive.safe_files import InnerPath
 from exporter.archive.verify import verify
-from exporter.archive.version_rows import version_rows
 from exporter.errors import ArchiveDamaged, NoSpace, UsageError
 from exporter.model.kinds import Kind
 from tests.history.building import EVIDENCE, ArchiveMaker, comment, entry, plain_states
@@ -150,14 +149,14 @@ def test_members_that_a_later_program_added_to_a_manifest_stay(tmp_path: Path) -
     layout = made(tmp_path).layout
     _rewrite(layout, 6, lambda document: {**document, "mood": "calm"})
     prune(layout, keep(5, 6))
-    assert codec.loads(layout.manifest(6).read_bytes())["mood"] == "calm"
+    assert lossless_json.loads(layout.manifest(6).read_bytes())["mood"] == "calm"
     assert damages(layout) == []
 
 
 def _rewrite(layout: Layout, number: int, change: Any) -> None:
     path = layout.manifest(number)
     before = hashlib.sha256(path.read_bytes()).hexdigest()
-    path.write_bytes(codec.dumps(change(codec.loads(path.read_bytes())), pretty=True) + b"\n")
+    path.write_bytes(lossless_json.dumps(change(lossless_json.loads(path.read_bytes())), pretty=True) + b"\n")
     after = hashlib.sha256(path.read_bytes()).hexdigest()
     sums = path.with_name("SHA256SUMS")
     sums.write_bytes(sums.read_bytes().replace(before.encode(), after.encode()))
@@ -175,7 +174,7 @@ def test_unreferenced_assets_go_and_others_stay(tmp_path: Path) -> None:
 def test_assets_of_a_run_under_way_stay(tmp_path: Path) -> None:
     layout = made(tmp_path).layout
     layout.checkpoint.mkdir(parents=True)
-    (layout.checkpoint / "assets.jsonl").write_bytes(codec.dumps(asset("v", HASHES[2])) + b"\n")
+    (layout.checkpoint / "assets.jsonl").write_bytes(lossless_json.dumps(asset("v", HASHES[2])) + b"\n")
     assert prune(layout, keep(1, 2, 3, 4, 5, 6)).assets == 0
 
 
@@ -203,7 +202,7 @@ def test_damage_is_refused_before_anything_is_touched(tmp_path: Path, what: str)
     with pytest.raises(ArchiveDamaged, match="000002"):
         prune(layout, keep(3, 6))
     assert {file: file.read_bytes() for file in layout.versions.rglob("*") if file.is_file()} == before
-    assert not swap.building_place(layout).exists()
+    assert not atomic.building_place(layout).exists()
 
 
 def test_a_plan_for_other_versions_is_refused(tmp_path: Path) -> None:
@@ -227,7 +226,7 @@ def test_a_full_disk_leaves_the_archive_as_it_was(tmp_path: Path, monkeypatch: p
         prune(layout, keep(3, 6))
     assert plain_states(layout.root) == before
     assert damages(layout) == []
-    assert not swap.building_place(layout).exists()
+    assert not atomic.building_place(layout).exists()
 
 
 def test_files_are_copied_where_there_are_no_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -288,7 +287,7 @@ def test_a_gap_that_a_reader_closed_is_no_failure(tmp_path: Path, monkeypatch: p
     def rename(self: InnerPath, target: InnerPath) -> InnerPath:
         found = real(self, target)
         if self == layout.versions:
-            swap.recover(layout)
+            atomic.recover(layout)
         return found
 
     monkeypatch.setattr(InnerPath, "rename", rename)
@@ -337,8 +336,8 @@ def test_recover_does_nothing_where_it_may_not_write(tmp_path: Path, monkeypatch
         raise PermissionError(errno.EROFS, "read only")
 
     monkeypatch.setattr(InnerPath, "rename", refuse)
-    swap.recover(layout)
-    swap.clear_aside(layout)
+    atomic.recover(layout)
+    atomic.clear_aside(layout)
     assert (tmp_path / "versions.new").exists()
 
 

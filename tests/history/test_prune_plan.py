@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter.archive.prune_plan import ALL, Kept, PrunePlan, plan_prune
+from exporter.archive.prune import ALL, Kept, PrunePlan, plan_prune
 from exporter.errors import UsageError
 
 JST = timezone(timedelta(hours=9))

@@ -11,19 +11,17 @@ from typing import Any
 import pytest
 
 from exporter.archive import atomic
-from exporter.archive.diff import diff_versions
-from exporter.archive.find import find, places
-from exporter.archive.history import last_known, life, record_at, resolve_at
+from exporter.archive.archive import ArchiveReader
+from exporter.archive.history import diff_versions, last_known, life, record_at, resolve_at
 from exporter.archive.layout import Layout
-from exporter.archive.prune import prune
-from exporter.archive.prune_plan import PrunePlan, plan_prune
-from exporter.archive.reader import ArchiveReader
-from exporter.archive.version_rows import version_rows
+from exporter.archive.log import version_rows
+from exporter.archive.lookup import find, places
+from exporter.archive.prune import PrunePlan, plan_prune, prune
 from exporter.errors import ArchiveDamaged, NoSuchRecord
+from exporter.html.diff import diff_stat, diff_text
+from exporter.html.pages import diff_page
 from exporter.model.changes import Change
 from exporter.model.kinds import Kind
-from exporter.render.diff_page import diff_page
-from exporter.render.diff_text import diff_stat, diff_text
 from tests.history.building import ArchiveMaker, comment, entry, plain_states
 
 

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from exporter.archive import atomic
-from exporter.archive import version_rows as module
+from exporter.archive import log as module
+from exporter.archive.archive import ArchiveReader
+from exporter.archive.log import VersionRow, cache_path, version_log, version_rows
 from exporter.archive.manifest import KindCounts
-from exporter.archive.reader import ArchiveReader
-from exporter.archive.version_rows import VersionRow, cache_path, version_log, version_rows
 from exporter.errors import ArchiveDamaged
 from exporter.model.kinds import Kind
 from tests.history.building import ArchiveMaker, comment, entry

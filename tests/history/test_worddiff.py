@@ -7,8 +7,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from exporter.render import worddiff
-from exporter.render.worddiff import LONG, Op, word_diff
+from exporter.html import diff
+from exporter.html.diff import LONG, Op, word_diff
 
 LETTERS = st.text(alphabet="海の日はナミab1 \n、👨\u200d👩\u3099\r", max_size=60)
 
@@ -77,8 +77,8 @@ def test_any_unicode_gives_both_texts_back(before: str, after: str) -> None:
 def test_without_a_budget_the_result_still_holds(before: list[str], after: list[str]) -> None:
     for budget in (0, 50, 500):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(worddiff, "_BUDGET", budget)
-            patch.setattr(worddiff, "LONG", 20)
+            patch.setattr(diff, "_BUDGET", budget)
+            patch.setattr(diff, "LONG", 20)
             check("".join(before), "".join(after))
 
 

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from exporter import codec
+from exporter import lossless_json
+from exporter.archive.archive import ArchiveReader, version_numbers
 from exporter.archive.latest import write_latest
 from exporter.archive.layout import Layout, segment_name
 from exporter.archive.lines import put_line, split
-from exporter.archive.reader import ArchiveReader, version_numbers
-from exporter.archive.rewriting import write_documents
+from exporter.archive.prune import write_documents
 from exporter.demo.content import Blog, fields
 from exporter.demo.generated import generated_blog
 from exporter.model.kinds import Kind
@@ -95,7 +95,7 @@ def forge_assets(root: Path, change: Callable[[dict[str, Any]], dict[str, Any]],
     lines: dict[int, list[bytes]] = {}
     for version, line in assets_of(root):
         old = split(line)
-        made = put_line(old.record_id, codec.freeze(change(dict(codec.loads(old.data)))))
+        made = put_line(old.record_id, lossless_json.freeze(change(dict(lossless_json.loads(old.data)))))
         lines.setdefault(version, []).append(made)
     for version, made_lines in lines.items():
         layout.segment(version, Kind.ASSETS).write_bytes(b"".join(made_lines))
@@ -111,7 +111,7 @@ def seal(root: Path) -> None:
     parent = None
     info = hashlib.sha256(layout.info.read_bytes()).hexdigest()
     for version in version_numbers(layout):
-        document = dict(codec.loads(layout.manifest(version).read_bytes()))
+        document = dict(lossless_json.loads(layout.manifest(version).read_bytes()))
         for kind in Kind:
             data = layout.segment(version, kind).read_bytes()
             document["files"][segment_name(kind)] = {

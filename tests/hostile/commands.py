@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from exporter.exporters.formats import FORMATS
+from exporter.export.formats import FORMATS
 
 PUBLIC = ("--public-open-flg", "1", "--visible-delete-flg", "f", "--period-flg-public")
 READERS: tuple[tuple[str, ...], ...] = (

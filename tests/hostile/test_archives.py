@@ -16,9 +16,9 @@ from typing import Any
 
 import pytest
 
-from exporter import codec
+from exporter import lossless_json
 from exporter.cli.main import COMMANDS
-from exporter.exporters.formats import FORMATS
+from exporter.export.formats import FORMATS
 from tests.hostile.building import (
     SECRET,
     Outside,
@@ -131,11 +131,11 @@ def _index_leads_out(root: Path, outside: Outside) -> None:
     """Let what is known of the views name files outside."""
     index = root / ".work/views.jsonl"
     lines = [["markdown", "../../../docs/passwords", "00", "00"], ["..", "../docs/key", "00", "00"], [1, 2, 3, 4], {}]
-    data = index.read_bytes() + b"".join(codec.dumps(line) + b"\n" for line in lines)
+    data = index.read_bytes() + b"".join(lossless_json.dumps(line) + b"\n" for line in lines)
     index.write_bytes(data)
     note = root / ".work/latest.json"
-    record = dict(codec.loads(note.read_bytes()))
-    note.write_bytes(codec.dumps({**record, "index_sha256": hashlib.sha256(data).hexdigest()}))
+    record = dict(lossless_json.loads(note.read_bytes()))
+    note.write_bytes(lossless_json.dumps({**record, "index_sha256": hashlib.sha256(data).hexdigest()}))
 
 
 def _far_version(root: Path, outside: Outside) -> None:

@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from exporter import codec
+from exporter import lossless_json
 from exporter.archive import seal as root_seal
+from exporter.archive.archive import ArchiveReader
 from exporter.archive.latest import file_sha256
 from exporter.archive.layout import Layout, manifest_name
 from exporter.archive.lines import put_line, remove_line, split
-from exporter.archive.reader import ArchiveReader
-from exporter.codec import Frozen, freeze
+from exporter.lossless_json import Frozen, freeze
 from exporter.model.kinds import Kind
 from tests.cli.conftest import Program
 from tests.hostile.building import seal
@@ -63,8 +63,8 @@ def _sealed(root: Path) -> None:
     layout = Layout(root)
     *lines, newest = layout.runs.read_bytes().splitlines(keepends=True)
     if newest.startswith(b'{"started_at"'):
-        linked = {**codec.loads(newest), "manifest_sha256": file_sha256(layout.manifest(2))}
-        layout.runs.write_bytes(b"".join([*lines, codec.dumps(linked) + b"\n"]))
+        linked = {**lossless_json.loads(newest), "manifest_sha256": file_sha256(layout.manifest(2))}
+        layout.runs.write_bytes(b"".join([*lines, lossless_json.dumps(linked) + b"\n"]))
     root_seal.seal(layout, anew={*root_seal.sealed_names(layout), *map(manifest_name, range(1, 9))})
 
 
@@ -88,8 +88,8 @@ def _data(kind: Kind, text: str) -> Change:
 
     def made(line: bytes) -> bytes:
         try:
-            frozen = freeze(codec.loads(text.encode()))
-        except codec.NotJson:
+            frozen = freeze(lossless_json.loads(text.encode()))
+        except lossless_json.NotJson:
             frozen = freeze({})
         if frozen.data != text.encode():
             frozen = Frozen(text.encode(), hashlib.sha256(text.encode()).digest())

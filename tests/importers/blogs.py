@@ -11,17 +11,16 @@ from html import unescape
 from pathlib import Path
 from typing import Any
 
-from exporter.archive.reader import ArchiveReader
-from exporter.exporters.bodies import comment_html
-from exporter.exporters.folder import write_export
-from exporter.exporters.formats import FORMATS
-from exporter.exporters.interface import RecordSource
-from exporter.exporters.media import Media
-from exporter.exporters.options import ExportOptions
-from exporter.exporters.posts import Post, Posts
-from exporter.exporters.report import Report
-from tests.exporters.hostile import comment_word, hostile_blog
-from tests.exporters.memory import SAID
+from exporter.archive.archive import ArchiveReader
+from exporter.export.bodies import comment_html
+from exporter.export.folder import write_export
+from exporter.export.formats import FORMATS
+from exporter.export.interface import ExportOptions, RecordSource
+from exporter.export.media import Media
+from exporter.export.posts import Post, Posts
+from exporter.export.report import Report
+from tests.export.hostile import comment_word, hostile_blog
+from tests.export.memory import SAID
 from tests.importers.conftest import ROOT
 from tests.importers.ledger import Count
 

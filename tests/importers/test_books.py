@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from exporter.archive.reader import ArchiveReader
-from exporter.exporters.options import Side
+from exporter.archive.archive import ArchiveReader
+from exporter.export.interface import Side
 from exporter.model.kinds import Kind
 from tests.importers.blogs import BLOGS, blog, shown
 from tests.importers.conftest import ROOT, Tool

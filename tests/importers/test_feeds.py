@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from exporter.render.text import visible
+from exporter.text import visible
 from tests.importers.blogs import BLOGS, bare, blog, shown
 from tests.importers.conftest import Tool
 from tests.importers.ledger import Count, Ledger

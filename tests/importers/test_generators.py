@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from exporter.exporters.options import Side
+from exporter.export.interface import Side
 from exporter.model.publication import Declared
-from tests.exporters.hostile import entry_word
+from tests.export.hostile import entry_word
 from tests.importers.blogs import BLOGS, Blog, bare, blog, shown
 from tests.importers.conftest import Tool
 from tests.importers.ledger import Count, Ledger

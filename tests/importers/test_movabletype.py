@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.exporters.mt_readers import CHUNK, Entry, moment, read_carelessly, read_strictly
+from tests.export.mt_readers import CHUNK, Entry, moment, read_carelessly, read_strictly
 from tests.importers.blogs import BLOGS, bare, blog, shown
 from tests.importers.ledger import Count, Ledger
 

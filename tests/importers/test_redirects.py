@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from exporter.render.addresses import AddressPattern
+from exporter.html.links import AddressPattern
 from tests.importers.blogs import BLOGS, blog
 from tests.importers.conftest import Tool
 from tests.importers.ledger import Count, Ledger

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from exporter.exporters.formats import FORMATS
+from exporter.export.formats import FORMATS
 from tests.importers.conftest import ROOT
 from tests.importers.ledger import Count, Ledger, Row, as_markdown
 

@@ -15,8 +15,8 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from exporter.exporters.options import Side
-from tests.exporters.memory import SAID, Memory
+from exporter.export.interface import Side
+from tests.export.memory import SAID, Memory
 from tests.importers.blogs import BLOGS, Blog, blog
 from tests.importers.conftest import NODE_MODULES, Tool, serving
 from tests.importers.ledger import Count, Ledger

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter import codec
-from exporter.model.fields import FieldReader, Problem
+from exporter import lossless_json
+from exporter.model.records import FieldReader, Problem
 
 PARTS = ("year", "mon", "day", "hour", "min", "sec")
 
@@ -149,7 +149,7 @@ class TestNumbers:
         assert [problem.reason for problem in read.problems] == ["is not a whole number"]
 
     def test_more_digits_than_python_converts_are_no_number(self) -> None:
-        read = FieldReader(codec.loads(b'{"x":' + b"9" * 5000 + b"}"), UTC)
+        read = FieldReader(lossless_json.loads(b'{"x":' + b"9" * 5000 + b"}"), UTC)
         assert read.number("x") is None
         assert read.problems == [Problem("x", "9" * 60, "is not a whole number")]
         assert read.text("x") == "9" * 5000

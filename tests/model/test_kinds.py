@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter import codec
+from exporter import lossless_json
 from exporter.model.assumptions import DEFAULT
 from exporter.model.kinds import KEY_FIELD, Kind, key_of, record_key, sort_key
 
@@ -28,7 +28,7 @@ def test_an_id_is_text_also_where_a_number_was_sent(value: Any, key: str | None)
 
 
 def test_an_id_of_more_digits_than_python_converts_is_kept() -> None:
-    raw = codec.loads(b'{"cm_id":' + b"9" * 9000 + b"}")
+    raw = lossless_json.loads(b'{"cm_id":' + b"9" * 9000 + b"}")
     key = record_key(Kind.COMMENTS, raw)
     assert key == "9" * 9000
     assert type(key) is str

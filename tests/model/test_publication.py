@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from exporter.model.publication import Declared, Status, Verdict, is_visible, more_hidden, publication
 from exporter.model.records import Comment, Entry, EntryListItem
-from tests.render import records
+from tests.html import records
 
 SAID = Declared(frozenset({"1"}), visible_delete_flgs=frozenset({"f"}))
 ODD: list[Any] = ["t", "f", "1", "0", "", " f", "F", "false", None, 0, 1, True, False, [], {}, "\ud83d"]

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from exporter import codec
+from exporter import lossless_json
 from exporter.model.assumptions import DEFAULT, TIMEZONE
 from exporter.model.records import Comment, Entry, EntryListItem, FileInfo, User
 from tests.support.json_texts import values
@@ -199,7 +199,7 @@ class TestMistyped:
 
     @pytest.mark.parametrize("name", ["title", "last_update", "year", "is_private"])
     def test_a_value_nested_beyond_any_stack_is_named_too(self, name: str) -> None:
-        deep = codec.loads(b'{"x":' + b"[" * 50_000 + b"]" * 50_000 + b"}")["x"]
+        deep = lossless_json.loads(b'{"x":' + b"[" * 50_000 + b"]" * 50_000 + b"}")["x"]
         (problem,) = Entry.from_raw({**ENTRY, name: deep}).problems
         assert (problem.field, problem.value) == (name, "a list of 1")
 
@@ -220,7 +220,7 @@ class TestHostile:
         made: dict[str, Any] = {}
         if data is not None:
             made = data.draw(st.dictionaries(st.sampled_from(sorted(FULL[kind])), hostile))
-        raw = codec.loads(json.dumps(made).encode())
+        raw = lossless_json.loads(json.dumps(made).encode())
         record = kind.from_raw(raw)
         assert record.raw is raw
         assert {problem.field for problem in record.problems} <= {*FULL[kind], "year…sec", "period_year…period_sec"}
@@ -228,7 +228,9 @@ class TestHostile:
         json.dumps([str(getattr(record, field.name)) for field in fields(record)])
 
     def test_integers_of_any_size_do_not_raise(self) -> None:
-        raw = codec.loads(b'{"entry_id":' + b"7" * 9999 + b',"year":' + b"8" * 9999 + b',"title":' + b"9" * 4300 + b"}")
+        raw = lossless_json.loads(
+            b'{"entry_id":' + b"7" * 9999 + b',"year":' + b"8" * 9999 + b',"title":' + b"9" * 4300 + b"}"
+        )
         entry = Entry.from_raw(raw)
         assert entry.entry_id == "7" * 9999
         assert entry.title == "9" * 4300

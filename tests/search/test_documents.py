@@ -4,8 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from exporter.search.documents import Rank, comment_document, entry_document, file_document, listed_document
-from exporter.search.plain import plain_text
+from exporter.search.documents import Rank, comment_document, entry_document, file_document, listed_document, plain_text
 from tests.history.building import comment, entry
 
 

@@ -12,15 +12,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from exporter.archive.reader import ArchiveReader
+from exporter.archive.archive import ArchiveReader
 from exporter.errors import ArchiveDamaged, BlogExporterError, NoArchive, NoSuchRecord, UsageError
 from exporter.model.kinds import Kind
-from exporter.search import build, opening
+from exporter.search import build
+from exporter.search.build import index_path
 from exporter.search.documents import comment_document, entry_document
-from exporter.search.folding import fold
 from exporter.search.index import Hit, Index, open_index
-from exporter.search.opening import index_path
-from exporter.search.query import Query, parse_query
+from exporter.search.query import Query, fold, parse_query
 from exporter.search.store import Store
 from tests.history.building import ArchiveMaker, comment, entry
 
@@ -239,7 +238,7 @@ def counting(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         counts.append(build.update(store, state))
         return counts[-1]
 
-    monkeypatch.setattr(opening, "update", update)
+    monkeypatch.setattr(build, "update", update)
     return counts
 
 
@@ -283,7 +282,7 @@ def test_an_index_whose_making_was_cut_short_is_as_before(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(opening, "update", cut)
+        patch.setattr(build, "update", cut)
         with pytest.raises(KeyboardInterrupt):
             open_index(made.reader)
     assert index_path(made.layout).exists() == known
@@ -364,7 +363,7 @@ def test_a_stale_index_that_cannot_be_written_is_passed_over(tmp_path: Path, mon
     def refused(path: Path, **_: Any) -> None:
         raise PermissionError(path)
 
-    monkeypatch.setattr(opening.atomic, "make_folder", refused)  # type: ignore[attr-defined]
+    monkeypatch.setattr(build.atomic, "make_folder", refused)  # type: ignore[attr-defined]
     monkeypatch.setattr(
         Store, "transaction", lambda self: refused(self.path) if self.path == index_path(made.layout) else real(self)
     )

@@ -7,21 +7,20 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
-from exporter import codec
+from exporter import lossless_json
+from exporter.archive.archive import ArchiveReader
 from exporter.archive.latest import View
-from exporter.archive.reader import ArchiveReader
 from exporter.cli.backup import back_up
 from exporter.cli.output import Output
 from exporter.cli.settings import resolve
-from exporter.crawl.assets.picture import dimensions
+from exporter.crawl.assets.content_type import dimensions
 from exporter.demo.blog import demo_blog, later_changes
 from exporter.demo.content import Blog, fields
 from exporter.demo.service import DemoService
+from exporter.html.links import absolute, embedded
+from exporter.html.local_links import stored_path
 from exporter.model.asset import Asset
 from exporter.model.kinds import Kind
-from exporter.render.addresses import absolute
-from exporter.render.embedded import embedded
-from exporter.render.local import stored_path
 from exporter.site.history import ArchiveHistory
 from exporter.site.options import SiteOptions
 from exporter.site.view import SiteView
@@ -54,7 +53,7 @@ def store_pictures(root: Path, blog: Blog) -> dict[str, bytes | None]:
     records: dict[str, bytes | None] = {}
     for address, body in blog.pictures.items():
         asset = stored(root, address, body, refs=users[address])
-        records[address] = codec.dumps(asset.data())
+        records[address] = lossless_json.dumps(asset.data())
     return records
 
 

@@ -9,13 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from exporter.html.links import AddressPattern
+from exporter.html.local_links import AssetMap, EntryAddresses
+from exporter.html.tree import Element, parse
 from exporter.model.asset import Asset
-from exporter.render.addresses import AddressPattern
-from exporter.render.htmltree import Element, parse
-from exporter.render.local import AssetMap, EntryAddresses
 from exporter.site.body import BodyWriter
-from exporter.site.sanitize import ATTRIBUTES, TAGS, clean
-from exporter.site.styles import safe_style
+from exporter.site.sanitize import ATTRIBUTES, TAGS, clean, safe_style
 from tests.site.payloads import PAYLOADS
 
 BASE = "https://sea.example/"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from exporter import codec
+from exporter import lossless_json
 from exporter.archive.lock import ArchiveLock
 from exporter.clock import SystemClock
 from exporter.demo.content import fields
@@ -188,7 +188,9 @@ def test_a_changed_entry_costs_few_files(program: Program, tmp_path: Path, monke
     assert program("site", built.root, *address, "--json").json["files_made"] > 300
     before = mtimes(built)
     raw = built.reader.state().load(Kind.ENTRIES, "150")
-    built.commit({Kind.ENTRIES: {"150": codec.dumps({**(raw or {}), "title": "変", "entry_text": "<p>た</p>"})}})
+    built.commit(
+        {Kind.ENTRIES: {"150": lossless_json.dumps({**(raw or {}), "title": "変", "entry_text": "<p>た</p>"})}}
+    )
     found = program("site", built.root, "--json").json
     after = mtimes(built)
     changed = {path for path, stamp in after.items() if before.get(path) != stamp}

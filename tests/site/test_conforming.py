@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter.render.htmltree import Element, parse
+from exporter.html.tree import Element, parse
 from exporter.site.conforming import DEEPEST, conforming
-from exporter.site.presentation import styles
+from exporter.site.sanitize import styles
 from tests.site.payloads import PAYLOADS
 from tests.site.test_body import writer
 

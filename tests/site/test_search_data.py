@@ -11,11 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter.search.folding import fold
+from exporter.search.query import fold
 from exporter.site import search_data
-from exporter.site.data import script
-from exporter.site.folds import case_table
-from exporter.site.search_data import BEYOND, END, LETTERS, SEVERAL, encoded, pair_text, pairs_of
+from exporter.site.search_data import BEYOND, END, LETTERS, SEVERAL, case_table, encoded, pair_text, pairs_of, script
 from tests.archive.builder import Built
 from tests.site.building import build
 from tests.site.test_view import many_entries

@@ -10,8 +10,8 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
+from exporter.archive.archive import ArchiveReader
 from exporter.archive.latest import View, write_latest
-from exporter.archive.reader import ArchiveReader
 from exporter.model.assumptions import DEFAULT
 from exporter.site.history import ArchiveHistory
 from exporter.site.options import SiteOptions

@@ -9,9 +9,9 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
-from exporter import codec
+from exporter import lossless_json
+from exporter.html.tree import Element, parse
 from exporter.model.kinds import Kind
-from exporter.render.htmltree import Element, parse
 from exporter.site import search_data
 from exporter.site.templating import POLICY
 from exporter.site.words import LANGUAGES, Dates
@@ -157,9 +157,9 @@ class TestIncrements:
         raw = built.reader.state().load(Kind.ENTRIES, "150")
         assert raw is not None
         changed = raw | {"title": "変わった題", "entry_text": raw["entry_text"] + "<p>書き足しました</p>"}
-        built.commit({Kind.ENTRIES: {"150": codec.dumps(changed)}})
+        built.commit({Kind.ENTRIES: {"150": lossless_json.dumps(changed)}})
         assert 8 <= build(built) < 20
-        built.commit({Kind.ENTRIES: {"150": codec.dumps(raw)}})
+        built.commit({Kind.ENTRIES: {"150": lossless_json.dumps(raw)}})
         assert 8 <= build(built) < 20
 
     def test_a_link_follows_its_entry_when_that_comes_and_goes(self, tmp_path: Path) -> None:

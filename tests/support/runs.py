@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from exporter import codec
-from exporter.archive.reader import ArchiveReader
+from exporter import lossless_json
+from exporter.archive.archive import ArchiveReader
 from exporter.archive.verify import verify
 from exporter.demo.content import Blog, Record, fields, wire
 from exporter.demo.service import DemoService
@@ -201,7 +201,7 @@ def _frozen(record: Record) -> bytes:
 
 def canonical(sent: bytes) -> bytes:
     """Return the bytes an archive keeps of a record that was sent."""
-    return codec.freeze(codec.loads(sent)).data
+    return lossless_json.freeze(lossless_json.loads(sent)).data
 
 
 def folded(root: Path, at: int | None = None) -> State:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from exporter.archive.reader import ArchiveReader
+from exporter.archive.archive import ArchiveReader
 from exporter.archive.verify import verify
 from exporter.demo.generated import generated_blog
 from exporter.errors import BlogExporterError

@@ -7,17 +7,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from exporter.api.guard import AddressRefused, NotPublic, states_private
-from exporter.api.hosts import HostGivenUp
-from exporter.api.transport import Unreachable
-from exporter.crawl.assets.truth import Expected, NotTheFile, judge
+from exporter.crawl.assets.content_type import Expected, NotTheFile, judge
 from exporter.errors import BadBody, BodyTooLarge, RetryableStatus, TransportError, UsageError
+from exporter.http.address_guard import AddressRefused, NotPublic, states_private
+from exporter.http.download import HostGivenUp
+from exporter.http.transport import Unreachable
 from exporter.model.asset import Asset, AssetState
 
 if TYPE_CHECKING:
-    from exporter.api.download import Download
-    from exporter.api.hosts import Hosts
     from exporter.archive.assets import AssetStore, Part
+    from exporter.http.download import Download, Hosts
 
 _OK, _NOT_MODIFIED = 200, 304
 _GONE = frozenset({404, 410})

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from exporter import codec
+from exporter import lossless_json
 from exporter.archive.assets import AssetStore
 from exporter.crawl.assets.plan import Mode
 from exporter.crawl.assets.run import AssetResult, AssetRun, AssetSettings
@@ -18,9 +18,9 @@ from exporter.model.records import FileInfo
 if TYPE_CHECKING:
     from exporter.archive.layout import Layout
     from exporter.clock import Clock
-    from exporter.crawl.assets.events import AssetEvent
+    from exporter.crawl.events import AssetEvent
     from exporter.crawl.ledger import Ledger
-    from exporter.crawl.upcoming import Upcoming
+    from exporter.crawl.removals import Upcoming
 
 _SWEEP = 1
 _UNPROVEN: Final = 3
@@ -145,7 +145,7 @@ async def read_assets(
     result = await run.run()
     before = {url: Asset.from_raw(raw).state for url, raw in records.scan(Kind.ASSETS)}
     for url, data in result.records.items():
-        ledger.observe(url, codec.freeze(data), _SWEEP)
+        ledger.observe(url, lossless_json.freeze(data), _SWEEP)
     states, doubted = _judged(result)
     uploads = {file_id: _state_of(url, states, settings.mode) for file_id, url in result.uploads.items()}
     shadowed = _shadowed(result, records)

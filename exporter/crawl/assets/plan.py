@@ -1,17 +1,126 @@
-"""What is to be done about each address: what the archive has, what was tried, and what the blog needs now. Pure."""
+"""What was tried and when, in ``.work/assets.jsonl``: kept apart from the records, so that trying again changes none.
+
+Append only while a run is under way, so that a run that was killed reads nothing twice; written anew when one ends.
+Without it every lost file is tried again at once, and nothing else changes.
+"""
 
 from __future__ import annotations
 
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from enum import Enum, StrEnum, auto
+from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
-from exporter.crawl.assets.collect import Wanted
-from exporter.crawl.assets.journal import Note
+from exporter import lossless_json
+from exporter.archive import atomic
+from exporter.clock import timestamp
+from exporter.crawl.assets.addresses import Wanted
 from exporter.model.asset import Asset, AssetState
+
+_FIRST_GAP = timedelta(hours=12)
+_LONGEST_GAP = timedelta(days=30)
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """What is remembered of one address.
+
+    Attributes:
+        asset: what became of it the last time, without ``refs``.
+        tries: how often in a row it was found to be gone; 0 after a success.
+        tried_at: when it was last tried.
+        etag: of the file, as the server sent it.
+        last_modified: the same.
+        stamp: what changes when a file record that means this address does; see ``Wanted.stamp``.
+    """
+
+    asset: Asset
+    tries: int
+    tried_at: datetime
+    etag: str | None = None
+    last_modified: str | None = None
+    stamp: str = ""
+
+    @property
+    def due_at(self) -> datetime:
+        """When a lost file is to be tried again: on the next run after the first time, then with growing gaps."""
+        return self.tried_at + gap(self.tries)
+
+    def document(self) -> dict[str, Any]:
+        """Return its line."""
+        return {
+            "asset": self.asset.data(),
+            "tries": self.tries,
+            "tried_at": timestamp(self.tried_at),
+            "etag": self.etag,
+            "last_modified": self.last_modified,
+            "stamp": self.stamp,
+        }
+
+    @classmethod
+    def from_document(cls, value: Any) -> Note:
+        """Read a line.
+
+        Raises:
+            KeyError, TypeError, ValueError: it is none.
+        """
+        tried_at = datetime.fromisoformat(value["tried_at"]).astimezone(UTC)
+        asset = Asset.from_raw(value["asset"])
+        return cls(asset, int(value["tries"]), tried_at, value["etag"], value["last_modified"], value["stamp"])
+
+
+def gap(tries: int) -> timedelta:
+    """Return how long to wait before asking again for what was lost so often in a row: 0, 12 h, 1, 2, 4 … 30 days."""
+    if tries < 2:
+        return timedelta(0)
+    return min(_LONGEST_GAP, _FIRST_GAP * (1 << min(tries - 2, 16)))
+
+
+class Journal:
+    """The notes of all addresses; ``notes`` by address."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self.notes: dict[str, Note] = {}
+        self._load()
+        with atomic.translated(path):
+            atomic.make_folder(path.parent)
+            atomic.cut_torn_tail(path)
+            self._file = atomic.open_private(path, "ab")
+
+    def add(self, note: Note) -> None:
+        """Remember a note; it outlives this process at once."""
+        self.notes[note.asset.url] = note
+        with atomic.translated(self._path):
+            self._file.write(lossless_json.dumps(note.document()) + b"\n")
+            self._file.flush()
+
+    def finish(self, keep: Iterable[str]) -> None:
+        """Write it anew with the notes of these addresses, one line for each, and close it."""
+        self._file.close()
+        lines = [lossless_json.dumps(self.notes[url].document()) + b"\n" for url in keep if url in self.notes]
+        with atomic.translated(self._path):
+            atomic.write_file(self._path, b"".join(lines))
+
+    def close(self) -> None:
+        """Close it as it is."""
+        self._file.close()
+
+    def _load(self) -> None:
+        try:
+            lines = self._path.read_bytes().splitlines()
+        except OSError:
+            return
+        for line in lines:
+            try:
+                note = Note.from_document(lossless_json.loads(line))
+            except (lossless_json.NotJson, KeyError, TypeError, ValueError):
+                continue
+            self.notes[note.asset.url] = note
 
 
 class Mode(StrEnum):

@@ -9,25 +9,30 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from exporter.api.download import Download, Downloader, DownloadLimits, Resolver
-from exporter.api.guard import AddressGuard
-from exporter.api.hosts import PICTURE_POLICY, DownloadStatistics, Hosts
-from exporter.api.retry import RetryPolicy
-from exporter.crawl.assets.collect import Collection, Records, Shown, Wanted
-from exporter.crawl.assets.embeddings import Embeddings
-from exporter.crawl.assets.events import AssetEvent, AssetFailed, AssetRead, AssetsPlanned
+from exporter.crawl.assets.addresses import Collection, Embeddings, Records, Shown, Wanted
 from exporter.crawl.assets.fetch import Fetched, Fetcher, check_fallback
-from exporter.crawl.assets.infer import Inferred, infer_file_url
-from exporter.crawl.assets.journal import Journal, Note
-from exporter.crawl.assets.plan import Action, Choice, Decision, Mode, decide, spread
+from exporter.crawl.assets.plan import Action, Choice, Decision, Journal, Mode, Note, decide, spread
+from exporter.crawl.assets.upload_rule import Inferred, infer_file_url
+from exporter.crawl.events import AssetEvent, AssetFailed, AssetRead, AssetsPlanned
 from exporter.crawl.tasks import together
+from exporter.http.address_guard import AddressGuard
+from exporter.http.download import (
+    PICTURE_POLICY,
+    Download,
+    Downloader,
+    DownloadLimits,
+    DownloadStatistics,
+    Hosts,
+    Resolver,
+)
+from exporter.http.retry import RetryPolicy
 from exporter.model.asset import Asset, AssetState
 from exporter.model.kinds import Kind
 
 if TYPE_CHECKING:
     from exporter.archive.assets import AssetStore
     from exporter.clock import Clock
-    from exporter.render.addresses import AddressPattern
+    from exporter.html.links import AddressPattern
 
 _GIVE_WAY_EVERY = 32
 

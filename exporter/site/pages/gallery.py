@@ -6,11 +6,11 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
-from exporter.exporters.interface import ViewFile
+from exporter.export.interface import ViewFile
 from exporter.model.kinds import Kind
 from exporter.model.records import FileInfo
 from exporter.site.catalogue import UNDATED, Post, fingerprint, shown
-from exporter.site.pages.site import Site
+from exporter.site.pages.page import Site
 from exporter.site.pictures import Picture, openable
 
 UNUSED: Final = "unused"

@@ -8,12 +8,11 @@ from typing import Any, Final, NamedTuple
 
 from markupsafe import Markup
 
-from exporter.exporters.interface import ViewFile
+from exporter.export.interface import ViewFile
 from exporter.model.kinds import Kind
 from exporter.site.catalogue import UNDATED
-from exporter.site.charts import Bar, bars, grid, rows
-from exporter.site.pages.lists import year_page
-from exporter.site.pages.site import Site, category_page
+from exporter.site.pages.lists import Bar, bars, grid, rows, year_page
+from exporter.site.pages.page import Site, category_page
 
 _MOST_CATEGORIES: Final = 12
 _LENGTHS: Final = (100, 200, 400, 800, 1_600, 3_200, 6_400, 12_800)

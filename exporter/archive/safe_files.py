@@ -1,0 +1,365 @@
+"""What an archive is made of: regular files and folders, none of them endless."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import stat
+import sys
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Final, Self
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Iterator
+    from os import PathLike, stat_result
+    from pathlib import Path
+
+LARGEST_DOCUMENT: Final = 64 << 20
+"""The most bytes that ``archive.json`` and a manifest are read with; those of a large blog have some thousands."""
+LARGEST_CACHE: Final = 1 << 30
+"""The most bytes that a file of ``.work/`` is read with as a whole; beyond it the file is as if it were not there."""
+_KINDS: Final[tuple[tuple[Callable[[int], bool], str], ...]] = (
+    (stat.S_ISLNK, "a link"),
+    (stat.S_ISDIR, "a folder"),
+    (stat.S_ISFIFO, "a FIFO"),
+    (stat.S_ISSOCK, "a socket"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+)
+
+
+class NotPlain(OSError):
+    """A link, or something else that is no regular file or folder, where an archive has one.
+
+    Attributes:
+        kind: what is there, such as "a link".
+    """
+
+    def __init__(self, path: str, kind: str) -> None:
+        super().__init__(errno.ELOOP, f"it is {kind}", path)
+        self.kind = kind
+
+
+class TooLarge(OSError):
+    """A file with more bytes than any of its kind has."""
+
+    def __init__(self, path: str, limit: int) -> None:
+        super().__init__(errno.EINVAL, f"it has more than {limit >> 20} MiB, as none of its kind has", path)
+
+
+def is_hollow(found: stat_result) -> bool:
+    """Tell whether a file claims far more bytes than the disk holds of it: a terabyte of holes takes no room.
+
+    A file system that compresses holds a twentieth of such text as an archive has, never a thousandth.
+    """
+    if found.st_size <= LARGEST_CACHE:
+        return False
+    blocks: int = getattr(found, "st_blocks", found.st_size)
+    return blocks * 512 < found.st_size // 1000
+
+
+def kind_of(mode: int) -> str:
+    """Say in words what a mode of ``stat`` is of, "a link" for a link; ``""`` for a regular file."""
+    return next((words for test, words in _KINDS if test(mode)), "")
+
+
+if sys.platform == "win32":
+    from pathlib import WindowsPath as _Native
+else:
+    from pathlib import PosixPath as _Native
+
+
+_CHAINED: Final = os.open in os.supports_dir_fd
+_CLOSED_ON_EXEC: Final = getattr(os, "O_CLOEXEC", 0)
+_NO_LINK: Final = getattr(os, "O_NOFOLLOW", 0)
+_FOLDER: Final = getattr(os, "O_PATH", os.O_RDONLY) | getattr(os, "O_DIRECTORY", 0) | _CLOSED_ON_EXEC
+_LISTED: Final = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | _CLOSED_ON_EXEC | _NO_LINK
+_FILE: Final = _NO_LINK | _CLOSED_ON_EXEC | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+_MODES: Final = {
+    "r": os.O_RDONLY,
+    "r+": os.O_RDWR,
+    "w": os.O_WRONLY | os.O_CREAT | os.O_TRUNC,
+    "x": os.O_WRONLY | os.O_CREAT | os.O_EXCL,
+    "a": os.O_WRONLY | os.O_CREAT | os.O_APPEND,
+}
+_NOT_OPENED: Final = frozenset({errno.ELOOP, errno.ENXIO, errno.EISDIR, errno.EOPNOTSUPP, errno.ENOTDIR})
+
+
+class InnerPath(_Native):
+    """A path whose last components are below a root, and are gone through without following a link.
+
+    What ``/``, ``joinpath``, ``parent`` and ``with_name`` make of it knows the same root. Asking (``exists``, ``stat``)
+    follows links as any path does; opening, listing, making, renaming and removing do not.
+
+    Raises:
+        NotPlain: from all of these, where a component is a link, or the file is no regular one.
+    """
+
+    _base = ""
+    _outer = -1
+
+    @classmethod
+    def rooted(cls, root: Path) -> Self:
+        """Return the root of paths that stay below it."""
+        made = cls(root)
+        made._base, made._outer = str(root), len(made.parts)
+        return made
+
+    def _derived(self, made: Self) -> Self:
+        made._base, made._outer = self._base, self._outer
+        return made
+
+    def __truediv__(self, key: str | PathLike[str]) -> Self:
+        return self._derived(super().__truediv__(key))
+
+    def joinpath(self, *other: str | PathLike[str]) -> Self:
+        """Join as any path does."""
+        return self._derived(super().joinpath(*other))
+
+    def with_name(self, name: str) -> Self:
+        """Return the neighbour of this name."""
+        return self._derived(super().with_name(name))
+
+    @property
+    def parent(self) -> Self:
+        """The folder it stands in."""
+        return self._derived(super().parent)
+
+    def descriptor(self, flags: int, mode: int = 0o600, within: int | None = None) -> int:
+        """Open the regular file and return its descriptor; ``within`` is that of its folder, where it is held."""
+        name, folder = (self.name, within) if within is not None else self._at(opened=True)
+        try:
+            handle = os.open(name, flags | _FILE, mode, dir_fd=folder)
+        except OSError as error:
+            raise self._explained(error, name, folder) from None
+        finally:
+            _close(folder if within is None else None)
+        found = os.fstat(handle)
+        if stat.S_ISREG(found.st_mode) and not is_hollow(found):
+            return handle
+        os.close(handle)
+        kind = kind_of(found.st_mode)
+        raise NotPlain(str(self), kind) if kind else TooLarge(str(self), LARGEST_CACHE)
+
+    def open(
+        self,
+        mode: str = "r",
+        buffering: int = -1,
+        encoding: str | None = None,
+        errors: str | None = None,
+        newline: str | None = None,
+    ) -> Any:
+        """Open the regular file as :func:`open` does."""
+        flags = _MODES[mode.replace("b", "").replace("t", "")]
+        return os.fdopen(self.descriptor(flags, 0o666), mode, buffering, encoding, errors, newline)
+
+    def read_bytes(self, limit: int = LARGEST_CACHE) -> bytes:
+        """Read all of it.
+
+        Raises:
+            TooLarge: it has more bytes than ``limit``.
+        """
+        with self.open("rb", 0) as file:
+            if os.fstat(file.fileno()).st_size > limit:
+                raise TooLarge(str(self), limit)
+            data: bytes = file.read()
+            return data
+
+    @contextmanager
+    def held(self) -> Generator[int | None, None, None]:
+        """Keep the folder open, and give its descriptor; ``None`` where the system opens no folders."""
+        name, folder = self._at(opened=True)
+        if not _CHAINED:
+            yield None
+            return
+        try:
+            handle = os.open(name, _LISTED if folder is not None else _LISTED & ~_NO_LINK, dir_fd=folder)
+        except OSError as error:
+            raise self._explained(error, name, folder) from None
+        finally:
+            _close(folder)
+        try:
+            yield handle
+        finally:
+            os.close(handle)
+
+    def names(self) -> list[str]:
+        """Return the names in the folder, in order."""
+        with self.held() as folder:
+            return sorted(os.listdir(self if folder is None else folder))  # noqa: PTH208  a descriptor is no path
+
+    def iterdir(self) -> Generator[Self, None, None]:
+        """Yield what is in the folder, in the order of the names."""
+        return (self / name for name in self.names())
+
+    def kind(self) -> str | None:
+        """Return what is there in words, "a link" for a link; ``None`` for nothing, ``""`` for a regular file."""
+        try:
+            name, folder = self._at()
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        try:
+            return kind_of(os.lstat(name, dir_fd=folder).st_mode)
+        except FileNotFoundError:
+            return None
+        finally:
+            _close(folder)
+
+    def require_folder(self) -> None:
+        """Refuse to go on where a link, or something else that is neither file nor folder, stands there."""
+        kind = self.kind()
+        if kind and kind != "a folder":
+            raise NotPlain(str(self), kind)
+
+    def mkdir(self, mode: int = 0o777, parents: bool = False, exist_ok: bool = False) -> None:
+        """Make the folder."""
+        if parents and self.parent.kind() is None:
+            self.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            self._within(lambda name, folder: os.mkdir(name, mode, dir_fd=folder))
+        except FileExistsError:
+            if not exist_ok or self.kind() != "a folder":
+                raise
+
+    def unlink(self, missing_ok: bool = False) -> None:
+        """Remove the file, or the link itself."""
+        try:
+            self._within(lambda name, folder: os.unlink(name, dir_fd=folder))
+        except FileNotFoundError:
+            if not missing_ok:
+                raise
+
+    def remove(self) -> None:
+        """Remove whatever is there with all in it; of a link the link alone, and nothing where there is nothing."""
+        kind = self.kind()
+        if kind == "a folder":
+            self._within(lambda name, folder: shutil.rmtree(name, dir_fd=folder))
+        elif kind is not None:
+            self.unlink(missing_ok=True)
+
+    def rename(self, target: str | PathLike[str]) -> Self:
+        """Give it another name."""
+        return self._moved(target, os.rename)
+
+    def replace(self, target: str | PathLike[str]) -> Self:
+        """Give it another name, in the place of what has that."""
+        return self._moved(target, os.replace)
+
+    def add_name(self, target: InnerPath) -> None:
+        """Give the regular file a second name."""
+        if self.kind():
+            raise NotPlain(str(self), self.kind() or "")
+        self._moved(target, lambda *names, **folders: os.link(*names, **folders, follow_symlinks=False))
+
+    def _moved(self, target: str | PathLike[str], call: Callable[..., None]) -> Self:
+        goal = inner(target if isinstance(target, _Native) else _Native(target))
+        name, folder = self._at()
+        try:
+            new_name, new_folder = goal._at()
+            try:
+                call(name, new_name, src_dir_fd=folder, dst_dir_fd=new_folder)
+            except OSError as error:
+                error.filename, error.filename2 = str(self), str(goal)
+                raise
+            finally:
+                _close(new_folder)
+        finally:
+            _close(folder)
+        return self.joinpath(goal)
+
+    def _within(self, call: Callable[[str, int | None], None]) -> None:
+        name, folder = self._at()
+        try:
+            call(name, folder)
+        except OSError as error:
+            raise self._explained(error, name, folder) from None
+        finally:
+            _close(folder)
+
+    def _at(self, *, opened: bool = False) -> tuple[str, int | None]:
+        """Return the last component, and a descriptor of the folder it is to be looked for in.
+
+        The root, and every path where the system has no ``openat``, is given whole and without a folder.
+        """
+        parts = self.parts
+        outer = self._outer if self._outer >= 0 else len(parts) - 1
+        below = parts[outer:]
+        if ".." in below:
+            raise NotPlain(str(self), "a way out")
+        if not below or not _CHAINED:
+            self._look(0 if opened else 1)
+            return str(self), None
+        try:
+            handle = os.open(self._base or _Native(*parts[:outer]), _FOLDER)
+        except OSError as error:
+            error.filename = str(self)
+            raise
+        for number, name in enumerate(below[:-1], outer + 1):
+            above = handle
+            try:
+                handle = os.open(name, _FOLDER | _NO_LINK, dir_fd=above)
+            except OSError as error:
+                raise self._explained(error, name, above, parts[:number]) from None
+            finally:
+                os.close(above)
+        return below[-1], handle
+
+    def _look(self, first: int) -> None:
+        """Refuse links below the root, where only looking first can find them: 0 for the path itself too, else 1."""
+        for path in (self, *self.parents)[first : len(self.parts) - self._outer if self._outer >= 0 else 1]:
+            if _Native(path).is_symlink():
+                raise NotPlain(str(path), "a link")
+
+    def _explained(self, error: OSError, name: str, folder: int | None, blamed: tuple[str, ...] = ()) -> OSError:
+        """Return the error with the whole path; where something else than a file or folder is to blame, say what."""
+        error.filename = str(self)
+        if error.errno in _NOT_OPENED:
+            try:
+                kind = kind_of(os.lstat(name, dir_fd=folder).st_mode)
+            except OSError:
+                return error
+            if kind and (kind != "a folder" or error.errno == errno.EISDIR):
+                return NotPlain(str(_Native(*blamed) if blamed else self), kind)
+        return error
+
+
+def inner(path: Path) -> InnerPath:
+    """Return the path as one whose last component is never followed; one inside an archive stays what it is."""
+    if isinstance(path, InnerPath):
+        return path
+    return InnerPath.rooted(path.parent) / path.name if path.name else InnerPath.rooted(path)
+
+
+def _close(handle: int | None) -> None:
+    if handle is not None:
+        os.close(handle)
+
+
+_FIRST_BLOCK = 1 << 14
+
+
+def newest_lines(path: Path) -> Iterator[bytes]:
+    """Yield the lines of a file, the newest first, without their line feeds; a torn last line is passed over.
+
+    Raises:
+        OSError: the file cannot be read.
+        TooLarge: a line has more bytes than any line of a run.
+    """
+    with inner(path).open("rb") as file:
+        position = file.seek(0, os.SEEK_END)
+        block, head, torn = _FIRST_BLOCK, b"", True
+        while position:
+            if len(head) > LARGEST_DOCUMENT:
+                raise TooLarge(str(path), LARGEST_DOCUMENT)
+            start = max(0, position - block)
+            file.seek(start)
+            head, *lines = (file.read(position - start) + head).split(b"\n")
+            if torn and lines:
+                lines.pop()
+                torn = False
+            yield from reversed(lines)
+            # Growing blocks keep the cost of a very long line to its length.
+            position, block = start, block * 2
+        if not torn:
+            yield head

@@ -1,0 +1,199 @@
+"""Which pictures and files a blog has, from its records. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any, Protocol
+
+from exporter import lossless_json
+from exporter.archive import atomic
+from exporter.crawl.assets.content_type import Expected
+from exporter.html.links import AddressPattern, Use, absolute, embedded, is_picture, meaning
+from exporter.model.kinds import Kind, sort_key
+from exporter.model.records import FileInfo
+
+_BODIES = ("entry_text", "ps_text", "template_text")
+_FILE_FIELDS = tuple(each.name for each in fields(FileInfo) if each.name not in {"raw", "problems"})
+
+Ref = dict[str, str]
+Shown = tuple[str, bool]
+"""An absolute address in an entry, and whether it is embedded there as a picture; otherwise it is linked to."""
+
+
+class Records(Protocol):
+    """The state about to be committed."""
+
+    def ids(self, kind: Kind) -> Sequence[str]:
+        """Return the ids of all records of a kind."""
+
+    def identity(self, kind: Kind, record_id: str) -> bytes | None:
+        """Return bytes that change with the record."""
+
+    def load(self, kind: Kind, record_id: str) -> dict[str, Any] | None:
+        """Return a record's raw object."""
+
+    def scan(self, kind: Kind) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Yield the id and raw object of every record of a kind."""
+
+
+@dataclass(slots=True)
+class Wanted:
+    """One address and who needs it.
+
+    Attributes:
+        url: absolute, in the one spelling of :func:`~exporter.html.links.absolute`.
+        entries: ids of the entries that embed it or link to it.
+        files: ids of the file records that mean it.
+        sizes: the sizes these say it has.
+        endings: the extensions these say it has, lower case.
+        stamp: what changes when one of these file records does.
+    """
+
+    url: str
+    entries: set[str] = field(default_factory=set)
+    files: set[str] = field(default_factory=set)
+    sizes: set[int] = field(default_factory=set)
+    endings: set[str] = field(default_factory=set)
+    stamp: str = ""
+
+    @property
+    def refs(self) -> list[Ref]:
+        """Who needs it: ``{"entry": id}`` by number, then ``{"file": id}``."""
+        return [
+            *({"entry": entry_id} for entry_id in sorted(self.entries, key=sort_key)),
+            *({"file": file_id} for file_id in sorted(self.files, key=sort_key)),
+        ]
+
+    @property
+    def expected(self) -> Expected:
+        """What is known of the file before it is read."""
+        return Expected(bool(self.entries), frozenset(self.sizes), frozenset(self.endings))
+
+
+def addresses(record: Mapping[str, Any], base: str) -> list[Shown]:
+    """Return the addresses in an entry's body, continuation and template, each once, in the order of their text.
+
+    Args:
+        record: the raw entry.
+        base: the blog's address, which relative addresses start from.
+    """
+    found: dict[str, bool] = {}
+    for name in _BODIES:
+        html = record.get(name)
+        if isinstance(html, str):
+            for text, use in embedded(html):
+                url = absolute(text, base)
+                if url is not None:
+                    found[url] = found.get(url, False) or use is Use.SHOWN
+    return sorted(found.items())
+
+
+class Collection:
+    """Gathers addresses; one place is one address, however it is written.
+
+    Args:
+        file_pattern: where uploaded files are served; ``None`` when that is not known.
+        inferred: whether the pattern was not given by anybody, so that records may lack its fields.
+
+    Attributes:
+        uploads: the address of each uploaded file by its id; ``None`` where it is not known.
+    """
+
+    def __init__(self, file_pattern: AddressPattern | None = None, *, inferred: bool = False) -> None:
+        self.uploads: dict[str, str | None] = {}
+        self._pattern = file_pattern
+        self._inferred = inferred
+        self._wanted: dict[str, Wanted] = {}
+        self._by_file: dict[str, str] = {}
+
+    def add_file(self, file_id: str, record: Mapping[str, Any]) -> None:
+        """Add an uploaded file; all files come before the entries.
+
+        Raises:
+            UsageError: the pattern names a field that neither this record nor API 2.6 has.
+        """
+        self.uploads[file_id] = None
+        if self._pattern is None:
+            return
+        if not self._inferred:
+            self._pattern.check({*_FILE_FIELDS, *record})
+        url = self._pattern.fill(record)
+        if url is None:
+            return
+        wanted = self._want(self._by_file.setdefault(meaning(url), url))
+        self.uploads[file_id] = wanted.url
+        info = FileInfo.from_raw(record)
+        wanted.files.add(file_id)
+        wanted.stamp = f"{wanted.stamp} {info.file_id}:{info.file_size}:{info.mtime}".strip()
+        if info.file_size is not None:
+            wanted.sizes.add(info.file_size)
+        if info.extension:
+            wanted.endings.add(info.extension.lower().lstrip("."))
+
+    def add_entry(self, entry_id: str, shows: Iterable[Shown]) -> None:
+        """Add what an entry embeds, and the pictures and files it links to; see :func:`addresses`."""
+        for url, embedded_there in shows:
+            of_file = self._by_file.get(meaning(url))
+            if of_file is not None:
+                self._want(of_file).entries.add(entry_id)
+            elif embedded_there or is_picture(url) or (self._pattern is not None and self._pattern.fits(url)):
+                self._want(url).entries.add(entry_id)
+
+    def _want(self, url: str) -> Wanted:
+        return self._wanted.setdefault(url, Wanted(url))
+
+    def wanted(self) -> dict[str, Wanted]:
+        """Return all addresses, in the order of their text."""
+        return {url: self._wanted[url] for url in sorted(self._wanted)}
+
+
+_RULES = 1
+"""Counts changes of what is looked for, so that entries are parsed anew by a program that finds more."""
+
+
+class Embeddings:
+    """The addresses of every entry, by its id and the state it was in.
+
+    Args:
+        path: the file they are remembered in.
+        base: the blog's address; what was remembered for another one is worth nothing.
+    """
+
+    def __init__(self, path: Path, base: str) -> None:
+        self._path = path
+        self._base = base
+        self._known: dict[str, tuple[str, list[Shown]]] = {}
+        self._used: dict[str, tuple[str, list[Shown]]] = {}
+        self._load()
+
+    def of(self, entry_id: str, identity: bytes | None, load: Callable[[], Mapping[str, Any] | None]) -> list[Shown]:
+        """Return what an entry embeds; ``load`` reads it where that is not known for this ``identity``."""
+        state = (identity or b"").hex()
+        known = self._known.get(entry_id)
+        if known is None or known[0] != state or not state:
+            known = (state, addresses(load() or {}, self._base))
+        self._used[entry_id] = known
+        return known[1]
+
+    def save(self) -> None:
+        """Remember what was asked for, and nothing else."""
+        if self._used == self._known:
+            return
+        head = lossless_json.dumps({"rules": _RULES, "base": self._base})
+        lines = [lossless_json.dumps([entry_id, *known]) for entry_id, known in self._used.items()]
+        with atomic.translated(self._path):
+            atomic.make_folder(self._path.parent)
+            atomic.write_file(self._path, b"\n".join([head, *lines, b""]))
+
+    def _load(self) -> None:
+        try:
+            head, *lines = self._path.read_bytes().splitlines()
+            if lossless_json.loads(head) != {"rules": _RULES, "base": self._base}:
+                return
+            for line in lines:
+                entry_id, state, shows = lossless_json.loads(line)
+                self._known[entry_id] = (state, [(url, shown) for url, shown in shows])
+        except (OSError, lossless_json.NotJson, TypeError, ValueError):
+            self._known = {}

@@ -1,0 +1,179 @@
+"""Where uploads are served, as far as the addresses that entries embed show it; API 2.6 does not say. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+from urllib.parse import quote
+
+from exporter.html.links import AddressPattern
+from exporter.model.records import FileInfo
+
+LEAST_MATCHES: Final = 3
+"""Fewer uploads at addresses of one form may be chance."""
+
+_LEAST_SHARE: Final = 0.5
+"""Of the addresses that have the form of a rule, and of the uploads that have an address in some form, so many must
+agree; else the likeness is chance, or the rule that of a few."""
+
+_NEVER_IN_ADDRESSES: Final = frozenset({"file_size", "height", "width", "explanation"})
+_FIRST: Final = ("file_id", "mtime", "user_id", "name", "extension")
+_TELLING_LENGTH: Final = 4
+_BEYOND_CHANCE: Final = 8
+_MOST_SHARING: Final = 8
+_MOST_LIKELY: Final = 8
+"""So many rules are compared with every address; a blog has one, and each of them costs a look at all."""
+_TOKEN_ENDS = re.compile(r"[/?&=#;]")
+_WORD = re.compile(r"(?:[0-9A-Za-z]|%[0-9A-Fa-f]{2})+")
+
+
+class Inferred(NamedTuple):
+    """A rule for the addresses of uploads.
+
+    Attributes:
+        pattern: the rule.
+        matches: how many uploads' embedded addresses follow it.
+        certain: whether these hold a value too long to be there by chance; ``1.jpg`` may be anybody's picture.
+        sizes: what the records of these uploads say of their size, in bytes, by address.
+    """
+
+    pattern: AddressPattern
+    matches: int
+    certain: bool
+    sizes: Mapping[str, int]
+
+
+class _Fields(NamedTuple):
+    """What of an upload's record may be in its address: names and percent-encoded values, and the record itself."""
+
+    encoded: Sequence[tuple[str, str]]
+    record: Mapping[str, Any]
+
+
+class _Rule(NamedTuple):
+    """A rule that may be the one: its pattern, and the numbers of the uploads at the addresses that follow it."""
+
+    pattern: AddressPattern
+    uploads_at: dict[str, int]
+
+    @property
+    def matches(self) -> int:
+        return len(set(self.uploads_at.values()))
+
+    def is_telling(self, record: Mapping[str, Any]) -> bool:
+        return any(len(str(record.get(name))) >= _BEYOND_CHANCE for name in self.pattern.fields)
+
+    @property
+    def rank(self) -> tuple[int, bool, str]:
+        return -self.matches, not self.pattern.text.startswith("https"), self.pattern.text
+
+
+def infer_file_url(records: Iterable[Mapping[str, Any]], addresses: Iterable[str]) -> Inferred | None:
+    """Return the rule by which most embedded addresses are made from fields of file records, if one shows.
+
+    Args:
+        records: the raw file records (API 2.6).
+        addresses: the absolute addresses that entries embed or link to, each once.
+    """
+    uploads = [_Fields(_encoded(record), record) for record in records]
+    by_value: defaultdict[str, set[int]] = defaultdict(set)
+    for number, upload in enumerate(uploads):
+        for _, value in upload.encoded:
+            by_value[value].add(number)
+    telling = {value: found for value, found in by_value.items() if len(found) <= _MOST_SHARING}
+    known = list(addresses)
+    rules: dict[str, _Rule] = {}
+    likely: list[_Rule] = []
+    found: set[int] = set()
+    for address in known:
+        head, rest = _split(address)
+        candidates = {number for token in _tokens(rest) for number in telling.get(token, ())}
+        for number in sorted(candidates):
+            record = uploads[number].record
+            # Most addresses follow the rule that the first ones showed, which is quicker to see than to find again.
+            rule = next((rule for rule in likely if rule.pattern.fill(record) == address), None)
+            if rule is None:
+                rule = _new_rule(head + _generalised(rest, uploads[number], telling), record, address)
+            if rule is not None:
+                rule = rules.setdefault(rule.pattern.text, rule)
+                rule.uploads_at.setdefault(address, number)
+                found.add(number)
+                if len(rule.uploads_at) == LEAST_MATCHES and len(likely) < _MOST_LIKELY:
+                    likely.append(rule)
+    for rule in sorted(rules.values(), key=lambda rule: rule.rank)[:_MOST_LIKELY]:
+        likeness = len(rule.uploads_at) / max(1, sum(map(rule.pattern.fits, known)))
+        if rule.matches >= LEAST_MATCHES and likeness >= _LEAST_SHARE and rule.matches >= _LEAST_SHARE * len(found):
+            numbers = rule.uploads_at.items()
+            records_at = {address: uploads[number].record for address, number in numbers}
+            sizes = {address: FileInfo.from_raw(record).file_size for address, record in records_at.items()}
+            return Inferred(
+                rule.pattern,
+                rule.matches,
+                all(map(rule.is_telling, records_at.values())),
+                {address: size for address, size in sizes.items() if size is not None},
+            )
+    return None
+
+
+def _encoded(record: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return the fields in the order they are looked for: long values first, since they may contain short ones."""
+    found = [
+        (name, quote(str(value), safe="", errors="replace"))
+        for name, value in record.items()
+        if name not in _NEVER_IN_ADDRESSES
+        and isinstance(value, str | int)
+        and not isinstance(value, bool)
+        and str(value)
+        and name
+        and not set("{}") & set(name)
+    ]
+    rank = {name: place for place, name in enumerate(_FIRST)}
+    return sorted(found, key=lambda each: (-len(each[1]), rank.get(each[0], len(rank)), each[0]))
+
+
+def _split(address: str) -> tuple[str, str]:
+    """Return scheme and host, which are never a field's, and the rest."""
+    scheme, _, rest = address.partition("://")
+    host, slash, path = rest.partition("/")
+    return f"{scheme}://{host}{slash}", path
+
+
+def _tokens(rest: str) -> Iterator[str]:
+    for part in _TOKEN_ENDS.split(rest):
+        yield part
+        yield part.rpartition(".")[0]
+        yield from _WORD.findall(part)
+
+
+def _generalised(rest: str, upload: _Fields, telling: Mapping[str, set[int]]) -> str:
+    """Write the upload's fields, in braces, in place of their values."""
+    pieces: list[tuple[str, bool]] = [(rest, False)]
+    for name, value in upload.encoded:
+        if len(value) < _TELLING_LENGTH and value not in telling and name != "extension":
+            continue
+        before = r"(?<=\.)" if name == "extension" else r"(?<![0-9A-Za-z%])"
+        found = re.compile(f"{before}{re.escape(value)}(?![0-9A-Za-z%])")
+        pieces = [
+            part
+            for text, done in pieces
+            for part in ([(text, True)] if done else _replaced(text, found, f"{{{name}}}"))
+        ]
+    return "".join(text for text, _ in pieces)
+
+
+def _replaced(text: str, found: re.Pattern[str], field: str) -> Iterator[tuple[str, bool]]:
+    end = 0
+    for match in found.finditer(text):
+        yield text[end : match.start()], False
+        yield field, True
+        end = match.end()
+    yield text[end:], False
+
+
+def _new_rule(text: str, record: Mapping[str, Any], address: str) -> _Rule | None:
+    if "{" not in text or set("{}") & set(address):
+        return None
+    pattern = AddressPattern(text, "file_url")
+    return _Rule(pattern, {}) if pattern.fill(record) == address else None

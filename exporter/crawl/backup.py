@@ -1,0 +1,325 @@
+"""One backup run: resume or begin, harvest, judge, commit, and leave a line about it.
+
+The run yields events and leaves what it did in ``outcome``; whoever consumes them decides what to show.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections import deque
+from collections.abc import AsyncIterator, Iterable, Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from exporter.archive import writer
+from exporter.archive.archive import ArchiveReader, is_archive
+from exporter.archive.healing import Harm, find_harm, open_state
+from exporter.archive.latest import file_sha256
+from exporter.archive.layout import Layout
+from exporter.archive.manifest import ArchiveInfo, RecordProblem
+from exporter.archive.repair import Repaired, repair, restore_documents
+from exporter.archive.state import State
+from exporter.clock import timestamp
+from exporter.crawl import commit
+from exporter.crawl.assets.join import AssetSummary, read_assets, unread_assets
+from exporter.crawl.checkpoint import Checkpoint, Purpose, set_aside
+from exporter.crawl.commit import Healing, Outcome, RunSettings, finish_commit, incomplete, unread_before
+from exporter.crawl.completeness import assess
+from exporter.crawl.events import Committed, Event, PageRead, Planned, Resumed, SetAside, Started
+from exporter.crawl.freshness import Freshness
+from exporter.crawl.ingest import Harvest
+from exporter.crawl.removals import Removals, Upcoming, find_removals, refuse_mass_disappearance
+from exporter.crawl.tasks import in_thread
+from exporter.errors import BlogExporterError, Interrupted, MassDisappearance, NoMemory
+from exporter.model.kinds import Kind
+
+if TYPE_CHECKING:
+    from exporter.clock import Clock
+    from exporter.service.blog_v1 import BlogApi
+
+_SYNC_SECONDS = 1.0
+_MANIFESTS_LOOKED_AT = 16
+"""So many of the newest manifests are compared with their hashes by every run: the views tell of them."""
+
+
+class BackupRun:
+    """A run over the archive at ``root``, whose lock the caller holds."""
+
+    def __init__(self, root: Path, api: BlogApi, settings: RunSettings, clock: Clock) -> None:
+        self._layout = Layout(root)
+        self._api = api
+        self._settings = settings
+        self._clock = clock
+        self._queue: deque[Event] = deque()
+        self._wake = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+        self._end: BlogExporterError | None = None
+        self._harvest: Harvest | None = None
+        self._answered = False
+        self.outcome = Outcome(timestamp(clock.now()))
+
+    def stop(self, error: BlogExporterError) -> None:
+        """End the run soon, its checkpoint kept; ``events`` then raises ``error``.
+
+        A commit that is past the point of no return is finished first, and its line written.
+        """
+        self._end = error
+        if self._task is not None:
+            self._task.cancel()
+
+    async def events(self) -> AsyncIterator[Event]:
+        """Do the run and yield what happens.
+
+        Raises:
+            BlogExporterError: whatever ended it; ``outcome`` is filled in all the same.
+        """
+        self._task = asyncio.create_task(self._recorded())
+        self._task.add_done_callback(lambda _: self._wake.set())
+        try:
+            while not self._task.done() or self._queue:
+                while self._queue:
+                    yield self._queue.popleft()
+                if not self._task.done():
+                    await self._wake.wait()
+                    self._wake.clear()
+        finally:
+            self._task.cancel()
+            with contextlib.suppress(asyncio.CancelledError, BlogExporterError):
+                await self._task
+        await self._task
+
+    def _emit(self, event: Event) -> None:
+        if isinstance(event, PageRead) and not self._answered:
+            # Only a service that answers is worth an archive, and a checkpoint.
+            self._answered = True
+            if not self._settings.dry_run and not is_archive(self._layout):
+                writer.create(self._layout, ArchiveInfo(self._settings.blog_id, timestamp(self._clock.now())))
+        self._queue.append(event)
+        self._wake.set()
+
+    async def _recorded(self) -> None:
+        """Do the run, and leave its line whatever happens."""
+        try:
+            await self._run()
+        except asyncio.CancelledError:
+            if self._end is None:
+                raise
+            self._finish("interrupted" if isinstance(self._end, Interrupted) else "failed", self._end)
+            raise self._end from None
+        except MassDisappearance as error:
+            self._finish("refused", error)
+            raise
+        except BlogExporterError as error:
+            self._finish("interrupted" if isinstance(error, Interrupted) else "failed", error)
+            raise
+        except MemoryError:
+            full = NoMemory()
+            self._finish("failed", full)
+            raise full from None
+        partial = incomplete(self.outcome.problems)
+        whole = "unchanged" if self.outcome.version is None else "saved"
+        self._finish(whole if partial is None else "partial", partial)
+        if self._end is not None:
+            raise self._end
+
+    def _finish(self, outcome: str, error: BlogExporterError | None) -> None:
+        """Fill in the outcome and write the run's line."""
+        done = self.outcome
+        statistics = self._api.statistics
+        done.outcome, done.finished_at = outcome, timestamp(self._clock.now())
+        done.exit_code, done.error = (0, None) if error is None else (error.exit_code, str(error))
+        done.requests, done.retries, done.bytes = statistics.requests, statistics.retries, statistics.bytes
+        done.sweeps = len(self._harvest.sweeps) if self._harvest is not None else 0
+        if is_archive(self._layout) and not self._settings.dry_run:
+            writer.append_run(self._layout, done.line())
+
+    async def _run(self) -> None:
+        if self._end is not None:
+            raise self._end
+        with contextlib.ExitStack() as opened:
+            state, first, harm = self._open_archive()
+            opened.callback(state.close)
+            parent = state.version or None
+            sealed = self._sealed(parent)
+            self._emit(Started(self._settings.blog_id, parent))
+            checkpoint = opened.enter_context(self._checkpoint(self._settings.purpose(parent, sealed)))
+            freshness = Freshness.load(self._layout.freshness, sealed)
+            reading = self._settings.reading
+            harvest = Harvest(self._api, checkpoint, state, reading, freshness, self._clock, self._emit)
+            opened.callback(harvest.close)
+            self._harvest = harvest
+            harvest.restore()
+            if self.outcome.resumed_from is not None:
+                self._emit(Resumed(self.outcome.resumed_from, harvest.restored))
+            async with self._syncing(checkpoint):
+                if self._settings.dry_run:
+                    await self._rehearse(harvest)
+                    return
+                harvest.distrust(harm.records, state)
+                await harvest.run([*harm.records[Kind.ENTRIES], *first])
+                if not self._settings.accept_removals:
+                    refuse_mass_disappearance(harvest)
+                removals = await find_removals(harvest, reading.window)
+                await self._read_assets(harvest, state, removals)
+                checkpoint.flush()
+            await self._commit(harvest, removals, parent, harm)
+            if harm.lines:
+                self._restored(await in_thread(lambda: list(repair(ArchiveReader(self._layout.root)))))
+            harm.remember()
+            newest = self._sealed(self.outcome.version or parent)
+            if newest is not None:
+                listed = harvest.ledgers[Kind.ENTRY_LIST].seen_in(len(harvest.sweeps))
+                freshness.save(self._layout.freshness, newest, listed)
+
+    def _open_archive(self) -> tuple[State, list[str], Harm]:
+        """Return the newest state, the entries that could not be read for it, and what is damaged of it.
+
+        A dead run's commit is finished first.
+        """
+        if not is_archive(self._layout):
+            return State(self._settings.blog_id), [], Harm()
+        reader = ArchiveReader(self._layout.root)
+        if self._settings.dry_run:
+            return reader.state(), unread_before(reader), Harm()
+        self._restored(restore_documents(self._layout, _MANIFESTS_LOOKED_AT))
+        finish_commit(reader)
+        if reader.newest() is None:
+            return reader.state(), unread_before(reader), Harm()
+        state = open_state(reader)
+        harm = find_harm(reader, state, self._clock.now())
+        if harm.lines and self._restored(restore_documents(self._layout)):
+            harm = find_harm(reader, state, self._clock.now())
+        return state, unread_before(reader), harm
+
+    def _restored(self, repaired: Iterable[Repaired]) -> bool:
+        """Take note of what was restored, and tell whether anything was."""
+        found = list(repaired)
+        self.outcome.restored += [each.path for each in found if each.restored]
+        left = [each.path for each in found if not each.restored]
+        self.outcome.damaged += [path for path in left if path not in self.outcome.damaged]
+        return len(found) > len(left)
+
+    def _sealed(self, version: int | None) -> str | None:
+        return None if version is None else file_sha256(self._layout.manifest(version))
+
+    @contextlib.asynccontextmanager
+    async def _syncing(self, checkpoint: Checkpoint) -> AsyncIterator[None]:
+        """Hand the checkpoint to the disk every second; the run ends when that is not possible."""
+
+        async def sync() -> None:
+            try:
+                while True:
+                    await asyncio.sleep(_SYNC_SECONDS)
+                    await asyncio.to_thread(checkpoint.sync)
+            except BlogExporterError as error:
+                self.stop(error)
+
+        ticker = asyncio.create_task(sync())
+        try:
+            yield
+        finally:
+            ticker.cancel()
+            await asyncio.gather(ticker, return_exceptions=True)
+
+    @contextlib.contextmanager
+    def _checkpoint(self, purpose: Purpose) -> Iterator[Checkpoint]:
+        """Open the checkpoint; it is kept when the block ends badly, unless the run was refused or read nothing."""
+        if self._settings.dry_run:
+            with TemporaryDirectory() as folder:
+                checkpoint = Checkpoint.begin(Path(folder) / "checkpoint", purpose, self._clock.now())
+                with contextlib.closing(checkpoint):
+                    yield checkpoint
+            return
+        checkpoint = self._open_checkpoint(purpose)
+        try:
+            yield checkpoint
+        except MassDisappearance:
+            checkpoint.discard()
+            raise
+        except BaseException:
+            if not self._answered and self.outcome.resumed_from is None:
+                checkpoint.discard()
+            checkpoint.close()
+            raise
+        checkpoint.discard()
+
+    def _open_checkpoint(self, purpose: Purpose) -> Checkpoint:
+        folder = self._layout.checkpoint
+        found = Checkpoint.resume(folder, purpose, self._clock.now(), self._settings.resume_max_age)
+        if isinstance(found, Checkpoint):
+            self.outcome.resumed_from = found.started_at
+            return found
+        if found is not None:
+            set_aside(folder)
+            self._emit(SetAside(found))
+        return Checkpoint.begin(folder, purpose, self._clock.now())
+
+    async def _rehearse(self, harvest: Harvest) -> None:
+        """Sweep the lists once and say what a run would find; entries are not read."""
+        results = await harvest.sweep(1)
+        counts = {}
+        for kind in results:
+            ledger = harvest.ledgers[kind]
+            gone = [key for key in ledger.base.ids() if ledger.seen(key) == 0] if results[kind].complete else []
+            counts[kind] = commit.count(ledger, {key: {} for key in gone})
+        self.outcome.counts = {str(kind): found for kind, found in counts.items()}
+        self.outcome.problems = [
+            RecordProblem(str(kind), None, text) for kind, result in results.items() for text in result.problems
+        ]
+        self._emit(Planned(counts))
+
+    async def _read_assets(self, harvest: Harvest, state: State, removals: Removals) -> None:
+        records = Upcoming(state, harvest.ledgers, removals)
+        if self._settings.assets is None:
+            self.outcome.assets = unread_assets(self._layout, records)
+            return
+        ledger = harvest.ledgers[Kind.ASSETS]
+        self.outcome.assets = await read_assets(
+            self._layout, self._settings.assets, records, ledger, self._clock, self._emit
+        )
+
+    async def _commit(self, harvest: Harvest, removals: Removals, parent: int | None, harm: Harm) -> None:
+        healing = Healing.of(harm, harvest.ledgers, removals)
+        counts = {kind: commit.count(harvest.ledgers[kind], removals.of(kind)) for kind in Kind}
+        completeness, problems = assess(
+            harvest.sweeps[-1],
+            number_of_sweeps=len(harvest.sweeps),
+            entries=harvest.count_entries(),
+            unread={key: unread.reason for key, unread in harvest.unread.items()},
+            short_comments=harvest.short_comments(),
+            user=harvest.user_failure,
+            assets=self.outcome.assets or AssetSummary(),
+            strict_assets=self._settings.strict_assets,
+        )
+        done = self.outcome
+        done.counts = {str(kind): found for kind, found in counts.items()}
+        done.problems = [*problems, *healing.problems]
+        done.completeness = {**completeness, "complete": not done.problems}
+        done.healed = healing.records
+        if parent is None or commit.has_changes(counts) or healing.lines or healing.records:
+            draft = writer.Draft(
+                parent=parent,
+                base_url=self._settings.base_url,
+                started_at=done.started_at,
+                finished_at=timestamp(self._clock.now()),
+                counts=counts,
+                completeness=done.completeness,
+                problems=done.problems,
+                lines={
+                    kind: self._unless_ended(
+                        commit.lines(harvest.ledgers[kind], {**healing.tombstones(kind), **removals.of(kind)})
+                    )
+                    for kind in Kind
+                },
+                healed=[line.document() for line in healing.lines] if healing.lines or healing.records else None,
+            )
+            done.version = (await in_thread(lambda: writer.commit(self._layout, draft))).version
+        self._emit(Committed(done.version, counts, done.completeness))
+
+    def _unless_ended(self, lines: Iterable[bytes]) -> Iterator[bytes]:
+        for line in lines:
+            if self._end is not None:
+                raise self._end
+            yield line

@@ -1,0 +1,359 @@
+"""Reading the service: ``lists -> entries -> lists again`` until two sweeps agree, into ledgers and the checkpoint."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from exporter import lossless_json
+from exporter.clock import timestamp
+from exporter.crawl.checkpoint import Checkpoint
+from exporter.crawl.events import EntriesPlanned, EntryRead, Event, RecordFailed, SweepDone
+from exporter.crawl.freshness import Age, Listed, Refresh, entries_to_read
+from exporter.crawl.ledger import UNSEEN, Ledger, Place, restore
+from exporter.crawl.sweep import LONGEST_ID, UNREADABLE, Sweep, SweepResult, compare_comments
+from exporter.crawl.tasks import together
+from exporter.errors import ApiError, ArchiveDamaged, NotAuthorised, ServiceError, TransportError
+from exporter.model.assumptions import DEFAULT, Assumptions
+from exporter.model.kinds import Kind, key_of, record_key
+from exporter.service.pagination import ChainWalk, FileWalk, Walk
+
+if TYPE_CHECKING:
+    from exporter.archive.state import State
+    from exporter.clock import Clock
+    from exporter.crawl.freshness import Freshness
+    from exporter.service.blog_v1 import BlogApi
+
+LISTS = (Kind.ENTRY_LIST, Kind.COMMENTS, Kind.FILES)
+MOST_SWEEPS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingSettings:
+    """How the service is read; ``window`` bounds what is asked for ahead of what was taken in."""
+
+    window: int = 8
+    refresh: Refresh = Refresh.ALL
+    max_age: timedelta = timedelta(days=7)
+    assume: Assumptions = DEFAULT
+
+
+class OtherEntry(ApiError):
+    """The service answered with something else than the entry asked for, which tells nothing about that one."""
+
+
+class Unread(NamedTuple):
+    """Why an entry could not be read, as text: an exception would keep alive all that was at hand when it was raised.
+
+    ``last_try`` is the last sweep that asks for it again.
+    """
+
+    reason: str
+    last_try: int
+
+    @classmethod
+    def after(cls, error: ServiceError) -> Unread:
+        """Tell it by the error: a refusal may have been a slip of the service, but only once."""
+        if isinstance(error, TransportError):
+            return cls(str(error), MOST_SWEEPS)
+        return cls(str(error), 2 if isinstance(error, ApiError) else 0)
+
+
+class EntryCounts(NamedTuple):
+    """Entries: listed and read by this run, listed and carried over from the archive, and not to be read."""
+
+    read: int
+    carried_over: int
+    unread: int
+
+
+class Harvest:
+    """What one run reads. Afterwards the ledgers hold the records, and the attributes what could not be read.
+
+    Attributes:
+        ledgers: for each kind, the archive's records and what this run saw of them.
+        sweeps: the results of every sweep, oldest first.
+        unread: entry ids to what kept them from being read.
+        user_failure: what kept the user from being read.
+        restored: how many records a checkpoint brought along.
+    """
+
+    def __init__(
+        self,
+        api: BlogApi,
+        checkpoint: Checkpoint,
+        state: State,
+        settings: ReadingSettings,
+        freshness: Freshness,
+        clock: Clock,
+        emit: Callable[[Event], None],
+    ) -> None:
+        self._api = api
+        self._checkpoint = checkpoint
+        self._settings = settings
+        self._freshness = freshness
+        self._clock = clock
+        self._emit = emit
+        self._known: dict[tuple[Kind, int], dict[int, Place]] = {}
+        self.ledgers = {kind: Ledger(state.kinds[kind], checkpoint.spools[kind]) for kind in Kind}
+        self.sweeps: list[dict[Kind, SweepResult]] = []
+        self.unread: dict[str, Unread] = {}
+        self.user_failure: str | None = None
+        self.restored = 0
+        self._next_second = datetime.min.replace(tzinfo=UTC)
+        self._second = (self._next_second, "")
+
+    def restore(self) -> None:
+        """Take in what a dead run left in the checkpoint."""
+        found = restore(self._checkpoint, self.ledgers, self._freshness)
+        self.restored, self._known = found.records, found.pages
+
+    def distrust(self, records: Mapping[Kind, Collection[str]], state: State) -> None:
+        """Have damaged records written again: from ``state`` where it holds them undamaged, else as they are read."""
+        for kind, ids in records.items():
+            for record_id in ids:
+                try:
+                    line = state.line(kind, record_id)
+                except ArchiveDamaged:
+                    line = None
+                self.ledgers[kind].distrust(record_id, None if line is None else line.frozen)
+            self._checkpoint.spools[kind].flush()
+
+    async def run(self, first: Iterable[str] = ()) -> None:
+        """Read everything; ``first`` are entries that an earlier run could not read.
+
+        Raises:
+            ServiceError: no list could be read, or the service as a whole failed.
+        """
+        user = asyncio.create_task(self._user())
+        try:
+            await self._until_settled(first)
+            await user
+        finally:
+            user.cancel()
+            await asyncio.gather(user, return_exceptions=True)
+
+    async def _until_settled(self, first: Iterable[str]) -> None:
+        for number in range(1, MOST_SWEEPS + 1):
+            results = await self.sweep(number)
+            await self._entries(number, first if number == 1 else ())
+            settled = number > 1 and all(result.agreed for result in results.values())
+            self._emit(SweepDone(number, settled))
+            if settled:
+                break
+        self._forget_vanished()
+
+    def _forget_vanished(self) -> None:
+        """Drop from ``unread`` what is no longer listed: it did not stand until the end."""
+        last = len(self.sweeps)
+        if self.sweeps[-1][Kind.ENTRY_LIST].complete:
+            items = self.ledgers[Kind.ENTRY_LIST]
+            self.unread = {key: unread for key, unread in self.unread.items() if items.seen(key) == last}
+
+    def count_entries(self) -> EntryCounts:
+        """Count the entries that the last sweep listed by what this run did about them."""
+        items, entries = self.ledgers[Kind.ENTRY_LIST], self.ledgers[Kind.ENTRIES]
+        read = carried_over = 0
+        unread = len(self.unread)
+        for entry_id in items.seen_in(len(self.sweeps)):
+            if entry_id in self.unread:
+                continue
+            if entries.seen(entry_id) != UNSEEN:
+                read += 1
+            elif entry_id in entries.base:
+                carried_over += 1
+            else:
+                unread += 1
+        return EntryCounts(read, carried_over, unread)
+
+    def short_comments(self) -> dict[str, int]:
+        """Return, by entry, how many comments it counts that the comment list did not hold.
+
+        While comments come and go the two lists may be of different moments, so what only one sweep missed does not
+        count, as long as another one looked.
+        """
+        newest = self.sweeps[-1][Kind.COMMENTS].short
+        if len(self.sweeps) < 2 or not self.sweeps[-2][Kind.COMMENTS].complete:
+            return newest
+        before = self.sweeps[-2][Kind.COMMENTS].short
+        return {entry_id: min(count, before[entry_id]) for entry_id, count in newest.items() if entry_id in before}
+
+    async def sweep(self, number: int) -> dict[Kind, SweepResult]:
+        """Sweep the three lists once.
+
+        Raises:
+            ServiceError: no list could be read at all, or the service as a whole failed.
+        """
+        before = self.sweeps[-1] if self.sweeps else {}
+        found = await together(self._list(kind, number, before.get(kind)) for kind in LISTS)
+        results = dict(zip(LISTS, found, strict=True))
+        compare_comments(results[Kind.ENTRY_LIST], results[Kind.COMMENTS])
+        self.sweeps.append(results)
+        failures = [result.failure for result in results.values() if result.failure is not None]
+        if len(failures) == len(LISTS):
+            raise self._hopeless(failures[0])
+        for kind, result in results.items():
+            for problem in result.problems:
+                self._emit(RecordFailed(kind, None, problem))
+        return results
+
+    def _hopeless(self, error: ServiceError) -> ServiceError:
+        """Return the error that ends a run for which no list could be read."""
+        if not isinstance(error, ApiError):
+            return error
+        return ServiceError(f"{error}; check the blog ID and the base URL.")
+
+    async def _list(self, kind: Kind, number: int, before: SweepResult | None) -> SweepResult:
+        assume = self._settings.assume
+        walk: Walk
+        fetch: Callable[[int, bytes | None], Any]
+        if kind is Kind.ENTRY_LIST:
+            walk, fetch = ChainWalk("entry list", "entry_list_page_param", assume.max_pages), self._api.list_entries
+            tally = "comment_count"
+        elif kind is Kind.COMMENTS:
+            setting, size = "comment_list_page_param", assume.comment_page_size
+            walk, fetch = ChainWalk("comment list", setting, assume.max_pages, size), self._api.list_comments
+            tally = None
+        else:
+            setting, size = "file_list_page_param", assume.file_page_size
+            walk, fetch = FileWalk("file list", setting, assume.max_pages, size), self._api.list_files
+            tally = "file_size"
+        spool = self._checkpoint.spools[kind]
+        known = self._known.pop((kind, number), None)
+        sweep = Sweep(
+            kind, number, walk, fetch, self.ledgers[kind], spool, self._emit, tally, known, before, self._api.budget
+        )
+        return await sweep.run(self._settings.window)
+
+    async def _user(self) -> None:
+        ledger = self.ledgers[Kind.USER]
+        try:
+            data = await self._api.get_user()
+        except UNREADABLE as error:
+            self.user_failure = str(error)
+            return
+        user_id = record_key(Kind.USER, data)
+        if user_id is None or len(user_id) > LONGEST_ID:
+            self.user_failure = str(ApiError("user", {}, 200, "the answer has no usable id"))
+            return
+        ledger.observe(user_id, lossless_json.freeze(data), 1)
+
+    async def _entries(self, number: int, first: Iterable[str]) -> None:
+        """Read what the sweep makes necessary: at first what the policy says, later what changed meanwhile."""
+        entries = self.ledgers[Kind.ENTRIES]
+        if number == 1:
+            wanted = entries_to_read(self._listed(), self._settings.refresh, self._age(), self._still_listed(first))
+        else:
+            wanted = iter(dict.fromkeys([*self.sweeps[-1][Kind.ENTRY_LIST].to_read, *self._worth_another_try(number)]))
+        ids = [entry_id for entry_id in wanted if entries.seen(entry_id) < number]
+        if ids:
+            self._emit(EntriesPlanned(len(ids)))
+            await self._read_all(ids, number)
+
+    def _worth_another_try(self, number: int) -> Iterator[str]:
+        """Yield the unread entries that this sweep asks for again."""
+        for entry_id, unread in self.unread.items():
+            if number <= unread.last_try:
+                yield entry_id
+
+    def _listed(self) -> Iterator[Listed]:
+        items = self.ledgers[Kind.ENTRY_LIST]
+        changed = set(self.sweeps[0][Kind.ENTRY_LIST].to_read)
+        ids = list(items.seen_in(1))
+        for entry_id in reversed(ids):
+            archived = entry_id in self.ledgers[Kind.ENTRIES].base
+            yield Listed(entry_id, archived, entry_id in changed)
+
+    def _still_listed(self, ids: Iterable[str]) -> Iterator[str]:
+        items = self.ledgers[Kind.ENTRY_LIST]
+        return (entry_id for entry_id in ids if items.seen(entry_id) != UNSEEN)
+
+    def _age(self) -> Age | None:
+        if self._settings.refresh is not Refresh.AUTO:
+            return None
+        return Age(self._clock.now(), self._settings.max_age, self._freshness.last_read)
+
+    async def _read_all(self, ids: Iterable[str], sweep: int) -> None:
+        """Read entries, as many at a time as the window allows, without a task for each."""
+        queue = iter(ids)
+
+        async def worker() -> None:
+            for entry_id in queue:
+                await self.read_entry(entry_id, sweep)
+
+        await together(worker() for _ in range(self._settings.window))
+
+    async def read_entry(self, entry_id: str, sweep: int) -> None:
+        """Read one entry into the ledger; a failure is recorded in ``unread``."""
+        error = await self.fetch_entry(entry_id, sweep)
+        if error is None:
+            self.unread.pop(entry_id, None)
+            self._emit(EntryRead(entry_id))
+        else:
+            self.fail(entry_id, error)
+
+    def fail(self, entry_id: str, error: ServiceError) -> None:
+        """Record that an entry could not be read."""
+        unread = Unread.after(error)
+        self.unread[entry_id] = unread
+        self._emit(RecordFailed(Kind.ENTRIES, entry_id, unread.reason))
+
+    async def fetch_entry(self, entry_id: str, sweep: int) -> ServiceError | None:
+        """Read one entry into the ledger, or return what keeps it from being read.
+
+        Raises:
+            NotAuthorised: the service does not let us read anything any more.
+            ServiceError: the service as a whole failed.
+        """
+        ledger = self.ledgers[Kind.ENTRIES]
+        validators = self._freshness.validators.get(entry_id) if ledger.holds(entry_id) else None
+        try:
+            data, answered = await self._api.get_entry(entry_id, validators)
+            if data is not None:
+                self._check_id(entry_id, data)
+                frozen = lossless_json.freeze(data)
+                data = None  # a long entry needs not be in memory three times
+                ledger.observe(entry_id, frozen, sweep)
+        except UNREADABLE as error:
+            if isinstance(error, NotAuthorised):
+                await self._api.list_entries(1)
+            return error.with_traceback(None)  # which would hold the answer
+        now, written = self._this_second()
+        ledger.mark(entry_id, sweep)
+        self._checkpoint.spools[Kind.ENTRIES].journal(
+            {
+                "read": entry_id,
+                "sweep": sweep,
+                "at": written,
+                "etag": answered.etag,
+                "last_modified": answered.last_modified,
+            }
+        )
+        self._freshness.note(entry_id, now, answered)
+        return None
+
+    def _this_second(self) -> tuple[datetime, str]:
+        """Return the time in whole seconds, the same object for all entries of a second, and how it is written."""
+        now = self._clock.now()
+        if not self._second[0] <= now < self._next_second:
+            begun = now.replace(microsecond=0)
+            self._second, self._next_second = (begun, timestamp(now)), begun + timedelta(seconds=1)
+        return self._second
+
+    def _check_id(self, asked: str, data: dict[str, Any]) -> None:
+        answered = key_of(data.get("entry_id"))
+        if answered != asked:
+            what = "has no usable entry_id" if answered is None else f"is entry {answered[:40]!r}"
+            raise OtherEntry("entry/get", {"entry_id": asked}, 200, f"the answer {what}")
+        blog_id = data.get("blog_id")
+        if isinstance(blog_id, str) and blog_id and blog_id.casefold() != self._api.blog_id.casefold():
+            raise OtherEntry("entry/get", {"entry_id": asked}, 200, f"the answer is of blog {blog_id[:80]!r}")
+
+    def close(self) -> None:
+        """Close the files read back from, and let go of the ledgers: whatever comes after a run needs their memory."""
+        for ledger in self.ledgers.values():
+            ledger.close()
+        self.ledgers.clear()

@@ -1,0 +1,1 @@
+"""Views and exports: records in, files out."""

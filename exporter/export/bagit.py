@@ -1,0 +1,76 @@
+"""The whole archive as a bag (BagIt 1.0, RFC 8493): every file of it below ``data``, with sums to check. Pure.
+
+Nothing is chosen: private entries, drafts, hidden comments and earlier versions are in it. It is a copy to keep, never
+one to publish.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Final
+
+from exporter import __version__
+from exporter.export.interface import Content, ExportFile, ExportOptions, RecordSource, Summary, Whole, WrittenFile
+from exporter.export.report import Report
+from exporter.html.runs import collapse
+from exporter.model.asset import Asset
+from exporter.model.kinds import Kind
+from exporter.model.records import EntryListItem
+
+_PAYLOAD: Final = "data"
+_DECLARATION: Final = b"BagIt-Version: 1.0\nTag-File-Character-Encoding: UTF-8\n"
+_NOTICE: Final = "NOT PUBLIC: holds private entries, drafts, hidden comments and earlier versions"
+
+
+def export(records: RecordSource, options: ExportOptions, report: Report) -> Iterator[ExportFile]:
+    """Yield the payload, then the tag files, which name what was written before them."""
+    _account(records, options, report)
+    yield Whole(_PAYLOAD)
+    yield Content("bagit.txt", [_DECLARATION])
+    yield Summary("bag-info.txt", partial(_info, records.blog_id, options))
+    yield Summary("manifest-sha256.txt", partial(_sums, payload=True))
+    yield Summary("tagmanifest-sha256.txt", partial(_sums, payload=False))
+
+
+def _account(records: RecordSource, options: ExportOptions, report: Report) -> None:
+    """Count what the state holds, all of which is in the bag."""
+    for entry_id in {**dict.fromkeys(records.ids(Kind.ENTRIES)), **dict.fromkeys(records.ids(Kind.ENTRY_LIST))}:
+        raw = records.load(Kind.ENTRY_LIST, entry_id)
+        category = "" if raw is None else collapse(EntryListItem.from_raw(raw, options.assume).category)
+        report.took("entries")
+        if category:
+            report.category(category)
+        report.wrote(0, category)
+    comments = len(records.ids(Kind.COMMENTS))
+    report.took("comments", comments)
+    report.written["comments"] += comments
+    for url, raw in records.scan(Kind.ASSETS):
+        report.picture(url, "" if Asset.from_raw(raw).sha256 is not None else "the archive does not have it")
+
+
+def _info(blog_id: str, options: ExportOptions, files: Sequence[WrittenFile]) -> Iterator[bytes]:
+    """Yield the metadata (section 2.2.2); its date is that of the backup, so that an archive makes one bag only."""
+    payload = [file.bytes for file in files if _is_payload(file)]
+    facts = {
+        "External-Description": f"Archive of the blog {collapse(blog_id)}",
+        "External-Identifier": collapse(blog_id),
+        "Internal-Sender-Description": _NOTICE,
+        "Bagging-Date": f"{options.as_of:%Y-%m-%d}" if options.as_of is not None else "",
+        "Bag-Software-Agent": f"blog-exporter {__version__}",
+        "Payload-Oxum": f"{sum(payload)}.{len(payload)}",
+    }
+    yield from (f"{name}: {value}\n".encode("utf-8", "replace") for name, value in facts.items() if value)
+
+
+def _sums(files: Sequence[WrittenFile], *, payload: bool) -> Iterator[bytes]:
+    return (f"{file.sha256}  {_written(file.path)}\n".encode() for file in files if _is_payload(file) is payload)
+
+
+def _is_payload(file: WrittenFile) -> bool:
+    return file.path.startswith(f"{_PAYLOAD}/")
+
+
+def _written(path: str) -> str:
+    """Return a path as manifests have it (section 2.1.3): what would end the line is percent-encoded."""
+    return path.replace("%", "%25").replace("\n", "%0A").replace("\r", "%0D")

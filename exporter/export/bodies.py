@@ -1,0 +1,96 @@
+"""A post's texts as HTML for importers. Pure."""
+
+from __future__ import annotations
+
+import re
+from html import escape
+from typing import TYPE_CHECKING, Final
+
+from exporter.html.links import commenter_link
+from exporter.html.runs import collapse
+from exporter.html.sanitize import safe_html
+from exporter.html.tree import LINE_TAGS, TooLarge, TooTangled, parse, text_of, too_large, too_large_words
+from exporter.model.records import Comment
+
+if TYPE_CHECKING:
+    from exporter.export.posts import Post
+    from exporter.export.report import Report
+    from exporter.html.tree import Element
+
+ONLY_TEXT: Final = "too large to be shown with its markup: its text only"
+_TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]*)")
+
+
+def has_line_tags(html: str) -> bool:
+    """Tell whether tags say where lines end; where none does, a reader saw the text's own line ends."""
+    return any(found[2].lower() in LINE_TAGS for found in _TAG.finditer(html))
+
+
+def as_html(body: str) -> str:
+    """Return a body as HTML that shows the same lines: one without any tag that ends lines gets its ``<br>``."""
+    if has_line_tags(body):
+        return body
+    # Not by a pattern, which would remember every line end of a large body until the last is done.
+    return body.replace("\r\n", "\n").replace("\r", "\n").replace("\n", "<br>\n")
+
+
+def comment_html(comment: Comment) -> str:
+    """Return a stranger's comment as HTML without anything that runs; its title, if any, is its first line.
+
+    One beyond :mod:`exporter.html.tree` is its text; see :func:`name_large`.
+    """
+    try:
+        shown = safe_html(_tree(comment.cm_text))
+    except TooLarge:
+        shown = _only_text(comment.cm_text)
+    except TooTangled:
+        shown = escape(as_html(comment.cm_text))
+    title = collapse(comment.title)
+    return f"<b>{escape(title, quote=False)}</b><br>\n{shown}" if title else shown
+
+
+def name_large(post: Post, report: Report, *, bodies: bool = True) -> None:
+    """Report the bodies and comments of a post of which an export holds the text only.
+
+    Args:
+        post: the post.
+        report: is told.
+        bodies: whether that holds for the post's own bodies too, and not for its comments alone.
+    """
+    if bodies and any(too_large(as_html(body)) for body in (post.entry.entry_text, post.entry.ps_text)):
+        report.changed("entries", ONLY_TEXT, post.entry_id)
+    for found in post.comments:
+        if too_large(as_html(found.comment.cm_text)):
+            report.changed("comments", ONLY_TEXT, found.comment.cm_id)
+
+
+def comment_author(comment: Comment) -> str:
+    """Return the name a commenter gave, on one line."""
+    return collapse(comment.name)
+
+
+def comment_url(comment: Comment) -> str:
+    """Return a commenter's address where it is one on the web."""
+    return commenter_link(comment.url_text) or ""
+
+
+def safe_body(body: str) -> str:
+    """Return a body as HTML whose every tag is closed and where nothing runs.
+
+    One that is too tangled to be parsed is shown as its source; one beyond :mod:`exporter.html.tree` as its text,
+    after a sentence that says so: see :func:`name_large`.
+    """
+    try:
+        return safe_html(_tree(body))
+    except TooLarge:
+        return _only_text(body)
+    except TooTangled:
+        return f"<pre>{escape(body)}</pre>"
+
+
+def _tree(body: str) -> Element:
+    return parse(as_html(body))
+
+
+def _only_text(body: str) -> str:
+    return f"<p>{too_large_words(len(body))}</p>\n<pre>{escape(text_of(body), quote=False)}</pre>"

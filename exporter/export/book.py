@@ -1,0 +1,162 @@
+"""One page of HTML with everything in it, to read, print and keep: the oldest post first, the pictures inside. Pure.
+
+Bodies are made by what makes them for the offline site, so nothing in the page runs, and opening it asks for nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container, Iterator
+from html import escape
+from typing import Final
+
+from exporter.export.bodies import comment_author, comment_url, name_large
+from exporter.export.entry_page import UNTITLED, day, safe_id
+from exporter.export.interface import Content, Copy, ExportFile, ExportOptions, Inline
+from exporter.export.media import Media
+from exporter.export.posts import Post, PostComment, Posts
+from exporter.export.report import Report
+from exporter.export.xml import cleaned
+from exporter.html.pages import single_page
+from exporter.html.runs import collapse
+from exporter.model.asset import extension_of
+from exporter.site.body import BodyWriter, of_one_page
+from exporter.site.pictures import openable
+from exporter.text import visible
+
+_STYLE: Final = """
+body { max-width: 40em; margin: 2em auto; padding: 0 1em; font: 1em/1.9 serif; overflow-wrap: anywhere; }
+img { max-width: 100%; height: auto; }
+table { border-collapse: collapse; }
+th, td { border: 1px solid #999; padding: .2em .6em; }
+article { border-top: 1px solid #999; margin-top: 3em; padding-top: 1em; }
+aside { margin-left: 1em; font-size: .9em; }
+.as-typed { white-space: pre-wrap; }
+.lost { font-size: .9em; }
+@media print { article { break-before: page; } nav { break-after: page; } a { color: inherit; text-decoration: none; } }
+""".strip()
+_HEAD: Final = """<!DOCTYPE html>
+<html lang="ja">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="referrer" content="no-referrer">
+<title>{title}</title>
+<style>{style}</style>
+</head>
+<body>
+<h1>{title}</h1>
+<nav>
+<ol>
+"""
+_PIXELS: Final = frozenset(f"image/{name}" for name in ("avif", "bmp", "gif", "jpeg", "png", "webp"))
+"""What is a picture and nothing more: in an SVG a stranger's script may wait for whoever opens it alone."""
+_TYPES: Final = {extension_of(kind): kind for kind in _PIXELS}
+_STORED: Final = r"(assets/[0-9a-f]{2}/[0-9a-f]{64}\.[a-z0-9]{1,8})"
+_BEFORE: Final = r"""(?:[^<>"]|"[^"]*")*?"""
+_PLACE: Final = re.compile(rf'(?<=<img ){_BEFORE}src="{_STORED}"')
+_LINK: Final = re.compile(rf'(?<=<a ){_BEFORE}href="{_STORED}"')
+_ACTIVE: Final = "a browser could run what is in it; its old address is linked to"
+
+
+def export(posts: Posts, options: ExportOptions, report: Report) -> Iterator[ExportFile]:
+    """Yield the page, and the files it links to."""
+    linked: dict[str, None] = {}
+    yield Content(f"book-{options.label}.html", _chunks(posts, Media(posts, options, _place_of), report, linked))
+    yield from (Copy(path, path) for path in linked)
+
+
+def _chunks(posts: Posts, media: Media, report: Report, linked: dict[str, None]) -> Iterator[bytes | Inline]:
+    title = escape(posts.blog_id)
+    yield _HEAD.format(title=title, style=_STYLE, policy=single_page(_STYLE)).encode()
+    for post in posts.by_date():
+        yield f'<li><a href="{_place_of(post.entry_id)}">{_title(post)}</a> {day(post.entry.date)}</li>\n'.encode()
+    yield b"</ol>\n</nav>\n"
+    base = f"https://{posts.blog_id}/"
+    bodies = of_one_page(_Files(media), base, "ja", page_of=media.new_home, drawn=lambda path: _ending(path) in _TYPES)
+    for post in posts.by_date():
+        article = _article(post, media, bodies, report)
+        linked.update((found[1], None) for found in _LINK.finditer(article))
+        yield from _with_pictures(article)
+        report.wrote(len(post.comments), post.category)
+    yield b"</body>\n</html>\n"
+
+
+class _Files:
+    """The stored files of posts."""
+
+    def __init__(self, media: Media) -> None:
+        self._media = media
+
+    def local_path(self, address: str) -> str | None:
+        """Return where the archive has a file, relative to the archive."""
+        found = self._media.find(address)
+        return None if found is None else found.source
+
+
+def _place_of(entry_id: str) -> str:
+    return f"#e{safe_id(entry_id)}"
+
+
+def _article(post: Post, media: Media, bodies: BodyWriter, report: Report) -> str:
+    name_large(post, report)
+    lead = collapse(post.entry.ps_title)
+    facts = " · ".join(filter(None, [day(post.entry.date), escape(post.category)]))
+    parts = [
+        f'<article id="e{safe_id(post.entry_id)}">',
+        f"<h2>{_title(post)}</h2>",
+        f"<p>{facts}</p>",
+        f"<div>{bodies.html(post.entry.entry_text, '')}</div>",
+        f"<h3>{escape(lead)}</h3>" if lead else "",
+        f"<div>{bodies.html(post.entry.ps_text, '')}</div>" if post.entry.ps_text else "",
+        f"<h3>コメント ({len(post.comments)})</h3>" if post.comments else "",
+        *(_comment(found, bodies) for found in post.comments),
+        "</article>",
+        "",
+    ]
+    article = cleaned(visible("\n".join(parts))[0]).text
+    _account(post, media, report, {place[1] for pattern in (_PLACE, _LINK) for place in pattern.finditer(article)})
+    return article
+
+
+def _account(post: Post, media: Media, report: Report, paths: Container[str]) -> None:
+    """Report the pictures and files of a post, given where the archive has those that the page holds or links to."""
+    written = set()
+    for picture in media.pictures(post.entry.entry_text, post.entry.ps_text):
+        if picture.source in paths:
+            written.add(picture.name)
+        elif picture.source is not None and not (_ending(picture.source) in _TYPES or openable(picture.source)):
+            report.picture(picture.asset.url, _ACTIVE, referred=True)
+    media.account(post, report, "the page shows it nowhere", written=written, referred=False)
+
+
+def _comment(found: PostComment, bodies: BodyWriter) -> str:
+    comment = found.comment
+    name = escape(comment_author(comment))
+    url = comment_url(comment)
+    shown = f'<a href="{escape(url)}" rel="nofollow noopener noreferrer">{name or escape(url)}</a>' if url else name
+    head = " · ".join(filter(None, [shown, day(comment.regist_date)]))
+    title = escape(collapse(comment.title), quote=False)
+    said = f"<p><b>{title}</b></p>\n" if title else ""
+    return f"<aside>\n<p>{head}</p>\n{said}<div>{bodies.html(comment.cm_text, '')}</div>\n</aside>"
+
+
+def _with_pictures(html: str) -> Iterator[bytes | Inline]:
+    """Put the pictures' content where their paths are: only tags can have these, since the text's ``<`` is escaped."""
+    at = 0
+    for place in _PLACE.finditer(html):
+        yield html[at : place.start(1)].encode()
+        at = place.end(1)
+        path = place[1]
+        yield f"data:{_TYPES[_ending(path)]};base64,".encode()
+        yield Inline(path)
+    yield html[at:].encode()
+
+
+def _ending(path: str) -> str:
+    return path.rpartition(".")[2]
+
+
+def _title(post: Post) -> str:
+    return escape(cleaned(visible(post.title)[0]).text) or UNTITLED

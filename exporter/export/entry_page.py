@@ -1,0 +1,241 @@
+"""File names for entries: readable, safe on Linux, macOS and Windows, and never the same for two ids."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from hashlib import sha256
+from typing import Any, Final, NamedTuple
+
+import yaml
+
+from exporter.html.links import commenter_link
+from exporter.html.markdown import Block, quote_block, to_markdown
+from exporter.html.markdown_inline import escape_heading_end, escape_text, link_target
+from exporter.html.runs import collapse
+from exporter.html.tree import Element
+from exporter.model.kinds import sort_key
+from exporter.model.records import Comment, Entry, EntryListItem
+from exporter.text import REPLACEMENT, visible
+
+NAME_BYTES: Final = 200
+"""Well under the 255 bytes of common file systems, so that temporary names fit too."""
+
+_SUFFIX: Final = ".md"
+_PLAIN_ID = re.compile(r"[0-9]{1,20}")
+_KEPT_CATEGORIES = frozenset("LMN")
+
+
+def page_path(date: datetime | None, title: str, entry_id: str) -> str:
+    """Return an entry's path in the Markdown view: ``YYYY/MM/YYYY-MM-DD-slug-id.md``, or ``undated/slug-id.md``."""
+    name = file_name(date, title, entry_id)
+    return f"undated/{name}" if date is None else f"{date.year:04d}/{date.month:02d}/{name}"
+
+
+def file_name(date: datetime | None, title: str, entry_id: str) -> str:
+    """Return an entry's file name, at most 200 bytes in UTF-8.
+
+    Its last part tells the id apart from every other, also when case is folded, so names never collide.
+    """
+    last = safe_id(entry_id)
+    day = "" if date is None else date.date().isoformat()
+    room = NAME_BYTES - len(_SUFFIX) - len(last) - len(day) - 2
+    return "-".join(part for part in (day, slug(title, room), last) if part) + _SUFFIX
+
+
+def safe_id(record_id: str) -> str:
+    """Return an id of plain digits as it is, and any other as ``x`` and 16 digits of its SHA-256."""
+    if _PLAIN_ID.fullmatch(record_id):
+        return record_id
+    return "x" + sha256(record_id.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def slug(title: str, room: int) -> str:
+    """Return the letters and digits of a title, in their own script and in NFC, joined by hyphens.
+
+    Args:
+        title: any text.
+        room: the most bytes of UTF-8; the cut never parts a character from its combining marks.
+    """
+    words: list[str] = []
+    size = 0
+    gap = False
+    for cluster in _clusters(unicodedata.normalize("NFC", title[: 4 * NAME_BYTES])):
+        if unicodedata.category(cluster[0])[0] not in _KEPT_CATEGORIES:
+            gap = bool(words)
+            continue
+        piece = f"-{cluster}" if gap else cluster
+        size += len(piece.encode("utf-8"))
+        if size > room:
+            break
+        words.append(piece)
+        gap = False
+    return "".join(words)
+
+
+def _clusters(text: str) -> list[str]:
+    """Split text into characters with the combining marks behind them."""
+    found: list[str] = []
+    for char in text:
+        if found and unicodedata.category(char)[0] == "M":
+            found[-1] += char
+        else:
+            found.append(char)
+    return found
+
+
+_BASE: Final[Any] = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_ONE_LINE: Final = 2**30
+
+
+class _Text(str):
+    """A value to be written between double quotes."""
+
+    __slots__ = ()
+
+
+class _Dumper(_BASE):  # type: ignore[misc]  # which of the two it is shows at run time only
+    """The safe dumper, which also knows :class:`_Text`."""
+
+
+def _represent(dumper: Any, text: _Text) -> Any:
+    return dumper.represent_scalar("tag:yaml.org,2002:str", str(text), style='"')
+
+
+_Dumper.add_representer(_Text, _represent)
+
+
+def front_matter(entry: Entry, item: EntryListItem | None, comments: int) -> tuple[str, int]:
+    """Return the front matter with its ``---`` lines, and how many lone surrogates became U+FFFD.
+
+    Dates are ISO 8601 texts with the blog's offset; what the service did not send, or not sensibly, is null.
+    """
+    fields: dict[str, Any] = {
+        "entry_id": entry.entry_id,
+        "title": entry.title,
+        "date": _date(entry.date),
+        "last_update": _date(entry.last_update),
+        "period_date": _date(entry.period_date),
+        "category": item.category if item is not None else None,
+        "category_id": entry.category_id,
+        "name": entry.name,
+        "open_flg": entry.open_flg,
+        "period_flg": entry.period_flg,
+        "is_private": entry.is_private,
+        "text_format": entry.text_format,
+        "cm_receipt_flg": entry.cm_receipt_flg,
+        "tb_receipt_flg": entry.tb_receipt_flg,
+        "comments": comments,
+        "blog_id": entry.blog_id,
+    }
+    problems = [*entry.problems, *(item.problems if item is not None else ())]
+    if problems:
+        fields["problems"] = [f"{problem.field}: {problem.reason}" for problem in problems]
+    replaced = 0
+
+    def quoted(value: Any) -> Any:
+        nonlocal replaced
+        if isinstance(value, list):
+            return [quoted(element) for element in value]
+        if not isinstance(value, str):
+            return value
+        text, count = _SURROGATE.subn(REPLACEMENT, value)
+        replaced += count
+        return _Text(text)
+
+    written = {name: quoted(value) for name, value in fields.items()}
+    text = yaml.dump(written, Dumper=_Dumper, allow_unicode=True, sort_keys=False, width=_ONE_LINE)
+    return f"---\n{text}---\n", replaced
+
+
+def _date(date: datetime | None) -> str | None:
+    return None if date is None else date.isoformat()
+
+
+RENDERER_VERSION = 1
+"""Counts changes of what pages look like, so that pages written by an earlier renderer are written anew."""
+
+UNTITLED = "(無題)"
+_NAMELESS = "(名前なし)"
+_TITLE_SHOWN = 1_000
+
+
+class Rendered(NamedTuple):
+    """A page, ending in a line end, and how many characters in it had to become U+FFFD."""
+
+    text: str
+    replaced: int
+
+
+def render_entry(
+    entry: Entry,
+    item: EntryListItem | None,
+    comments: Sequence[Comment],
+    change: Callable[[Element], None] | None = None,
+) -> Rendered:
+    """Return an entry's page; the comments stand in the order of their ids. Never raises.
+
+    ``change`` is applied to the trees of the body and the continuation, such as to point them at local files.
+    """
+    head, replaced = front_matter(entry, item, len(comments))
+    body = to_markdown(entry.entry_text, change)
+    more = to_markdown(entry.ps_text, change)
+    blocks = [heading(1, collapse(entry.title) or UNTITLED), body.text]
+    lead = collapse(entry.ps_title)
+    if lead or more.text:
+        blocks += [heading(2, lead) if lead else "***", more.text]
+    rest = render_comments(comments)
+    if comments:
+        blocks += [heading(2, f"コメント ({len(comments)})"), rest.text]
+    text, found = visible("\n\n".join(block for block in blocks if block))
+    return Rendered(f"{head}\n{text}\n", replaced + body.replaced + more.replaced + rest.replaced + found)
+
+
+def render_comments(comments: Sequence[Comment]) -> Rendered:
+    """Return comments as sections of a page, without a line end at the end."""
+    parts: list[str] = []
+    replaced = 0
+    for comment in sorted(comments, key=lambda one: sort_key(one.cm_id)):
+        text = to_markdown(comment.cm_text)
+        replaced += text.replaced
+        quoted = quote_block([Block("text", text.text)]).text if text.text else ""
+        parts += [part for part in (_comment_head(comment), _comment_facts(comment), quoted) if part]
+    shown, found = visible("\n\n".join(parts))
+    return Rendered(shown, replaced + found)
+
+
+def heading(level: int, text: str) -> str:
+    """Return a heading with the text as it is, on one line, cut after 1,000 characters."""
+    return f"{'#' * level} {escape_heading_end(plain(text))}"
+
+
+def plain(text: str, *, in_brackets: bool = False) -> str:
+    """Return text that is no HTML as Markdown on one line, for a heading, a list or a link."""
+    line = collapse(text)
+    line = line if len(line) <= _TITLE_SHOWN else line[:_TITLE_SHOWN] + "…"
+    return escape_text(line, "[" if in_brackets else "", "]" if in_brackets else "", in_brackets=in_brackets)
+
+
+def day(date: datetime | None) -> str:
+    """Return a date's day as ``YYYY-MM-DD``; empty when there is none."""
+    return "" if date is None else date.date().isoformat()
+
+
+def _comment_head(comment: Comment) -> str:
+    shown = " · ".join(part for part in (collapse(comment.name) or _NAMELESS, day(comment.regist_date)) if part)
+    return heading(3, shown)
+
+
+def _comment_facts(comment: Comment) -> str:
+    facts: list[str] = []
+    if collapse(comment.title):
+        facts.append(f"- タイトル: {plain(comment.title)}")
+    link = commenter_link(comment.url_text)
+    if link is not None:
+        facts.append(f"- リンク: [{plain(link, in_brackets=True)}]({link_target(link, '')})")
+    if comment.delete_flg:
+        facts.append("- delete_flg: t")
+    return "\n".join(facts)

@@ -1,0 +1,207 @@
+"""A book for e-readers (EPUB 3), the oldest post first: one of everything, or one for each year. Pure.
+
+The chapters are written as the posts are read; the contents, the cover and the list of all files come last, when it is
+known what there is.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC
+from functools import partial
+from itertools import chain, groupby
+from typing import Final, NamedTuple
+
+from exporter.export.bodies import name_large
+from exporter.export.epub.chapter import Pages
+from exporter.export.epub.cover import Moment, cover
+from exporter.export.epub.links import FOREIGN, BookLinks, chapter_name, entry_addresses
+from exporter.export.interface import Content, Copy, ExportFile, ExportOptions, Packed
+from exporter.export.media import Media
+from exporter.export.posts import Post, Posts
+from exporter.export.report import Report
+from exporter.html.runs import collapse
+from exporter.model.kinds import Kind
+from exporter.model.records import User
+from exporter.text import visible
+
+_DROPPED: Final = "links made plain text, since no e-reader follows such addresses"
+_LINKED: Final = "a book holds pictures only; a link leads to its address"
+
+
+class _Chapter(NamedTuple):
+    file: str
+    name: str
+    day: Moment
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """The chapters of a year or a month in the contents, to be read before the next group, and their first page."""
+
+    label: str
+    file: str
+    chapters: Iterable[_Chapter]
+
+
+@dataclass(slots=True)
+class _Book:
+    """A book while it is written: its title, the year it is about (0 for all), and what is in it so far."""
+
+    title: str
+    year: int
+    ids: list[str] = field(default_factory=list)
+    names: list[bytes] = field(default_factory=list)
+    days: array[int] = field(default_factory=lambda: array("l"))
+
+    def add(self, post: Post, untitled: str) -> None:
+        """Take a chapter in, as small as can be: large blogs have very many."""
+        self.ids.append(post.entry_id)
+        self.names.append((visible(post.title)[0] or untitled).encode())
+        self.days.append(post.when.year * 10_000 + post.when.month * 100 + post.when.day)
+
+    def chapters(self) -> Iterator[_Chapter]:
+        """Yield the chapters in their order."""
+        for entry_id, name, day in zip(self.ids, self.names, self.days, strict=True):
+            moment = Moment(day // 10_000, day // 100 % 100, day % 100)
+            yield _Chapter(chapter_name(entry_id), name.decode(), moment)
+
+    def opens_year(self, post: Post) -> bool:
+        """Tell whether a post is the first of its year, in a book of several."""
+        return not self.year and (not self.days or self.days[-1] // 10_000 != post.when.year)
+
+    def files(self) -> Iterator[str]:
+        """Yield the names of the pages in the order they are read in."""
+        for year, chapters in groupby(self.chapters(), lambda chapter: chapter.day.year):
+            if not self.year:
+                yield _year_name(year)
+            yield from (chapter.file for chapter in chapters)
+
+
+def export(posts: Posts, options: ExportOptions, report: Report) -> Iterator[ExportFile]:
+    """Yield the book, or the books of the years."""
+    return _Binder(posts, options, report).books()
+
+
+class _Binder:
+    """Makes the books of one export."""
+
+    def __init__(self, posts: Posts, options: ExportOptions, report: Report) -> None:
+        self._posts = posts
+        self._options = options
+        self._report = report
+        self._media = Media(posts, options)
+        self._pages = Pages(options)
+        self._own = entry_addresses(posts, options)
+        self._title = collapse(options.title) or posts.blog_id
+        self._author = next(
+            (name for _, raw in posts.records.scan(Kind.USER) if (name := collapse(User.from_raw(raw).nickname))),
+            posts.blog_id,
+        )
+
+    def books(self) -> Iterator[ExportFile]:
+        """Yield each book as a ZIP whose members are made while it is written."""
+        label = self._options.label
+        if not self._options.by_year:
+            book = _Book(self._title, 0)
+            yield Packed(
+                f"book-{label}.epub", self._members(book, self._posts.by_date(), self._posts.__contains__), large=False
+            )
+            return
+        years = {post.entry_id: post.when.year for post in self._posts} if self._options.old_urls else {}
+        for year, found in groupby(self._posts.by_date(), lambda post: post.when.year):
+            book = _Book(f"{self._title} {year}", year)
+            yield Packed(
+                f"book-{year:04}-{label}.epub", self._members(book, found, partial(_is_of, years, year)), large=False
+            )
+
+    def _members(self, book: _Book, posts: Iterable[Post], holds: Callable[[str], bool]) -> Iterator[Content | Copy]:
+        links = BookLinks(self._posts, self._media, self._own, self._options, holds)
+        # What kind of file this is must be readable at a fixed place (OCF 3.2, section 4.3).
+        yield Content("mimetype", [b"application/epub+zip"], stored=True)
+        yield Content("META-INF/container.xml", [self._plain("container.xml")])
+        yield Content("EPUB/style.css", [self._plain("style.css")])
+        for post in posts:
+            if book.opens_year(post):
+                year = post.when.year
+                yield Content(f"EPUB/{_year_name(year)}", [self._pages.year(year).text.encode()])
+            yield Content(f"EPUB/{chapter_name(post.entry_id)}", [self._chapter(book, post, links)])
+            yield from links.members()
+        if any(kind in FOREIGN for kind in links.pictures.values()):
+            yield Content("EPUB/no-picture.svg", [self._plain("no-picture.svg")])
+        yield from self._frame(book, links)
+
+    def _plain(self, template: str, **values: object) -> bytes:
+        return self._pages.page(template, **values).text.encode()
+
+    def _chapter(self, book: _Book, post: Post, links: BookLinks) -> bytes:
+        comments = post.comments if self._options.comments else ()
+        before = links.dropped
+        page = self._pages.chapter(post, comments, links)
+        self._account(post, links, page.characters)
+        self._report.changed("entries", _DROPPED, post.entry_id, links.dropped - before)
+        book.add(post, self._pages.words.untitled)
+        return page.text.encode()
+
+    def _account(self, post: Post, links: BookLinks, characters: int) -> None:
+        report = self._report
+        name_large(post, report)
+        report.wrote(len(post.comments) if self._options.comments else 0, post.category)
+        if not self._options.comments:
+            for each in post.comments:
+                report.left("comments", "the book was asked for without comments", each.comment.cm_id)
+        for address in links.inline:
+            report.picture(address)
+        links.inline.clear()
+        self._media.account(post, report, _LINKED, written=links.pictures)
+        report.changed("entries", "characters removed or replaced that XML cannot hold", post.entry_id, characters)
+
+    def _frame(self, book: _Book, links: BookLinks) -> Iterator[Content]:
+        """Yield what is about the whole book."""
+        words = self._pages.words
+        common = {"title": book.title, "author": self._author}
+        art = cover(book.title, self._posts.blog_id, (chapter.day for chapter in book.chapters()))
+        yield Content("EPUB/cover.svg", [self._plain("cover.svg", cover=art, **common)])
+        yield Content("EPUB/cover.xhtml", [self._plain("cover.xhtml", **common)])
+        first = next(self._groups(book), None)
+        names = {"contents_label": words.contents, "cover_label": words.cover}
+        yield Content(
+            "EPUB/nav.xhtml", self._pages.stream("nav.xhtml", groups=self._groups(book), first=first, **names)
+        )
+        scope = f"{self._options.label}/{book.year or 'all'}"
+        package = self._pages.stream(
+            "package.opf",
+            **common,
+            identifier=f"tag:{self._posts.blog_id},1970-01-01:book/{scope}",
+            blog_id=self._posts.blog_id,
+            modified=f"{self._posts.newest().astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}",
+            accessibility=words.accessibility,
+            files=book.files,
+            pictures=links.pictures.items(),
+            foreign=FOREIGN,
+            needs_fallback=any(kind in FOREIGN for kind in links.pictures.values()),
+        )
+        yield Content("EPUB/package.opf", package)
+
+    def _groups(self, book: _Book) -> Iterator[_Group]:
+        """Yield the contents: by year, or by month in the book of one year."""
+        words = self._pages.words
+        for (year, month), found in groupby(
+            book.chapters(), lambda chapter: (chapter.day.year, chapter.day.month if book.year else 0)
+        ):
+            opening = next(found)
+            chapters = chain([opening], found)  # noqa: B031  what next() took is put back
+            if book.year:
+                yield _Group(words.month.format(year, month), opening.file, chapters)
+            else:
+                yield _Group(words.year.format(year), _year_name(year), chapters)
+
+
+def _is_of(years: Mapping[str, int], year: int, entry_id: str) -> bool:
+    return years.get(entry_id) == year
+
+
+def _year_name(year: int) -> str:
+    return f"year-{year:04}.xhtml"

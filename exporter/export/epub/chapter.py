@@ -1,0 +1,174 @@
+"""The pages of a book, from templates: every value is escaped, and what was HTML was written anew as XHTML. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from functools import cache
+from html import escape
+from typing import Any, Final, NamedTuple
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from exporter.export.bodies import as_html, comment_author, comment_url
+from exporter.export.entry_page import UNTITLED
+from exporter.export.epub.links import BookLinks, CommentLinks, web_address
+from exporter.export.epub.xhtml import Surroundings, upright_numbers, xhtml
+from exporter.export.interface import ExportOptions
+from exporter.export.posts import Post, PostComment
+from exporter.export.xml import Cleaned, cleaned
+from exporter.html.runs import collapse
+from exporter.html.tree import TooLarge, TooTangled, parse, text_of, too_large_words
+from exporter.text import visible
+
+
+class Words(NamedTuple):
+    """What a book says in its own words."""
+
+    contents: str
+    cover: str
+    comments: str
+    untitled: str
+    nameless: str
+    date: str
+    year: str
+    month: str
+    accessibility: str
+
+
+_JAPANESE: Final = Words(
+    contents="目次",
+    cover="表紙",
+    comments="コメント ({})",
+    untitled=UNTITLED,
+    nameless="(名前なし)",
+    date="{0.year}年{0.month}月{0.day}日",
+    year="{}年",
+    month="{1}月",
+    accessibility="画像の説明は元のブログのまま。",
+)
+_ENGLISH: Final = Words(
+    contents="Contents",
+    cover="Cover",
+    comments="Comments ({})",
+    untitled="(untitled)",
+    nameless="(nameless)",
+    date="{0.year:04}-{0.month:02}-{0.day:02}",
+    year="{}",
+    month="{0:04}-{1:02}",
+    accessibility="Pictures have the descriptions that the blog gave them.",
+)
+
+
+_PIECES: Final = 2_000
+_NUMBER: Final = re.compile(r"[0-9]+")
+_DIGITS: Final = "〇一二三四五六七八九"
+
+
+def words_of(language: str) -> Words:
+    """Return the words of a language: Japanese, or English for any other."""
+    return _JAPANESE if language.lower().partition("-")[0] == "ja" else _ENGLISH
+
+
+class Pages:
+    """Makes the pages of books that share their options.
+
+    Attributes:
+        words: the book's own words.
+    """
+
+    def __init__(self, options: ExportOptions) -> None:
+        self.words = words_of(options.language)
+        self._vertical = options.vertical
+        self._common = {"language": options.language, "vertical": options.vertical}
+
+    def page(self, template: str, **values: Any) -> Cleaned:
+        """Return a page, and how many characters in it no XML file can hold."""
+        return _clean(_environment().get_template(template).render({"title": "", **self._common, **values}))
+
+    def stream(self, template: str, **values: Any) -> Iterator[bytes]:
+        """Yield a page that grows with the book piece by piece, in UTF-8."""
+        made = _environment().get_template(template).stream({"title": "", **self._common, **values})
+        made.enable_buffering(_PIECES)
+        return (_clean(piece).text.encode() for piece in made)
+
+    def year(self, year: int) -> Cleaned:
+        """Return the page before the chapters of a year."""
+        return self.page("year.xhtml", year=year, year_label=self._spelt(self.words.year.format(year)))
+
+    def chapter(self, post: Post, comments: Sequence[PostComment], links: BookLinks) -> Cleaned:
+        """Return the page of a post."""
+        entry = post.entry
+        facts = " · ".join(filter(None, [self._date(entry.date), post.category]))
+        strangers = CommentLinks(links)
+        return self.page(
+            "chapter.xhtml",
+            name=post.title or self.words.untitled,
+            heading=self._line(post.title or self.words.untitled),
+            facts=self._line(facts),
+            body=self._text(entry.entry_text, links),
+            lead=self._line(collapse(entry.ps_title)),
+            more=self._text(entry.ps_text, links),
+            comments_label=self._line(self.words.comments.format(len(comments))),
+            comments=[self._comment(found, strangers) for found in comments],
+        )
+
+    def _comment(self, found: PostComment, links: CommentLinks) -> dict[str, Any]:
+        comment = found.comment
+        return {
+            "name": comment_author(comment) or self.words.nameless,
+            "url": web_address(comment_url(comment), ""),
+            "date": self._line(self._date(comment.regist_date)),
+            "title": collapse(comment.title),
+            "text": self._text(comment.cm_text, links),
+        }
+
+    def _date(self, date: datetime | None) -> str:
+        return "" if date is None else self._spelt(self.words.date.format(date))
+
+    def _spelt(self, date: str) -> str:
+        """Return a Japanese date as vertical lines have it, in the numerals of the script."""
+        return _NUMBER.sub(_numeral, date) if self._vertical and self.words is _JAPANESE else date
+
+    def _line(self, text: str) -> Markup:
+        return Markup(upright_numbers(text) if self._vertical else escape(text, quote=False))  # noqa: S704  escaped
+
+    def _text(self, html: str, around: Surroundings) -> Markup:
+        """Return a body as XHTML; one that is too tangled to be parsed shows its source, a large one its text."""
+        try:
+            made = xhtml(parse(as_html(html)), around, upright=self._vertical)
+        except TooLarge:
+            words = too_large_words(len(html), "ja" if self.words is _JAPANESE else "en")
+            made = f"<p>{words}</p>\n<pre>{escape(text_of(html), quote=False)}</pre>"
+        except TooTangled:
+            made = f"<pre>{escape(html, quote=False)}</pre>"
+        return Markup(made)  # noqa: S704  written anew
+
+
+def _clean(text: str) -> Cleaned:
+    shown, replaced = visible(text)
+    clean = cleaned(shown)
+    return Cleaned(clean.text, clean.characters + replaced)
+
+
+def _numeral(found: re.Match[str]) -> str:
+    """Return a year digit by digit, and a smaller number with its tens."""
+    number = int(found[0])
+    if number > 99:
+        return "".join(_DIGITS[int(digit)] for digit in found[0])
+    tens, rest = divmod(number, 10)
+    return f"{_DIGITS[tens] if tens > 1 else ''}{'十' if tens else ''}{_DIGITS[rest] if rest else ''}"
+
+
+@cache
+def _environment() -> Environment:
+    return Environment(
+        loader=PackageLoader("exporter.export", "templates/epub"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+    )

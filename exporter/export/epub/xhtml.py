@@ -1,0 +1,368 @@
+"""Lists, tables and ruby as strict schemas want them, from trees in which anything may stand anywhere. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from html import escape
+from typing import Final, Protocol
+
+from exporter.html.tree import BLOCKS, CODE_BLOCKS, DROPPED, HEADINGS, LISTS, Element, styled_as, tag_set
+
+_ROW_GROUPS: Final = tag_set("tbody tfoot thead")
+_CELLS: Final = tag_set("td th")
+
+Nodes = list[Element | str]
+
+
+@dataclass(slots=True)
+class TableParts:
+    """A table: its captions, and its rows as lists of cells, none of them empty."""
+
+    captions: list[Element] = field(default_factory=list)
+    head: list[list[Element]] = field(default_factory=list)
+    body: list[list[Element]] = field(default_factory=list)
+
+
+def listed(node: Element) -> Iterator[Nodes]:
+    """Yield the content of each item of a list; what stands between items becomes an item."""
+    loose: Nodes = []
+    for child in node.children:
+        if isinstance(child, Element) and child.tag == "li":
+            if not _blank(loose):
+                yield loose
+            loose = []
+            yield child.children
+        else:
+            loose.append(child)
+    if not _blank(loose):
+        yield loose
+
+
+def definitions(node: Element) -> list[Element] | None:
+    """Return the terms and definitions of a list; ``None`` when they do not alternate, or something else is there."""
+    parts = [child for child in node.children if isinstance(child, Element)]
+    texts: Nodes = [child for child in node.children if isinstance(child, str)]
+    tags = [part.tag for part in parts]
+    fit = bool(tags) and set(tags) <= {"dt", "dd"} and tags[0] == "dt" and tags[-1] == "dd"
+    return parts if fit and _blank(texts) else None
+
+
+def table_parts(node: Element) -> TableParts:
+    """Return what a table shows; only a head that comes first and has a body behind it stays one."""
+    found = TableParts()
+    groups = [child for child in node.children if isinstance(child, Element)]
+    for group in groups:
+        if group.tag == "caption":
+            found.captions.append(group)
+        elif group.tag in _ROW_GROUPS:
+            rows = [row for child in group.children if isinstance(child, Element) and (row := _cells(child))]
+            first = group.tag == "thead" and not found.head and not found.body
+            (found.head if first else found.body).extend(rows)
+    if not found.body:
+        found.head, found.body = [], found.head
+    return found
+
+
+def _cells(row: Element) -> list[Element]:
+    return [cell for cell in row.children if isinstance(cell, Element) and cell.tag in _CELLS]
+
+
+def ruby_pairs(node: Element) -> list[tuple[Nodes, Nodes]] | None:
+    """Return pairs of a text and its reading; ``None`` when there is no reading, or none that belongs to a text.
+
+    What follows the last reading is paired with an empty one.
+    """
+    pairs: list[tuple[Nodes, Nodes]] = []
+    base: Nodes = []
+    for child in _unwrapped(node):
+        if isinstance(child, Element) and child.tag == "rt":
+            if _blank(base):
+                return None
+            pairs.append((base, child.children))
+            base = []
+        elif isinstance(child, Element) and (child.tag == "rp" or _has_ruby(child)):
+            if child.tag != "rp":
+                return None
+        else:
+            base.append(child)
+    if not pairs:
+        return None
+    return pairs if _blank(base) else [*pairs, (base, [])]
+
+
+def _unwrapped(node: Element) -> Iterator[Element | str]:
+    for child in node.children:
+        if isinstance(child, Element) and child.tag in {"rb", "rtc"}:
+            yield from child.children
+        else:
+            yield child
+
+
+def _has_ruby(node: Element) -> bool:
+    tags = {"ruby", "rt", "rb", "rtc"}
+    return node.tag in tags or any(isinstance(each, Element) and each.tag in tags for each in node.walk())
+
+
+def _blank(nodes: Nodes) -> bool:
+    return all(isinstance(node, str) and not node.strip() for node in nodes)
+
+
+_DEEPEST: Final = 60
+_INLINE: Final = tag_set(
+    "abbr b cite code del dfn em i ins kbd mark q s samp small span strong sub sup u var acronym big font strike tt"
+)
+_SAME_AS: Final = {"acronym": "abbr", "big": "span", "dfn": "i", "font": "span", "strike": "s", "tt": "code"}
+_PLAYERS: Final = tag_set("applet audio embed iframe object video")
+_QUIET: Final = DROPPED | tag_set("datalist select")
+_VERBATIM: Final = tag_set("code kbd samp")
+_UPRIGHT: Final = re.compile(r"(?<![0-9A-Za-z.,:/])(?:[0-9]{1,2}|!!|!\?)(?![0-9A-Za-z.,:/])")
+_PLACES: Final = re.compile(r"[1-9][0-9]{0,2}")
+_SIZE: Final = re.compile(r"[1-9][0-9]{0,3}")
+
+
+class Surroundings(Protocol):
+    """What a text's addresses become in the book."""
+
+    def picture(self, address: str) -> str | None:
+        """Return where the book holds a picture; ``None`` when it does not."""
+
+    def link(self, address: str) -> str | None:
+        """Return the address a link is to have, inside the book or on the web; ``None`` when it leads nowhere."""
+
+    def lost(self, words: str) -> str:
+        """Return what stands in place of a picture that is not there, given its description."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Where:
+    """What may stand at a place.
+
+    Attributes:
+        blocks: whether blocks may.
+        headings: whether headings may.
+        links: whether links may, which never stand in each other.
+        upright: whether short numbers are to stand upright in vertical lines.
+        depth: how many elements are around it.
+    """
+
+    blocks: bool = True
+    headings: bool = True
+    links: bool = True
+    upright: bool = False
+    depth: int = 0
+
+
+def xhtml(tree: Element, surroundings: Surroundings, *, upright: bool = False) -> str:
+    """Return what stands below the root of a tree as valid content of a ``div``.
+
+    Args:
+        tree: the root.
+        surroundings: resolves addresses.
+        upright: whether numbers of two digits are marked to stand upright, for vertical writing.
+    """
+    return _Writer(surroundings, _holders_of_blocks(tree)).inside(tree.children, _Where(upright=upright)).strip()
+
+
+def upright_numbers(text: str) -> str:
+    """Return a text as XHTML in which short numbers stand upright where lines are vertical."""
+    return _UPRIGHT.sub(r'<span class="tcy">\g<0></span>', escape(text, quote=False))
+
+
+class _Writer:
+    """Writes elements; ``holders`` are the identities of those with a block somewhere in them."""
+
+    def __init__(self, surroundings: Surroundings, holders: set[int]) -> None:
+        self._around = surroundings
+        self._holders = holders
+
+    def inside(self, nodes: Iterable[Element | str], where: _Where) -> str:
+        """Write nodes one after another."""
+        return "".join(self._node(node, where) for node in nodes)
+
+    def _node(self, node: Element | str, where: _Where) -> str:
+        if isinstance(node, str):
+            return upright_numbers(node) if where.upright else escape(node, quote=False)
+        if node.tag in _QUIET:
+            return ""
+        if where.depth > _DEEPEST:
+            return escape(_shown_text(node), quote=False)
+        inner = replace(where, depth=where.depth + 1)
+        special = _SPECIAL.get(node.tag)
+        if special is not None:
+            return special(self, node, inner)
+        if node.tag in _INLINE:
+            return self._inline(node, inner)
+        return self._wrapped("div", node, inner) if node.tag in BLOCKS else self.inside(node.children, inner)
+
+    def _wrapped(self, tag: str, node: Element, where: _Where) -> str:
+        """Write an element that may hold anything; where its name says more than the tag does, as a class."""
+        known = f' class="{node.tag}"' if tag == "div" and node.tag != "div" else ""
+        return f"<{tag}{known}>{self.inside(node.children, where)}</{tag}>"
+
+    def _phrase(self, tag: str, node: Element, where: _Where) -> str:
+        """Write an element that may hold no blocks; one that does becomes a ``div``."""
+        if id(node) in self._holders:
+            return self._wrapped("div", node, where)
+        content = self.inside(node.children, replace(where, blocks=False))
+        return f"<{tag}>{content}</{tag}>" if content.strip() or tag == "pre" else content
+
+    def _inline(self, node: Element, where: _Where) -> str:
+        tag = _SAME_AS.get(node.tag, node.tag)
+        if tag == "span":
+            tag = styled_as(node) or "span"
+        if tag == "span" and id(node) not in self._holders:
+            return self.inside(node.children, where)
+        return self._phrase(tag, node, replace(where, upright=where.upright and tag not in _VERBATIM))
+
+    def _heading(self, node: Element, where: _Where) -> str:
+        level = max(2, HEADINGS[node.tag])
+        inner = replace(where, headings=False)
+        return self._phrase(f"h{level}", node, inner) if where.headings else self._wrapped("div", node, inner)
+
+    def _code(self, node: Element, where: _Where) -> str:
+        return self._phrase("pre", node, replace(where, upright=False))
+
+    def _list(self, node: Element, where: _Where) -> str:
+        items = "".join(f"<li>{self.inside(nodes, where)}</li>\n" for nodes in listed(node))
+        tag = "ol" if node.tag == "ol" else "ul"
+        start = node.attributes.get("start", "")
+        first = f' start="{start}"' if tag == "ol" and _PLACES.fullmatch(start) else ""
+        return f"<{tag}{first}>\n{items}</{tag}>" if items else ""
+
+    def _definitions(self, node: Element, where: _Where) -> str:
+        parts = definitions(node)
+        if parts is None:
+            return self._wrapped("div", node, where)
+        plain = replace(where, headings=False)
+        made = (
+            f"<{part.tag}>{self.inside(part.children, plain if part.tag == 'dt' else where)}</{part.tag}>\n"
+            for part in parts
+        )
+        return f"<dl>\n{''.join(made)}</dl>"
+
+    def _table(self, node: Element, where: _Where) -> str:
+        parts = table_parts(node)
+        around = "".join(f'<div class="caption">{self.inside(each.children, where)}</div>' for each in parts.captions)
+        head = "".join(self._row(row, where) for row in parts.head)
+        body = "".join(self._row(row, where) for row in parts.body)
+        if not head and not body:
+            return around
+        shown = f"<thead>{head}</thead>" if head else ""
+        return f"{around}<table>\n{shown}{f'<tbody>{body}</tbody>' if body else ''}\n</table>"
+
+    def _row(self, cells: list[Element], where: _Where) -> str:
+        return f"<tr>{''.join(self._cell(cell, where) for cell in cells)}</tr>\n"
+
+    def _cell(self, cell: Element, where: _Where) -> str:
+        spans = "".join(
+            f' {name}="{value}"'
+            for name in ("colspan", "rowspan")
+            if _PLACES.fullmatch(value := cell.attributes.get(name, ""))
+        )
+        inner = replace(where, headings=where.headings and cell.tag == "td")
+        return f"<{cell.tag}{spans}>{self.inside(cell.children, inner)}</{cell.tag}>"
+
+    def _ruby(self, node: Element, where: _Where) -> str:
+        if id(node) in self._holders:
+            return self._wrapped("div", node, where)
+        pairs = ruby_pairs(node)
+        if pairs is None:
+            return self.inside(node.children, where)
+        inner = replace(where, blocks=False, upright=False)
+        made = (f"{self.inside(base, inner)}<rt>{self.inside(text, inner)}</rt>" for base, text in pairs)
+        return f"<ruby>{''.join(made)}</ruby>"
+
+    def _reading(self, node: Element, where: _Where) -> str:
+        return f"（{self.inside(node.children, where)}）" if node.children else ""
+
+    def _link(self, node: Element, where: _Where) -> str:
+        address = node.attributes.get("href", "")
+        picture = self._around.picture(address) if address else None
+        if picture is not None:
+            return self._linked_picture(node, picture, where)
+        made = self._around.link(address) if where.links and address else None
+        content = self.inside(node.children, replace(where, links=where.links and made is None))
+        return f'<a href="{escape(made)}">{content}</a>' if made is not None and content.strip() else content
+
+    def _linked_picture(self, node: Element, picture: str, where: _Where) -> str:
+        """Show a picture that was linked to: in place of the small one in the link, or behind the link's words."""
+        words = "".join(part for part in map(_shown_text, node.children) if part)
+        small = [each for each in node.walk() if isinstance(each, Element) and each.tag == "img"]
+        alt = next((each.attributes.get("alt", "") for each in small), "") or words
+        shown = f'<img src="{escape(picture)}" alt="{escape(alt)}" />'
+        if small and not words.strip():
+            return shown
+        return f"{self.inside(node.children, where)} {shown}"
+
+    def _img(self, node: Element, _where: _Where) -> str:
+        alt = " ".join(node.attributes.get("alt", "").split())
+        picture = self._around.picture(node.attributes.get("src", ""))
+        if picture is None:
+            return self._around.lost(alt)
+        width = node.attributes.get("width", "")
+        sized = f' width="{width}"' if _SIZE.fullmatch(width) else ""
+        return f'<img src="{escape(picture)}" alt="{escape(alt)}"{sized} />'
+
+    def _player(self, node: Element, where: _Where) -> str:
+        """Write a link where something was embedded, which a book cannot hold."""
+        inside = [each.attributes for each in node.walk() if isinstance(each, Element)]
+        asked = [value for each in [node.attributes, *inside] for name in ("src", "data") if (value := each.get(name))]
+        links = filter(None, map(self._around.link, asked if where.links else []))
+        address = next((link for link in links if "://" in link), None)
+        if address is None:
+            return self.inside(node.children, where) if where.blocks else escape(_shown_text(node), quote=False)
+        made = f'<a href="{escape(address)}">{escape(address)}</a>'
+        return f'<div class="player">{made}</div>' if where.blocks else made
+
+
+_SPECIAL: Final[dict[str, Callable[[_Writer, Element, _Where], str]]] = {
+    "a": _Writer._link,
+    "blockquote": lambda writer, node, where: writer._wrapped("blockquote", node, where),
+    "br": lambda _writer, _node, _where: "<br />",
+    "dl": _Writer._definitions,
+    "hr": lambda _writer, _node, _where: "<hr />",
+    "img": _Writer._img,
+    "p": lambda writer, node, where: writer._phrase("p", node, where),
+    "rt": _Writer._reading,
+    "ruby": _Writer._ruby,
+    "table": _Writer._table,
+    **dict.fromkeys(CODE_BLOCKS, _Writer._code),
+    **dict.fromkeys(HEADINGS, _Writer._heading),
+    **dict.fromkeys(LISTS, _Writer._list),
+    **dict.fromkeys(_PLAYERS, _Writer._player),
+    **dict.fromkeys(("rp", "rtc"), lambda _writer, _node, _where: ""),
+}
+
+
+def _holders_of_blocks(tree: Element) -> set[int]:
+    """Return the identities of the elements with a block in them, each element being looked at once."""
+    found: set[int] = set()
+    parents: dict[int, int] = {}
+    stack = [tree]
+    while stack:
+        node = stack.pop()
+        for child in node.children:
+            if isinstance(child, Element):
+                parents[id(child)] = id(node)
+                stack.append(child)
+                if child.tag in BLOCKS:
+                    above = id(node)
+                    while above not in found:
+                        found.add(above)
+                        above = parents.get(above, above)
+    return found
+
+
+def _shown_text(node: Element | str) -> str:
+    """Return the text below a node without that of scripts and styles."""
+    parts: list[str] = []
+    todo = [node]
+    while todo:
+        each = todo.pop()
+        if isinstance(each, str):
+            parts.append(each)
+        elif each.tag not in _QUIET:
+            todo.extend(reversed(each.children))
+    return "".join(parts)

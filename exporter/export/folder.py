@@ -1,0 +1,310 @@
+"""Writing an export to the disk: a folder that appears whole, with its report beside it."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import hashlib
+import os
+import sqlite3
+import stat
+import tempfile
+import zipfile
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path, PurePosixPath
+from typing import Any, Final
+
+from exporter import lossless_json
+from exporter.archive import atomic
+from exporter.archive.archive import ArchiveReader
+from exporter.archive.layout import Layout
+from exporter.archive.verify import verify
+from exporter.errors import ArchiveDamaged, UsageError
+from exporter.export.interface import (
+    Content,
+    Copy,
+    Database,
+    ExportFile,
+    Filled,
+    Inline,
+    Packed,
+    Summary,
+    Whole,
+    WrittenFile,
+)
+from exporter.model.asset import is_sha256
+from exporter.text import printable
+
+_BLOCK = 3 << 18
+_PICTURE_AGAIN: Final = "run backup, which reads it again, or restore it from another copy of the archive"
+_REPLACED: Final = "replaced"
+_CONTENT: Final = "content_sha256"
+_REPLACED_CONTENT: Final = "replaced_content_sha256"
+
+
+def report_path(target: Path) -> Path:
+    """Return where an export's report stands."""
+    return target.with_name(f"{target.name}.report.json")
+
+
+def check_target(target: Path, *, force: bool) -> None:
+    """Refuse to write where something else is.
+
+    A report beside a folder is no proof that an export made all of it: with ``force``, only a folder may go in which
+    every file is as the report lists it, byte for byte.
+
+    Raises:
+        UsageError: there is a file, a folder that no export made, one that an export made and ``force`` is not set, or
+            one with anything in it that its report does not list.
+    """
+    if not target.name:
+        raise UsageError(f"{target} cannot be a new folder; name one.")
+    if not target.exists() or (target.is_dir() and not any(target.iterdir())):
+        return
+    if not target.is_dir() or not report_path(target).is_file():
+        raise UsageError(f"{target} is there already, and no export made it; name another folder.")
+    if not force:
+        raise UsageError(f"{target} is there already; add --force to replace the export in it, or name another folder.")
+    foreign = None if _is_sealed(target) else _foreign(target)
+    if foreign is not None:
+        raise UsageError(
+            f"{target} holds {printable(foreign, 200)}, which is not as {report_path(target)} says an export wrote it: "
+            "move it elsewhere, or name another folder."
+        )
+
+
+def _foreign(target: Path) -> str | None:
+    """Return the first file or folder, by path, that the report does not list as it is; ``None`` when there is none."""
+    known: defaultdict[str, list[WrittenFile]] = defaultdict(list)
+    parents: set[str] = set()
+    for file in _listed(target):
+        known[file.path].append(file)
+        parents.update(map(str, PurePosixPath(file.path).parents))
+    for folder, inner, names in os.walk(target):
+        inner.sort()
+        way = Path(folder).relative_to(target)
+        for name in sorted([*inner, *names]):
+            path, shown = Path(folder, name), (way / name).as_posix()
+            fits = shown in parents if name in inner else any(_is(path, file) for file in known[shown])
+            if path.is_symlink() or not fits:
+                return shown
+    return None
+
+
+def _is_sealed(target: Path) -> bool:
+    """Tell whether all of a folder is what its report vouches for by one hash; of what is private it lists no file."""
+    try:
+        report = lossless_json.loads(report_path(target).read_bytes())
+        sealed = {report.get(_CONTENT), report.get(_REPLACED_CONTENT)} - {None}
+    except (OSError, lossless_json.NotJson, AttributeError, TypeError):
+        return False
+    if not sealed:
+        return False
+    found = []
+    for folder, inner, names in os.walk(target):
+        way = Path(folder).relative_to(target)
+        if any(Path(folder, name).is_symlink() or not any(Path(folder, name).iterdir()) for name in inner):
+            return False
+        for name in names:
+            path = Path(folder, name)
+            with atomic.translated(path):
+                state = path.lstat()
+                if not stat.S_ISREG(state.st_mode):
+                    return False
+                with path.open("rb") as there:
+                    digest = hashlib.file_digest(there, "sha256").hexdigest()
+            found.append(WrittenFile((way / name).as_posix(), state.st_size, digest))
+    return _content_sha256(found) in sealed
+
+
+def _content_sha256(files: Iterable[WrittenFile]) -> str:
+    """Return one hash for the paths, sizes and contents of files."""
+    rows = sorted(f"{file.sha256} {file.bytes} {file.path}\n" for file in files)
+    return hashlib.sha256("".join(rows).encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def _is(path: Path, file: WrittenFile) -> bool:
+    with atomic.translated(path):
+        state = path.lstat()
+        if not stat.S_ISREG(state.st_mode) or state.st_size != file.bytes:
+            return False
+        with path.open("rb") as there:
+            return hashlib.file_digest(there, "sha256").hexdigest() == file.sha256
+
+
+def _listed(target: Path) -> list[WrittenFile]:
+    """Return the files that the report lists, with those of the export that it was to replace and may not have yet."""
+    try:
+        report = lossless_json.loads(report_path(target).read_bytes())
+        listed = [each for name in ("files", _REPLACED) for each in report.get(name, ())]
+        return [WrittenFile(str(each["path"]), int(each["bytes"]), str(each["sha256"])) for each in listed]
+    except (OSError, lossless_json.NotJson, AttributeError, TypeError, ValueError, KeyError):
+        return []
+
+
+def write_export(
+    files: Iterable[ExportFile],
+    archive: Path,
+    target: Path,
+    describe: Callable[[list[WrittenFile]], dict[str, Any]] | None = None,
+) -> list[WrittenFile]:
+    """Write all files into a folder beside ``target``, then what ``describe`` says of them, then give it its name.
+
+    In that order, since a folder without its report would pass for somebody else's, which no export replaces; for the
+    same reason the report lists what is to be replaced until it is.
+
+    Raises:
+        UsageError: nothing can be written there.
+        NoSpace: the disk is full.
+        ArchiveDamaged: a picture is not where the archive says it is, or is another one.
+    """
+    new = target.with_name(f".{target.name}.tmp")
+    with atomic.translated(target):
+        atomic.make_folder(target.parent)
+        atomic.remove_folder(new)
+        atomic.make_folder(new)
+        try:
+            written = list(_each_written(files, archive, new))
+            document = describe(written) if describe is not None else None
+            if document is not None and written and not document.get("files"):
+                document = {**document, _CONTENT: _content_sha256(written)}
+            replaced = _replaced(target)
+            if document is not None:
+                write_report(target, {**document, **replaced})
+            atomic.swap_folder(new, target, target.with_name(f".{target.name}.old"))
+            if document is not None and replaced:
+                write_report(target, document)
+        finally:
+            atomic.remove_folder(new)
+    return written
+
+
+def _replaced(target: Path) -> dict[str, Any]:
+    """Return what a report says of the export that it is about to replace."""
+    if not target.exists():
+        return {}
+    listed = [file._asdict() for file in dict.fromkeys(_listed(target))]
+    try:
+        content = lossless_json.loads(report_path(target).read_bytes()).get(_CONTENT)
+    except (OSError, lossless_json.NotJson, AttributeError):
+        content = None
+    return {**({_REPLACED: listed} if listed else {}), **({_REPLACED_CONTENT: content} if content else {})}
+
+
+def measure_export(files: Iterable[ExportFile], archive: Path) -> list[WrittenFile]:
+    """Make all files, one at a time where nobody sees them, and keep none."""
+    found = []
+    with tempfile.TemporaryDirectory() as folder:
+        for file in _each_written(files, archive, Path(folder)):
+            found.append(file)
+            Path(folder).joinpath(*file.path.split("/")).unlink()
+    return found
+
+
+def write_report(target: Path, document: dict[str, Any]) -> Path:
+    """Write an export's report beside it and return its path."""
+    path = report_path(target)
+    with atomic.translated(path):
+        atomic.write_file(path, lossless_json.dumps(document) + b"\n")
+    return path
+
+
+def _each_written(files: Iterable[ExportFile], archive: Path, folder: Path) -> Iterator[WrittenFile]:
+    """Write the files one after another, and yield each when it is there."""
+    done: list[WrittenFile] = []
+    for file in files:
+        parts = _copies(file, archive) if isinstance(file, Whole) else [file]
+        for part in parts:
+            plain = Content(part.path, part.chunks(done)) if isinstance(part, Summary) else part
+            done.append(_write(plain, archive, folder))
+            yield done[-1]
+
+
+def _copies(whole: Whole, archive: Path) -> Iterator[Copy]:
+    """Yield a copy of every file the format of the archive names, in the order of their paths.
+
+    Raises:
+        ArchiveDamaged: one of them is not what was written; its copy would have a right hash in the export.
+    """
+    for found in verify(ArchiveReader(archive), remember=False):
+        if found.damage:
+            raise ArchiveDamaged(f"{archive} is damaged: {found.path}: {found.detail}; {found.mend}.")
+    layout = Layout(archive)
+    single = [layout.format_document, layout.readme, layout.sums, layout.info, layout.runs]
+    yield from (Copy(f"{whole.folder}/{path.name}", path.name) for path in single if path.is_file())
+    for top in (layout.assets, layout.latest, layout.versions):
+        top.require_folder()
+        for folder, inner, names in os.walk(top):
+            inner.sort()
+            way = Path(folder).relative_to(archive).as_posix()
+            yield from (Copy(f"{whole.folder}/{way}/{name}", f"{way}/{name}") for name in sorted(names))
+
+
+def _write(file: Content | Copy | Packed | Database | Filled, archive: Path, folder: Path) -> WrittenFile:
+    path = folder.joinpath(*file.path.split("/"))
+    atomic.make_folder(path.parent)
+    match file:
+        case Filled():
+            with atomic.open_private(path) as out:
+                file.fill(out)
+        case Packed():
+            _pack(file, archive, path)
+        case Database():
+            with contextlib.closing(sqlite3.connect(path)) as connection:
+                file.build(connection)
+        case _:
+            return _stream(file, archive, path)
+    with path.open("rb") as made:
+        digest = hashlib.file_digest(made, "sha256").hexdigest()
+    return WrittenFile(file.path, path.stat().st_size, digest)
+
+
+def _stream(file: Content | Copy, archive: Path, path: Path) -> WrittenFile:
+    with atomic.hashing(path) as made:
+        for chunk in _chunks(file, archive):
+            made.write(chunk)
+        size = made.size
+        digest = made.close(sync=False)
+    return WrittenFile(file.path, size, digest)
+
+
+def _pack(file: Packed, archive: Path, path: Path) -> None:
+    """Write a ZIP whose bytes depend on its members only; pictures are packed as they are."""
+    with atomic.open_private(path) as out, zipfile.ZipFile(out, "w") as packed:
+        for member in file.members:
+            info = zipfile.ZipInfo(member.path)
+            stored = isinstance(member, Copy) or member.stored
+            info.compress_type = zipfile.ZIP_STORED if stored else zipfile.ZIP_DEFLATED
+            with packed.open(info, "w", force_zip64=file.large) as into:
+                for chunk in _chunks(member, archive):
+                    into.write(chunk)
+
+
+def _chunks(file: Content | Copy, archive: Path) -> Iterator[bytes]:
+    if isinstance(file, Copy):
+        yield from _blocks(Layout(archive).root / file.source)
+        return
+    for chunk in file.chunks:
+        if isinstance(chunk, Inline):
+            for block in _blocks(Layout(archive).root / chunk.source):
+                yield base64.b64encode(block)
+        else:
+            yield chunk
+
+
+def _blocks(path: Path) -> Iterator[bytes]:
+    """Yield a file of the archive in blocks that base64 can join, a stored picture only as long as it is what was read.
+
+    Raises:
+        ArchiveDamaged: it is missing, or its content is not what its name says.
+    """
+    if not path.is_file():
+        raise ArchiveDamaged(f"{path} is missing; {_PICTURE_AGAIN}.")
+    found = hashlib.sha256()
+    with path.open("rb") as source:
+        while block := source.read(_BLOCK):
+            found.update(block)
+            yield block
+    if is_sha256(path.stem) and found.hexdigest() != path.stem:
+        raise ArchiveDamaged(f"{path} is damaged, its content is not what its name says; {_PICTURE_AGAIN}.")

@@ -1,0 +1,124 @@
+"""A ZIP for Ghost's importer: its JSON, bodies as HTML cards, and the pictures; comments stand beside it. Pure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from exporter.export.bodies import as_html
+from exporter.export.entry_page import UNTITLED
+from exporter.export.importer_rules import Numbers, UniqueNames
+from exporter.export.interface import Content, Copy, ExportFile, ExportOptions, Packed
+from exporter.export.jsonl import comment_lines
+from exporter.export.media import Copies, Media
+from exporter.export.posts import Post, Posts
+from exporter.export.report import Report
+from exporter.export.xml import cleaned, escaped
+from exporter.html.runs import collapse
+from exporter.model.publication import Status
+
+TITLE_CHARACTERS: Final = 255
+_TAG_CHARACTERS: Final = 191
+_WIDE: Final = str.maketrans({"#": "＃", ",": "，"})
+_IMAGES: Final = "content/images"
+_ADDRESS: Final = "__GHOST_URL__/content/images/"
+_VERSION: Final = "5.0.0"
+
+
+def export(posts: Posts, options: ExportOptions, report: Report) -> Iterator[ExportFile]:
+    """Yield the ZIP, and the comments, which Ghost cannot import, as JSON lines."""
+    media = Media(posts, options)
+    yield Packed(f"ghost-{options.label}.zip", _members(posts, media, options, report))
+    yield Content(f"comments-{options.label}.jsonl", comment_lines(posts, report))
+
+
+def _members(posts: Posts, media: Media, options: ExportOptions, report: Report) -> Iterator[Content | Copy]:
+    yield Content("ghost.json", _document(posts, media, options, report))
+    if not options.media_base_url:
+        copies = Copies(report, _IMAGES)
+        for post in posts:
+            yield from copies.of(media.pictures(post.entry.entry_text, post.entry.ps_text))
+
+
+def _document(posts: Posts, media: Media, options: ExportOptions, report: Report) -> Iterator[bytes]:
+    numbers = Numbers(posts.ids())
+    names = UniqueNames()
+    tags = {name: number for number, name in enumerate(posts.categories(), 1)}
+    meta = {"exported_on": int(posts.newest().timestamp() * 1000), "version": _VERSION}
+    yield b'{"db": [{"meta": ' + _json(meta) + b', "data": {"posts": ['
+    end = b"\n"
+    for post in posts:
+        yield end + _json(_post(post, numbers.of(post.entry_id), names, media, options, report))
+        end = b",\n"
+        report.wrote(len(post.comments), post.category)
+    rows = [{"id": number, "name": _tag(name, report), "slug": f"tag-{number}"} for name, number in tags.items()]
+    yield b'\n], "tags": ' + _json(rows) + b', "posts_tags": ['
+    end = b"\n"
+    for post in posts:
+        if post.category:
+            yield end + _json({"post_id": numbers.of(post.entry_id), "tag_id": tags[post.category], "sort_order": 0})
+            end = b",\n"
+    yield b"\n]}}]}\n"
+
+
+def _post(
+    post: Post, number: int, names: UniqueNames, media: Media, options: ExportOptions, report: Report
+) -> dict[str, Any]:
+    if len(post.title) > TITLE_CHARACTERS:
+        report.changed("entries", "title cut at the 255 characters Ghost holds", post.entry_id)
+    if not post.title:
+        report.changed("entries", "title made up, since Ghost wants one", post.entry_id)
+    media.account(post, report)
+    clean = cleaned(_html(post, media, options))
+    report.changed("entries", "characters removed that no importer reads", post.entry_id, clean.characters)
+    updated = post.entry.last_update or post.when
+    public = post.status is Status.PUBLISH
+    return {
+        "id": number,
+        "title": (post.title or UNTITLED)[:TITLE_CHARACTERS],
+        "slug": names.fit(post.entry.name, post.entry_id),
+        "lexical": json.dumps(_card(clean.text), ensure_ascii=False),
+        "type": "post",
+        "status": "published" if public else "draft",
+        "visibility": "public",
+        "created_at": _date(post.when),
+        "updated_at": _date(updated),
+        "published_at": _date(post.when) if public else None,
+    }
+
+
+def _tag(name: str, report: Report) -> str:
+    """Return a category's name as Ghost takes it: a comma at its beginning is refused, and ``#`` would hide the tag."""
+    wide = name[:1].translate(_WIDE) + name[1:]
+    if wide != name:
+        report.changed("categories", "tag's first character written full-width, since Ghost reads it otherwise", name)
+    if len(wide) > _TAG_CHARACTERS:
+        report.changed("categories", f"tag cut at the {_TAG_CHARACTERS} characters Ghost holds", name)
+    return wide[:_TAG_CHARACTERS]
+
+
+def _html(post: Post, media: Media, options: ExportOptions) -> str:
+    way = None if options.media_base_url else _ADDRESS
+    lead = collapse(post.entry.ps_title)
+    parts = [
+        media.rewritten(as_html(post.entry.entry_text), way),
+        f"<h2>{escaped(lead)}</h2>" if lead else "",
+        media.rewritten(as_html(post.entry.ps_text), way),
+    ]
+    return "\n".join(part for part in parts if part)
+
+
+def _card(html: str) -> dict[str, Any]:
+    """Return a document of one card that holds HTML as it is."""
+    card = {"type": "html", "version": 1, "html": html}
+    return {"root": {"children": [card], "direction": None, "format": "", "indent": 0, "type": "root", "version": 1}}
+
+
+def _date(when: datetime) -> str:
+    return f"{when.astimezone(UTC):%Y-%m-%dT%H:%M:%S.000Z}"
+
+
+def _json(value: Any) -> bytes:
+    return cleaned(json.dumps(value, ensure_ascii=False)).text.encode()

@@ -1,0 +1,205 @@
+"""What importers of whole blogs are known to refuse, to cut or to drop, entry by entry. Pure.
+
+The lengths are those of WordPress' tables (``wp_posts``, ``wp_terms``, ``wp_comments``): it refuses a row of which one
+value is longer, so a comment whose author's name is too long is lost as a whole.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from hashlib import blake2b
+from html import escape
+from itertools import accumulate
+from typing import Final, NamedTuple
+from urllib.parse import quote
+
+from exporter.export.bodies import comment_author, comment_url
+from exporter.export.posts import Post
+from exporter.export.report import Report
+from exporter.export.xml import cleaned
+from exporter.model.records import Comment
+from exporter.text import visible
+
+CATEGORY_CHARACTERS: Final = 200
+TEXT_BYTES: Final = 65_535
+"""Titles of entries, texts of comments."""
+
+_AUTHOR_BYTES: Final = 245
+"""What WordPress itself allows for the 255 bytes of the column."""
+
+_URL_CHARACTERS: Final = 200
+_ACTIVE: Final = re.compile(r"<(?:script|iframe|object|embed|form)\b", re.IGNORECASE)
+
+
+class Commenter(NamedTuple):
+    """A commenter's name, in HTML, and address as WordPress can hold them."""
+
+    author: str
+    url: str
+
+
+def look(post: Post, report: Report) -> None:
+    """Name an entry that importers are known to change or to refuse."""
+    if not post.title:
+        report.limit("without a title", post.entry_id)
+    if size(post.title) > TEXT_BYTES:
+        report.limit(f"has a title above the {TEXT_BYTES:,} bytes WordPress holds", post.entry_id)
+    if _ACTIVE.search(post.entry.entry_text) or _ACTIVE.search(post.entry.ps_text):
+        report.limit("has scripts, frames or forms, which most services drop", post.entry_id)
+
+
+def commenter(comment: Comment, report: Report) -> Commenter:
+    """Return who wrote a comment, with the name cut and the address left out where they would cost the comment."""
+    author, url = comment_author(comment), comment_url(comment)
+    name = stored_name(author, _AUTHOR_BYTES)
+    if name != stored_name(author):
+        report.changed("comments", f"name cut at the {_AUTHOR_BYTES} bytes WordPress holds", comment.cm_id)
+    if len(url) > _URL_CHARACTERS:
+        url = ""
+        report.changed("comments", f"address above {_URL_CHARACTERS} characters left out", comment.cm_id)
+    return Commenter(name, url)
+
+
+def stored_name(name: str, most_bytes: int | None = None) -> str:
+    """Return a name in HTML, as WordPress holds it, cut between characters to so many bytes.
+
+    WordPress strips what looks like a tag from the names of categories and commenters.
+    """
+    pieces = [escape(char, quote=False) for char in cleaned(name).text]
+    sizes = accumulate(map(size, pieces))
+    return "".join(piece for piece, end in zip(pieces, sizes, strict=True) if most_bytes is None or end <= most_bytes)
+
+
+def size(text: str) -> int:
+    """Return how many bytes a text has."""
+    return len(text.encode("utf-8", "replace"))
+
+
+_PLAIN_NAME = re.compile(r"(?=.*[a-z])[a-z0-9][a-z0-9_-]{0,99}")
+_KATAKANA: Final = {code: code - 0x60 for code in range(0x30A1, 0x30F7)}
+_SMALL: Final = str.maketrans("ぁぃぅぇぉっゃゅょゎゕゖ", "あいうえおつやゆよわかけ")
+NICENAME_BYTES: Final = 200
+_LARGEST_ID: Final = 10**15
+
+
+class UniqueDates:
+    """Moves a post by seconds until no post before it has its title and its date.
+
+    WordPress drops a post whose title and date it knows, comparing titles as its database does: without regard to case,
+    accents, width or kind of kana. A post without a title, or with 0 for one, is dropped when any post has its date.
+    """
+
+    def __init__(self) -> None:
+        self._taken: set[bytes] = set()
+
+    def fit(self, title: str, when: datetime) -> datetime:
+        """Return the date to write."""
+        key = "" if title == "0" else _folded(title)
+        while _hash(key, when) in self._taken:
+            when += timedelta(seconds=1)
+        self._taken |= {_hash(key, when), _hash("", when)}
+        return when
+
+
+def _folded(title: str) -> str:
+    plain = unicodedata.normalize("NFKD", title).casefold().translate(_KATAKANA).translate(_SMALL)
+    return "".join(char for char in plain if char.isalnum()) or plain.strip()
+
+
+def _hash(key: str, when: datetime) -> bytes:
+    text = f"{int(when.timestamp())} {key}".encode("utf-8", "surrogatepass")
+    return blake2b(text, digest_size=12).digest()
+
+
+class UniqueNames:
+    """Names for addresses: an entry's own where it is plain ASCII and not taken, else ``entry-ID``."""
+
+    def __init__(self) -> None:
+        self._taken: set[str] = set()
+
+    def fit(self, name: str, entry_id: str) -> str:
+        """Return the name to write."""
+        wanted = name.lower()
+        if not _PLAIN_NAME.fullmatch(wanted) or wanted in self._taken:
+            wanted = f"entry-{plain_id(entry_id)}"
+        while wanted in self._taken:
+            wanted += "-2"
+        self._taken.add(wanted)
+        return wanted
+
+
+def plain_id(entry_id: str) -> str:
+    """Return an id in ASCII letters and digits, as it is where it is that already."""
+    return (
+        entry_id
+        if re.fullmatch(r"[a-z0-9]{1,40}", entry_id)
+        else f"x{blake2b(_bytes(entry_id), digest_size=8).hexdigest()}"
+    )
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
+
+
+class Nicenames:
+    """Names of categories for addresses, each once: WordPress takes two categories of one nicename for the same."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._of: dict[str, str] = {}
+        taken: set[str] = set()
+        for name in names:
+            wanted = nicename(name)
+            number = 1
+            while wanted in taken:
+                number += 1
+                wanted = f"{nicename(name, NICENAME_BYTES - len(str(number)) - 1)}-{number}"
+            taken.add(wanted)
+            self._of[name] = wanted
+
+    def of(self, name: str) -> str:
+        """Return a category's nicename."""
+        return self._of[name]
+
+
+def nicename(category: str, most: int = NICENAME_BYTES) -> str:
+    """Return a category's name for addresses: percent-encoded as WordPress does, with a limited number of bytes."""
+    name = ""
+    for char in visible("-".join(category.lower().split()))[0]:
+        piece = quote(char, safe="-").lower()
+        if len(name) + len(piece) > most:
+            break
+        name += piece
+    return name
+
+
+class Numbers:
+    """Whole numbers for records: an id that is one keeps it, others get numbers behind the largest.
+
+    Attributes:
+        beyond: a round number above all of them, where more can be counted from.
+    """
+
+    def __init__(self, ids: Iterable[str]) -> None:
+        largest = 0
+        self._others: dict[str, int] = {}
+        for record_id in ids:
+            number = _number(record_id)
+            if number is None:
+                self._others[record_id] = 0
+            else:
+                largest = max(largest, number)
+        for number, record_id in enumerate(self._others, largest + 1):
+            self._others[record_id] = number
+        self.beyond = int(10 ** len(str(largest + len(self._others))))
+
+    def of(self, record_id: str) -> int:
+        """Return a record's number."""
+        return self._others.get(record_id) or int(record_id)
+
+
+def _number(record_id: str) -> int | None:
+    plain = record_id.isascii() and record_id.isdecimal() and len(record_id) <= 15 and record_id[0] != "0"
+    return int(record_id) if plain and int(record_id) < _LARGEST_ID else None

@@ -1,0 +1,261 @@
+"""What an export is asked to be. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, Protocol
+
+from exporter.html.links import AddressPattern
+from exporter.model.assumptions import DEFAULT, Assumptions
+from exporter.model.kinds import Kind
+from exporter.model.publication import Declared
+
+if TYPE_CHECKING:
+    import sqlite3
+
+    from exporter.export.posts import Posts
+    from exporter.export.report import Report
+
+
+class Side(StrEnum):
+    """Which entries one export holds; no file ever holds those of two sides."""
+
+    PUBLIC = "public"
+    REST = "private"
+    """Everything else: private entries, and drafts where they are on no side of their own."""
+    DRAFTS = "drafts"
+    """Where every entry is to be a draft, those that are not private; there is nothing public then."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExportOptions:
+    """The options of one export.
+
+    Attributes:
+        declared: what the owner said about the flags.
+        side: which entries.
+        as_of: when the version was read, also the export's own date; nothing is taken from the clock.
+        since: the first day, by the entry's date.
+        until: the last day.
+        category: the name of the only category.
+        hidden_comments: also write comments that are not visible, where the target can hold them back.
+        body: ``markdown`` or ``html``, where a format has the choice.
+        media_base_url: where the pictures will be found, with a slash at the end.
+        media_folder: whether the pictures are written into the export.
+        max_entries: the most entries in a file; 0 for no limit.
+        max_bytes: the most bytes in a file; 0 for no limit.
+        old_urls: how the addresses of the old blog's entries are made.
+        new_url: how those of the new home are made.
+        title: what a book is called; empty for the blog's id.
+        language: the language of a book (BCP 47).
+        by_year: whether each year becomes a book of its own.
+        vertical: whether a book's lines run from top to bottom.
+        comments: whether a book holds the comments.
+        assume: the assumptions records are read with.
+    """
+
+    declared: Declared = field(default_factory=Declared)
+    side: Side = Side.PUBLIC
+    as_of: datetime | None = None
+    since: date | None = None
+    until: date | None = None
+    category: str | None = None
+    hidden_comments: bool = False
+    body: str = "markdown"
+    media_base_url: str = ""
+    media_folder: bool = False
+    max_entries: int = 0
+    max_bytes: int = 0
+    old_urls: tuple[AddressPattern, ...] = ()
+    new_url: AddressPattern | None = None
+    title: str = ""
+    language: str = "ja"
+    by_year: bool = False
+    vertical: bool = False
+    comments: bool = True
+    assume: Assumptions = DEFAULT
+
+    @property
+    def label(self) -> str:
+        """What file names say of the side, so that nobody publishes the wrong file."""
+        if self.side is Side.REST:
+            return "NOT-PUBLIC"
+        return f"{self.side}-with-hidden-comments" if self.hidden_comments else str(self.side)
+
+
+@dataclass(frozen=True, slots=True)
+class ViewFile:
+    """One file of a view.
+
+    Attributes:
+        path: relative to the view's folder, with forward slashes.
+        fingerprint: 32 bytes that change whenever the content would, so that an unchanged file need not be rendered.
+        render: makes the content.
+    """
+
+    path: str
+    fingerprint: bytes
+    render: Callable[[], bytes]
+
+
+class RecordSource(Protocol):
+    """One state of an archive, as views read it; records come from disk on demand."""
+
+    @property
+    def blog_id(self) -> str:
+        """The blog's id, its domain."""
+
+    def ids(self, kind: Kind) -> Sequence[str]:
+        """Return the ids of all records of a kind, by :func:`~exporter.model.kinds.sort_key`."""
+
+    def identity(self, kind: Kind, record_id: str) -> bytes | None:
+        """Return 32 bytes that change with the record; ``None`` when there is no such record."""
+
+    def load(self, kind: Kind, record_id: str) -> dict[str, Any] | None:
+        """Return a record's raw object; ``None`` when there is no such record."""
+
+    def scan(self, kind: Kind) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Yield the id and raw object of every record of a kind, in the order of :meth:`ids`."""
+
+
+class View(Protocol):
+    """Something people read, made from records only: the same records give the same files, byte for byte."""
+
+    @property
+    def name(self) -> str:
+        """The view's folder."""
+
+    def files(self, records: RecordSource) -> Iterable[ViewFile]:
+        """Yield every file of the view; files of the folder that are not among them are no longer part of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Inline:
+    """A file of the archive in base64, in the middle of a file of the export; ``source`` is relative to the archive."""
+
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """A file of an export, made while it is written.
+
+    Attributes:
+        path: relative to the export's folder, with forward slashes.
+        chunks: the content; to be read to its end before the next file is asked for.
+        stored: whether it stays as it is where it is a member of a ZIP.
+    """
+
+    path: str
+    chunks: Iterable[bytes | Inline]
+    stored: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """A file of an export that the archive holds already.
+
+    Attributes:
+        path: relative to the export's folder.
+        source: relative to the archive.
+    """
+
+    path: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """A ZIP file.
+
+    Attributes:
+        path: relative to the export's folder.
+        members: the files in it, in their order, their paths relative to its root.
+        large: whether a member may pass 2 GiB, which takes fields that some readers of ZIP files do not know.
+    """
+
+    path: str
+    members: Iterable[Content | Copy]
+    large: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Database:
+    """An SQLite file.
+
+    Attributes:
+        path: relative to the export's folder.
+        build: fills a new database.
+    """
+
+    path: str
+    build: Callable[[sqlite3.Connection], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Filled:
+    """A file that a library writes.
+
+    Attributes:
+        path: relative to the export's folder.
+        fill: writes the content, from its beginning to its end.
+    """
+
+    path: str
+    fill: Callable[[BinaryIO], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """Every file the archive is made of, without what runs keep for themselves.
+
+    Attributes:
+        folder: what they are copied into, relative to the export's folder.
+    """
+
+    folder: str
+
+
+class WrittenFile(NamedTuple):
+    """A file of an export: its path in the export's folder, its bytes, its SHA-256 in hexadecimal."""
+
+    path: str
+    bytes: int
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """A file about the files that were written before it.
+
+    Attributes:
+        path: relative to the export's folder.
+        chunks: makes the content from these files, in their order.
+    """
+
+    path: str
+    chunks: Callable[[Sequence[WrittenFile]], Iterable[bytes]]
+
+
+ExportFile = Content | Copy | Packed | Database | Filled | Whole | Summary
+
+
+class Exporter(Protocol):
+    """A format: the same posts and options give the same files, byte for byte, in memory that does not grow with them.
+
+    Every post is reported with :meth:`~exporter.export.report.Report.wrote` once it is in a file, and whatever had
+    to be changed for the target with :meth:`~exporter.export.report.Report.changed`.
+    """
+
+    def __call__(self, posts: Posts, options: ExportOptions, report: Report) -> Iterator[ExportFile]:
+        """Yield the files."""
+
+
+class WholeExporter(Protocol):
+    """A format that takes the archive as it stands: nothing is chosen, so what is private is in it."""
+
+    def __call__(self, records: RecordSource, options: ExportOptions, report: Report) -> Iterator[ExportFile]:
+        """Yield the files."""

@@ -1,0 +1,45 @@
+"""A Jekyll site's posts; Liquid leaves them alone. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from exporter.export.entry_page import file_name
+from exporter.export.interface import Content, ExportFile, ExportOptions
+from exporter.export.media import FOLDER, Copies
+from exporter.export.pages import MORE, Bodies, front_matter, old_paths, shown_title
+from exporter.export.posts import Post, Posts
+from exporter.export.report import Report
+from exporter.model.publication import Status
+
+
+def export(posts: Posts, options: ExportOptions, report: Report) -> Iterator[ExportFile]:
+    """Yield posts below ``_posts`` and drafts below ``_drafts``, and the pictures they show."""
+    bodies = Bodies(posts, options, report)
+    copies = Copies(report)
+    ending = ".html" if options.body == "html" else ".md"
+    for post in posts:
+        public = post.status is Status.PUBLISH
+        # Jekyll wants a date in the name of a post, and none in that of a draft.
+        name = file_name(post.when if public else None, post.title, post.entry_id).removesuffix(".md")
+        yield Content(f"{'_posts' if public else '_drafts'}/{name}{ending}", [_page(post, bodies, options).encode()])
+        if not options.media_base_url:
+            yield from copies.of(bodies.media.pictures(post.entry.entry_text, post.entry.ps_text))
+        report.wrote(len(post.comments), post.category)
+
+
+def _page(post: Post, bodies: Bodies, options: ExportOptions) -> str:
+    head = front_matter(
+        {
+            "layout": "post",
+            "title": shown_title(post),
+            "date": post.when,
+            "last_modified_at": post.entry.last_update,
+            "categories": [bodies.category(post)] if post.category else None,
+            "redirect_from": list(old_paths(post, options)) or None,
+            "entry_id": post.entry_id,
+            "excerpt_separator": MORE,
+            "render_with_liquid": False,
+        }
+    )
+    return f"{head}\n{bodies.of(post, f'/{FOLDER}/')}"

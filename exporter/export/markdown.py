@@ -1,0 +1,213 @@
+"""The Markdown view: a page for each entry, indexes by year, and whatever has no page of its own, named."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from hashlib import sha256
+from typing import Any, Final, NamedTuple
+from urllib.parse import quote
+
+from exporter.export.entry_page import (
+    RENDERER_VERSION,
+    UNTITLED,
+    day,
+    heading,
+    page_path,
+    plain,
+    render_comments,
+    render_entry,
+)
+from exporter.export.interface import RecordSource, ViewFile
+from exporter.html.links import AddressPattern
+from exporter.html.local_links import AssetMap, EntryAddresses, Surroundings
+from exporter.model.asset import Asset
+from exporter.model.assumptions import DEFAULT, Assumptions
+from exporter.model.kinds import Kind, key_of
+from exporter.model.records import Comment, Entry, EntryListItem
+from exporter.text import visible
+
+UNDATED: Final = "undated"
+ORPHANS: Final = "orphan-comments.md"
+INDEX: Final = "index.md"
+
+_TITLE_KEPT: Final = 200
+_PLACE: Final = "latest/markdown"
+"""Where the view stands in the archive; its pages point at the files of ``assets/`` from there."""
+
+
+class _Page(NamedTuple):
+    """What is held of each entry: its id, its path, its day (empty when undated), its title as far as shown."""
+
+    entry_id: str
+    path: str
+    day: str
+    title: str
+
+
+class MarkdownView:
+    """Implements :class:`~exporter.export.interface.View`; holds a path, a day and a title for each entry.
+
+    Args:
+        assume: how records are read.
+        entry_urls: how the blog's own addresses of entries are made, so that links between entries stay inside.
+
+    Attributes:
+        replaced: how many characters of the pages rendered so far had to become U+FFFD.
+    """
+
+    name = "markdown"
+
+    def __init__(self, assume: Assumptions = DEFAULT, entry_urls: Sequence[AddressPattern] = ()) -> None:
+        self._assume = assume
+        self._entry_urls = tuple(entry_urls)
+        self.replaced = 0
+
+    @property
+    def edition(self) -> str:
+        """Changes whenever the same records would give other files."""
+        patterns = " ".join(pattern.text for pattern in self._entry_urls)
+        return f"{RENDERER_VERSION} {self._assume.timezone} {patterns}".rstrip()
+
+    def files(self, records: RecordSource) -> Iterator[ViewFile]:
+        """Yield the entries' pages in the order of their ids, then the indexes."""
+        comments = self._comments_by_entry(records)
+        pages = [self._described(entry_id, raw) for entry_id, raw in records.scan(Kind.ENTRIES)]
+        around, assets = self._surroundings(records, pages)
+        links = _hash([f"{page.entry_id}\0{page.path}".encode() for page in pages]) if self._entry_urls else b""
+        for page in pages:
+            cm_ids = comments.pop(page.entry_id, [])
+            parts = [
+                *_identities(records, Kind.ENTRIES, [page.entry_id]),
+                *_identities(records, Kind.ENTRY_LIST, [page.entry_id]),
+                *_identities(records, Kind.COMMENTS, cm_ids),
+                *_identities(records, Kind.ASSETS, assets.get(page.entry_id, [])),
+                links,
+            ]
+            yield ViewFile(page.path, _hash(parts), partial(self._page, records, page, cm_ids, around))
+        years = _by_year(pages)
+        for year, of_year in years.items():
+            yield _file(f"{year}/{INDEX}", partial(_year_index, year, of_year))
+        orphans = [cm_id for cm_ids in comments.values() for cm_id in cm_ids]
+        if orphans:
+            identities = _identities(records, Kind.COMMENTS, orphans)
+            yield ViewFile(ORPHANS, _hash(identities), partial(self._orphans, records, orphans))
+        unread = list(self._unread(records, {page.entry_id for page in pages}))
+        yield _file(INDEX, partial(_top_index, records.blog_id, years, unread, len(orphans)))
+
+    def _described(self, entry_id: str, raw: dict[str, Any]) -> _Page:
+        entry = Entry.from_raw(raw, self._assume)
+        path = page_path(entry.date, entry.title, entry_id)
+        return _Page(entry_id, path, day(entry.date), entry.title[:_TITLE_KEPT])
+
+    def _surroundings(self, records: RecordSource, pages: list[_Page]) -> tuple[Surroundings, dict[str, list[str]]]:
+        """Return what pages can point at, and for each entry the addresses of the assets it needs."""
+        base = f"https://{records.blog_id}/"
+        needed: defaultdict[str, list[str]] = defaultdict(list)
+        found = []
+        for url, raw in records.scan(Kind.ASSETS):
+            found.append(raw)
+            for entry_id in Asset.from_raw(raw).ids("entry"):
+                needed[entry_id].append(url)
+        entries = records.scan(Kind.ENTRIES) if self._entry_urls else ()
+        addresses = EntryAddresses(self._entry_urls, entries, base)
+        paths = {page.entry_id: f"{_PLACE}/{page.path}" for page in pages} if self._entry_urls else {}
+        return Surroundings(AssetMap(found, base), addresses, paths), needed
+
+    def _comments_by_entry(self, records: RecordSource) -> defaultdict[str, list[str]]:
+        found: defaultdict[str, list[str]] = defaultdict(list)
+        for cm_id, raw in records.scan(Kind.COMMENTS):
+            found[key_of(raw.get("entry_id")) or ""].append(cm_id)
+        return found
+
+    def _page(self, records: RecordSource, page: _Page, cm_ids: list[str], around: Surroundings) -> bytes:
+        item = records.load(Kind.ENTRY_LIST, page.entry_id)
+        rendered = render_entry(
+            Entry.from_raw(records.load(Kind.ENTRIES, page.entry_id) or {}, self._assume),
+            None if item is None else EntryListItem.from_raw(item, self._assume),
+            self._comments(records, cm_ids),
+            lambda body: around.localise(body, f"{_PLACE}/{page.path}"),
+        )
+        self.replaced += rendered.replaced
+        return rendered.text.encode()
+
+    def _orphans(self, records: RecordSource, cm_ids: list[str]) -> bytes:
+        lead = "ここにあるコメントの記事は、アーカイブにありません。"
+        comments = render_comments(self._comments(records, cm_ids))
+        return f"{heading(1, 'コメントだけが残っているもの')}\n\n{lead}\n\n{comments.text}\n".encode()
+
+    def _comments(self, records: RecordSource, cm_ids: Iterable[str]) -> list[Comment]:
+        raws = (records.load(Kind.COMMENTS, cm_id) for cm_id in cm_ids)
+        return [Comment.from_raw(raw, self._assume) for raw in raws if raw is not None]
+
+    def _unread(self, records: RecordSource, read: set[str]) -> Iterator[_Page]:
+        for entry_id in records.ids(Kind.ENTRY_LIST):
+            if entry_id not in read:
+                item = EntryListItem.from_raw(records.load(Kind.ENTRY_LIST, entry_id) or {}, self._assume)
+                yield _Page(entry_id, "", day(item.regist_date), item.title[:_TITLE_KEPT])
+
+
+def _by_year(pages: list[_Page]) -> dict[str, list[_Page]]:
+    """Group pages by the first folder of their path, each group by day; the undated come last."""
+    years: defaultdict[str, list[_Page]] = defaultdict(list)
+    for page in pages:
+        years[page.path.split("/", 1)[0]].append(page)
+    return {year: sorted(years[year], key=lambda page: page.day) for year in sorted(years)}
+
+
+def _year_index(year: str, pages: list[_Page]) -> bytes:
+    lines = [heading(1, _year_name(year)), ""]
+    month = ""
+    for page in pages:
+        if page.day[:7] != month:
+            month = page.day[:7]
+            lines += ["", heading(2, month), ""] if len(lines) > 2 else [heading(2, month), ""]
+        target = quote(page.path.split("/", 1)[1])
+        lines.append(f"- {_dated(page.day)}[{_title(page, in_brackets=True)}]({target})")
+    return _encoded(lines)
+
+
+def _top_index(blog_id: str, years: dict[str, list[_Page]], unread: list[_Page], orphans: int) -> bytes:
+    total = sum(len(pages) for pages in years.values())
+    lines = [heading(1, blog_id or UNTITLED), "", f"記事 {total} 件", ""]
+    lines += [f"- [{_year_name(year)}]({quote(year)}/{INDEX}) ({len(pages)})" for year, pages in years.items()]
+    if orphans:
+        lines += ["", f"[コメントだけが残っているもの]({ORPHANS}) ({orphans})"]
+    if unread:
+        lines += ["", heading(2, f"一覧にあるのに読めなかった記事 ({len(unread)})"), ""]
+        lines += [f"- {_dated(page.day)}{_title(page)} (entry_id {plain(page.entry_id)})" for page in unread]
+    return _encoded(lines)
+
+
+def _year_name(year: str) -> str:
+    return "日付のない記事" if year == UNDATED else f"{year}年"
+
+
+def _dated(shown: str) -> str:
+    return f"{shown} " if shown else ""
+
+
+def _title(page: _Page, *, in_brackets: bool = False) -> str:
+    return plain(page.title, in_brackets=in_brackets) or UNTITLED
+
+
+def _encoded(lines: list[str]) -> bytes:
+    text, _ = visible("\n".join(lines))
+    return f"{text}\n".encode()
+
+
+def _file(path: str, render: Callable[[], bytes]) -> ViewFile:
+    """Return a small file whose fingerprint is that of its content."""
+    return ViewFile(path, sha256(render()).digest(), render)
+
+
+def _identities(records: RecordSource, kind: Kind, ids: Iterable[str]) -> list[bytes]:
+    return [records.identity(kind, record_id) or b"-" for record_id in ids]
+
+
+def _hash(identities: Iterable[bytes]) -> bytes:
+    digest = sha256(f"page {RENDERER_VERSION}".encode())
+    for identity in identities:
+        digest.update(len(identity).to_bytes(1, "big") + identity)
+    return digest.digest()

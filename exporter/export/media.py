@@ -1,0 +1,225 @@
+"""Where the pictures of a post are, and where they will be; and the addresses of posts in their new home. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+from urllib.parse import urlsplit
+
+from exporter.export.entry_page import slug
+from exporter.export.interface import Copy, ExportOptions, RecordSource
+from exporter.export.posts import Post, Posts
+from exporter.export.report import Report
+from exporter.html.links import AddressPattern, Found, Use, absolute, embedded, meaning, rewrite_addresses
+from exporter.html.local_links import EntryAddresses, stored_path
+from exporter.model.asset import Asset, extension_of
+from exporter.model.kinds import Kind
+from exporter.model.records import FileInfo
+
+FOLDER: Final = "media"
+SLUG: Final = "slug"
+"""A field of new addresses beside those of the record: the title as names of files have it."""
+
+STAYS: Final = "only its old address is written; --media-folder would bring the file along"
+"""What becomes of a picture of which nobody said where it will be."""
+
+MOVES: Final = "only its new address is written, below --media-base-url; the file must be put there"
+FETCHED: Final = "only its address is written, from where the target fetches the file"
+
+_LOST: Final = "the archive does not have it"
+_SHOWN_DIGITS: Final = 16
+_FOUND: Final = 512
+"""How many addresses are remembered: those of a post are asked for several times in a row."""
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A picture or file of a post.
+
+    Attributes:
+        asset: its record.
+        source: where the archive holds it, relative to the archive; ``None`` when the archive does not have it.
+        name: its file name in an export.
+        info: what the service knew of it as an uploaded file.
+    """
+
+    asset: Asset
+    source: str | None
+    name: str
+    info: FileInfo | None
+
+
+class Media:
+    """Finds the pictures that posts show, and rewrites addresses; reads the records one at a time.
+
+    Args:
+        posts: the posts of the export.
+        options: say where pictures will be, and how the addresses of entries are made, old and new.
+        home: tells a post's new address by its id, where the format knows it by itself.
+
+    """
+
+    def __init__(self, posts: Posts, options: ExportOptions, home: Callable[[str], str | None] | None = None) -> None:
+        self._records = posts.records
+        self._posts = posts
+        self._options = options
+        self._base = f"https://{posts.blog_id}/"
+        self._folder_url = options.media_base_url or (f"/{FOLDER}/" if options.media_folder else "")
+        self._home = self._by_pattern if home is None and options.new_url is not None else home
+        entries = posts.records.scan(Kind.ENTRIES) if options.old_urls and self._home is not None else iter(())
+        self._own = EntryAddresses(options.old_urls, entries, self._base)
+        self._find = lru_cache(maxsize=_FOUND)(self._look_up)
+
+    def find(self, address: str) -> Picture | None:
+        """Return what the archive knows of an address; ``None`` when it is none of the blog's pictures or files."""
+        return self._find(address)
+
+    def _look_up(self, address: str) -> Picture | None:
+        url = absolute(address, self._base)
+        if url is None:
+            return None
+        raw = next((raw for one in _spellings(url) if (raw := self._records.load(Kind.ASSETS, one)) is not None), None)
+        if raw is None:
+            return None
+        asset = Asset.from_raw(raw)
+        infos = (self._records.load(Kind.FILES, file_id) for file_id in asset.ids("file"))
+        info = next((FileInfo.from_raw(found, self._options.assume) for found in infos if found is not None), None)
+        return Picture(asset, stored_path(asset), _name(asset), info)
+
+    def pictures(self, *bodies: str) -> list[Picture]:
+        """Return what bodies show, and the blog's files they link to, each once and in their order."""
+        found: dict[str, Picture] = {}
+        for body in bodies:
+            for address, _ in _embedded(body):
+                picture = self.find(address)
+                if picture is not None:
+                    found.setdefault(picture.asset.url, picture)
+        return list(found.values())
+
+    def account(
+        self,
+        post: Post,
+        report: Report,
+        reason: str | None = None,
+        *,
+        written: Container[str] = (),
+        referred: bool = True,
+    ) -> None:
+        """Report what a post shows or holds that the target may not take, and each of its pictures.
+
+        A picture counts as written only where its bytes are: whoever writes these reports it too.
+
+        Args:
+            post: the post.
+            report: is told.
+            reason: why the bytes of pictures are not in this export; by default, what was asked for tells.
+            written: the names of those whose bytes are.
+            referred: whether their addresses are in it.
+        """
+        why = reason or (MOVES if self._options.media_base_url else STAYS)
+        lost = leads_out = False
+        for body in (post.entry.entry_text, post.entry.ps_text):
+            for found in _embedded(body):
+                picture = self.find(found.text)
+                if picture is not None and picture.source is not None:
+                    report.picture(picture.asset.url, "" if picture.name in written else why, referred=referred)
+                elif picture is not None or found.use is Use.SHOWN:
+                    lost = lost or found.use is Use.SHOWN
+                    report.picture(picture.asset.url if picture is not None else found.text, _LOST)
+                elif self._home is not None and not leads_out:
+                    entry_id = self._own.entry_of(found.text)
+                    leads_out = entry_id is not None and entry_id not in self._posts
+        if leads_out:
+            report.limit("links to entries that are not in this export", post.entry_id)
+        if lost:
+            report.limit("shows pictures that the archive does not have", post.entry_id)
+        if post.entry.date is None:
+            report.changed("entries", "date impossible or missing, replaced by the nearest known", post.entry_id)
+
+    def new_address(self, picture: Picture) -> str:
+        """Return where a target will find a picture: under the base that was named, or where it always was."""
+        if self._folder_url and picture.source is not None:
+            return self._folder_url + picture.name
+        return picture.asset.url
+
+    def rewritten(self, body: str, folder: str | None = None) -> str:
+        """Return a body with the addresses of pictures and of the blog's own posts as the new home has them.
+
+        Args:
+            body: HTML.
+            folder: the relative way to the pictures' folder, where the export holds them itself.
+        """
+
+        def resolve(address: str) -> str | None:
+            picture = self.find(address)
+            if picture is not None:
+                held = folder is not None and picture.source is not None
+                return f"{folder}{picture.name}" if held else self.new_address(picture)
+            return self.new_home(address)
+
+        return rewrite_addresses(body, resolve)
+
+    def new_home(self, address: str) -> str | None:
+        """Return where a post of this export will be, given its old address; ``None`` for any other address."""
+        if self._home is None:
+            return None
+        entry_id = self._own.entry_of(address)
+        # The address of a post that is not in this export would tell its title.
+        return None if entry_id is None or entry_id not in self._posts else self._home(entry_id)
+
+    def _by_pattern(self, entry_id: str) -> str | None:
+        pattern = self._options.new_url
+        return None if pattern is None else new_address(self._records, entry_id, pattern)
+
+
+class Copies:
+    """Copies of pictures into one folder of an export, each once."""
+
+    def __init__(self, report: Report, folder: str = FOLDER) -> None:
+        self._report = report
+        self._folder = folder
+        self._done: set[str] = set()
+
+    def of(self, pictures: list[Picture]) -> Iterator[Copy]:
+        """Yield what has to be copied for these pictures and was not yet."""
+        for picture in pictures:
+            if picture.source is None:
+                continue
+            self._report.picture(picture.asset.url)
+            if picture.name not in self._done:
+                self._done.add(picture.name)
+                yield Copy(f"{self._folder}/{picture.name}", picture.source)
+
+
+def new_address(records: RecordSource, entry_id: str, pattern: AddressPattern) -> str | None:
+    """Return an entry's address by a pattern; beside the record's own fields there is :data:`SLUG`."""
+    raw = records.load(Kind.ENTRIES, entry_id) or {}
+    title = raw.get("title")
+    return pattern.fill({**raw, SLUG: slug(title, 150) or f"entry-{entry_id}" if isinstance(title, str) else entry_id})
+
+
+@lru_cache(maxsize=4)
+def _embedded(body: str) -> tuple[Found, ...]:
+    """Return what :func:`embedded` yields, each once; a post's bodies are asked for several times in a row."""
+    return tuple(dict.fromkeys(embedded(body)))
+
+
+def _spellings(url: str) -> Iterator[str]:
+    """Yield an address and what is written for it where two spellings mean the same."""
+    yield url
+    rest = meaning(url)
+    for scheme in ("https", "http"):
+        for end in ("", "/"):
+            yield f"{scheme}://{rest}{end}"
+
+
+def _name(asset: Asset) -> str:
+    """Return a name in ASCII: a readable beginning where the address has one, and digits that tell contents apart."""
+    if asset.sha256 is None:
+        return ""
+    last = urlsplit(asset.url).path.rpartition("/")[2]
+    stem = "".join(char for char in last.rpartition(".")[0] if char.isascii() and (char.isalnum() or char in "-_"))[:40]
+    digits = asset.sha256[:_SHOWN_DIGITS]
+    return f"{stem}-{digits}.{extension_of(asset.content_type or '')}".lstrip("-")

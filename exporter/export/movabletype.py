@@ -1,0 +1,241 @@
+"""The lines of a body as Movable Type's import format can hold them: none is taken for a key, none is too long. Pure.
+
+Old readers trim every line, drop empty ones, and read 8,191 bytes at a time; they look for keys in bodies too.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Final, NamedTuple
+
+from exporter.export import importer_rules
+from exporter.export.bodies import as_html, comment_author, comment_html, comment_url, name_large
+from exporter.export.importer_rules import UniqueDates, UniqueNames
+from exporter.export.interface import Copy, ExportFile, ExportOptions
+from exporter.export.media import Copies, Media
+from exporter.export.posts import Post, PostComment, Posts
+from exporter.export.report import Report
+from exporter.export.xml import Frame, Piece, cleaned, split
+from exporter.html.runs import collapse
+from exporter.model.kinds import Kind
+from exporter.model.publication import Status
+from exporter.model.records import User
+
+LINE_BYTES: Final = 7_000
+MOST_BYTES: Final = 8_190
+_TRIMMED: Final = " \t\n\r\0\x0b\u3000\xa0\ufeff"
+_RISKY = re.compile(r"-{5}|[A-Z][A-Z ]{0,40}:")
+_ODD_ENDS = re.compile("[\x85\u2028\u2029]")
+_SPAN = re.compile(
+    r"<!--(?:-?>|.*?(?:--!?>|\Z))|<(script|style)(?=[\s/>]).*?(?:</\1\s*>|\Z)|</?[a-zA-Z][^<>]*>",
+    re.DOTALL | re.IGNORECASE,
+)
+_PRE = re.compile(r"(<pre\b[^<>]*>)(.*?)(</pre\s*>|\Z)", re.DOTALL | re.IGNORECASE)
+_BLOCK_END = re.compile(
+    r"<br\b|</?(?:p|div|table|t[rdh]|tbody|thead|ul|ol|li|dl|d[td]|h[1-6]|hr|blockquote|pre|center)\b", re.IGNORECASE
+)
+_REFERENCE = re.compile(r"&[#0-9A-Za-z]{1,32};?$")
+_HIDDEN_BREAK: Final = "<!--\n-->"
+
+
+class Defused(NamedTuple):
+    """A body's text; how many characters were removed, lines defused and broken, and how many are too long still."""
+
+    text: str
+    removed: int
+    defused: int
+    broken: int
+    long: int
+
+
+def defused(html: str) -> Defused:
+    """Return HTML that shows the same and that no importer cuts, trims or takes for its own."""
+    clean = cleaned(html)
+    text = _ODD_ENDS.sub("\n", clean.text)
+    text = _PRE.sub(lambda found: f"{found[1]}{_kept_lines(found[2])}{found[3]}", text)
+    lines: list[str] = []
+    guarded = broken = 0
+    for line in text.split("\n"):
+        parts = list(_short(line)) if _size(line) > LINE_BYTES else [line]
+        broken += len(parts) - 1
+        for part in "".join(parts).split("\n") if len(parts) > 1 else parts:
+            safe = _guarded(part)
+            guarded += safe != part
+            lines.append(safe)
+    too_long = sum(_size(line) > MOST_BYTES for line in lines)
+    return Defused("\n".join(lines).rstrip("\n"), clean.characters, guarded, broken, too_long)
+
+
+def _guarded(line: str) -> str:
+    start = len(line) - len(line.lstrip(_TRIMMED))
+    if not _RISKY.match(line, start):
+        return line
+    return f"{line[:start]}&#{ord(line[start])};{line[start + 1 :]}"
+
+
+def _kept_lines(inside: str) -> str:
+    """Return preformatted text whose blank lines and leading spaces no reader drops."""
+    lines = inside.split("\n")
+    kept = [lines[0]]
+    for line in lines[1:]:
+        if not line.strip(_TRIMMED) and len(kept) < len(lines) - 1:
+            kept[-1] += "&#10;"
+            continue
+        head = line[:1]
+        kept.append(f"&#{ord(head)};{line[1:]}" if head and head in _TRIMMED else line)
+    return "\n".join(kept)
+
+
+def _size(line: str) -> int:
+    return len(line.encode())
+
+
+def _short(line: str) -> Iterator[str]:
+    """Cut a line at tags: where a block ends, since nothing shows there, else inside a comment made for it."""
+    part = ""
+    size = 0
+    for piece in _pieces(line):
+        length = _size(piece)
+        if part and size + length > LINE_BYTES:
+            yield part + ("\n" if _ends_block(part) else _HIDDEN_BREAK)
+            part, size = "", 0
+        part += piece
+        size += length
+    yield part
+
+
+def _ends_block(part: str) -> bool:
+    start = part.rfind("<")
+    return part.endswith(">") and _BLOCK_END.match(part, start) is not None
+
+
+def _pieces(line: str) -> Iterator[str]:
+    """Yield tags whole and texts in pieces of at most 1,000 characters that end between character references."""
+    at = 0
+    for span in _SPAN.finditer(line):
+        yield from _cut(line[at : span.start()])
+        yield span[0]
+        at = span.end()
+    yield from _cut(line[at:])
+
+
+def _cut(text: str) -> Iterator[str]:
+    at = 0
+    while len(text) - at > 1_000:
+        end = at + 1_000
+        reference = _REFERENCE.search(text, end - 40, end)
+        end = end if reference is None else reference.start()
+        yield text[at:end]
+        at = end
+    if at < len(text):
+        yield text[at:]
+
+
+_LONG: Final = "has lines longer than old importers read at once"
+_LINE_ENDS: Final = str.maketrans(dict.fromkeys("\v\f\x1c\x1d\x1e\x85\u2028\u2029", " "))
+
+
+def export(posts: Posts, options: ExportOptions, report: Report) -> Iterator[ExportFile]:
+    """Yield the files, and the pictures where they are asked for."""
+    writer = _Writer(posts, options, report)
+    yield from split(f"movabletype-{options.label}", ".txt", Frame(), writer.pieces(), options, report)
+    yield from writer.copies
+
+
+class _Writer:
+    def __init__(self, posts: Posts, options: ExportOptions, report: Report) -> None:
+        self._posts = posts
+        self._options = options
+        self._report = report
+        self._media = Media(posts, options)
+        self._dates = UniqueDates()
+        self._names = UniqueNames()
+        self._making = Copies(report)
+        self.copies: list[Copy] = []
+        users = (User.from_raw(raw, options.assume) for _, raw in posts.records.scan(Kind.USER))
+        self._author = next((user.nickname for user in users if user.nickname), posts.blog_id)
+
+    def pieces(self) -> Iterator[Piece]:
+        for post in self._posts:
+            self._look(post)
+            yield Piece(post.entry_id, "".join(f"{line}\n" for line in self._entry(post)).encode())
+            self._report.wrote(len(post.comments), post.category)
+
+    def _look(self, post: Post) -> None:
+        """Note what the targets make of the post, and take its pictures."""
+        self._media.account(post, self._report)
+        name_large(post, self._report, bodies=False)
+        importer_rules.look(post, self._report)
+        if importer_rules.size(post.title) > LINE_BYTES:
+            self._report.limit(_LONG, post.entry_id)
+        if self._options.media_folder:
+            self.copies += self._making.of(self._media.pictures(post.entry.entry_text, post.entry.ps_text))
+
+    def _entry(self, post: Post) -> Iterator[str]:
+        entry = post.entry
+        when = self._dates.fit(post.title, post.when)
+        seconds = int((when - post.when).total_seconds())
+        what = "date moved by seconds, since another has its title and date"
+        self._report.changed("entries", what, post.entry_id, seconds)
+        yield f"AUTHOR: {_line(self._author)}"
+        yield f"TITLE: {_line(post.title)}"
+        yield f"BASENAME: {self._names.fit(entry.name, post.entry_id)}"
+        yield f"STATUS: {'Publish' if post.status is Status.PUBLISH else 'Draft'}"
+        yield f"ALLOW COMMENTS: {int(bool(entry.cm_receipt_flg))}"
+        yield f"ALLOW PINGS: {int(bool(entry.tb_receipt_flg))}"
+        yield "CONVERT BREAKS: 0"
+        yield f"DATE: {_date(when)}"
+        if post.category:
+            yield f"CATEGORY: {_line(post.category)}"
+        yield "-----"
+        body = self._media.rewritten(as_html(entry.entry_text))
+        yield from self._section("BODY:", body, "entries", post.entry_id, post.entry_id)
+        more = self._more(post)
+        if more:
+            yield from self._section("EXTENDED BODY:", more, "entries", post.entry_id, post.entry_id)
+        for comment in post.comments:
+            yield from self._comment(comment, post.entry_id)
+        yield "--------"
+
+    def _more(self, post: Post) -> str:
+        """Return the continuation, led by its link text, for which the format has no place."""
+        lead = collapse(post.entry.ps_title).replace("&", "&amp;").replace("<", "&lt;")
+        more = self._media.rewritten(as_html(post.entry.ps_text))
+        if lead:
+            self._report.changed("entries", "link text of the continuation written as its first line", post.entry_id)
+        return "\n".join(filter(None, [f"<p><strong>{lead}</strong></p>" if lead else "", more]))
+
+    def _comment(self, found: PostComment, entry_id: str) -> Iterator[str]:
+        comment = found.comment
+        head = ["COMMENT:", f"AUTHOR: {_line(comment_author(comment))}", f"DATE: {_date(found.when)}"]
+        url = _line(comment_url(comment))
+        if url:
+            head.insert(2, f"URL: {url}")
+        yield from self._section("\n".join(head), comment_html(comment), "comments", comment.cm_id, entry_id)
+
+    def _section(self, head: str, html: str, kind: str, record_id: str, entry_id: str) -> Iterator[str]:
+        made = self._told(defused(html), kind, record_id, entry_id)
+        yield head
+        if made.text:
+            yield made.text
+        yield "-----"
+
+    def _told(self, made: Defused, kind: str, record_id: str, entry_id: str) -> Defused:
+        self._report.changed(kind, "characters removed that no importer reads", record_id, made.removed)
+        self._report.changed(
+            kind, "lines defused that an importer would take for keys or separators", record_id, made.defused
+        )
+        self._report.changed(kind, "long lines broken", record_id, made.broken)
+        if made.long:
+            self._report.limit(_LONG, entry_id)
+        return made
+
+
+def _line(text: str) -> str:
+    return collapse(cleaned(text).text.translate(_LINE_ENDS))
+
+
+def _date(when: datetime) -> str:
+    return f"{when:%m/%d/%Y} {when.hour % 12 or 12:02}:{when:%M:%S} {'AM' if when.hour < 12 else 'PM'}"

@@ -1,0 +1,154 @@
+"""What folders of pages for site generators share: front matter, bodies, comments, and pictures beside them. Pure."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from datetime import datetime
+from html import escape
+from typing import Any, Final
+
+from exporter.export.bodies import comment_author, comment_html, comment_url, name_large, safe_body
+from exporter.export.entry_page import UNTITLED, day, render_comments
+from exporter.export.entry_page import heading as markdown_heading
+from exporter.export.interface import ExportOptions
+from exporter.export.media import Media
+from exporter.export.posts import Post, PostComment, Posts
+from exporter.export.report import Report
+from exporter.export.xml import cleaned
+from exporter.html.markdown import to_markdown
+from exporter.html.runs import collapse
+from exporter.text import visible
+
+_ESCAPED_IN_YAML = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
+_NAME_CHARACTERS: Final = 60
+_REPLACED: Final = "characters replaced that a page or its feed cannot hold"
+MORE: Final = "<!--more-->"
+
+Risky = Callable[[str], bool]
+
+
+class Bodies:
+    """Makes the bodies of pages, in Markdown or in HTML.
+
+    Args:
+        posts: the posts of the export.
+        options: say which form, and where the pictures will be.
+        report: is told what had to be changed.
+        risky: tells Markdown that the generator would take for its own commands.
+        most: the most characters of a category's name, which generators make folders of.
+    """
+
+    def __init__(
+        self,
+        posts: Posts,
+        options: ExportOptions,
+        report: Report,
+        *,
+        risky: Risky = lambda _: False,
+        most: int = _NAME_CHARACTERS,
+    ) -> None:
+        self.media = Media(posts, options)
+        self._options = options
+        self._report = report
+        self._risky = risky
+        self._most = most
+
+    def of(self, post: Post, folder: str) -> str:
+        """Return a page's text: the body, what continues it, and the comments.
+
+        Args:
+            post: the post.
+            folder: the way from the page to its pictures, with a slash at the end; unused where they have an address.
+        """
+        way = None if self._options.media_base_url else folder
+        parts = [self._text(self.media.rewritten(post.entry.entry_text, way), post)]
+        lead = collapse(post.entry.ps_title)
+        more = self._text(self.media.rewritten(post.entry.ps_text, way), post)
+        if lead or more:
+            parts += [MORE, self._heading(2, lead) if lead else "", more]
+        if post.comments:
+            parts += [self._heading(2, f"コメント ({len(post.comments)})"), *map(self._comment, post.comments)]
+        self.media.account(post, self._report)
+        name_large(post, self._report)
+        text, replaced = visible("\n\n".join(part for part in parts if part))
+        # Generators put bodies into feeds, and fail where XML cannot hold a character.
+        clean = cleaned(text)
+        self._report.changed("entries", _REPLACED, post.entry_id, replaced + clean.characters)
+        return f"{clean.text}\n"
+
+    def category(self, post: Post) -> str:
+        """Return the name of a post's category as the generator can name a folder after it; empty for none."""
+        name = cleaned(visible(post.category)[0]).text
+        if len(name) > self._most:
+            self._report.changed("entries", "category's name cut to what a folder's name can hold", post.entry_id)
+        return name[: self._most].rstrip()
+
+    def _text(self, html: str, post: Post) -> str:
+        if self._options.body == "html":
+            return self._as_html(html)
+        made = to_markdown(html)
+        self._report.changed("entries", _REPLACED, post.entry_id, made.replaced)
+        if not self._risky(made.text):
+            return made.text
+        self._report.changed("entries", "body kept as HTML, since the generator would run what is in it", post.entry_id)
+        return self._as_html(html)
+
+    def _as_html(self, html: str) -> str:
+        shown = safe_body(html)
+        return f"<div>\n{without_commands(shown)}\n</div>" if shown else ""
+
+    def _heading(self, level: int, text: str) -> str:
+        made = markdown_heading(level, text)
+        if self._options.body == "html" or self._risky(made):
+            return f"<h{level}>{without_commands(escape(collapse(text), quote=False))}</h{level}>"
+        return made
+
+    def _comment(self, found: PostComment) -> str:
+        comment = found.comment
+        made = render_comments([comment]).text
+        if self._options.body != "html" and not self._risky(made):
+            return made
+        name = escape(comment_author(comment), quote=False)
+        url = comment_url(comment)
+        shown = f'<a href="{escape(url)}" rel="nofollow">{name or url}</a>' if url else name
+        head = " · ".join(filter(None, [shown, day(comment.regist_date)]))
+        return without_commands(f"<div>\n<h3>{head}</h3>\n<div>{comment_html(comment)}</div>\n</div>")
+
+
+def without_commands(html: str) -> str:
+    """Return HTML in which no template language finds its braces; browsers show the same."""
+    return re.sub(r"\{(?=[{%#])", "&#123;", html)
+
+
+def front_matter(fields: Mapping[str, Any]) -> str:
+    """Return YAML front matter; texts as JSON writes them, which every YAML parser reads, dates as they are."""
+    lines = [f"{name}: {_value(value)}" for name, value in fields.items() if value is not None]
+    return "\n".join(["---", *lines, "---", ""])
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, datetime):
+        return value.isoformat()
+    text = json.dumps(_visible(value), ensure_ascii=False)
+    return _ESCAPED_IN_YAML.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def _visible(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_visible(each) for each in value]
+    return cleaned(visible(value)[0]).text if isinstance(value, str) else value
+
+
+def shown_title(post: Post) -> str:
+    """Return a post's title as one line of visible text; generators refuse pages without one."""
+    return cleaned(visible(post.title)[0]).text or UNTITLED
+
+
+def old_paths(post: Post, options: ExportOptions) -> Iterator[str]:
+    """Yield the paths a post had in the old blog, for redirects."""
+    for pattern in options.old_urls:
+        address = pattern.fill(post.entry.raw)
+        if address is not None:
+            yield "/" + address.split("/", 3)[3]

@@ -1,0 +1,129 @@
+"""Where the addresses of the old blog lead now, for the web servers that can say so. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Final, NamedTuple
+from urllib.parse import quote, unquote, urlsplit
+
+from exporter.errors import UsageError
+from exporter.export.interface import Content, ExportFile, ExportOptions
+from exporter.export.media import new_address
+from exporter.export.posts import Posts
+from exporter.export.report import Report
+
+_SPECIAL = re.compile(r"([\\.^$*+?{}\[\]|()\"'\s])")
+_EXACT_BYTES: Final = 255
+"""nginx looks exact locations up by a length of one byte; what is longer needs an expression."""
+
+_APACHE_KEEPS: Final = "$-_.+!*'(),:;@&=/~"
+"""Apache escapes everything else in the addresses it sends visitors to, percent signs too."""
+
+
+class _Move(NamedTuple):
+    entry_id: str
+    old: str
+    new: str
+
+    @property
+    def path(self) -> str:
+        """The old address without its scheme and host."""
+        return urlsplit(self.old)._replace(scheme="", netloc="").geturl()
+
+    @property
+    def is_path(self) -> bool:
+        """Whether the address is a path alone, which is all that simple rules compare."""
+        return "?" not in self.path
+
+
+def export(posts: Posts, options: ExportOptions, report: Report) -> Iterator[ExportFile]:
+    """Yield the same list in four forms.
+
+    Raises:
+        UsageError: the patterns of the old or the new addresses are missing.
+    """
+    if not options.old_urls or options.new_url is None:
+        raise UsageError("Redirects need both patterns: --old-url and --new-url.")
+    for name, head, row in _FORMS:
+        first = name == _FORMS[0][0]
+        moves = _moves(posts, options, report if first else Report())
+        yield Content(name, _lines(head, moves, row))
+
+
+def _moves(posts: Posts, options: ExportOptions, report: Report) -> Iterator[_Move]:
+    taken: set[str] = set()
+    for post in posts:
+        new = None if options.new_url is None else new_address(posts.records, post.entry_id, options.new_url)
+        olds = [old for pattern in options.old_urls if (old := pattern.fill(post.entry.raw)) and old not in taken]
+        for each in post.comments:
+            report.left("comments", "redirects hold addresses only", each.comment.cm_id)
+        if new is None or not olds:
+            report.left("entries", "lacks a field of the patterns, or shares its old address", post.entry_id)
+            continue
+        taken.update(olds)
+        report.wrote(0, post.category)
+        for old in olds:
+            move = _Move(post.entry_id, old, new)
+            if not move.is_path:
+                report.limit("has an old address that only redirects.csv can hold", post.entry_id)
+            yield move
+
+
+def _lines(head: str, moves: Iterator[_Move], row: Callable[[_Move], str]) -> Iterator[bytes]:
+    yield head.encode()
+    for move in moves:
+        yield (row(move) + "\n").encode()
+
+
+def _nginx(move: _Move) -> str:
+    plain = unquote(move.path)
+    if not _sayable(move, plain):
+        return _note(move)
+    exact = len(plain.encode()) <= _EXACT_BYTES
+    path = plain if exact else f"^{_SPECIAL.sub(_escaped, plain)}$"
+    quoted = path.replace("\\", "\\\\").replace('"', '\\"')
+    return f'location {"=" if exact else "~"} "{quoted}" {{ return 301 "{move.new.replace("$", "%24")}"; }}'
+
+
+def _apache(move: _Move) -> str:
+    plain = unquote(move.path)
+    new = urlsplit(move.new)
+    target = unquote(new.path)
+    kept = quote(target, safe=_APACHE_KEEPS) == new.path and not set(target) & set('"$\\')
+    # Apache itself answers 404 for an escaped slash.
+    if not _sayable(move, plain) or '"' in plain or "%2f" in move.path.lower() or not kept:
+        return _note(move)
+    return f'RedirectMatch 301 "^{_SPECIAL.sub(_escaped, plain)}$" "{new._replace(path=target).geturl()}"'
+
+
+def _sayable(move: _Move, path: str) -> bool:
+    """Tell whether a path can stand in a line, and whether servers compare it as it is."""
+    written = all(char.isprintable() or char == "\N{IDEOGRAPHIC SPACE}" for char in path)
+    return move.is_path and written and "//" not in path and not {".", ".."} & set(path.split("/"))
+
+
+def _escaped(found: re.Match[str]) -> str:
+    return f"\\{found[0]}"
+
+
+def _netlify(move: _Move) -> str:
+    if not move.is_path:
+        return _note(move)
+    return f"{move.path.replace('*', '%2A').replace(':', '%3A')} {move.new} 301"
+
+
+def _note(move: _Move) -> str:
+    return f"# No line can say where {move.path} went: {move.new}"
+
+
+def _csv(move: _Move) -> str:
+    return f'"{move.old}","{move.new}"'
+
+
+_FORMS: tuple[tuple[str, str, Callable[[_Move], str]], ...] = (
+    ("redirects.csv", '"old","new"\n', _csv),
+    ("nginx.conf", "# Include this in the server block of the old host.\n", _nginx),
+    ("apache.conf", "# Include this in the virtual host of the old host, or put it into its .htaccess.\n", _apache),
+    ("_redirects", "", _netlify),
+)

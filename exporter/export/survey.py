@@ -1,0 +1,109 @@
+"""Which values the undocumented flags of a blog have, with counts and samples, for its owner to judge. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from exporter import text
+from exporter.export.interface import RecordSource
+from exporter.html.runs import collapse
+from exporter.model.assumptions import FLAG_FALSE, FLAG_TRUE
+from exporter.model.kinds import Kind
+
+ENTRY_FLAGS: Final = ("open_flg", "is_private", "period_flg")
+COMMENT_FLAGS: Final = ("delete_flg",)
+_SAMPLES: Final = 3
+_SHOWN: Final = 60
+
+
+@dataclass(slots=True)
+class Combination:
+    """Records with the same flags.
+
+    Attributes:
+        flags: the values as they were sent; ``None`` also where there is none.
+        count: how many records have them.
+        samples: the titles or texts of a few.
+    """
+
+    flags: dict[str, Any]
+    count: int = 0
+    samples: list[str] = field(default_factory=list)
+
+    def document(self) -> dict[str, Any]:
+        """Return it as ``--json`` prints it."""
+        return {**self.flags, "count": self.count, "samples": self.samples}
+
+
+def entry_combinations(records: RecordSource) -> list[Combination]:
+    """Return the combinations of the entries' flags, the most frequent first."""
+    return _combinations(records, Kind.ENTRIES, ENTRY_FLAGS, "title")
+
+
+def comment_combinations(records: RecordSource) -> list[Combination]:
+    """Return the values of the comments' flag, the most frequent first."""
+    return _combinations(records, Kind.COMMENTS, COMMENT_FLAGS, "cm_text")
+
+
+def occurring(records: RecordSource, kind: Kind, flag: str, enough: frozenset[str] = frozenset()) -> Counter[str]:
+    """Return how many records have each value of a flag, as settings write it; what is no text and no number has none.
+
+    Args:
+        records: the state.
+        kind: the records.
+        flag: the name of the field.
+        enough: the values after which nothing more is read, once all of them were found.
+    """
+    found: Counter[str] = Counter()
+    for _, raw in records.scan(kind):
+        value = raw.get(flag)
+        if isinstance(value, str | int | float) and not isinstance(value, bool):
+            found[str(value)] += 1
+        elif isinstance(value, bool) and kind is Kind.COMMENTS:
+            found[FLAG_TRUE if value else FLAG_FALSE] += 1
+        if enough and enough <= set(found):
+            break
+    return found
+
+
+def _combinations(records: RecordSource, kind: Kind, names: tuple[str, ...], sample: str) -> list[Combination]:
+    found: dict[tuple[str, ...], Combination] = {}
+    for record_id, raw in records.scan(kind):
+        flags = {name: _plain(raw.get(name)) for name in names}
+        key = tuple(repr(value) for value in flags.values())
+        combination = found.setdefault(key, Combination(flags))
+        combination.count += 1
+        if len(combination.samples) < _SAMPLES:
+            text = raw.get(sample)
+            shown = collapse(text[: 4 * _SHOWN])[:_SHOWN] if isinstance(text, str) else ""
+            combination.samples.append(shown or f"({record_id})")
+    return sorted(found.values(), key=lambda one: (-one.count, repr(one.flags)))
+
+
+def survey_lines(
+    records: RecordSource, entries: str = "entries", comments: str = "comments", such_as: str = "such as"
+) -> Iterator[str]:
+    """Yield the table people read, with its headings; strangers' text in it is not made safe for a terminal yet."""
+    yield f"{_right(entries)}  {'open_flg':<10} {'is_private':<10} {'period_flg':<10} {such_as}"
+    for one in entry_combinations(records):
+        values = " ".join(f"{_shown(value):<10}" for value in one.flags.values())
+        yield f"{one.count:>9,}  {values} {' / '.join(one.samples)}"
+    yield ""
+    yield f"{_right(comments)}  {'delete_flg':<10} {such_as}"
+    for one in comment_combinations(records):
+        yield f"{one.count:>9,}  {_shown(one.flags['delete_flg']):<10} {' / '.join(one.samples)}"
+
+
+def _right(heading: str) -> str:
+    return text.right(heading, 9)
+
+
+def _plain(value: Any) -> Any:
+    return value if isinstance(value, str | int | bool | None) else "(no text)"
+
+
+def _shown(value: Any) -> str:
+    return "-" if value is None else str(value)

@@ -1,0 +1,94 @@
+"""One row for each entry, for spreadsheets: CSV that Excel opens as UTF-8, with no cell it would run. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from html import unescape
+from typing import Final
+
+from exporter.export.interface import Content, ExportFile, ExportOptions
+from exporter.export.media import Media, new_address
+from exporter.export.posts import Post, Posts
+from exporter.export.report import Report
+from exporter.html.links import Use, embedded
+from exporter.html.tree import text_of, too_large
+from exporter.text import visible
+
+COLUMNS: Final = (
+    "entry_id", "date", "title", "category", "status", "url", "new_url", "characters", "pictures", "comments",
+    "last_update", "name", "text",
+)  # fmt: skip
+CELL_CHARACTERS: Final = 32_767
+"""What Excel reads of a cell."""
+
+_FORMULA = re.compile(r"[\s\x00-\x20\ufeff\u200b\u3000]*[=+\-@|%＝＋－＠]|[\t\r\n]")
+_BOM: Final = b"\xef\xbb\xbf"
+_TAG = re.compile(r"<[^<>]*>")
+_BREAK = re.compile(r"<br[^<>]*>|</p\s*>", re.IGNORECASE)
+
+
+def export(posts: Posts, options: ExportOptions, report: Report) -> Iterator[ExportFile]:
+    """Yield one file; its lines end as Excel wants them."""
+    yield Content(f"entries-{options.label}.csv", _rows(posts, options, report))
+
+
+def _rows(posts: Posts, options: ExportOptions, report: Report) -> Iterator[bytes]:
+    yield _BOM + _row(list(COLUMNS))
+    media = Media(posts, options)
+    for post in posts:
+        media.account(post, report, "the format has no place for pictures", referred=False)
+        cells = [_safe(cell, post, report) for cell in _cells(post, posts, options)]
+        report.wrote(0, post.category)
+        for each in post.comments:
+            report.left("comments", "the format has a row for each entry only", each.comment.cm_id)
+        yield _row(cells)
+
+
+def _cells(post: Post, posts: Posts, options: ExportOptions) -> list[str]:
+    entry = post.entry
+    text = plain_text(f"{entry.entry_text}\n{entry.ps_title}\n{entry.ps_text}")
+    old = next((address for pattern in options.old_urls if (address := pattern.fill(entry.raw))), "")
+    new = new_address(posts.records, post.entry_id, options.new_url) if options.new_url is not None else None
+    shown = sum(found.use is Use.SHOWN for body in (entry.entry_text, entry.ps_text) for found in embedded(body))
+    return [
+        post.entry_id,
+        "" if entry.date is None else f"{entry.date:%Y-%m-%d %H:%M:%S}",
+        post.title,
+        post.category,
+        str(post.status),
+        old,
+        new or "",
+        str(len(text)),
+        str(shown),
+        str(len(post.comments)),
+        "" if entry.last_update is None else f"{entry.last_update:%Y-%m-%d %H:%M:%S}",
+        entry.name,
+        text,
+    ]
+
+
+def plain_text(html: str) -> str:
+    """Return the text of HTML, its lines where breaks and paragraphs end; good enough to search and to count."""
+    if too_large(html):
+        return text_of(html)
+    text = unescape(_TAG.sub("", _BREAK.sub("\n", html)))
+    return "\n".join(line.strip() for line in text.splitlines() if line.strip())
+
+
+def _safe(cell: str, post: Post, report: Report) -> str:
+    """Return a cell that is text to a spreadsheet: one that it would take for a formula gets an apostrophe."""
+    text, replaced = visible(cell.replace("\r\n", "\n").replace("\r", "\n"))
+    report.changed("entries", "characters replaced that a text file cannot hold", post.entry_id, replaced)
+    if _FORMULA.match(text) and not text.removeprefix("-").isdecimal():
+        report.changed("entries", "cells defused that a spreadsheet would calculate", post.entry_id)
+        text = f"'{text}"
+    if len(text) > CELL_CHARACTERS:
+        report.changed("entries", "text cut at the 32,767 characters a cell holds", post.entry_id)
+        text = text[:CELL_CHARACTERS]
+    return text
+
+
+def _row(cells: list[str]) -> bytes:
+    quoted = (cell.replace('"', '""') for cell in cells)
+    return ",".join(f'"{cell}"' for cell in quoted).encode() + b"\r\n"

@@ -1,1 +1,0 @@
-"""What can be made of an archive: one interface, and one module for each target."""

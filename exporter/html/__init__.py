@@ -1,0 +1,1 @@
+"""Making something of HTML from strangers: trees, clean HTML, links, Markdown. Pure."""

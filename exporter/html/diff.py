@@ -1,0 +1,290 @@
+"""What changed between two texts, word by word; Japanese words are runs of one script. Pure.
+
+Texts are aligned at what is unique in both (which costs little however long they are), and between these anchors by
+:class:`difflib.SequenceMatcher`, as long as the budget of comparisons lasts; then a gap counts as replaced as a whole.
+Long texts are first aligned by lines, and the longest by their ends only. So time and memory are bounded, and short
+texts get the best alignment.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections import Counter
+from difflib import SequenceMatcher
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from exporter import lossless_json
+from exporter.model.changes import ABSENT, Change, FieldChange, RecordChange
+from exporter.model.kinds import Kind
+from exporter.text import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+Op = Literal["equal", "delete", "insert"]
+Match = tuple[int, int, int]
+
+LONG: Final = 20_000
+_BUDGET: Final = 5_000_000
+_LONGEST: Final = 1_000_000
+"""Beyond so many characters, words would take hundreds of megabytes: what lies between the same ends is replaced."""
+
+_MARKS: Final = "\u0300-\u036f\u3099\u309a\u200d\ufe00-\ufe0f\U0001f3fb-\U0001f3ff"
+_WORD: Final = re.compile(
+    rf"(?:\u200d.|[{_MARKS}])+"
+    rf"|(?:[0-9]+|[ぁ-ゟ]+|[ァ-ヿㇰ-ㇿｦ-ﾟ]+|[々〆㐀-䶿一-鿿豈-﫿\U00020000-\U0003ffff]+"
+    rf"|[^\W\d_ぁ-ヿㇰ-ㇿ々〆㐀-䶿一-鿿豈-﫿ｦ-ﾟ\U00020000-\U0003ffff]+|\r?\n|[ \t\u3000]+|.)(?:\u200d.|[{_MARKS}])*",
+    re.DOTALL,
+)
+_LINE: Final = re.compile(r"[^\n]*\n|[^\n]+")
+
+
+def word_diff(before: str, after: str) -> list[tuple[Op, str]]:
+    """Return how ``before`` becomes ``after``.
+
+    The texts of ``equal`` and ``delete`` joined are ``before``, those of ``equal`` and ``insert`` are ``after``; two
+    neighbours never have the same operation, and a deletion stands before the insertion that replaces it.
+    """
+    if max(len(before), len(after)) > _LONGEST:
+        return _around(before, after)
+    budget = _Budget(_BUDGET)
+    found: list[tuple[Op, str]] = []
+    if max(len(before), len(after)) <= LONG:
+        return _joined(_words(before, after, budget))
+    for op, old, new in _aligned(_LINE.findall(before), _LINE.findall(after), budget):
+        if op:
+            found.append(("equal", "".join(old)))
+        else:
+            found += _words("".join(old), "".join(new), budget)
+    return _joined(found)
+
+
+def _around(before: str, after: str) -> list[tuple[Op, str]]:
+    """Keep what both begin and end with, and count the rest as replaced."""
+    most = min(len(before), len(after))
+    start = _shared(most, lambda length: before[:length] == after[:length])
+    rest = most - start
+    end = _shared(rest, lambda length: before[len(before) - length :] == after[len(after) - length :])
+    return _joined(
+        [
+            ("equal", before[:start]),
+            ("delete", before[start : len(before) - end]),
+            ("insert", after[start : len(after) - end]),
+            ("equal", before[len(before) - end :]),
+        ]
+    )
+
+
+def _shared(most: int, same: Callable[[int], bool]) -> int:
+    """Return the greatest length for which something is the same, given that it is for all shorter ones."""
+    low = 0
+    while low < most:
+        middle = (low + most + 1) // 2
+        low, most = (middle, most) if same(middle) else (low, middle - 1)
+    return low
+
+
+class _Budget:
+    """How many comparisons are left."""
+
+    def __init__(self, left: int) -> None:
+        self._left = left
+
+    def pays(self, cost: int) -> bool:
+        """Take the cost from what is left, or say that it is too much."""
+        if cost > self._left:
+            return False
+        self._left -= cost
+        return True
+
+
+def _words(before: str, after: str, budget: _Budget) -> list[tuple[Op, str]]:
+    found: list[tuple[Op, str]] = []
+    for equal, old, new in _aligned(_WORD.findall(before), _WORD.findall(after), budget):
+        if equal:
+            found.append(("equal", "".join(old)))
+        else:
+            found += [("delete", "".join(old)), ("insert", "".join(new))]
+    return found
+
+
+def _joined(parts: Sequence[tuple[Op, str]]) -> list[tuple[Op, str]]:
+    """Join neighbours of the same operation, deletions before insertions, and drop what is empty."""
+    found: list[tuple[Op, str]] = []
+    pending: dict[Op, list[str]] = {"delete": [], "insert": []}
+
+    def settle() -> None:
+        for op, texts in pending.items():
+            if text := "".join(texts):
+                found.append((op, text))
+            texts.clear()
+
+    for op, text in parts:
+        if op != "equal":
+            pending[op].append(text)
+        elif text:
+            settle()
+            if found and found[-1][0] == "equal":
+                found[-1] = ("equal", found[-1][1] + text)
+            else:
+                found.append(("equal", text))
+    settle()
+    return found
+
+
+def _aligned(a: list[str], b: list[str], budget: _Budget) -> Iterator[tuple[bool, list[str], list[str]]]:
+    """Yield the two sequences in parts: equal ones, and ones that were replaced, in order."""
+    at_a = at_b = 0
+    for start_a, start_b, length in [*_matches(a, b, budget), (len(a), len(b), 0)]:
+        if start_a > at_a or start_b > at_b:
+            yield False, a[at_a:start_a], b[at_b:start_b]
+        at_a, at_b = start_a + length, start_b + length
+        if length:
+            yield True, a[start_a:at_a], b[start_b:at_b]
+
+
+def _matches(a: list[str], b: list[str], budget: _Budget) -> list[Match]:
+    """Return what is equal, as ``(start in a, start in b, length)`` in order."""
+    found: list[Match] = []
+    todo = [(0, len(a), 0, len(b))]
+    while todo:
+        low_a, high_a, low_b, high_b = todo.pop()
+        start, end = _edges(a, b, low_a, high_a, low_b, high_b)
+        found.append((low_a, low_b, start))
+        found.append((high_a - end, high_b - end, end))
+        low_a, low_b, high_a, high_b = low_a + start, low_b + start, high_a - end, high_b - end
+        if low_a == high_a or low_b == high_b:
+            continue
+        if budget.pays(_most_comparisons(a[low_a:high_a], b[low_b:high_b])):
+            matcher = SequenceMatcher(None, a[low_a:high_a], b[low_b:high_b], autojunk=False)
+            found += [(low_a + i, low_b + j, length) for i, j, length in matcher.get_matching_blocks()]
+        elif budget.pays(high_a - low_a + high_b - low_b):
+            anchors = _anchors(a, b, low_a, high_a, low_b, high_b)
+            if anchors:
+                bounds = [(low_a, low_b), *anchors, (high_a, high_b)]
+                todo += [(i, next_i, j, next_j) for (i, j), (next_i, next_j) in pairwise(bounds)]
+    return sorted(match for match in found if match[2])
+
+
+def _most_comparisons(a: list[str], b: list[str]) -> int:
+    """Return a bound of what the matcher does: each of its steps looks at every item and every pair of equal ones."""
+    in_b = Counter(b)
+    return (len(a) + sum(in_b[item] for item in a)) * min(len(a), len(b))
+
+
+def _edges(a: list[str], b: list[str], low_a: int, high_a: int, low_b: int, high_b: int) -> tuple[int, int]:
+    """Return how many items at the beginning, and of the rest at the end, are the same."""
+    most = min(high_a - low_a, high_b - low_b)
+    start = 0
+    while start < most and a[low_a + start] == b[low_b + start]:
+        start += 1
+    end = 0
+    while end < most - start and a[high_a - 1 - end] == b[high_b - 1 - end]:
+        end += 1
+    return start, end
+
+
+def _anchors(a: list[str], b: list[str], low_a: int, high_a: int, low_b: int, high_b: int) -> list[tuple[int, int]]:
+    """Return the longest chain of items that are unique in both parts and stand in the same order (patience)."""
+    in_a, in_b = _unique(a, low_a, high_a), _unique(b, low_b, high_b)
+    pairs = [(i, in_b[item]) for item, i in in_a.items() if item in in_b]
+    tops: list[int] = []
+    chain: list[int] = []
+    before: list[int] = []
+    for number, (_, j) in enumerate(pairs):
+        at = bisect_left(tops, j)
+        before.append(chain[at - 1] if at else -1)
+        tops[at : at + 1] = [j]
+        chain[at : at + 1] = [number]
+    found: list[tuple[int, int]] = []
+    number = chain[-1] if chain else -1
+    while number >= 0:
+        found.append(pairs[number])
+        number = before[number]
+    return found[::-1]
+
+
+def _unique(items: list[str], low: int, high: int) -> dict[str, int]:
+    """Return the items that stand once between the bounds, with their places, in order."""
+    places: dict[str, int] = {}
+    for at in range(low, high):
+        places[items[at]] = at if items[at] not in places else -1
+    return {item: at for item, at in places.items() if at >= 0}
+
+
+KIND_NAMES: Final[dict[Kind, str]] = {
+    Kind.ENTRIES: "entry",
+    Kind.ENTRY_LIST: "list item",
+    Kind.COMMENTS: "comment",
+    Kind.FILES: "file",
+    Kind.USER: "user",
+    Kind.ASSETS: "asset",
+}
+
+_ELLIPSIS: Final = "…"
+
+
+def value_text(value: Any) -> str:
+    """Return a field's value as text: strings as they are, nothing for an absent one, JSON for everything else."""
+    if value is ABSENT:
+        return ""
+    return str(value) if isinstance(value, str) else lossless_json.canonical(value).decode("utf-8")
+
+
+def in_context(parts: Sequence[tuple[Op, str]], width: int) -> Iterator[tuple[Op, str]]:
+    """Cut long equal stretches, so that ``width`` characters of them stand beside what changed."""
+    for number, (op, text) in enumerate(parts):
+        first, last = number == 0, number == len(parts) - 1
+        most = width if first or last else 2 * width
+        if op != "equal" or len(text) <= most + len(_ELLIPSIS):
+            yield op, text
+        else:
+            head = "" if first else text[:width]
+            tail = "" if last else text[len(text) - width :]
+            yield op, f"{head}{_ELLIPSIS}{tail}"
+
+
+def count_changes(changes: Iterable[RecordChange]) -> dict[Kind, dict[Change, int]]:
+    """Count by kind and change; kinds without a change are left out."""
+    counted = Counter((change.kind, change.change) for change in changes)
+    return {
+        kind: {change: counted[kind, change] for change in Change}
+        for kind in Kind
+        if any(counted[kind, change] for change in Change)
+    }
+
+
+_CONTEXT: Final = 30
+_SIGNS: Final[dict[Change, str]] = {Change.NEW: "+", Change.CHANGED: "~", Change.GONE: "-"}
+_RED, _GREEN, _YELLOW, _RESET = "\x1b[31m", "\x1b[32m", "\x1b[33m", "\x1b[0m"
+_COLOURS: Final[dict[Change, str]] = {Change.NEW: _GREEN, Change.CHANGED: _YELLOW, Change.GONE: _RED}
+_PLAIN: Final[dict[Op, tuple[str, str]]] = {"equal": ("", ""), "delete": ("[-", "-]"), "insert": ("{+", "+}")}
+_COLOURED: Final[dict[Op, tuple[str, str]]] = {"equal": ("", ""), "delete": (_RED, _RESET), "insert": (_GREEN, _RESET)}
+
+
+def diff_text(changes: Iterable[RecordChange], *, colour: bool = False) -> Iterator[str]:
+    """Yield the lines of a diff: a line for each record, and below it one for each field of a changed record.
+
+    Deleted words stand as ``[-words-]`` and new ones as ``{+words+}``, or in red and green.
+    """
+    for change in changes:
+        known = f"{KIND_NAMES[change.kind]} {printable(change.record_id)}"
+        line = f"{_SIGNS[change.change]} {known}  {printable(change.title)}"
+        yield f"{_COLOURS[change.change]}{line}{_RESET}" if colour else line
+        if change.change is Change.CHANGED:
+            for field in change.fields:
+                yield f"    {printable(field.name)}: {_field(field, colour=colour)}"
+
+
+def diff_stat(changes: Iterable[RecordChange]) -> Iterator[str]:
+    """Yield a line for each kind that changed: how many records are new, changed and gone."""
+    for kind, counted in count_changes(changes).items():
+        yield f"{kind}: " + ", ".join(f"{number} {change}" for change, number in counted.items())
+
+
+def _field(field: FieldChange, *, colour: bool) -> str:
+    parts = word_diff(value_text(field.before), value_text(field.after))
+    marks = _COLOURED if colour else _PLAIN
+    return "".join(f"{marks[op][0]}{printable(text)}{marks[op][1]}" for op, text in in_context(parts, _CONTEXT))

@@ -1,0 +1,332 @@
+"""Which of strangers' addresses may become links."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from difflib import get_close_matches
+from enum import Enum, auto
+from html import escape, unescape
+from itertools import islice
+from typing import Any, Final, NamedTuple
+from urllib.parse import quote, urljoin, urlsplit, urlunsplit
+
+from exporter.errors import UsageError
+from exporter.html.tree import Element, TooTangled, find
+from exporter.model.asset import PICTURE_ENDINGS
+
+LINK_SCHEMES = frozenset({"http", "https", "mailto", "ftp", "tel"})
+WEB_SCHEMES = frozenset({"http", "https"})
+
+_SCHEME = re.compile(r"([a-zA-Z][a-zA-Z0-9+.\-]*):")
+_IGNORED = re.compile(r"[\t\n\r]")
+_LEADING = "".join(map(chr, range(0x21)))
+_DATA_IMAGE = re.compile(r"data:image/(?:png|gif|jpe?g|webp|bmp|avif|x-icon)[;,]", re.IGNORECASE)
+_UNSAFE = re.compile(r"[\x00-\x20\x7f-\x9f\ud800-\udfff<>\"\\^`{|}]")
+_PROTOCOL_RELATIVE = re.compile(r"[/\\]{2}")
+
+
+def safe_url(url: str, schemes: frozenset[str] = LINK_SCHEMES) -> str | None:
+    """Return the address as a link may hold it, or ``None`` when following it could run or embed something.
+
+    Addresses are read as browsers read them (the URL Standard): leading spaces and controls go, and so do tabs and line
+    ends inside. Relative addresses are safe. What cannot stand in a link, in HTML or in Markdown is percent-encoded.
+    """
+    url = _IGNORED.sub("", url.strip(_LEADING))
+    if not url:
+        return None
+    scheme = _SCHEME.match(url)
+    if scheme is not None and scheme[1].lower() not in schemes:
+        return None
+    if scheme is None and ":" in re.split(r"[/?#]", url, maxsplit=1)[0]:
+        return None
+    return _UNSAFE.sub(_percent, url)
+
+
+def safe_image_url(url: str) -> str | None:
+    """Return the address of a picture: as :func:`safe_url`, and pixels written into the address itself (``data:``)."""
+    stripped = _IGNORED.sub("", url.strip(_LEADING))
+    if _DATA_IMAGE.match(stripped):
+        return _UNSAFE.sub(_percent, stripped)
+    return safe_url(stripped)
+
+
+def safe_frame_url(url: str) -> str | None:
+    """Return the address of an embedded page or player: the web only, with a host of its own."""
+    found = safe_url(url, WEB_SCHEMES)
+    if found is None or not (_SCHEME.match(found) or _PROTOCOL_RELATIVE.match(found)):
+        return None
+    return found
+
+
+def commenter_link(url_text: str) -> str | None:
+    """Return a commenter's address from ``url_text`` (API 2.5), absolute and on the web, or ``None``.
+
+    The fragment in ``url`` is a stranger's HTML and is never used.
+    """
+    found = safe_url(url_text, WEB_SCHEMES)
+    return found if found is not None and re.match(r"https?://[^/?#]", found, re.IGNORECASE) else None
+
+
+def _percent(found: re.Match[str]) -> str:
+    return "".join(f"%{byte:02X}" for byte in found[0].encode("utf-8", "replace"))
+
+
+_OUTER = "".join(map(chr, range(0x21)))
+_PORTS = {"http": 80, "https": 443}
+_PATH_SAFE = "%/:@!$&'()*+,;=~-._"
+_QUERY_SAFE = _PATH_SAFE + "?[]|"
+_WEB = re.compile(r"(https?):[/\\]*", re.IGNORECASE)
+_WEB_SCHEME = re.compile(r"[a-zA-Z][a-zA-Z0-9+.\-]*:")
+_FIELD = re.compile(r"\{([^{}]*)\}")
+
+
+def absolute(text: str, base: str) -> str | None:
+    """Return an address from an entry as an absolute one in ASCII, read as browsers read it; ``None`` when it is none.
+
+    Spaces around it and line ends inside go, backslashes are slashes, the host is lower case and in its ASCII form, a
+    default port and the fragment are dropped, and what cannot stand in an address is percent-encoded as UTF-8.
+    Only http and https have addresses here.
+
+    Args:
+        text: the value of an attribute.
+        base: the address of the blog, which relative addresses start from.
+    """
+    text = _IGNORED.sub("", text.strip(_OUTER))
+    web = _WEB.match(text)
+    if web is not None:
+        text = f"{web[1]}://{text[web.end() :]}"
+    elif not text or _WEB_SCHEME.match(text):
+        return None
+    path, mark, query = text.partition("?")
+    try:
+        parts = urlsplit(urljoin(base, path.replace("\\", "/") + mark + query))
+        place = _place(parts.scheme, parts.netloc)
+    except ValueError:
+        return None
+    if place is None:
+        return None
+    path = quote(parts.path or "/", safe=_PATH_SAFE, errors="replace")
+    return urlunsplit((parts.scheme, place, path, quote(parts.query, safe=_QUERY_SAFE, errors="replace"), ""))
+
+
+def _place(scheme: str, netloc: str) -> str | None:
+    user, at, place = netloc.rpartition("@")
+    host = urlsplit(f"//{place}").hostname
+    port = urlsplit(f"//{place}").port
+    if scheme not in _PORTS or not host:
+        return None
+    name = f"[{host}]" if ":" in host else _ascii(host)
+    shown = "" if port is None or port == _PORTS[scheme] else f":{port}"
+    return f"{quote(user, safe='%:', errors='replace')}{at}{quote(name, safe='[]:-._~%')}{shown}"
+
+
+def _ascii(host: str) -> str:
+    return host if host.isascii() else host.encode("idna").decode("ascii")
+
+
+def meaning(address: str) -> str:
+    """Return what two addresses of one place share: the address without its scheme and without a final slash."""
+    return address.partition("://")[2].rstrip("/")
+
+
+def is_picture(address: str) -> bool:
+    """Tell whether an absolute address ends the way those of pictures do."""
+    name = urlsplit(address).path.rpartition("/")[2]
+    return name.rpartition(".")[2].lower() in PICTURE_ENDINGS if "." in name else False
+
+
+class AddressPattern:
+    """An address with fields of a record in braces, such as ``https://files.example/{user_id}/{mtime}``.
+
+    Raises:
+        UsageError: it is no such thing.
+    """
+
+    def __init__(self, text: str, what: str) -> None:
+        self.text = text.strip()
+        self._what = what
+        self.fields = tuple(_FIELD.findall(self.text))
+        sample = absolute(_FIELD.sub("x", self.text), "")
+        if sample is None or not self.fields or not all(self.fields) or set("{}") & set(_FIELD.sub("", self.text)):
+            raise UsageError(f"{what} must be an address with fields in braces, such as https://HOST/{{name}}.")
+        rest = _FIELD.split(_WEB.sub("", self.text))
+        shape = "".join("[^/?#]+" if at % 2 else re.escape(part) for at, part in enumerate(rest))
+        self._shape = re.compile(shape.rstrip("/"))
+
+    def fill(self, record: Mapping[str, Any]) -> str | None:
+        """Return a record's address; ``None`` when it lacks one of the fields or has it empty."""
+        values = [record.get(name) for name in self.fields]
+        if any(value is None or isinstance(value, bool | dict | list) or str(value) == "" for value in values):
+            return None
+        filled = iter(quote(str(value), safe="", errors="replace") for value in values)
+        return absolute(_FIELD.sub(lambda _: next(filled), self.text), "")
+
+    def check(self, names: Iterable[str]) -> None:
+        """Compare the fields with those that records have.
+
+        Raises:
+            UsageError: a field is none of them.
+        """
+        known = list(names)
+        for name in self.fields:
+            if name not in known:
+                near = get_close_matches(name, known, 1)
+                hint = f" (did you mean {near[0]}?)" if near else f": it may be {', '.join(known)}"
+                raise UsageError(f"{self._what}: {{{name}}} is no field of the record{hint}.")
+
+    def fits(self, address: str) -> bool:
+        """Tell whether an absolute address could have been made by this pattern, for whatever record."""
+        return self._shape.fullmatch(meaning(address)) is not None
+
+
+_WORTH_PARSING: Final = ("src", "href", "background", "poster", "url(")
+_TAG = re.compile(r"<(?:img|image|a|source|input|video|area|table|td|th)\b[^<>]{1,20000}>", re.IGNORECASE)
+_STYLE_URL = re.compile(r"url\(\s*(?:\"([^\"]*)\"|'([^']*)'|([^\"'()\s]+))\s*\)", re.IGNORECASE)
+_CANDIDATE = re.compile(r"[\s,]*([^\s,]\S*)")
+_DESCRIPTOR = re.compile(r"[^,(]*(?:\([^)]*(?:\)|\Z)[^,(]*)*")
+
+_TOGETHER: Final = 500
+
+_ATTRIBUTES: Final = {
+    "img": ("src", "data-src", "data-original", "lowsrc"),
+    "image": ("src", "href"),
+    "video": ("poster",),
+    "table": ("background",),
+    "td": ("background",),
+    "th": ("background",),
+}
+_SELECTOR: Final = ", ".join([*_ATTRIBUTES, "a", "area", "input", "source", '[style*="url(" i]'])
+
+
+class Use(Enum):
+    """What an entry does with an address."""
+
+    SHOWN = auto()
+    """It is embedded as a picture."""
+    LINKED = auto()
+    """It is the target of a link."""
+
+
+class Found(NamedTuple):
+    """An address as it stands in the HTML, and what it is used for."""
+
+    text: str
+    use: Use
+
+
+def embedded(html: str) -> Iterator[Found]:
+    """Yield the addresses of pictures and links in the order they stand.
+
+    A body too tangled or too large to be parsed as a whole is read tag by tag.
+    """
+    lower = html.lower()
+    if "<" not in html or not any(word in lower for word in _WORTH_PARSING):
+        return
+    try:
+        yield from _in_tree(html)
+    except TooTangled:
+        tags = (found[0] for found in _TAG.finditer(html))
+        while some := list(islice(tags, _TOGETHER)):
+            yield from _in_tags(some)
+
+
+def _in_tags(tags: list[str]) -> list[Found]:
+    """Read some tags as one body, since each body costs as much as many tags; one by one where one is tangled."""
+    try:
+        return list(_in_tree("".join(tags)))
+    except TooTangled:
+        return [] if len(tags) == 1 else [found for tag in tags for found in _in_tags([tag])]
+
+
+def candidates(srcset: str) -> Iterator[str]:
+    """Yield the addresses of a ``srcset`` attribute (HTML Standard, section 4.8.4.2.1)."""
+    return (srcset[start:end] for start, end in candidate_places(srcset))
+
+
+def candidate_places(srcset: str) -> Iterator[tuple[int, int]]:
+    """Yield where each address of a ``srcset`` attribute begins and ends."""
+    at = 0
+    while (found := _CANDIDATE.match(srcset, at)) is not None:
+        at = found.end()
+        text = found[1].rstrip(",")
+        if text == found[1]:
+            rest = _DESCRIPTOR.match(srcset, at)
+            at = rest.end() if rest is not None else at
+        yield found.start(1), found.start(1) + len(text)
+
+
+def _in_tree(html: str) -> Iterator[Found]:
+    for element in find(html, _SELECTOR):
+        yield from _in_element(element)
+
+
+def _in_element(element: Element) -> Iterator[Found]:
+    attributes = element.attributes
+    if element.tag in {"a", "area"}:
+        if attributes.get("href"):
+            yield Found(attributes["href"], Use.LINKED)
+        return
+    names = _ATTRIBUTES.get(element.tag, ())
+    if element.tag == "input" and attributes.get("type", "").strip().lower() == "image":
+        names = ("src",)
+    for name in names:
+        if attributes.get(name):
+            yield Found(attributes[name], Use.SHOWN)
+    if element.tag in {"img", "source"}:
+        for text in candidates(attributes.get("srcset", "")):
+            yield Found(text, Use.SHOWN)
+    if "url(" in attributes.get("style", "").lower():
+        for found in _STYLE_URL.finditer(attributes["style"]):
+            yield Found(next(filter(None, found.groups()), ""), Use.SHOWN)
+
+
+# What is never closed goes on to the end, as in browsers; looking for its end from each of many would take hours.
+_SKIPPED = r"<!--(?:-?>|.*?(?:--!?>|\Z))|<(script|style|textarea|xmp)(?=[\s/>]).*?(?:</\1(?=[\s/>])|\Z)"
+_WHOLE_TAG = re.compile(rf"{_SKIPPED}|<[a-zA-Z][^<>]*>", re.DOTALL | re.IGNORECASE)
+_ATTRIBUTE = re.compile(
+    r"(?P<lead>(?<![^\s\"'<>/=])(?P<name>[^\s\"'<>/=]++)\s*=\s*)(?:\"(?P<double>[^\"]*)\"|'(?P<single>[^']*)'|(?P<bare>[^\s\"'>]+))"
+)
+_ADDRESSES = frozenset({"href", "src", "data-src", "poster", "background", "srcset"})
+
+Resolve = Callable[[str], str | None]
+
+
+def rewrite_addresses(html: str, resolve: Resolve) -> str:
+    """Return the HTML with each address that ``resolve`` knows replaced by what it returns.
+
+    Args:
+        html: a body.
+        resolve: is given an address with its character references read; returns the new one, or ``None`` to keep it.
+    """
+
+    def in_attribute(found: re.Match[str]) -> str:
+        if found["name"].lower() not in _ADDRESSES:
+            return found[0]
+        value = next(text for text in found.group("double", "single", "bare") if text is not None)
+        plain = unescape(value)
+        if found["name"].lower() == "srcset":
+            new: str | None = _replaced(
+                plain, ((at, end, resolve(plain[at:end])) for at, end in candidate_places(plain))
+            )
+        else:
+            new = resolve(plain)
+        if new is None or new == plain:
+            return found[0]
+        return f'{found["lead"]}"{escape(new)}"'
+
+    def in_tag(found: re.Match[str]) -> str:
+        return found[0] if found[0].startswith("<!") or found[1] else _ATTRIBUTE.sub(in_attribute, found[0])
+
+    return _replaced(html, ((*found.span(), in_tag(found)) for found in _WHOLE_TAG.finditer(html)))
+
+
+def _replaced(text: str, places: Iterator[tuple[int, int, str | None]]) -> str:
+    """Return a text with something else at some places; nothing is held for a place that stays as it is."""
+    parts: list[str] = []
+    done = 0
+    for start, end, new in places:
+        if new is not None and new != text[start:end]:
+            parts += [text[done:start], new]
+            done = end
+    return "".join([*parts, text[done:]]) if parts else text

@@ -1,0 +1,172 @@
+"""Where an address of the blog leads inside the archive: to a picture's file, or to the page of an entry. Pure."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote, urlsplit, urlunsplit
+
+from exporter.html.links import AddressPattern, absolute, meaning
+from exporter.html.tree import Element
+from exporter.model.asset import Asset, asset_path
+
+
+@dataclass(frozen=True, slots=True)
+class Local:
+    """What the archive knows of an address.
+
+    Attributes:
+        address: the address, absolute, to be kept where a reader can see it.
+        path: the file's path relative to the archive; ``None`` when the file is lost.
+        asset: its record.
+    """
+
+    address: str
+    path: str | None
+    asset: Asset
+
+
+class AssetMap:
+    """From addresses, as entries write them, to files of the archive.
+
+    Args:
+        assets: the raw records of the kind ``assets``.
+        base: the blog's address, which relative addresses start from.
+    """
+
+    def __init__(self, assets: Iterable[Mapping[str, Any]], base: str) -> None:
+        self._base = base
+        self._by_url: dict[str, Asset] = {}
+        self._by_meaning: dict[str, Asset] = {}
+        self._by_file: dict[str, Asset] = {}
+        for raw in assets:
+            asset = Asset.from_raw(raw)
+            self._by_url[asset.url] = asset
+            for file_id in asset.ids("file"):
+                self._by_file[file_id] = asset
+                self._by_meaning[meaning(asset.url)] = asset
+
+    def find(self, address: str) -> Local | None:
+        """Return what is known of an address from an entry; ``None`` when it is no asset."""
+        url = absolute(address, self._base)
+        if url is None:
+            return None
+        asset = self._by_url.get(url) or self._by_meaning.get(meaning(url))
+        return None if asset is None else Local(url, stored_path(asset), asset)
+
+    def of_file(self, file_id: str) -> Local | None:
+        """Return what is known of an uploaded file; ``None`` when its address is not known."""
+        asset = self._by_file.get(file_id)
+        return None if asset is None else Local(asset.url, stored_path(asset), asset)
+
+    def local_path(self, address: str) -> str | None:
+        """Return the path of an address's file relative to the archive, or ``None`` when the archive has none."""
+        found = self.find(address)
+        return None if found is None else found.path
+
+
+class EntryAddresses:
+    """From addresses to the blog's own entries, by patterns such as ``https://{blog_id}/Entry/{entry_id}/``.
+
+    An address that several entries would have, such as that of a day, leads to none of them.
+
+    Args:
+        patterns: how the blog's addresses are made from an entry's record.
+        entries: id and raw record of each entry.
+        base: the blog's address, which relative addresses start from.
+    """
+
+    def __init__(
+        self, patterns: Iterable[AddressPattern], entries: Iterable[tuple[str, Mapping[str, Any]]], base: str
+    ) -> None:
+        self._base = base
+        self._patterns = tuple(patterns)
+        self._entries: dict[str, str | None] = {}
+        for entry_id, record in entries:
+            for pattern in self._patterns:
+                address = pattern.fill(record)
+                if address is not None:
+                    key = meaning(address)
+                    self._entries[key] = None if self._entries.get(key, entry_id) != entry_id else entry_id
+
+    def entry_of(self, address: str) -> str | None:
+        """Return the id of the entry an address leads to, whatever its query and fragment; ``None`` for any other."""
+        url = absolute(address, self._base)
+        if url is None:
+            return None
+        return self._entries.get(meaning(url)) or self._entries.get(meaning(_without_query(url)))
+
+
+def stored_path(asset: Asset) -> str | None:
+    """Return where an asset's file stands, relative to the archive; ``None`` when it could not be read."""
+    if asset.sha256 is None:
+        return None
+    return asset_path(asset.sha256, asset.content_type or "")
+
+
+def relative_link(page: str, target: str) -> str:
+    """Return the link from one file of the archive to another, both relative to the archive, percent-encoded."""
+    return quote(posixpath.relpath(target, posixpath.dirname(page) or "."))
+
+
+def _without_query(url: str) -> str:
+    parts = urlsplit(url)
+    return urlunsplit((parts.scheme, parts.netloc, parts.path, "", ""))
+
+
+_NO_ALT = "(画像)"
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What a page can point at; all paths are relative to the archive.
+
+    Attributes:
+        assets: the pictures and files.
+        entries: the addresses of the blog's own entries.
+        pages: the path of each entry's page by its id.
+    """
+
+    assets: AssetMap
+    entries: EntryAddresses
+    pages: Mapping[str, str]
+
+    def localise(self, body: Element, page: str) -> None:
+        """Change the tree of a body that stands on ``page``.
+
+        A picture whose file is there points at it and keeps its address as its title; one that is lost becomes a link
+        with its alternative text. A link to a file or to an entry of the blog leads there.
+        """
+        for element in body.walk():
+            if isinstance(element, Element):
+                if element.tag == "img":
+                    self._picture(element, page)
+                elif element.tag == "a":
+                    self._link(element, page)
+
+    def _picture(self, element: Element, page: str) -> None:
+        found = self.assets.find(element.attributes.get("src", ""))
+        if found is None:
+            return
+        element.attributes.pop("srcset", None)
+        if found.path is not None:
+            element.attributes["src"] = relative_link(page, found.path)
+            element.attributes["title"] = element.attributes.get("title") or found.address
+            return
+        element.tag = "a"
+        element.children = [element.attributes.get("alt") or _NO_ALT]
+        element.attributes = {"href": found.address, "title": found.address}
+
+    def _link(self, element: Element, page: str) -> None:
+        address = element.attributes.get("href", "")
+        found = self.assets.find(address)
+        if found is not None:
+            if found.path is not None:
+                element.attributes["href"] = relative_link(page, found.path)
+            return
+        entry_id = self.entries.entry_of(address)
+        target = None if entry_id is None else self.pages.get(entry_id)
+        if target is not None:
+            element.attributes["href"] = relative_link(page, target)

@@ -1,0 +1,384 @@
+"""Finished Markdown blocks, and how they are put into lists, quotes and each other."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from exporter.html.markdown_inline import code_fence, collect, enter_inline, escape_heading_end, render_inline
+from exporter.html.runs import Marks, Runs, paragraphs, trimmed
+from exporter.html.sanitize import safe_html
+from exporter.html.tree import (
+    BLOCKS,
+    CODE_BLOCKS,
+    DROPPED,
+    HEADINGS,
+    HTML_BLOCKS,
+    LINE_TAGS,
+    LISTS,
+    PLAIN_INLINE,
+    Element,
+    TooLarge,
+    TooTangled,
+    parse,
+    text_of,
+    too_large_words,
+)
+from exporter.text import visible
+
+_LANGUAGE = re.compile(r"(?:^|\s)(?:language|lang|brush)[-:]\s*([A-Za-z0-9_+#.\-]{1,30})")
+_EMPTY_ITEM = "<!-- -->"
+_CODE_INSIDE = PLAIN_INLINE | {"br", "code", "tt", "samp"}
+
+
+class Block(NamedTuple):
+    """A finished block.
+
+    Attributes:
+        kind: ``text``, ``heading``, ``code``, ``table``, ``rule``, ``html``, ``quote`` or ``list``.
+        text: the Markdown, without a line end at its end.
+        marker: a list's bullet, or the mark behind its numbers.
+        follows: whether it may stand directly under a paragraph.
+        stray: whether it is an item without a list around it.
+    """
+
+    kind: str
+    text: str
+    marker: str = ""
+    follows: bool = False
+    stray: bool = False
+
+
+def join(blocks: list[Block], *, tight: bool = False) -> str:
+    """Return the blocks with a blank line between them; tight lists stand directly under their item's text."""
+    parts: list[str] = []
+    for number, block in enumerate(blocks):
+        if number:
+            parts.append("\n" if tight and block.follows else "\n\n")
+        parts.append(block.text)
+    return "".join(parts)
+
+
+def quote_block(inside: list[Block]) -> Block:
+    """Return a block quote of these blocks."""
+    return Block("quote", "\n".join(f"> {line}" if line else ">" for line in join(inside).split("\n")))
+
+
+def list_block(into: list[Block], items: list[list[Block]], start: int | None, *, stray: bool) -> None:
+    """Append a list to ``into``; ``start`` is its first number, ``None`` for bullets.
+
+    A list behind another takes the other marker, or the two would become one; stray items in a row are one list.
+    """
+    before = into[-1] if into else None
+    ordered = start is not None
+    markers = (".", ")") if ordered else ("-", "+")
+    joined = before is not None and stray and before.stray
+    marker = markers[1] if before is not None and before.marker == markers[0] and not joined else markers[0]
+    if joined and before is not None:
+        marker = before.marker
+    tight = all(_is_tight(item) for item in items)
+    lines = [
+        _item(item, f"{start + number}{marker}" if start is not None else marker, tight=tight)
+        for number, item in enumerate(items)
+    ]
+    text = ("\n" if tight else "\n\n").join(lines)
+    follows = (start is None or start == 1) and bool(items[0])
+    if joined and before is not None:
+        into[-1] = Block("list", f"{before.text}\n{text}", marker, before.follows, stray)
+    else:
+        into.append(Block("list", text, marker, follows, stray))
+
+
+def _is_tight(item: list[Block]) -> bool:
+    return all(block.kind == "text" if number == 0 else block.follows for number, block in enumerate(item))
+
+
+def _item(blocks: list[Block], marker: str, *, tight: bool) -> str:
+    indent = " " * (len(marker) + 1)
+    lines = join(blocks, tight=tight).split("\n") if blocks else [_EMPTY_ITEM]
+    rest = "".join(f"\n{indent}{line}" if line else "\n" for line in lines[1:])
+    return f"{marker} {lines[0]}{rest}"
+
+
+def code_block(element: Element) -> str | None:
+    """Return a fenced block with the element's text as it stands; ``None`` when marks or links in it need HTML."""
+    parts: list[str] = []
+    for node in element.walk():
+        if isinstance(node, str):
+            parts.append(node)
+        elif node.tag == "br":
+            parts.append("\n")
+        elif node.tag not in _CODE_INSIDE and node.tag not in DROPPED:
+            return None
+    text = "".join(parts).replace("\r\n", "\n").replace("\r", "\n").rstrip("\n")
+    return code_fence(text, _language(element))
+
+
+def _language(element: Element) -> str:
+    inner = next((child for child in element.children if isinstance(child, Element)), None)
+    for holder in (element, inner):
+        found = _LANGUAGE.search(holder.attributes.get("class", "")) if holder is not None else None
+        if found is not None:
+            return found[1]
+    return ""
+
+
+_SECTIONS = frozenset({"tbody", "tfoot", "thead"})
+_CELLS = frozenset({"td", "th"})
+_ALIGNED = {"left": ":---", "center": ":---:", "right": "---:"}
+
+
+def gfm_table(table: Element, marks: Marks = ()) -> str | None:
+    """Return a GFM table with every cell of ``table``, its first row as the header; ``None`` when it needs HTML.
+
+    It needs HTML when a cell spans others or holds a block, when rows differ in length, or when it has a caption.
+    """
+    rows = list(_rows(table))
+    if not rows or None in rows:
+        return None
+    cells = [row for row in rows if row is not None]
+    width = len(cells[0])
+    if width == 0 or any(len(row) != width for row in cells):
+        return None
+    lines = ["| " + " | ".join(_cell_text(cell, marks) for cell in row) + " |" for row in cells]
+    rule = [_ALIGNED.get(cell.attributes.get("align", "").strip().lower(), "---") for cell in cells[0]]
+    lines.insert(1, "| " + " | ".join(rule) + " |")
+    return "\n".join(lines)
+
+
+def _rows(table: Element) -> Iterator[list[Element] | None]:
+    """Yield each row's cells, and ``None`` for whatever GFM cannot say; the parser puts every row into a section."""
+    for part in _elements(table):
+        if part.tag in _SECTIONS:
+            for row in _elements(part):
+                yield _cells(row) if row.tag == "tr" else None
+        elif part.tag not in DROPPED:
+            yield None
+
+
+def _cells(row: Element) -> list[Element] | None:
+    cells = list(_elements(row))
+    return cells if all(_is_simple(cell) for cell in cells) else None
+
+
+def _elements(parent: Element) -> Iterator[Element]:
+    return (child for child in parent.children if isinstance(child, Element))
+
+
+def _is_simple(cell: Element) -> bool:
+    if cell.tag not in _CELLS:
+        return False
+    if any(cell.attributes.get(name, "1").strip() not in {"", "1"} for name in ("colspan", "rowspan")):
+        return False
+    return not any(isinstance(node, Element) and node.tag in BLOCKS for node in cell.walk())
+
+
+def _cell_text(cell: Element, marks: Marks) -> str:
+    runs = Runs()
+    collect(cell, runs, marks)
+    return render_inline(runs.take(), one_line=True).replace("|", "\\|")
+
+
+_NESTING_MAX = 14
+"""CommonMark parsers stop reading at some depth, the strictest at 20; deeper lists and quotes are written flat."""
+
+_OWN_HTML_BLOCK = frozenset({"details", "dialog", "dl", "iframe", "table"})
+"""Tags that begin an HTML block by themselves (CommonMark 4.6, condition 6); others are put into a ``div``."""
+
+_Leave = Callable[[], None]
+_Level = tuple[Iterator[Element | str], Marks, _Leave]
+
+
+@dataclass(slots=True, eq=False)
+class _Container:
+    """An open list or quote, or the body: where finished blocks go. A list has one list of blocks for each item."""
+
+    items: list[list[Block]] = field(default_factory=lambda: [[]])
+    is_list: bool = False
+    cost: int = 0
+
+    @property
+    def blocks(self) -> list[Block]:
+        if not self.items:
+            self.items.append([])
+        return self.items[-1]
+
+
+class BlockWriter:
+    """Writes one body; ``keep_lines`` makes the line ends of its texts breaks."""
+
+    def __init__(self, *, keep_lines: bool = False) -> None:
+        self._open: list[_Container] = [_Container()]
+        self._runs = Runs(keep_lines=keep_lines)
+        self._heading = 0
+        self._centered = False
+
+    @property
+    def blocks(self) -> list[Block]:
+        """The finished blocks of the outermost container."""
+        return self._open[0].blocks
+
+    def write(self, body: Element) -> None:
+        """Walk the tree, without recursion, and write everything in it."""
+        todo: list[_Level] = [(iter(body.children), (), self._flush)]
+        while todo:
+            children, marks, leave = todo[-1]
+            for child in children:
+                if isinstance(child, str):
+                    self._runs.text(child, marks)
+                    continue
+                level = self._enter(child, marks)
+                if level is not None:
+                    todo.append(level)
+                    break
+            else:
+                todo.pop()
+                leave()
+
+    def _enter(self, element: Element, marks: Marks) -> _Level | None:
+        tag = element.tag
+        if tag not in BLOCKS:
+            below = enter_inline(element, marks, self._runs)
+            return None if below is None else (iter(element.children), below, _nothing)
+        self._flush()
+        if tag == "table":
+            self._table(element, marks)
+        elif tag in HTML_BLOCKS:
+            self._html(element, marks)
+        elif tag in CODE_BLOCKS:
+            code = None if any(mark.kind != "tag" for mark in marks) else code_block(element)
+            self._html(element, marks) if code is None else self._add("code", code)
+        elif tag == "hr":
+            self._add("rule", "***")
+        else:
+            return (iter(element.children), marks, self._enter_container(element))
+        return None
+
+    def _enter_container(self, element: Element) -> _Leave:
+        tag = element.tag
+        top = self._open[-1]
+        if tag in HEADINGS:
+            self._heading = HEADINGS[tag]
+            return self._leave_heading
+        if tag == "center" and not self._centered:
+            self._centered = True
+            self._add("html", "<center>")
+            return self._leave_center
+        if tag == "li" and top.is_list:
+            top.items.append([])
+            return self._flush
+        cost = 2 if tag in LISTS or tag == "li" else 1 if tag == "blockquote" else 0
+        if not cost or sum(container.cost for container in self._open) + cost > _NESTING_MAX:
+            return self._flush
+        if tag == "blockquote":
+            self._open.append(_Container(cost=cost))
+            return self._leave_quote
+        stray = tag == "li"
+        self._open.append(_Container([[]] if stray else [], is_list=True, cost=cost))
+        start = _start_of(element) if tag == "ol" else None
+        return lambda: self._leave_list(start, stray=stray)
+
+    def _leave_heading(self) -> None:
+        self._flush()
+        self._heading = 0
+
+    def _leave_center(self) -> None:
+        self._flush()
+        self._centered = False
+        blocks = self._open[-1].blocks
+        if blocks and blocks[-1].text == "<center>":
+            blocks.pop()
+        else:
+            self._add("html", "</center>")
+
+    def _leave_quote(self) -> None:
+        self._flush()
+        inside = self._open.pop().blocks
+        if inside:
+            self._open[-1].blocks.append(quote_block(inside))
+
+    def _leave_list(self, start: int | None, *, stray: bool) -> None:
+        self._flush()
+        items = self._open.pop().items
+        if any(items):
+            list_block(self._open[-1].blocks, items, start, stray=stray)
+
+    def _flush(self) -> None:
+        """Write the text collected so far as a heading or as paragraphs."""
+        if not self._runs.runs:
+            return
+        runs = self._runs.take()
+        if self._heading:
+            text = escape_heading_end(render_inline(trimmed(runs), one_line=True))
+            if text:
+                self._add("heading", f"{'#' * self._heading} {text}")
+                self._heading = 0
+            return
+        for part in paragraphs(runs):
+            if isinstance(part, int):
+                self._add("html", "<br>" * part)
+            else:
+                self._add("text", render_inline(part))
+
+    def _table(self, element: Element, marks: Marks) -> None:
+        text = gfm_table(element, marks)
+        if text is None:
+            self._html(element, marks)
+        else:
+            self._add("table", text)
+
+    def _html(self, element: Element, marks: Marks) -> None:
+        text = safe_html(element)
+        if not text:
+            return
+        tags = [mark.tag for mark in marks if mark.kind != "link"]
+        if tags or element.tag not in _OWN_HTML_BLOCK:
+            opening = "".join(f"<{tag}>" for tag in tags)
+            closing = "".join(f"</{tag}>" for tag in reversed(tags))
+            text = f"<div>{opening}{text}{closing}</div>"
+        self._add("html", text)
+
+    def _add(self, kind: str, text: str) -> None:
+        self._open[-1].blocks.append(Block(kind, text))
+
+
+def _start_of(element: Element) -> int:
+    start = element.attributes.get("start", "").strip()
+    return int(start) if start.isascii() and start.isdigit() and len(start) <= 8 else 1
+
+
+def _nothing() -> None:
+    """Leave an element that stands in a line: nothing to finish."""
+
+
+class Markdown(NamedTuple):
+    """A Markdown text without a line end at its end, and how many characters in it had to become U+FFFD."""
+
+    text: str
+    replaced: int
+
+
+def to_markdown(html: str, change: Callable[[Element], None] | None = None) -> Markdown:
+    """Convert a body, its tree changed by ``change`` first.
+
+    A body without any tag that ends lines keeps its line ends, since the meanings of ``text_format`` are not known
+    (API 2.8). One too tangled to parse is shown as its source, and one beyond :mod:`exporter.html.tree` as its text
+    after a sentence that says so, each in a code block.
+    """
+    source, replaced = visible(html)
+    try:
+        body = parse(source)
+    except TooLarge:
+        shown = code_fence(text_of(source).replace("\r", ""))
+        return Markdown(f"{too_large_words(len(html))}\n\n{shown}", replaced)
+    except TooTangled:
+        return Markdown(code_fence(source.replace("\r", ""), "html"), replaced)
+    if change is not None:
+        change(body)
+    marked = any(isinstance(node, Element) and node.tag in LINE_TAGS for node in body.walk())
+    writer = BlockWriter(keep_lines=not marked)
+    writer.write(body)
+    text, more = visible(join(writer.blocks))
+    return Markdown(text, replaced + more)

@@ -1,0 +1,447 @@
+"""Escaping text so that CommonMark and GFM read it as the text it is, and only where they would not.
+
+Rules are those of the CommonMark specification 0.31 and of GFM's tables, strikethrough and task lists. Where editions
+of the specification differ (whether symbols count as punctuation), what holds in all of them is written.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import IntEnum
+from functools import lru_cache
+from typing import Final
+
+from exporter.html.links import safe_image_url, safe_url
+from exporter.html.runs import SPACES, Mark, Marks, Piece, Run, Runs, collapse
+from exporter.html.tree import DROPPED, PLAIN_INLINE, RUBY, TAG_NAME, Element, styled_as
+
+
+class CharKind(IntEnum):
+    """What a character is to the emphasis rules; symbols are punctuation in some editions only."""
+
+    WORD = 0
+    SPACE = 1
+    PUNCTUATION = 2
+    SYMBOL = 3
+
+
+@lru_cache(maxsize=4096)
+def char_kind(char: str) -> CharKind:
+    """Classify one character; the empty string stands for the edge of a line."""
+    if not char or char in "\t\n\f\r":
+        return CharKind.SPACE
+    category = unicodedata.category(char)
+    if category == "Zs":
+        return CharKind.SPACE
+    if category[0] == "P" or (char < "\x7f" and category[0] == "S"):
+        return CharKind.PUNCTUATION
+    return CharKind.SYMBOL if category[0] == "S" else CharKind.WORD
+
+
+_SPECIAL = re.compile(r"\*|_+|~+|[\\`\[\]<&!]")
+_ASCII_PUNCTUATION = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
+_ENTITY = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{0,40});")
+_AFTER_BRACKET = frozenset("([:")
+_LINE_MARKS = frozenset("#-+>=:|[0123456789")
+_LINE_START = re.compile(
+    r"(?:#{1,6}(?=[ \t]|$)|[-+](?=[ \t]|$)|>|=+(?=[ \t]*$)|-+(?=[ \t]*$)|[-:|](?=[-:| \t]*$)|\[(?=[ xX]\]|!))"
+    r"|([0-9]{1,9})(?=[.)](?:[ \t]|$))",
+    re.MULTILINE,
+)
+_CLOSING_HASHES = re.compile(r"(^|[ \t])(#+)$")
+_SPACES = re.compile(r"[ \t\n\r\f]+")
+_TICKS = re.compile(r"`+")
+
+
+def escape_text(text: str, before: str, after: str, *, in_brackets: bool = False) -> str:
+    """Escape a piece of a line (or of several) wherever it stands in its paragraph; see :func:`escape_line_start`.
+
+    Args:
+        text: the text, white space collapsed.
+        before: the character in front of it; empty at the start of a line.
+        after: the character behind it; empty at the end of a line.
+        in_brackets: it stands inside a link's text or an image's description.
+    """
+    if _SPECIAL.search(text) is None:
+        return text
+
+    def escaped(found: re.Match[str]) -> str:
+        run = found[0]
+        start, end = found.span()
+        left = text[start - 1] if start else before
+        right = text[end] if end < len(text) else after
+        mark = run[0]
+        if mark in "*_~":
+            return _escape_run(run, left, right)
+        if mark == "\\":
+            return "\\\\" if not right or right == "\n" or right in _ASCII_PUNCTUATION else run
+        if mark == "<":
+            return "&lt;" if right and (right in "/!?" or (right.isascii() and right.isalpha())) else run
+        if mark == "&":
+            return "&amp;" if _ENTITY.match(text, start) else run
+        if mark == "!":
+            return "\\!" if end == len(text) and right == "[" else run
+        if mark == "`" or in_brackets:
+            return "\\" + run
+        return "\\]" if mark == "]" and right in _AFTER_BRACKET and right else run
+
+    return _SPECIAL.sub(escaped, text)
+
+
+def _escape_run(run: str, left: str, right: str) -> str:
+    left_kind, right_kind = char_kind(left), char_kind(right)
+    at_line_start = not left or left == "\n"
+    alone = left_kind == right_kind == CharKind.SPACE and not at_line_start
+    inside_word = run[0] == "_" and left_kind == right_kind == CharKind.WORD
+    return run if alone or inside_word else "".join("\\" + char for char in run)
+
+
+def escape_line_start(line: str, start: int = 0) -> str:
+    """Escape what would make the line at ``start`` a heading, list, quote, rule, table or task; the rest is kept."""
+    if line[start : start + 1] not in _LINE_MARKS:
+        return line
+    found = _LINE_START.match(line, start)
+    if found is None:
+        return line
+    at = found.end() if found[1] else start
+    return f"{line[:at]}\\{line[at:]}"
+
+
+def escape_heading_end(line: str) -> str:
+    """Keep ``#`` at the end of a heading's text, where CommonMark would drop it."""
+    return _CLOSING_HASHES.sub(r"\1\\\2", line)
+
+
+def code_span(text: str) -> str:
+    """Return a code span whose content is exactly ``text`` (one line, not blank)."""
+    fence = "`" * _free_length(text, shortest=1)
+    padded = f" {text} " if text[0] in "` " or text[-1] in "` " else text
+    return f"{fence}{padded}{fence}"
+
+
+def code_fence(text: str, language: str = "") -> str:
+    """Return a fenced code block around ``text``, with a fence longer than any run of backticks inside."""
+    fence = "`" * max(3, max((len(run) for run in _TICKS.findall(text)), default=0) + 1)
+    return f"{fence}{language}\n{text}\n{fence}" if text else f"{fence}{language}\n{fence}"
+
+
+def _free_length(text: str, shortest: int) -> int:
+    used = {len(run) for run in _TICKS.findall(text)}
+    length = shortest
+    while length in used:
+        length += 1
+    return length
+
+
+def link_target(url: str, title: str) -> str:
+    """Return what stands in a link's parentheses, for an address from :mod:`exporter.html.links`."""
+    target = _ENTITY.sub(lambda found: "&amp;" + found[0][1:], url).replace("(", "\\(").replace(")", "\\)")
+    if not title.strip():
+        return target
+    quoted = (
+        _SPACES.sub(" ", title)
+        .strip()
+        .replace("\\", "\\\\")
+        .replace('"', '\\"')
+        .replace("<", "&lt;")
+        .replace("`", "\\`")
+    )
+    return f'{target} "{_ENTITY.sub(lambda found: "&amp;" + found[0][1:], quoted)}"'
+
+
+_DELIMITERS: Final = {"strong": "**", "em": "*", "del": "~~"}
+_LINE_END_INSIDE: Final = re.compile(r"\n(?!\Z)")
+_FINISHED: Final = (Piece.CODE, Piece.RAW)
+_END: Final[Run] = (Piece.TEXT, "", ())
+_HARD_BREAK: Final = "\\\n"
+
+
+@dataclass(slots=True, eq=False)
+class _Span:
+    """One place where a mark is opened and closed, at these tokens; ``delimiter`` is decided before writing."""
+
+    mark: Mark
+    start: int
+    end: int = 0
+    delimiter: bool = False
+
+    def opening(self) -> str:
+        if self.mark.kind == "link":
+            return "["
+        return _DELIMITERS[self.mark.kind] if self.delimiter else f"<{self.mark.tag}>"
+
+    def closing(self) -> str:
+        if self.mark.kind == "link":
+            return f"]({self.mark.target})"
+        return _DELIMITERS[self.mark.kind] if self.delimiter else f"</{self.mark.tag}>"
+
+
+@dataclass(slots=True, eq=False)
+class _Token:
+    """A step of the line: a span's opening or closing, or a run; ``first`` and ``last`` are its outer characters."""
+
+    piece: Piece | None
+    value: str
+    first: str
+    last: str
+    span: _Span | None = None
+    opens: bool = False
+    in_link: bool = False
+
+
+def render_inline(runs: list[Run], *, one_line: bool = False) -> str:
+    """Return the Markdown of one paragraph's runs.
+
+    Args:
+        runs: what :class:`~exporter.html.runs.Runs` collected.
+        one_line: for headings and table cells: breaks become ``<br>`` and line ends spaces.
+    """
+    if one_line:
+        runs = [(piece, value.replace("\n", " "), marks) for piece, value, marks in runs]
+    line_break = "<br>" if one_line else _HARD_BREAK
+    if all(not marks and piece not in _FINISHED for piece, _, marks in runs):
+        return _with_safe_end(_plain(runs, line_break, one_line=one_line))
+    tokens, spans = _tokens(_with_space_marks(runs))
+    _choose_delimiters(tokens, spans)
+    text, line_starts = _write(tokens, line_break)
+    for start in [] if one_line else reversed(line_starts):
+        text = escape_line_start(text, start)
+    return _with_safe_end(text)
+
+
+def _with_safe_end(text: str) -> str:
+    """Write the last break as a tag where only ideographic and the like spaces follow: some parsers strip these."""
+    shown = text.rstrip()
+    end = len(shown)
+    if end == len(text) or text[end] != "\n" or not shown.endswith("\\"):
+        return text
+    return f"{shown[:-1]}<br>{text[end:]}"
+
+
+def _plain(runs: list[Run], line_break: str, *, one_line: bool) -> str:
+    """Write runs without marks: most paragraphs have none, and need none of the steps below."""
+    segments = "".join("\0" if piece is Piece.BREAK else value for piece, value, _ in runs).split("\0")
+    escaped = [escape_text(segment, "", "") for segment in segments]
+    if not one_line:
+        escaped = ["\n".join(escape_line_start(line) for line in segment.split("\n")) for segment in escaped]
+    return line_break.join(escaped)
+
+
+def _with_space_marks(runs: list[Run]) -> list[Run]:
+    """Put each space under the marks its neighbours share, so that no mark begins or ends with a space."""
+    found: list[Run] = []
+    for number, (piece, value, marks) in enumerate(runs):
+        if (piece is Piece.SPACE or piece is Piece.BREAK) and found and number + 1 < len(runs):
+            before, after = found[-1][2], runs[number + 1][2]
+            found.append((piece, value, before[: _shared(before, after)]))
+        else:
+            found.append((piece, value, marks))
+    return found
+
+
+def _shared(one: Marks, other: Marks) -> int:
+    count = 0
+    for left, right in zip(one, other, strict=False):
+        if left is not right:
+            break
+        count += 1
+    return count
+
+
+def _tokens(runs: list[Run]) -> tuple[list[_Token], list[_Span]]:
+    """Return the line's tokens, and its spans in the order they open."""
+    tokens: list[_Token] = []
+    spans: list[_Span] = []
+    under: list[_Span] = []
+    current: Marks = ()
+    in_link = False
+    for piece, value, marks in [*runs, _END]:
+        if marks is not current:
+            keep = _shared(current, marks)
+            while len(under) > keep:
+                span = under.pop()
+                span.end = len(tokens)
+                tokens.append(_edge(span, opens=False))
+            for mark in marks[keep:]:
+                under.append(_Span(mark, len(tokens)))
+                tokens.append(_edge(under[-1], opens=True))
+            spans += under[keep:]
+            current = marks
+            in_link = any(mark.kind == "link" for mark in marks)
+        if value or piece is Piece.BREAK:
+            _append_run(tokens, piece, value, in_link=in_link)
+    return tokens, spans
+
+
+def _edge(span: _Span, *, opens: bool) -> _Token:
+    if span.mark.kind == "link":
+        first, last = ("[", "[") if opens else ("]", ")")
+    elif span.mark.kind == "tag":
+        first, last = "<", ">"
+    else:
+        first = last = "*"
+    return _Token(None, "", first, last, span, opens)
+
+
+def _append_run(tokens: list[_Token], piece: Piece, value: str, *, in_link: bool) -> None:
+    """Add a run; texts and the spaces between them become one token, so that escaping sees whole lines."""
+    if piece is Piece.SPACE:
+        piece = Piece.TEXT
+    if piece is Piece.TEXT and tokens and tokens[-1].piece is Piece.TEXT:
+        tokens[-1].value += value
+        tokens[-1].last = value[-1]
+    elif piece is Piece.BREAK:
+        tokens.append(_Token(piece, "", "", ""))
+    elif piece is Piece.CODE:
+        tokens.append(_Token(piece, value, "`", "`", in_link=in_link))
+    else:
+        tokens.append(_Token(piece, value, value[0], value[-1], in_link=in_link))
+
+
+def _choose_delimiters(tokens: list[_Token], spans: list[_Span]) -> None:
+    """Decide for each span whether asterisks and tildes work at both its ends, outer spans first.
+
+    Two delimiters never touch: their runs would merge into one with another meaning.
+    """
+    for span in spans:
+        start, end = span.start, span.end
+        if span.mark.kind in _DELIMITERS:
+            span.delimiter = _works(tokens, start, start - 1, start + 1) and _works(tokens, end, end + 1, end - 1)
+
+
+def _works(tokens: list[_Token], at: int, outer: int, inner: int) -> bool:
+    """Tell whether a delimiter at ``at`` faces the right way, given the tokens outside and inside of it."""
+    for neighbour in (outer, inner):
+        span = tokens[neighbour].span if 0 <= neighbour < len(tokens) else None
+        if span is not None and span.delimiter:
+            return False
+    outside = "" if not 0 <= outer < len(tokens) else tokens[outer].last if outer < at else tokens[outer].first
+    inside = tokens[inner].first if inner > at else tokens[inner].last
+    inside_kind, outside_kind = char_kind(inside), char_kind(outside)
+    if inside_kind is CharKind.SPACE:
+        return False
+    return inside_kind is CharKind.WORD or outside_kind in {CharKind.SPACE, CharKind.PUNCTUATION}
+
+
+def _write(tokens: list[_Token], line_break: str) -> tuple[str, list[int]]:
+    """Return the line, and where in it literal text begins a line."""
+    parts: list[str] = []
+    line_starts: list[int] = []
+    length = 0
+    last = ""
+    for at, token in enumerate(tokens):
+        after = tokens[at + 1].first if at + 1 < len(tokens) else ""
+        if token.span is not None:
+            text = token.span.opening() if token.opens else token.span.closing()
+        elif token.piece is Piece.TEXT:
+            text = escape_text(token.value, last, after, in_brackets=token.in_link)
+            if not last or last == "\n":
+                line_starts.append(length)
+            line_starts.extend(length + found.end() for found in _LINE_END_INSIDE.finditer(text))
+        elif token.piece is Piece.BREAK:
+            text = line_break
+        elif token.piece is Piece.CODE:
+            text = _code(token, last)
+        else:
+            text = token.value
+        parts.append(text)
+        length += len(text)
+        last = "" if token.piece is Piece.BREAK else text[-1]
+    return "".join(parts), line_starts
+
+
+def _code(token: _Token, before: str) -> str:
+    """A code span right behind another's backticks, or holding only spaces, would not be one: the tag is."""
+    if before != "`" and token.value.strip():
+        return code_span(token.value)
+    return f"<code>{escape_text(token.value, '>', '<', in_brackets=token.in_link)}</code>"
+
+
+_MARKS_MAX = 24
+_DELIMITED = frozenset({"strong", "em", "del"})
+_SYNONYMS = {"b": "strong", "i": "em", "s": "del", "strike": "del"}
+
+
+def enter_inline(element: Element, marks: Marks, runs: Runs) -> Marks | None:
+    """Add what the element itself says; return the marks its children stand under, or ``None`` when all is said."""
+    tag = element.tag
+    leaf = _LEAVES.get(tag)
+    if leaf is not None:
+        return leaf(element, marks, runs)
+    if tag in DROPPED:
+        return None
+    return _with_tag(tag, marks) if tag not in PLAIN_INLINE else _with_tag(styled_as(element), marks)
+
+
+def collect(element: Element, runs: Runs, marks: Marks) -> None:
+    """Add everything below an element that holds no blocks."""
+    todo = [(iter(element.children), marks)]
+    while todo:
+        children, under = todo[-1]
+        for child in children:
+            if isinstance(child, str):
+                runs.text(child, under)
+                continue
+            below = enter_inline(child, under, runs)
+            if below is not None and child.children:
+                todo.append((iter(child.children), below))
+                break
+        else:
+            todo.pop()
+
+
+def _with_tag(tag: str, marks: Marks) -> Marks:
+    """Add a mark, unless the same is there already, there are too many, or CommonMark knows no such tag."""
+    tag = _SYNONYMS.get(tag, tag)
+    if len(marks) >= _MARKS_MAX or (tag not in RUBY and any(mark.tag == tag for mark in marks)):
+        return marks
+    if tag in _DELIMITED:
+        return (*marks, Mark(tag, tag))
+    return (*marks, Mark("tag", tag)) if TAG_NAME.fullmatch(tag) else marks
+
+
+def _line_break(_element: Element, _marks: Marks, runs: Runs) -> None:
+    runs.line_break()
+
+
+def _link(element: Element, marks: Marks, _runs: Runs) -> Marks:
+    url = safe_url(element.attributes.get("href", ""))
+    outer = tuple(mark for mark in marks if mark.kind != "link")
+    if url is None or len(outer) >= _MARKS_MAX:
+        return marks
+    return (*outer, Mark("link", "a", link_target(url, element.attributes.get("title", ""))))
+
+
+def _image(element: Element, marks: Marks, runs: Runs) -> None:
+    alt = collapse(element.attributes.get("alt", ""))
+    url = safe_image_url(element.attributes.get("src", ""))
+    if url is None:
+        runs.text(alt, marks)
+        return
+    described = escape_text(alt, "[", "]", in_brackets=True)
+    runs.add(Piece.RAW, f"![{described}]({link_target(url, element.attributes.get('title', ''))})", marks)
+
+
+def _code_runs(element: Element, marks: Marks, runs: Runs) -> Marks | None:
+    if not all(isinstance(child, str) for child in element.children):
+        return _with_tag("code", marks)
+    text = element.text()
+    content = collapse(text)
+    if content and not any(mark.tag == "code" for mark in marks):
+        runs.text(text[: len(text) - len(text.lstrip(SPACES))], marks)
+        runs.add(Piece.CODE, content, marks)
+        runs.text(text[len(text.rstrip(SPACES)) :], marks)
+    else:
+        runs.text(text, marks)
+    return None
+
+
+_LEAVES: dict[str, Callable[[Element, Marks, Runs], Marks | None]] = {
+    "a": _link,
+    "br": _line_break,
+    "code": _code_runs,
+    "img": _image,
+}

@@ -1,0 +1,184 @@
+"""What a page of its own may load and run, as it says it to the browser itself. Pure."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+from collections.abc import Callable, Mapping
+from html import escape
+from typing import TYPE_CHECKING, Any, Final
+
+from exporter import lossless_json
+from exporter.html.diff import KIND_NAMES, Op, count_changes, in_context, value_text, word_diff
+from exporter.model.changes import ABSENT, Change, FieldChange, RecordChange
+from exporter.model.kinds import Kind
+from exporter.text import visible
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+
+def single_page(style: str) -> str:
+    """Return the Content-Security-Policy of a page that needs nothing but itself: no script, and nothing asked for.
+
+    Args:
+        style: what stands between its ``style`` tags; no other style sheet counts.
+    """
+    digest = base64.b64encode(hashlib.sha256(style.encode("utf-8")).digest()).decode("ascii")
+    return (
+        f"default-src 'none'; style-src 'sha256-{digest}'; style-src-attr 'unsafe-inline'; img-src data:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+_CONTEXT: Final = 200
+_TAGS: Final[dict[Op, str]] = {"delete": "del", "insert": "ins"}
+_DIFF_STYLE: Final = """
+:root { color-scheme: light dark; }
+body { font: 1rem/1.7 system-ui, "Hiragino Sans", "Noto Sans CJK JP", sans-serif; max-width: 60rem; margin: 2rem auto;
+  padding: 0 1rem; }
+h2 { font-size: 1.1rem; margin: 2rem 0 .5rem; border-top: 1px solid #8886; padding-top: 1rem; }
+h2 small { font-weight: normal; opacity: .7; }
+table { border-collapse: collapse; width: 100%; }
+th, td { text-align: left; vertical-align: top; padding: .25rem .75rem .25rem 0; }
+thead th, .counts td { text-align: right; }
+.counts { width: auto; }
+.fields th { width: 10rem; font-weight: normal; opacity: .7; overflow-wrap: anywhere; }
+.fields td { white-space: pre-wrap; overflow-wrap: anywhere; }
+ins { background: #2da44e40; text-decoration: none; }
+del { background: #cf222e40; }
+""".strip()
+
+
+def diff_page(changes: Iterable[RecordChange], *, blog_id: str, before: str, after: str) -> bytes:
+    """Return the whole page as UTF-8 HTML.
+
+    Args:
+        changes: what differs, as :func:`~exporter.archive.history.diff_versions` yields it.
+        blog_id: the blog's id.
+        before: what the earlier state is called, such as ``version 3 (2026-01-31)``.
+        after: what the later state is called.
+    """
+    kept = list(changes)
+    title = f"{blog_id}: {before} → {after}"
+    lines = [
+        "<!DOCTYPE html>",
+        '<html lang="en">',
+        '<head><meta charset="utf-8">',
+        f'<meta http-equiv="Content-Security-Policy" content="{single_page(_DIFF_STYLE)}">',
+        '<meta name="viewport" content="width=device-width, initial-scale=1">',
+        '<meta name="referrer" content="no-referrer">',
+        f"<title>{_escaped(title)}</title>",
+        f"<style>{_DIFF_STYLE}</style></head>",
+        "<body>",
+        f"<h1>{_escaped(title)}</h1>",
+        *_counts(kept),
+        *(line for change in kept for line in _record(change)),
+        "</body></html>",
+    ]
+    return ("\n".join(lines) + "\n").encode("utf-8")
+
+
+def _counts(changes: list[RecordChange]) -> Iterator[str]:
+    if not changes:
+        yield "<p>Nothing differs.</p>"
+        return
+    yield (
+        '<table class="counts"><thead><tr><td></td>'
+        + "".join(f"<th>{change}</th>" for change in Change)
+        + "</tr></thead>"
+    )
+    for kind, counted in count_changes(changes).items():
+        yield f"<tr><th>{kind}</th>" + "".join(f"<td>{number}</td>" for number in counted.values()) + "</tr>"
+    yield "</table>"
+
+
+def _record(change: RecordChange) -> Iterator[str]:
+    known = f"{KIND_NAMES[change.kind]} {change.record_id}"
+    yield f"<section><h2><bdi>{_escaped(change.title)}</bdi> <small>{_escaped(known)}, {change.change}</small></h2>"
+    if change.change is not Change.CHANGED:
+        yield f"<details><summary>{len(change.fields)} fields</summary>"
+    yield '<table class="fields">'
+    for field in change.fields:
+        yield f'<tr><th>{_escaped(field.name)}</th><td dir="auto">{_field(field)}</td></tr>'
+    yield "</table>"
+    yield "</section>" if change.change is Change.CHANGED else "</details></section>"
+
+
+def _field(field: FieldChange) -> str:
+    if field.before is ABSENT:
+        return f"<ins>{_escaped(value_text(field.after))}</ins>"
+    if field.after is ABSENT:
+        return f"<del>{_escaped(value_text(field.before))}</del>"
+    parts = word_diff(value_text(field.before), value_text(field.after))
+    return "".join(_part(op, text) for op, text in in_context(parts, _CONTEXT))
+
+
+def _part(op: Op, text: str) -> str:
+    tag = _TAGS.get(op)
+    return f"<{tag}>{_escaped(text)}</{tag}>" if tag else _escaped(text)
+
+
+def _escaped(text: str) -> str:
+    return html.escape(visible(text)[0])
+
+
+_BODIES: Final[dict[Kind, tuple[str, ...]]] = {Kind.ENTRIES: ("entry_text", "ps_text"), Kind.COMMENTS: ("cm_text",)}
+_RECORD_STYLE: Final = """
+body { max-width: 44em; margin: 2em auto; padding: 0 1em; font: 1em/1.8 sans-serif; overflow-wrap: anywhere }
+img { max-width: 100%; height: auto }
+table { border-collapse: collapse }
+th, td { border: 1px solid #999; padding: .2em .6em; text-align: left; vertical-align: top }
+td, .as-typed { white-space: pre-wrap }
+""".strip()
+_HEAD: Final = """<!DOCTYPE html>
+<html lang="ja">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="referrer" content="no-referrer">
+<title>{title}</title>
+<style>{style}</style>
+</head>
+<body>
+<h1>{title}</h1>
+<p>{note}</p>
+"""
+
+
+def record_page(kind: Kind, title: str, note: str, data: Mapping[str, Any], body: Callable[[str], str]) -> bytes:
+    """Return the page: its bodies, then every field as it is.
+
+    Args:
+        kind: the record's kind, which says what of it is HTML.
+        title: what a person knows it by.
+        note: a sentence about where it comes from.
+        data: the raw object.
+        body: makes of a body what may stand in a page: HTML that runs nothing and asks for nothing.
+    """
+    bodies = [body(text) for name in _BODIES.get(kind, ()) if isinstance(text := data.get(name), str)]
+    rows = [f"<tr><th>{escape(name)}</th><td>{escape(_text(value))}</td></tr>" for name, value in data.items()]
+    page = "\n".join(
+        [
+            _HEAD.format(
+                title=escape(title), note=escape(note), style=_RECORD_STYLE, policy=single_page(_RECORD_STYLE)
+            ),
+            *(f"<article>\n{body}\n</article>" for body in bodies),
+            "<h2>The record</h2>",
+            "<table>",
+            *rows,
+            "</table>",
+            "</body>",
+            "</html>",
+            "",
+        ]
+    )
+    return visible(page)[0].encode("utf-8")
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    return lossless_json.canonical(value).decode("utf-8")

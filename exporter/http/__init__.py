@@ -1,0 +1,1 @@
+"""HTTP: the transport, retries, pace, downloads. The only client of aiohttp."""

@@ -1,0 +1,112 @@
+"""Credentials, and keeping them out of every text."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import TypeVar
+from urllib.parse import quote, urlsplit
+
+from exporter.errors import ApiError, ServiceError, UsageError
+from exporter.model.assumptions import AUTH_HEADER, AUTH_SCHEME
+from exporter.text import printable
+
+_HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")  # RFC 9110, section 5.6.2
+_HEADER_VALUE = re.compile(r"[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?")
+
+Failure = TypeVar("Failure", bound=ServiceError)
+
+
+@dataclass(frozen=True, slots=True)
+class Credentials:
+    """What the service is shown to know the caller (API section 5 leaves it open; public clients send a bearer token).
+
+    Attributes:
+        token: the secret; ``None`` or empty for anonymous reading.
+        header: the name of the header that carries it.
+        scheme: the word before the token; empty for the bare token.
+
+    Raises:
+        UsageError: the token, header or scheme cannot stand in a header; the token is not shown.
+    """
+
+    token: str | None = field(default=None, repr=False)
+    header: str = AUTH_HEADER
+    scheme: str = AUTH_SCHEME
+
+    def __post_init__(self) -> None:
+        if not _HEADER_NAME.fullmatch(self.header):
+            raise UsageError("the authentication header's name may hold letters, digits and hyphens only")
+        if self.scheme and not _HEADER_VALUE.fullmatch(self.scheme):
+            raise UsageError("the authentication scheme holds characters that cannot stand in a header")
+        if self.token and not _HEADER_VALUE.fullmatch(self.token):
+            raise UsageError(
+                "the token holds a line end, outer spaces or characters outside ASCII: copy it again, without those"
+            )
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """The header to send, or none."""
+        if not self.token:
+            return {}
+        return {self.header: f"{self.scheme} {self.token}".lstrip()}
+
+    def exposed_at(self, base_url: str) -> str | None:
+        """Return a warning where the token would cross a network that anybody on the way can read; else ``None``.
+
+        Plain http to this machine itself crosses none (RFC 6761, section 6.3, for ``localhost``).
+        """
+        try:
+            parts = urlsplit(base_url)
+            host = parts.hostname or ""
+        except ValueError:
+            return None  # it is refused before anything is sent
+        if not self.token or parts.scheme != "http" or _is_this_machine(host):
+            return None
+        return (
+            f"the token goes to {printable(host, 100)} unencrypted, where anybody on the way can read it: "
+            "use an https:// base URL, and make a new token if this one was sent before"
+        )
+
+    @property
+    def redactor(self) -> Redactor:
+        """What removes these credentials from texts."""
+        return Redactor([self.token] if self.token else [])
+
+
+def _is_this_machine(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")
+
+
+class Redactor:
+    """Replaces secrets by ``***``, also where they are written in a URL's or in JSON's way."""
+
+    def __init__(self, secrets: Iterable[str]) -> None:
+        forms = {
+            form
+            for secret in secrets
+            for form in (secret, quote(secret, safe=""), quote(secret), secret.replace("/", "\\/"))
+            if form
+        }
+        longest_first = sorted(forms, key=len, reverse=True)
+        self._secrets = re.compile("|".join(map(re.escape, longest_first))) if forms else None
+
+    def __call__(self, text: str) -> str:
+        """Return ``text`` without the secrets."""
+        return text if self._secrets is None else self._secrets.sub("***", text)
+
+    def clean(self, error: Failure) -> Failure:
+        """Remove the secrets from an error's texts, in place, and return it."""
+        if self._secrets is None:
+            return error
+        error.args = tuple(self(part) if isinstance(part, str) else part for part in error.args)
+        if isinstance(error, ApiError):
+            error.params = {name: self(value) for name, value in error.params.items()}
+            error.message = self(error.message)
+            error.body = self(error.body)
+        return error

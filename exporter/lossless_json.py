@@ -1,0 +1,432 @@
+"""JSON read and written without losing anything, for the texts a fast parser refuses or changes.
+
+Iterative in both directions, so nesting of any depth is fine. Differences to RFC 8259: ``NaN``, ``Infinity`` and
+``-Infinity`` are read, and so are raw control characters inside strings, because services send them.
+
+A value is made of ``dict``, ``list``, ``str``, ``int``, ``float``, ``bool`` and ``None`` as :mod:`json` would give
+it, with two additions: every object is a :class:`SourceDict`, which can give back its own text, and an integer of
+more digits than Python converts is an :class:`IntegerText`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import sys
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+_STRING = json.JSONDecoder(strict=False)
+_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?")
+_SPACE = re.compile(r"[ \t\n\r]*")
+_INSIGNIFICANT = re.compile(r'("(?:[^"\\]++|\\.)*+")|[ \t\n\r]+', re.DOTALL)
+_CONTROL = re.compile(r"[\x00-\x1f]")
+_LITERALS = {"true": True, "false": False, "null": None}
+_SPECIAL = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf")}
+_WORD = re.compile(r"-?[A-Za-z]+")
+_SAFE_DIGITS = sys.int_info.default_max_str_digits
+
+
+class IntegerText(str):
+    """The digits of an integer too long to convert in reasonable time."""
+
+    __slots__ = ()
+
+
+class SourceDict(dict[str, Any]):
+    """An object that remembers where in its document it stood.
+
+    ``exact`` is false when plain parsing lost something of its text: a duplicate key, or a number whose text
+    differs from the way Python writes its value (``1.10``, ``-0``, ``1e400``).
+    """
+
+    __slots__ = ("_document", "_end", "_start", "exact")
+
+    def __init__(self, document: str, start: int) -> None:
+        super().__init__()
+        self._document = document
+        self._start = start
+        self._end = start
+        self.exact = True
+
+    def close(self, end: int) -> None:
+        """Record where the object's text ends."""
+        self._end = end
+
+    def text(self) -> str:
+        """Return the object as it was sent, without insignificant white space, raw control characters as escapes."""
+        compact = _INSIGNIFICANT.sub(r"\1", self._document[self._start : self._end])
+        return _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", compact)
+
+
+def parse(text: str) -> Any:
+    """Parse one JSON text.
+
+    Raises:
+        ValueError: it is not JSON, with the position.
+    """
+    return _Parser(text).parse()
+
+
+class _Parser:
+    """The state of one parse: the stack of open containers, and for each whether its text is plain."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._stack: list[SourceDict | list[Any]] = []
+        self._keys: list[str] = []
+        self._exact: list[bool] = []
+
+    def parse(self) -> Any:
+        at = self._skip(0)
+        while True:
+            value, at, opened = self._value(at)
+            if opened:
+                continue
+            while self._stack:
+                self._store(value)
+                at = self._skip(at)
+                mark = self._text[at : at + 1]
+                container = self._stack[-1]
+                if mark == ",":
+                    at = self._skip(at + 1)
+                    if isinstance(container, SourceDict):
+                        at = self._key(at)
+                    break
+                if mark != ("}" if isinstance(container, SourceDict) else "]"):
+                    raise self._error("a comma or the end of the container is missing", at)
+                at += 1
+                value = self._close(at)
+            else:
+                at = self._skip(at)
+                if at != len(self._text):
+                    raise self._error("something follows the value", at)
+                return value
+
+    def _value(self, at: int) -> tuple[Any, int, bool]:
+        """Read a scalar or an empty container, or open one: ``(value, position, opened)``."""
+        mark = self._text[at : at + 1]
+        if mark == '"':
+            value, end = self._string(at)
+            return value, end, False
+        if mark == "{":
+            made = SourceDict(self._text, at)
+            self._open(made)
+            at = self._skip(at + 1)
+            if self._text[at : at + 1] == "}":
+                return self._close(at + 1), at + 1, False
+            return None, self._key(at), True
+        if mark == "[":
+            self._open([])
+            at = self._skip(at + 1)
+            if self._text[at : at + 1] == "]":
+                return self._close(at + 1), at + 1, False
+            return None, at, True
+        number = _NUMBER.match(self._text, at)
+        if number is not None:
+            return self._number(number), number.end(), False
+        word = _WORD.match(self._text, at)
+        if word is not None and word[0] in _LITERALS:
+            return _LITERALS[word[0]], word.end(), False
+        if word is not None and word[0] in _SPECIAL:
+            return _SPECIAL[word[0]], word.end(), False
+        raise self._error("a value is missing", at)
+
+    def _open(self, container: SourceDict | list[Any]) -> None:
+        self._stack.append(container)
+        self._exact.append(True)
+
+    def _close(self, end: int) -> SourceDict | list[Any]:
+        container = self._stack.pop()
+        exact = self._exact.pop()
+        if isinstance(container, SourceDict):
+            container.close(end)
+            container.exact = exact
+        if not exact and self._exact:
+            self._exact[-1] = False
+        return container
+
+    def _store(self, value: Any) -> None:
+        container = self._stack[-1]
+        if isinstance(container, SourceDict):
+            key = self._keys.pop()
+            if key in container:
+                self._exact[-1] = False
+            container[key] = value
+        else:
+            container.append(value)
+
+    def _key(self, at: int) -> int:
+        if self._text[at : at + 1] != '"':
+            raise self._error("a key is missing", at)
+        key, at = self._string(at)
+        at = self._skip(at)
+        if self._text[at : at + 1] != ":":
+            raise self._error("a colon is missing", at)
+        self._keys.append(key)
+        return self._skip(at + 1)
+
+    def _string(self, at: int) -> tuple[str, int]:
+        value, end = _STRING.raw_decode(self._text, at)
+        return str(value), end
+
+    def _number(self, found: re.Match[str]) -> int | float | IntegerText:
+        text = found[0]
+        value: int | float | IntegerText
+        if found[1] is not None or found[2] is not None:
+            value = float(text)
+        elif len(text) > _SAFE_DIGITS:
+            return IntegerText(text)
+        else:
+            value = int(text)
+        if repr(value) != text and self._exact:
+            self._exact[-1] = False
+        return value
+
+    def _skip(self, at: int) -> int:
+        found = _SPACE.match(self._text, at)
+        return at if found is None else found.end()
+
+    def _error(self, what: str, at: int) -> ValueError:
+        return ValueError(f"{what} at character {at}")
+
+
+def write(value: Any, *, ordered: bool = False) -> str:
+    """Return the canonical text: keys sorted by code point, no spaces, numbers as Python writes them.
+
+    With ``ordered`` the keys stay in the order given instead.
+
+    The text may hold lone surrogates; encode it with ``errors="backslashreplace"``, which makes JSON escapes of them.
+    """
+    out: list[str] = []
+    todo: list[Any] = [value]
+    while todo:
+        item = todo.pop()
+        if isinstance(item, _Raw):
+            out.append(item)
+        elif isinstance(item, dict):
+            _push(
+                todo,
+                "{",
+                "}",
+                [(_Raw(_scalar(str(key)) + ":"), item[key]) for key in (item if ordered else sorted(item))],
+            )
+        elif isinstance(item, list):
+            _push(todo, "[", "]", [(_Raw(""), element) for element in item])
+        else:
+            out.append(_scalar(item))
+    return "".join(out)
+
+
+class _Raw(str):
+    """Finished text on the writer's stack."""
+
+    __slots__ = ()
+
+
+def _push(todo: list[Any], opening: str, closing: str, parts: list[tuple[_Raw, Any]]) -> None:
+    todo.append(_Raw(closing))
+    for at in range(len(parts) - 1, -1, -1):
+        head, item = parts[at]
+        todo.append(item)
+        todo.append(_Raw("," + head) if at else head)
+    todo.append(_Raw(opening))
+
+
+def _scalar(value: Any) -> str:
+    if isinstance(value, IntegerText):
+        return str(value)
+    return json.dumps(value, ensure_ascii=False)
+
+
+_BOM = b"\xef\xbb\xbf"
+_MIB = 1024 * 1024
+_CONTINUATION = bytes(range(0x80, 0xC0))
+_CONTROLS = bytes(range(0x20))
+_WIDE = re.compile(rb"[\xf0-\xff]|\\u[dD]")
+_PARSED = {b"[": 128, b"{": 260, b":": 130, b",": 32}
+"""Bytes of memory for each such mark in a text that orjson reads: of the objects, and of the walk over them."""
+_EXACTLY = {b"[": 500, b"{": 560, b":": 330, b",": 340}
+"""The same for a text that must be read, and written again, by :mod:`exporter.lossless_json`."""
+_ESCAPED_CONTROL = 92
+"""Bytes for a control character there, which becomes an escape."""
+_HEAVIEST = 560
+_NEGATIVE_ZEROS = (b":-0", b"[-0", b",-0", b" -0", b"\n-0", b"\t-0", b"\r-0")
+
+
+class NotJson(ValueError):
+    """The bytes are not a JSON text; the message says where."""
+
+
+class TooHeavy(NotJson):
+    """The text may be JSON, but would take more memory than it may."""
+
+
+@dataclass(frozen=True, slots=True)
+class Frozen:
+    """A record's JSON object as the archive stores it.
+
+    Attributes:
+        data: the bytes that stand in a line's ``data``: canonical, or the text as sent where that would lose something.
+        digest: SHA-256 of the canonical bytes, 32 bytes.
+        raw_digest: SHA-256 of ``data`` when ``data`` is not canonical, else ``None``.
+    """
+
+    data: bytes
+    digest: bytes
+    raw_digest: bytes | None = None
+
+    @property
+    def identity(self) -> bytes:
+        """What two states of a record are compared by, 32 bytes."""
+        return self.raw_digest or self.digest
+
+
+def loads(body: bytes, most: int | None = None) -> Any:
+    """Parse a JSON text; an object that plain parsing would change is a :class:`~exporter.lossless_json.SourceDict`.
+
+    ``most`` is how many bytes of memory a text from a stranger may take, as :func:`weight` tells before it is parsed.
+
+    Raises:
+        NotJson: the bytes are not UTF-8 or not JSON.
+        TooHeavy: the text would take more than ``most``.
+    """
+    body = body.removeprefix(_BOM)
+    _check_weight(body, most, exactly=False)
+    try:
+        value = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        return _loads_exactly(body, most)
+    if _kept(value, body):
+        return value
+    del value
+    return _loads_exactly(body, most)
+
+
+def weight(body: bytes, *, exactly: bool = False) -> int:
+    """Return about how many bytes of memory a JSON text takes once parsed, and while it is written again.
+
+    Two bytes of text become a list of 60 bytes, and some 250 on the way back to text. So the marks that make objects
+    are counted, also those inside strings, where they cost nothing: prose has few.
+
+    Args:
+        body: the text.
+        exactly: count for :mod:`exporter.lossless_json`, which reads what orjson would refuse or change.
+    """
+    marks = _EXACTLY if exactly else _PARSED
+    total = characters = 0
+    width = 1
+    for at in range(0, len(body), _MIB):
+        piece = body[at : at + _MIB]
+        total += sum(piece.count(mark) * each for mark, each in marks.items())
+        if piece.isascii():
+            characters += len(piece)
+        else:
+            characters += len(piece.translate(None, _CONTINUATION))
+            width = max(width, 2)
+        if b"\\u" in piece:
+            width = max(width, 2)
+        if width == 2 and _WIDE.search(piece):
+            width = 4
+        if exactly:
+            total += (len(piece) - len(piece.translate(None, _CONTROLS))) * _ESCAPED_CONTROL
+    # A string is in memory as the value, as its UTF-8 and in the text written again; to be read exactly, as part of
+    # the document and in the text before it is encoded too.
+    return total + characters * width * (3 if exactly else 1) + 2 * len(body)
+
+
+def _check_weight(body: bytes, most: int | None, *, exactly: bool) -> None:
+    if most is None or len(body) * _HEAVIEST <= most:
+        return
+    found = weight(body, exactly=exactly)
+    if found > most:
+        raise TooHeavy(f"its {len(body)} bytes of JSON would take some {found // _MIB} MiB of memory")
+    if not exactly:
+        # Where memory is short, orjson ends the process. So what it needs, its own tree included, is asked for first.
+        bytes(found + 4 * len(body))  # never touched, so it takes room and no memory
+
+
+def _loads_exactly(body: bytes, most: int | None) -> Any:
+    _check_weight(body, most, exactly=True)
+    try:
+        return parse(body.decode("utf-8"))
+    except ValueError as error:
+        raise NotJson(str(error)) from error
+
+
+def _kept(value: Any, body: bytes) -> bool:
+    """Tell whether orjson's reading of ``body`` lost nothing.
+
+    Every key is followed by ``":`` in the text once no white space stands before colons, so the text holds at least
+    as many of these as it has keys, and exactly as many as were parsed only when no key came twice.
+    """
+    if _has_space_before_colon(body):
+        return False
+    keys = 0
+    zero = False
+    todo = [value]
+    while todo:
+        item = todo.pop()
+        kind = type(item)
+        if kind is dict:
+            keys += len(item)
+            todo += [inner for inner in item.values() if type(inner) is not str]
+        elif kind is list:
+            todo += [inner for inner in item if type(inner) is not str]
+        elif kind is float:
+            return False
+        elif item == 0 and item is not False:
+            zero = True
+    if zero and any(mark in body for mark in _NEGATIVE_ZEROS):
+        return False
+    return body.count(b'":') == keys
+
+
+def _has_space_before_colon(body: bytes) -> bool:
+    # A single byte is found many times faster than a pair, and compact JSON has no raw line breaks or tabs at all.
+    return (
+        b" :" in body
+        or (b"\n" in body and b"\n:" in body)
+        or (b"\t" in body and b"\t:" in body)
+        or (b"\r" in body and b"\r:" in body)
+    )
+
+
+def freeze(value: Any) -> Frozen:
+    """Turn a parsed JSON object into the bytes and hashes the archive stores."""
+    if type(value) is dict:
+        try:
+            data = orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+        except TypeError:
+            data = canonical(value)
+        return Frozen(data, hashlib.sha256(data).digest())
+    plain = canonical(value)
+    digest = hashlib.sha256(plain).digest()
+    if isinstance(value, SourceDict) and not value.exact:
+        data = value.text().encode("utf-8")
+        return Frozen(data, digest, hashlib.sha256(data).digest())
+    return Frozen(plain, digest)
+
+
+def canonical(value: Any) -> bytes:
+    """Return the canonical bytes of a parsed value, whatever it holds."""
+    return write(value).encode("utf-8", errors="backslashreplace")
+
+
+def dumps(value: Any, *, pretty: bool = False) -> bytes:
+    """Write the program's own metadata: plain dictionaries, compact or with an indent of two, in the order given."""
+    try:
+        return orjson.dumps(value, option=orjson.OPT_INDENT_2 if pretty else None)
+    except TypeError:
+        return write(value, ordered=True).encode("utf-8", errors="backslashreplace")
+
+
+def text(value: str) -> bytes:
+    """Write one string as JSON; lone surrogates stay escapes."""
+    try:
+        return orjson.dumps(value)
+    except TypeError:
+        return canonical(value)

@@ -1,0 +1,87 @@
+"""Text from strangers made fit for a terminal. Pure."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import Final
+
+_STEERING: Final = (
+    "\x7f-\x9f"  # C1 controls
+    "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # marks that reorder what stands around them
+    "\u2028\u2029\ufeff"  # line ends that are no newline, and the byte order mark
+    "\ud800-\udfff"  # lone surrogates, which no terminal encoding can hold
+)
+_UNSAFE: Final = re.compile(f"[\x00-\x1f{_STEERING}]")
+_UNSAFE_IN_LINES: Final = re.compile(f"[\x00-\x08\x0b-\x1f{_STEERING}]")
+_UNSAFE_IN_JSON: Final = re.compile(f"[{_STEERING}]")
+_COLOUR: Final = re.compile(r"(\x1b\[[0-9;]{0,12}m)")
+
+
+def printable(text: str, limit: int | None = None) -> str:
+    r"""Return ``text``, cut after ``limit`` characters; what could steer a terminal becomes ``\xNN`` or ``\uNNNN``."""
+    cut = text if limit is None or len(text) <= limit else text[: limit - 1] + "…"
+    return _UNSAFE.sub(_escape, cut)
+
+
+def printable_lines(text: str, *, colours: bool = False) -> str:
+    """Return ``text`` as :func:`printable` does, but with its line ends and tabs, and with colours where it has them.
+
+    Only a text of which :func:`printable` made every stranger's part may keep its ``colours``.
+    """
+    lines = text.replace("\r\n", "\n")
+    if not colours:
+        return _UNSAFE_IN_LINES.sub(_escape, lines)
+    parts = _COLOUR.split(lines)
+    return "".join(part if at % 2 else _UNSAFE_IN_LINES.sub(_escape, part) for at, part in enumerate(parts))
+
+
+def printable_json(text: str) -> str:
+    """Return a JSON text that means the same, with JSON's own escapes for what could steer a terminal.
+
+    Such characters can only stand inside strings, but for the carriage return, which can only stand between values.
+    """
+    return _UNSAFE_IN_JSON.sub(_escape_json, text.replace("\r", " "))
+
+
+def _escape_json(found: re.Match[str]) -> str:
+    return f"\\u{ord(found[0]):04x}"
+
+
+def _escape(found: re.Match[str]) -> str:
+    code = ord(found[0])
+    return f"\\x{code:02x}" if code <= 0xFF else f"\\u{code:04x}"
+
+
+def width(text: str) -> int:
+    """Return how many columns a text takes."""
+    return sum(2 if unicodedata.east_asian_width(char) in {"W", "F"} else 1 for char in text)
+
+
+def left(text: str, columns: int) -> str:
+    """Return a text with spaces behind it, up to so many columns."""
+    return text + " " * (columns - width(text))
+
+
+def right(text: str, columns: int) -> str:
+    """Return a text with spaces before it, up to so many columns."""
+    return " " * (columns - width(text)) + text
+
+
+REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
+
+_PIECE: Final = 1_000_000
+_NOT_TEXT = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
+
+
+def visible(text: str) -> tuple[str, int]:
+    """Return the text with U+FFFD for what a text file cannot hold, and how many characters were replaced.
+
+    That is lone surrogates, which UTF-8 cannot encode, and control characters other than tab, newline, form feed and
+    carriage return.
+    """
+    if len(text) <= _PIECE:
+        return _NOT_TEXT.subn(REPLACEMENT, text)
+    # In pieces, since a substitution remembers each place until its end, at some bytes a character.
+    made = [_NOT_TEXT.subn(REPLACEMENT, text[at : at + _PIECE]) for at in range(0, len(text), _PIECE)]
+    return "".join(piece for piece, _ in made), sum(count for _, count in made)

@@ -1,0 +1,297 @@
+"""Each smaller format as its readers see it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import sqlite3
+import zipfile
+from contextlib import closing
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+import yaml
+
+from exporter.errors import UsageError
+from exporter.export.importer_rules import UniqueNames
+from exporter.export.interface import Side
+from exporter.export.report import Report, short_table
+from exporter.export.sqlite import spaced
+from exporter.export.survey import comment_combinations, entry_combinations, survey_lines
+from exporter.export.table import CELL_CHARACTERS
+from exporter.html.links import AddressPattern, rewrite_addresses
+from tests.export.hostile import entry_word, hostile_blog, hostile_export
+from tests.export.memory import Memory, export
+
+OLD = AddressPattern("https://{blog_id}/Entry/{entry_id}/", "x")
+NEW = AddressPattern("https://new.example/{year}/{slug}", "x")
+
+
+def rows(**options: Any) -> list[dict[str, str]]:
+    data = hostile_export("csv", **options).only()
+    assert data.startswith(b"\xef\xbb\xbf")
+    assert data.endswith(b"\r\n")
+    return list(csv.DictReader(io.StringIO(data.decode("utf-8-sig"), newline="")))
+
+
+def test_no_cell_of_the_table_is_a_formula_or_too_long() -> None:
+    found = rows()
+    assert len(found) == 40
+    for row in found:
+        for name, cell in row.items():
+            assert not re.match(r"[\s\u3000]*[=+@|%-]", cell), (name, cell[:40])
+            assert len(cell) <= CELL_CHARACTERS
+    assert found[11]["title"].startswith("'=1")
+    assert "区切り" in found[0]["text"]
+
+
+def test_json_lines_are_typed_and_lossless() -> None:
+    made = hostile_export("jsonl", old_urls=(OLD,), new_url=NEW)
+    entries = [json.loads(line) for line in made.files["entries-public.jsonl"].splitlines()]
+    assert len(entries) == 40
+    assert "�" in entries[6]["body_html"]
+    assert entries[2]["pictures"] == []
+    assert entries[19]["pictures"] == ["https://files.example.jp/v1/20"]
+    assert entries[0]["url"] == "https://umi.blog.example.jp/Entry/1/"
+    comments = [json.loads(line) for line in made.files["comments-public.jsonl"].splitlines()]
+    assert {type(comment["visible"]) for comment in comments} == {bool}
+    assert len(comments) == 120
+
+
+def test_a_feed_is_well_formed_with_the_newest_first() -> None:
+    blog = Memory()
+    for number, year in enumerate(("2015", "2017", "2016"), 1):
+        blog.entry(str(number), title=f"題{number}", year=year, ps_title="続き", ps_text="<script>x</script>後")
+    feed = ET.fromstring(export("atom", blog, new_url=NEW, media_folder=True).only())
+    name = "{http://www.w3.org/2005/Atom}"
+    assert [entry.findtext(f"{name}title") for entry in feed.iter(f"{name}entry")] == ["題2", "題3", "題1"]
+    assert feed.findtext(f"{name}entry/{name}content") == "<p>本文</p>\n<h2>続き</h2>\n後"
+    link = feed.find(f"{name}entry/{name}link")
+    assert link is not None
+    assert link.get("href") == "https://new.example/2017/%E9%A1%8C2"
+    items = json.loads(export("jsonfeed", blog, old_urls=(OLD,)).only())["items"]
+    assert [item["title"] for item in items] == ["題2", "題3", "題1"]
+    assert items[0]["url"] == "https://umi.blog.example.jp/Entry/2/"
+    assert items[0]["tags"] == ["日記"]
+
+
+def test_hostile_feeds_are_well_formed() -> None:
+    assert len(list(ET.fromstring(hostile_export("atom").only()))) == 44
+    feed = json.loads(hostile_export("jsonfeed", media_folder=True).files["feed-public.json"])
+    assert len({item["id"] for item in feed["items"]}) == 40
+    assert "<script" not in json.dumps(feed["items"])
+
+
+def test_redirects_in_four_forms() -> None:
+    blog = Memory()
+    blog.entry("1", title='海 "の" $日')
+    blog.entry("2", is_private="t")
+    made = export("redirects", blog, old_urls=(OLD,), new_url=AddressPattern("https://new.example/{year}/{name}", "x"))
+    assert {name: data.decode().splitlines()[-1] for name, data in made.files.items()} == {
+        "redirects.csv": '"https://umi.blog.example.jp/Entry/1/","https://new.example/2024/umi"',
+        "nginx.conf": 'location = "/Entry/1/" { return 301 "https://new.example/2024/umi"; }',
+        "apache.conf": 'RedirectMatch 301 "^/Entry/1/$" "https://new.example/2024/umi"',
+        "_redirects": "/Entry/1/ https://new.example/2024/umi 301",
+    }
+    assert made.document["out"]["entries"] == 1
+
+
+def test_hostile_redirects_stay_within_their_lines() -> None:
+    made = export(
+        "redirects", hostile_blog(), old_urls=(AddressPattern("https://old.example/{title}", "x"),), new_url=NEW
+    )
+    for name, data in made.files.items():
+        lines = data.decode().splitlines()
+        assert all(line.isascii() or name in {"nginx.conf", "apache.conf"} for line in lines)
+        wanted = {
+            "nginx.conf": r'# .*|location [=~] "(\\.|[^"\\])*" \{ return 301 "[^"$]*"; \}',
+            "_redirects": r"\S+ \S+ 301",
+        }
+        assert all(re.fullmatch(wanted.get(name, ".*"), line) for line in lines), name
+    assert made.document["left_out"][-1]["reason"].startswith("lacks a field")
+
+
+def test_an_old_address_with_a_query_is_only_in_the_table() -> None:
+    blog = Memory()
+    blog.entry("7")
+    made = export(
+        "redirects", blog, old_urls=(AddressPattern("https://old.example/?eid={entry_id}", "x"),), new_url=NEW
+    )
+    assert b'"https://old.example/?eid=7","https://new.example/' in made.files["redirects.csv"]
+    for name in ("nginx.conf", "apache.conf", "_redirects"):
+        assert (
+            made.files[name].decode().splitlines()[-1].startswith("# No line can say where /?eid=7 went: https://new")
+        )
+    assert [row["entries"] for row in made.document["preflight"]] == [["7"]]
+
+
+def test_apache_escapes_addresses_itself_and_nginx_needs_expressions_for_long_ones() -> None:
+    blog = Memory()
+    blog.entry("1", title="海" * 90)
+    old = AddressPattern("https://old.example/{title}", "x")
+    made = export("redirects", blog, old_urls=(old,), new_url=AddressPattern("https://new.example/海/{name}", "x"))
+    path = "海" * 90
+    assert f'RedirectMatch 301 "^/{path}$" "https://new.example/海/umi"' in made.files["apache.conf"].decode()
+    assert f'location ~ "^/{path}$" {{ return 301 "https://new.example/' in made.files["nginx.conf"].decode()
+
+
+@pytest.mark.parametrize("title", ["../../etc/passwd", "a//b", "."])
+def test_no_server_is_told_of_paths_it_would_shorten(title: str) -> None:
+    blog = Memory()
+    blog.entry("1", title=title)
+    made = export("redirects", blog, old_urls=(AddressPattern("https://old.example/x/{title}", "x"),), new_url=NEW)
+    for name in ("nginx.conf", "apache.conf"):
+        assert made.files[name].decode().splitlines()[-1].startswith("# No line can say")
+
+
+def test_apache_refuses_escaped_slashes() -> None:
+    blog = Memory()
+    blog.entry("1", title="a/b")
+    made = export("redirects", blog, old_urls=(AddressPattern("https://old.example/{title}", "x"),), new_url=NEW)
+    assert made.files["apache.conf"].decode().splitlines()[-1].startswith("# No line can say")
+    assert made.files["nginx.conf"].decode().splitlines()[-1].startswith('location = "/a/b"')
+
+
+def test_redirects_need_patterns() -> None:
+    with pytest.raises(UsageError, match="both patterns"):
+        export("redirects", Memory(), new_url=NEW)
+
+
+def test_a_ghost_zip() -> None:
+    made = hostile_export("ghost")
+    with zipfile.ZipFile(io.BytesIO(made.files["ghost-public.zip"])) as packed:
+        names = packed.namelist()
+        data = json.loads(packed.read("ghost.json"))["db"][0]["data"]
+    posts = data["posts"]
+    assert len(posts) == len({post["slug"] for post in posts}) == len({post["id"] for post in posts}) == 40
+    assert all(1 <= len(post["title"]) <= 255 for post in posts)
+    cards = [json.loads(post["lexical"])["root"]["children"][0]["html"] for post in posts]
+    assert all(entry_word(number) in card for number, card in enumerate(cards, 1))
+    assert {post["status"] for post in posts} == {"published"}
+    shown = re.findall(r"__GHOST_URL__/(content/images/[^\"]+)", "".join(cards))
+    assert len(shown) == 5
+    assert set(shown) == set(names) - {"ghost.json"}
+    assert {row["post_id"] for row in data["posts_tags"]} == {post["id"] for post in posts}
+    assert len(made.files["comments-public.jsonl"].splitlines()) == 120
+    drafts = Memory()
+    drafts.entry("1", title="", open_flg="2", day="99")
+    with zipfile.ZipFile(io.BytesIO(export("ghost", drafts, side=Side.REST).files["ghost-NOT-PUBLIC.zip"])) as packed:
+        post = json.loads(packed.read("ghost.json"))["db"][0]["data"]["posts"][0]
+    assert (post["status"], post["published_at"], post["title"]) == ("draft", None, "(無題)")
+
+
+def test_the_database_finds_one_character() -> None:
+    blog = Memory()
+    blog.entry("1", title="海の日", entry_text="<p>潮の香り</p>")
+    blog.entry("2", title="山")
+    blog.comment("7", "1", cm_text="香ばしい")
+    blog.picture("https://files.example.jp/1", entry_id="1")
+    made = export("sqlite", blog, media_folder=True)
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.deserialize(made.files["blog-public.sqlite"])
+
+        def found(words: str) -> list[tuple[str, str]]:
+            return connection.execute("SELECT kind, id FROM search(?) ORDER BY id", [f'"{spaced(words)}"']).fetchall()
+
+        assert found("香") == [("entry", "1"), ("comment", "7")]
+        assert found("海の") == [("entry", "1")]
+        assert found("の海") == []
+        assert found("山") == [("entry", "2")]
+        assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        assert connection.execute("SELECT title FROM entries ORDER BY entry_id").fetchall() == [("海の日",), ("山",)]
+
+
+def test_the_book_needs_nothing_else() -> None:
+    made = hostile_export("html")
+    page = made.only().decode()
+    assert page.count("<article ") == 40
+    assert page.count('src="data:image/png;base64,assets/') == made.document["out"]["pictures"] == 5
+    assert "<script" not in page.replace("&lt;script", "")
+    assert not re.search(r'(?:src|poster)="https?:(?!//files\.example\.jp/v1/(?:8|16|24|32|40)")', page)
+    assert "inlined-picture" not in page
+
+
+@pytest.mark.parametrize("form", ["hugo", "jekyll", "markdown"])
+def test_front_matter_reads_back(form: str) -> None:
+    made = hostile_export(form, old_urls=(OLD,))
+    pages = [data.decode() for name, data in made.files.items() if name.endswith(".md")]
+    heads = [yaml.safe_load(page.split("---\n")[1]) for page in pages]
+    assert len(heads) == 40
+    assert heads[5]["title"] == "no"
+    assert heads[6]["title"] == "2024-01-01"
+    assert {key for head in heads for key in head} >= {"title", "date", "categories"}
+    assert any("/Entry/1/" in str(head.get("aliases") or head.get("redirect_from")) for head in heads)
+
+
+def test_drafts_of_folders_say_so() -> None:
+    blog = Memory()
+    blog.entry("1", title="下書き", open_flg="2")
+    assert b"draft: true" in next(
+        data for name, data in export("hugo", blog, side=Side.REST).files.items() if "content" in name
+    )
+    assert list(export("jekyll", blog, side=Side.REST).files) == ["_drafts/下書き-1.md"]
+    assert b"Status: draft" in export("pelican", blog, side=Side.REST).only()
+    assert b"draft: true" in export("markdown", blog, side=Side.REST).only()
+
+
+def test_names_in_addresses_are_unique() -> None:
+    names = UniqueNames()
+    made = [names.fit(*pair) for pair in (("a-b", "1"), ("A-B", "2"), ("", "3"), ("123", "4"), ("entry-5", "9"), ("x y", "5"), ("", "\ud83d"))]  # fmt: skip
+    assert made[:6] == ["a-b", "entry-2", "entry-3", "entry-4", "entry-5", "entry-5-2"]
+    assert made[6].isascii()
+
+
+def test_the_short_table() -> None:
+    report = Report()
+    report.took("entries", 7)
+    report.wrote(2, "日記")
+    for number in range(6):
+        report.left("entries", "why", str(number))
+    report.changed("entries", "what", "9", 3)
+    report.changed("entries", "what else", "9", 0)
+    report.limit("long", "9")
+    report.limit("long", "9")
+    lines = short_table(report.document())
+    assert lines[1].split() == ["entries", "7", "1", "0", "6"]
+    assert lines[-3:] == [
+        "left out: 6 entries: why (0, 1, 2, 3, 4, …)",
+        "changed: 1 entry: what (9)",
+        "mind: 1 entry: long (9)",
+    ]
+    assert report.left_count("entries") == 6
+
+
+def test_the_survey_tells_values_apart() -> None:
+    blog = Memory()
+    for number, private in enumerate(("f", "f", False, None, [1]), 1):
+        blog.entry(str(number), title="" if number == 1 else "題" * 100, is_private=private)
+        blog.comment(str(number), str(number), delete_flg="ft"[number % 2])
+    found = entry_combinations(blog)
+    assert [(one.flags["is_private"], one.count) for one in found] == [
+        ("f", 2),
+        ("(no text)", 1),
+        (False, 1),
+        (None, 1),
+    ]
+    assert found[0].samples == ["(1)", "題" * 60]
+    assert [one.document()["count"] for one in comment_combinations(blog)] == [3, 2]
+    assert len(list(survey_lines(blog))) == 9
+
+
+@pytest.mark.parametrize(
+    ("html", "expected"),
+    [
+        ('<a href="old">x</a>', '<a href="n&amp;w">x</a>'),
+        ("<IMG SRC=old ALT='src=old'>", "<IMG SRC=\"n&amp;w\" ALT='src=old'>"),
+        ("<img src='o&#108;d'>", '<img src="n&amp;w">'),
+        ('<img srcset="old 1x, other 2x">', '<img srcset="n&amp;w 1x, other 2x">'),
+        ('<a title="old" href="other">', '<a title="old" href="other">'),
+        ('<!-- <a href="old"> --><script>"<a href=old>"</script>', '<!-- <a href="old"> --><script>"<a href=old>"</script>'),
+        ("href=old", "href=old"),
+    ],
+)  # fmt: skip
+def test_addresses_are_rewritten_and_nothing_else(html: str, expected: str) -> None:
+    assert rewrite_addresses(html, lambda address: "n&w" if address == "old" else None) == expected

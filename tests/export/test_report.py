@@ -1,0 +1,192 @@
+"""The report: what goes in comes out, or is left out with a reason; the reasons are known in every language."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import Any
+
+import pytest
+
+from exporter.cli.wizard_report import WORDS, report_lines, translated
+from exporter.export.formats import FORMATS
+from exporter.export.interface import Side
+from exporter.export.report import KINDS, Report, names, short_table
+from exporter.html.links import AddressPattern
+from exporter.model.kinds import Kind
+from exporter.model.publication import Declared
+from tests.export.hostile import flagged_blog, hostile_blog
+from tests.export.memory import SAID, Memory, count, export
+
+PATTERNS: dict[str, Any] = {
+    "old_urls": (AddressPattern("https://{blog_id}/Entry/{entry_id}/", "x"),),
+    "new_url": AddressPattern("https://new.example/{entry_id}", "x"),
+}
+POSTS = {name: form for name, form in FORMATS.items() if not form.whole}
+MEDIA: list[dict[str, Any]] = [{}, {"media_folder": True}, {"media_base_url": "https://new.example/m/"}]
+
+
+def small() -> Memory:
+    """A blog with pictures in every state, dates of every kind, and what belongs to nothing."""
+    blog = Memory()
+    odd: list[dict[str, Any]] = [{}, {"year": "2010"}, {"mon": "13"}, {"category": "旅", "title": ""}, {"name": ""}]
+    for number, changes in enumerate(odd, 1):
+        urls = [f"https://files.example.jp/v1/{number % 3}{kind}" for kind in "abc"]
+        blog.picture(urls[0], entry_id=str(number))
+        blog.picture(urls[1], entry_id=str(number), data=None)
+        shown = "".join(f'<img src="{url}">' for url in urls)
+        blog.entry(str(number), **{"title": f"題{number}", "entry_text": shown, **changes})
+        blog.comment(str(number), str(number), delete_flg="ft"[number % 2])
+    blog.add(Kind.ENTRY_LIST, {"entry_id": "9", "title": "読めない"})
+    blog.comment("9", "77")
+    return blog
+
+
+def reasons(document: dict[str, Any]) -> set[str]:
+    """All sentences of a report."""
+    return (
+        {row["reason"] for row in document["left_out"]}
+        | {row["reason"] for row in document["by_address"]}
+        | {row["what"] for row in document["changed"]}
+        | {row["limit"] for row in document["preflight"]}
+    )
+
+
+@pytest.mark.parametrize("form", POSTS)
+def test_in_is_out_and_left_out_for_every_kind(form: str) -> None:
+    for blog, options in [(small(), media) for media in MEDIA] + [(flagged_blog()[0], {})]:
+        document = export(form, blog, **PATTERNS, **options).document
+        for kind in KINDS:
+            left, referred = (count(document, part, kind) for part in ("left_out", "by_address"))
+            assert document["in"][kind] == document["out"][kind] + referred + left, kind
+            assert document["referred"][kind] == referred
+        for row in [*document["left_out"], *document["by_address"]]:
+            assert row["count"] == len(row["ids"]) == len(set(row["ids"]))
+
+
+def test_the_pictures_of_one_entry_come_along_stay_or_are_lost() -> None:
+    blog = Memory()
+    urls = [f"https://files.example.jp/v1/{number}.png" for number in range(3)]
+    blog.picture(urls[0], entry_id="1")
+    blog.picture(urls[1], entry_id="1", data=None)
+    shown = "".join(f'<img src="{url}">' for url in [*urls, urls[0]])
+    blog.entry("1", entry_text=shown + '<a href="https://elsewhere.example/">x</a>')
+    blog.entry("2", entry_text=shown)
+    found = {
+        form: {
+            row["reason"].split(";")[0]: row["ids"]
+            for part in ("left_out", "by_address")
+            for row in document[part]
+            if row["kind"] == "pictures"
+        }
+        for form in ("hugo", "jsonl", "csv", "wxr")
+        for document in [export(form, blog).document]
+    }
+    lost = {"the archive does not have it": urls[1:]}
+    assert found["hugo"] == lost
+    assert found["jsonl"] == {**lost, "only its old address is written": urls[:1]}
+    assert found["csv"] == {**lost, "the format has no place for pictures": urls[:1]}
+    assert found["wxr"] == {**lost, "only its address is written, from where the target fetches the file": urls[:1]}
+    mind = export("hugo", blog).document["preflight"]
+    assert [(row["limit"], row["entries"]) for row in mind] == [
+        ("shows pictures that the archive does not have", ["1", "2"])
+    ]
+
+
+@pytest.mark.parametrize("form", POSTS)
+@pytest.mark.parametrize("media", MEDIA)
+def test_a_picture_is_written_only_where_its_bytes_are(form: str, media: dict[str, Any]) -> None:
+    blog = Memory()
+    shown = "https://files.example.jp/v1/shown.png"
+    linked = "https://files.example.jp/v1/linked.png"
+    held = [blog.picture(url, entry_id="1", file_id=str(number)) for number, url in enumerate((shown, linked), 1)]
+    blog.entry("1", entry_text=f'<img src="{shown}"><a href="{linked}">x</a>')
+    made = export(form, blog, **PATTERNS, **media)
+    everything = made.everything() + str(made.copies).encode()
+    document = made.document
+    kept = sum(source.encode() in everything for source in held)
+    assert document["out"]["pictures"] == kept
+    assert document["in"]["pictures"] == (2 if POSTS[form].of_posts else 0)
+    assert kept == 2 or not (media.get("media_folder") and form in {"wxr", "movabletype", "atom", "jsonl", "parquet"})
+
+
+def test_nothing_of_entries_outside_is_named_but_their_ids() -> None:
+    blog, entries, _ = flagged_blog()
+    document = export("hugo", blog).document
+    text = str({**document, "left_out": [row for row in document["left_out"] if row["kind"] != "entries"]})
+    assert document["in"]["pictures"] == document["in"]["categories"] == len(entries)
+    assert "zqe" not in text
+
+
+def test_a_category_whose_entries_have_no_new_address_is_left_out() -> None:
+    blog = Memory()
+    blog.entry("1", name="", category="旅")
+    blog.entry("2", name="a", category="日記")
+    patterns = {**PATTERNS, "new_url": AddressPattern("https://new.example/{name}", "x")}
+    document = export("redirects", blog, **patterns).document
+    assert (document["in"]["categories"], document["out"]["categories"]) == (2, 1)
+    assert [row["ids"] for row in document["left_out"] if row["kind"] == "categories"] == [["旅"]]
+
+
+def test_few_addresses_are_named_and_more_ids() -> None:
+    assert names(["1", "2", "3", "4", "5", "6"]) == "1, 2, 3, 4, 5, …"
+    assert names(["https://files.example.jp/1"] * 3) == "https://files.example.jp/1, https://files.example.jp/1, …"
+    assert names([]) == ""
+
+
+@pytest.mark.parametrize("form", POSTS)
+def test_every_reason_is_known_in_japanese(form: str) -> None:
+    found = reasons(export(form, hostile_blog(), **PATTERNS, max_bytes=1000).document)
+    found |= reasons(export(form, flagged_blog()[0], side=Side.REST, **PATTERNS).document)
+    for declared in (SAID, Declared(all_as_draft=True)):
+        options: dict[str, Any] = {**PATTERNS, "declared": declared, "category": "旅", "since": date(2020, 1, 1)}
+        found |= reasons(export(form, small(), **options).document)
+    assert found
+    for reason in found:
+        assert translated(reason, "en") == reason
+        assert any(ord(char) > 0x3000 for char in translated(reason, "ja")), reason
+
+
+def test_what_happened_since_an_older_version_is_said_in_japanese() -> None:
+    hidden = translated("not public: in the newest version, is_private is 't'", "ja")
+    assert hidden == "非公開の記事です（is_private が 't'）（最新の状態で）"
+    comment = translated("in the newest version, delete_flg 't' is not visible", "ja")
+    assert comment == "delete_flg が 't' のコメントは表示と決められていません（最新の状態で）"
+    for gone in (
+        "not public: the newest version does not hold it any more",
+        "the newest version does not hold it any more",
+    ):
+        assert translated(gone, "ja") == "最新の状態にはもうありません（削除されました）"
+
+
+def test_an_unknown_reason_stays_as_it_is() -> None:
+    assert translated("because", "ja") == "because"
+
+
+def test_the_table_in_both_languages() -> None:
+    report = Report()
+    report.took("entries", 7)
+    report.left("entries", "not public: is_private is 't'", "8")
+    report.changed("entries", "long lines broken", "9", 3)
+    report.limit("without a title", "9")
+    report.picture("https://files.example.jp/1")
+    report.picture("https://files.example.jp/1", "again")
+    report.picture("https://files.example.jp/2", "the archive does not have it")
+    report.picture("https://files.example.jp/2", "only its address is written, from where x", referred=True)
+    document = report.document()
+    assert document["by_address"][0]["ids"] == ["https://files.example.jp/2"]
+    assert [row["kind"] for row in document["left_out"]] == ["entries"]
+    assert [document[part]["pictures"] for part in ("in", "out", "referred")] == [2, 1, 1]
+    japanese = list(report_lines(document, WORDS["ja"], "ja"))
+    assert japanese[0].split() == ["ある数", "書き出す", "URLだけ", "残す"]
+    assert japanese[1].split() == ["記事", "7", "0", "0", "1"]
+    assert japanese[3].split() == ["画像など", "2", "1", "1", "0"]
+    assert japanese[5:] == [
+        "残す　: 記事 1件 非公開の記事です（is_private が 't'）（8）",
+        "URLだけ: 画像など 1件 URL だけを書きます。引っ越し先がそこから取り込みます（https://files.example.jp/2）",
+        "変える: 記事 1件 長すぎる行を、見た目の変わらない所で分けました（9）",
+        "注意　: 記事 1件 題名がありません（9）",
+    ]
+    english = list(report_lines(document, WORDS["en"], "en"))
+    assert english[5] == "left out: 1 entries: not public: is_private is 't' (8)"
+    assert short_table(document)[3].split() == ["pictures", "2", "1", "1", "0"]
+    assert short_table(document)[5] == "left out: 1 entry: not public: is_private is 't' (8)"

@@ -1,0 +1,35 @@
+"""The comments of each post, and the second each gets."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from exporter.export.posts import Threads
+
+DAY = 86_400
+
+
+@given(st.lists(st.tuples(st.integers(0, 4), st.sampled_from([0, 1, 2, DAY, DAY + 1, -DAY])), max_size=40))
+def test_every_comment_is_with_its_post_and_has_a_second_of_its_own(comments: list[tuple[int, int]]) -> None:
+    threads = Threads(5)
+    for number, (row, second) in enumerate(comments):
+        threads.add(row, str(number), second)
+    threads.part()
+    found = [list(threads.of(row)) for row in range(5)]
+    for row, places in enumerate(found):
+        assert [place.cm_id for place in places] == [str(n) for n, (of, _) in enumerate(comments) if of == row]
+    everything = {int(place.cm_id): place.second for places in found for place in places}
+    assert len(set(everything.values())) == len(comments)
+    for number, (_, second) in enumerate(comments):
+        assert everything[number] >= second
+        for other, (_, same) in enumerate(comments[:number]):
+            assert same != second or everything[other] < everything[number]
+
+
+def test_a_free_second_is_kept() -> None:
+    threads = Threads(1)
+    for number, second in enumerate((5, 5, 100, 5)):
+        threads.add(0, str(number), second)
+    threads.part()
+    assert [place.second for place in threads.of(0)] == [5, 6, 100, 7]

@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from exporter.export.entry_page import front_matter
+from exporter.model.records import Entry, EntryListItem
+from tests.html.records import entry, item
+
+LOADERS: list[Any] = [yaml.SafeLoader, *([yaml.CSafeLoader] if hasattr(yaml, "CSafeLoader") else [])]
+
+
+def read(text: str, loader: Any = yaml.SafeLoader) -> dict[str, Any]:
+    assert text.startswith("---\n")
+    assert text.endswith("\n---\n")
+    assert text.count("\n---\n") == 1
+    found = yaml.load(text[4:-4], Loader=loader)
+    assert isinstance(found, dict)
+    return found
+
+
+def test_the_fields() -> None:
+    text, replaced = front_matter(Entry.from_raw(entry()), EntryListItem.from_raw(item()), 3)
+    assert replaced == 0
+    assert read(text) == {
+        "entry_id": "42", "title": "海の日", "date": "2024-03-05T12:34:56+09:00", "last_update": "2024-03-06T01:02:03+09:00", "period_date": None,
+        "category": "日記", "category_id": "3", "name": "umi", "open_flg": "1", "period_flg": False, "is_private": False, "text_format": "2",
+        "cm_receipt_flg": True, "tb_receipt_flg": False, "comments": 3, "blog_id": "umi.blog.example.jp",
+    }  # fmt: skip
+    assert 'title: "海の日"' in text
+    assert datetime.fromisoformat(read(text)["date"]).utcoffset() is not None
+
+
+def test_problems_are_named() -> None:
+    text, _ = front_matter(
+        Entry.from_raw(entry(year="0000", is_private="x")), EntryListItem.from_raw(item(category=[])), 0
+    )
+    found = read(text)
+    assert found["date"] is None
+    assert found["is_private"] is None
+    assert found["problems"] == [
+        "year…sec: is an impossible date",
+        "is_private: is neither t nor f",
+        "category: is not text",
+    ]
+
+
+def test_without_a_list_item() -> None:
+    assert read(front_matter(Entry.from_raw({}), None, 0)[0])["category"] is None
+
+
+TITLES = [
+    "a: b", "'a' \"b\"", "---", "\n---\nx: 1\n", "😀", "\u2028", "\u2029", "\x85", "x\x85", "字" * 400, "yes", "null", "012", "2024-01-01", "1e3", "~", "",
+    " a ", "\t", "#a", "- a", "{a}", "[a]", "&a", "*a", "!a", "|", ">", "%a", "@a", "`a`", "\\", "\x00\x07\x1b\x7f\x9f", "\ufeff", "\ufffe\uffff", "=", "<<",
+    "0x1F", "1:30", "1_000", ".inf", "on", "N", "\r\n", "\U0010ffff", "a\u3000", "\u00a0", "\u202e", "a #b", "... ",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("loader", LOADERS)
+@pytest.mark.parametrize("title", TITLES)
+def test_titles_read_back(title: str, loader: Any) -> None:
+    text, replaced = front_matter(Entry.from_raw(entry(title=title)), None, 0)
+    assert read(text, loader)["title"] == title
+    assert replaced == 0
+
+
+def test_lone_surrogates_are_replaced_and_counted() -> None:
+    text, replaced = front_matter(
+        Entry.from_raw(entry(title="a\ud83d", name="\udc00", cm_receipt_flg="\ud800")), None, 0
+    )
+    assert read(text)["title"] == "a\ufffd"
+    assert replaced == 2
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.text(alphabet=st.characters(codec="utf-8")))
+def test_any_title_reads_back(title: str) -> None:
+    text, _ = front_matter(Entry.from_raw(entry(title=title, name=title)), None, 0)
+    for loader in LOADERS:
+        assert read(text, loader)["title"] == read(text, loader)["name"] == title

@@ -1,0 +1,52 @@
+"""300 made-up bodies, judged as a reader would: render the Markdown and compare with what was put in."""
+
+from __future__ import annotations
+
+import pytest
+
+from exporter.html.markdown import to_markdown
+from tests.html.bodies import Body, make
+from tests.html.reading import fold, read_html, read_markdown
+
+BODIES = [make(seed) for seed in range(300)]
+
+
+def share(kept: list[bool]) -> float:
+    return sum(kept) / len(kept)
+
+
+@pytest.fixture(scope="module")
+def rendered() -> list[tuple[Body, str]]:
+    return [(body, to_markdown(body.html).text) for body in BODIES]
+
+
+def test_the_generator_makes_what_it_promises() -> None:
+    assert sum(len(body.bold) > 0 for body in BODIES) > 150
+    assert sum(len(body.cells) > 0 for body in BODIES) > 50
+    assert all(read_html(body.html).text == fold(body.text) for body in BODIES)
+
+
+def test_text_is_identical(rendered: list[tuple[Body, str]]) -> None:
+    assert share([read_markdown(text).text == fold(body.text) for body, text in rendered]) >= 0.995
+
+
+def test_words_stay_apart_and_together(rendered: list[tuple[Body, str]]) -> None:
+    assert share([read_markdown(text).spaced == read_html(body.html).spaced for body, text in rendered]) >= 0.995
+
+
+def test_bold_is_kept(rendered: list[tuple[Body, str]]) -> None:
+    assert share([read_markdown(text).bold == fold(body.bold) for body, text in rendered]) >= 0.995
+
+
+def test_cells_are_kept(rendered: list[tuple[Body, str]]) -> None:
+    assert all(read_markdown(text).cells == [fold(cell) for cell in body.cells] for body, text in rendered)
+
+
+def test_nothing_that_runs_is_written(rendered: list[tuple[Body, str]]) -> None:
+    for _, text in rendered:
+        assert not {"script", "style"} & set(read_markdown(text).tags)
+
+
+def test_plain_text_stays_readable() -> None:
+    text = "今日は100%晴れ！ snake_case と A & B、3 < 5、[追記] #タグ 1.5倍 C++ (笑) a/b: -5度 =)"
+    assert to_markdown(f"<p>{text}</p>").text == text

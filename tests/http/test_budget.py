@@ -1,0 +1,74 @@
+"""What answers take together: never more than is shared beside the oldest, and nobody waits for ever."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from exporter import lossless_json
+from exporter.http.memory import Budget
+from exporter.lossless_json import TooHeavy
+
+
+async def test_the_oldest_answer_goes_on_and_the_others_wait_for_it() -> None:
+    budget = Budget(10)
+    first, second, third = budget.share(), budget.share(), budget.share()
+    assert first.take(1000)
+    assert second.take(10)
+    assert not third.take(1)
+    waiting = asyncio.create_task(third.wait(1))
+    await asyncio.sleep(0)
+    assert not waiting.done()
+    with first:
+        assert first.take(1000)
+    # The second is the oldest now, and what it has no longer counts among the others.
+    await waiting
+    assert second.take(1000)
+
+
+async def test_what_waits_for_its_turn_is_held_only_where_it_fits() -> None:
+    budget = Budget(10)
+    assert budget.hold(8)
+    assert not budget.hold(3)
+    first, second = budget.share(), budget.share()
+    assert first.take(100)
+    assert not second.take(3)
+    budget.release(8)
+    assert second.take(3)
+
+
+async def test_forty_answers_come_to_their_end_whatever_their_size() -> None:
+    budget = Budget(10)
+    most = held = 0
+
+    async def answer() -> None:
+        nonlocal most, held
+        mine = 0
+        with budget.share() as share:
+            for _ in range(20):
+                await share.wait(5)
+                mine += 5
+                held += 5
+                most = max(most, held)
+                await asyncio.sleep(0)
+        held -= mine
+
+    async with asyncio.timeout(20):
+        await asyncio.gather(*(answer() for _ in range(40)))
+    assert most <= 100 + 10
+
+
+@pytest.mark.parametrize(
+    "text",
+    [b"[" * 100_000 + b"]" * 100_000, b"[" + b"{}," * 100_000 + b"0]", b"[1.10" + b",0" * 100_000 + b"]"],
+)
+def test_a_text_of_many_objects_is_refused_before_it_is_parsed(text: bytes) -> None:
+    lossless_json.loads(text)
+    with pytest.raises(TooHeavy, match="MiB of memory"):
+        lossless_json.loads(text, 10_000_000)
+
+
+def test_prose_of_the_same_size_is_read() -> None:
+    text = b'"' + "日記、".encode() * 20_000 + b'"'
+    assert lossless_json.loads(text, 10_000_000) == "日記、" * 20_000

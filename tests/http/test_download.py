@@ -1,0 +1,340 @@
+"""One request for a file, against real sockets: what is sent, what arrives in the sink, how it fails."""
+
+from __future__ import annotations
+
+import asyncio
+import zlib
+from typing import Any
+
+import pytest
+from aiohttp import web
+from aiohttp.abc import AbstractResolver, ResolveResult
+
+from exporter.errors import BadBody, BodyTooLarge, ConnectFailed, RedirectRefused, RequestTimeout, TransportError
+from exporter.http.address_guard import AddressGuard, AddressRefused
+from exporter.http.download import Download, DownloadLimits, Inflate, decoder
+from exporter.http.transport import Unreachable
+from tests.http.service import Service, raw_service, says
+from tests.http.sink import Memory, downloading
+
+BODY = b"0123456789" * 1000
+
+
+async def fetch(url: str, sink: Memory | None = None, known: Download | None = None, **limits: Any) -> Download:
+    more = {"connect_timeout": 2.0, "read_timeout": 2.0, "total_timeout": 5.0, **limits}
+    async with downloading(limits=DownloadLimits(**more)) as downloader:
+        return await downloader.get(url, sink if sink is not None else Memory(), known=known)
+
+
+async def test_a_file_goes_into_the_sink_and_the_answer_is_told(service: Service) -> None:
+    head = {"ETag": '"a"', "Last-Modified": "Sat, 31 Jan 2026 12:00:00 GMT", "Content-Type": "Image/PNG; charset=x"}
+    service.answers(lambda: web.Response(body=BODY, headers=head))
+    sink = Memory()
+    found = await fetch(service.url + "/a%2Fb?q=%E6%B5%B7", sink)
+    assert bytes(sink.data) == BODY
+    assert (found.status, found.location, found.content_type, found.framed) == (200, None, "image/png", True)
+    assert (found.etag, found.last_modified) == ('"a"', head["Last-Modified"])
+    assert sink.restarts == [('"a"', len(BODY))]
+    assert service.seen[0].raw_path == "/a%2Fb?q=%E6%B5%B7"
+
+
+async def test_a_stranger_is_asked_as_by_a_stranger(service: Service) -> None:
+    service.answers(lambda: web.Response(body=BODY, headers={"Set-Cookie": "a=b"}))
+    async with downloading() as downloader:
+        for _ in range(2):
+            await downloader.get(service.url + "/", Memory())
+    for request in service.seen:
+        assert {"Authorization", "Cookie", "Referer"}.isdisjoint(request.headers)
+        assert request.headers["Accept-Encoding"] == "identity"
+        assert request.headers["User-Agent"].startswith("blog-exporter/")
+
+
+async def test_a_proxy_in_the_environment_is_not_used(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
+    service.answers(lambda: web.Response(body=BODY))
+    assert (await fetch(service.url)).status == 200
+
+
+async def test_other_statuses_leave_the_sink_alone(service: Service) -> None:
+    service.answers(lambda: web.Response(status=404, body=BODY), lambda: web.Response(status=206, body=BODY))
+    sink = Memory(b"before")
+    assert (await fetch(service.url, sink)).status == 404
+    assert (await fetch(service.url, sink)).status == 206
+    assert bytes(sink.data) == b"before"
+
+
+@pytest.mark.parametrize(
+    ("location", "target"),
+    [("/b?c=d", "{base}/b?c=d"), ("//h.example/%2e", "http://h.example/%2e"), ("https://h/海", "https://h/%E6%B5%B7")],
+)
+async def test_a_redirect_is_handed_back(service: Service, location: str, target: str) -> None:
+    service.answers(lambda: web.Response(status=302, headers={"Location": location}))
+    found = await fetch(service.url + "/a")
+    assert (found.status, found.location) == (302, target.format(base=service.url))
+    assert len(service.seen) == 1
+
+
+async def test_a_redirect_to_nowhere_is_refused(service: Service) -> None:
+    service.answers(lambda: web.Response(status=302, headers={"Location": "http://[::1"}))
+    with pytest.raises(RedirectRefused, match="redirects to something"):
+        await fetch(service.url)
+
+
+async def test_a_redirect_without_a_target_is_no_redirect(service: Service) -> None:
+    service.answers(lambda: web.Response(status=302))
+    assert (await fetch(service.url)).location is None
+
+
+async def test_known_validators_are_sent(service: Service) -> None:
+    service.answers(lambda: web.Response(status=304))
+    sink = Memory()
+    known = Download(200, etag='W/"a"', last_modified="Sat, 31 Jan 2026 12:00:00 GMT")
+    assert (await fetch(service.url, sink, known)).status == 304
+    assert service.seen[0].headers["If-None-Match"] == 'W/"a"'
+    assert service.seen[0].headers["If-Modified-Since"] == known.last_modified
+    await fetch(service.url, sink, Download(200))
+    assert {"If-None-Match", "If-Modified-Since"}.isdisjoint(service.seen[1].headers)
+
+
+async def test_a_file_cut_short_is_gone_on_with(service: Service) -> None:
+    head = {"Content-Range": f"bytes 4000-9999/{len(BODY)}", "ETag": '"a"'}
+    service.answers(lambda: web.Response(status=206, body=BODY[4000:], headers=head))
+    sink = Memory(BODY[:4000], '"a"')
+    found = await fetch(service.url, sink)
+    assert (found.status, found.etag, bytes(sink.data)) == (200, '"a"', BODY)
+    assert service.seen[0].headers["Range"] == "bytes=4000-"
+    assert service.seen[0].headers["If-Range"] == '"a"'
+
+
+async def test_a_file_that_changed_meanwhile_is_read_anew(service: Service) -> None:
+    service.answers(lambda: web.Response(body=BODY, headers={"ETag": '"b"'}))
+    sink = Memory(b"old", '"a"')
+    await fetch(service.url, sink)
+    assert (bytes(sink.data), sink.validator) == (BODY, '"b"')
+
+
+async def test_a_beginning_without_a_validator_is_not_gone_on_with(service: Service) -> None:
+    service.answers(lambda: web.Response(body=BODY))
+    sink = Memory(b"old")
+    await fetch(service.url, sink)
+    assert "Range" not in service.seen[0].headers
+    assert bytes(sink.data) == BODY
+
+
+@pytest.mark.parametrize(
+    ("head", "validator"),
+    [
+        ({"ETag": 'W/"a"'}, None),
+        ({"Last-Modified": "Sat, 31 Jan 2026 12:00:00 GMT"}, "Sat, 31 Jan 2026 12:00:00 GMT"),
+        ({}, None),
+        ({"ETag": '"a"', "Content-Encoding": "deflate"}, None),
+    ],
+)
+async def test_what_a_file_may_be_gone_on_with_by(
+    service: Service, head: dict[str, str], validator: str | None
+) -> None:
+    body = zlib.compress(BODY) if "Content-Encoding" in head else BODY
+    service.answers(lambda: web.Response(body=body, headers=head))
+    sink = Memory()
+    await fetch(service.url, sink)
+    assert (sink.validator, bytes(sink.data)) == (validator, BODY)
+
+
+@pytest.mark.parametrize(
+    ("status", "headers"),
+    [
+        (206, {"Content-Range": f"bytes 3000-9999/{len(BODY)}"}),
+        (206, {"Content-Range": "items 1-2/3"}),
+        (206, {}),
+        (206, {"Content-Range": f"bytes 4000-9999/{len(BODY)}", "Content-Encoding": "identity"}),
+        (416, {}),
+    ],
+)
+async def test_a_server_that_goes_on_elsewhere_makes_it_start_anew(
+    service: Service, status: int, headers: dict[str, str]
+) -> None:
+    service.answers(lambda: web.Response(status=status, body=BODY[4000:], headers=headers))
+    sink = Memory(BODY[:4000], '"a"')
+    with pytest.raises(BadBody):
+        await fetch(service.url, sink)
+    assert (sink.size, sink.validator) == (0, None)
+
+
+async def test_a_rest_cut_short_is_told_and_kept(service: Service) -> None:
+    head = {"Content-Range": f"bytes 4000-8999/{len(BODY)}"}
+    service.answers(lambda: web.Response(status=206, body=BODY[4000:9000], headers=head))
+    sink = Memory(BODY[:4000], '"a"')
+    with pytest.raises(BadBody, match="cut short"):
+        await fetch(service.url, sink)
+    assert bytes(sink.data) == BODY[:9000]
+
+
+async def test_a_rest_of_unknown_length_is_taken_as_it_is_framed(service: Service) -> None:
+    service.answers(lambda: web.Response(status=206, body=BODY[4000:], headers={"Content-Range": "bytes 4000-9999/*"}))
+    sink = Memory(BODY[:4000], '"a"')
+    await fetch(service.url, sink)
+    assert bytes(sink.data) == BODY
+
+
+async def test_too_large_by_its_own_word_is_not_read(service: Service) -> None:
+    service.answers(lambda: web.Response(body=BODY))
+    sink = Memory()
+    with pytest.raises(BodyTooLarge, match="9999 bytes"):
+        await fetch(service.url, sink, max_bytes=9999)
+    assert sink.restarts == []
+
+
+async def test_too_large_without_a_word_is_cut() -> None:
+    async with raw_service(says(b"HTTP/1.1 200 OK\r\n\r\n", BODY)) as url:
+        sink = Memory()
+        with pytest.raises(BodyTooLarge):
+            await fetch(url, sink, max_bytes=9999)
+        assert sink.size <= 9999
+
+
+@pytest.mark.parametrize("wbits", [zlib.MAX_WBITS, -zlib.MAX_WBITS, 31])
+async def test_compressed_though_not_asked_for(service: Service, wbits: int) -> None:
+    packed = zlib.compress(BODY, wbits=wbits)
+    service.answers(
+        lambda: web.Response(body=packed, headers={"Content-Encoding": "deflate" if wbits < 31 else "gzip"})
+    )
+    sink = Memory()
+    await fetch(service.url, sink)
+    assert bytes(sink.data) == BODY
+
+
+async def test_a_bomb_is_cut_at_the_cap(service: Service) -> None:
+    packed = zlib.compress(bytes(50_000_000), wbits=31)
+    service.answers(lambda: web.Response(body=packed, headers={"Content-Encoding": "gzip"}))
+    sink = Memory()
+    with pytest.raises(BodyTooLarge):
+        await fetch(service.url, sink, max_bytes=1_000_000)
+    assert sink.size <= 1_000_000
+
+
+@pytest.mark.parametrize(
+    ("encoding", "body"),
+    [
+        ("gzip", zlib.compress(BODY, wbits=31)[:-20]),
+        ("gzip", b"this is no gzip at all"),
+        ("deflate", zlib.compress(BODY)[:10] + b"\xff" * 60),
+        ("br", BODY),
+        ("gzip, gzip", BODY),
+    ],
+)
+async def test_a_body_not_in_its_encoding_is_bad(service: Service, encoding: str, body: bytes) -> None:
+    service.answers(lambda: web.Response(body=body, headers={"Content-Encoding": encoding}))
+    with pytest.raises(BadBody):
+        await fetch(service.url)
+
+
+def test_pieces_are_bounded_and_joined() -> None:
+    packed = zlib.compress(bytes(3_000_000))
+    inflate = decoder(" X-GZip ")
+    assert isinstance(inflate, Inflate)
+    pieces = [piece for at in range(0, len(packed), 7) for piece in inflate.feed(packed[at : at + 7])]
+    inflate.end()
+    assert max(map(len, pieces)) <= 256 * 1024
+    assert b"".join(pieces) == bytes(3_000_000)
+
+
+async def test_a_body_without_a_length_is_told_so() -> None:
+    async with raw_service(says(b"HTTP/1.1 200 OK\r\n\r\n", BODY)) as url:
+        sink = Memory()
+        assert (await fetch(url, sink)).framed is False
+        assert bytes(sink.data) == BODY
+
+
+async def test_a_body_shorter_than_its_length_is_bad_and_kept() -> None:
+    async with raw_service(says(b'HTTP/1.1 200 OK\r\nETag: "a"\r\nContent-Length: 20000\r\n\r\n', BODY)) as url:
+        sink = Memory()
+        with pytest.raises(BadBody, match="cut short"):
+            await fetch(url, sink)
+        assert (bytes(sink.data), sink.validator) == (BODY, '"a"')
+
+
+@pytest.mark.parametrize("garbage", [b"SSH-2.0-OpenSSH_9.2\r\n\r\n", b"HTTP/1.1 200 OK\r\nBad\x00: \x01\r\n\r\n"])
+async def test_what_is_no_http_is_bad(garbage: bytes) -> None:
+    async with raw_service(says(garbage)) as url:
+        with pytest.raises(BadBody):
+            await fetch(url)
+
+
+async def test_a_connection_that_breaks_is_told_once() -> None:
+    connections = 0
+
+    async def hang_up(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal connections
+        connections += 1
+        await reader.readuntil(b"\r\n\r\n")
+        if connections > 1:
+            return
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+        await writer.drain()
+        await reader.readuntil(b"\r\n\r\n")
+
+    async with raw_service(hang_up) as url, downloading() as downloader:
+        await downloader.get(url, Memory())
+        with pytest.raises(ConnectFailed, match="broke"):
+            await downloader.get(url, Memory())
+    assert connections == 1
+
+
+async def test_a_reset_in_the_middle_is_bad() -> None:
+    async with raw_service(says(b"HTTP/1.1 200 OK\r\nContent-Length: 20000\r\n\r\n", BODY, then="reset")) as url:
+        with pytest.raises(TransportError):
+            await fetch(url)
+
+
+async def test_nothing_listens() -> None:
+    with pytest.raises(Unreachable, match="cannot be connected to"):
+        await fetch("http://127.0.0.1:1/")
+
+
+class Silent(AbstractResolver):
+    """Never answers."""
+
+    async def resolve(self, host: str, port: int = 0, family: int = 0) -> list[ResolveResult]:
+        await asyncio.sleep(30)
+        return []
+
+    async def close(self) -> None:
+        return None
+
+
+async def test_no_connection_in_time() -> None:
+    limits = DownloadLimits(connect_timeout=0.05)
+    async with downloading(limits=limits, resolver=Silent()) as downloader:
+        with pytest.raises(Unreachable, match=r"no connection within 0\.05 s"):
+            await downloader.get("http://slow.example/", Memory())
+
+
+async def test_a_name_that_does_not_resolve() -> None:
+    with pytest.raises(Unreachable, match="does not resolve"):
+        await fetch("http://nothing.invalid/")
+
+
+async def test_no_tls_there(service: Service) -> None:
+    with pytest.raises(Unreachable, match="TLS"):
+        await fetch(service.url.replace("http:", "https:"))
+
+
+async def test_silence_is_not_waited_for_ever() -> None:
+    async with raw_service(says(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n", b"x", then="hang")) as url:
+        with pytest.raises(RequestTimeout, match=r"silent for 0\.1 s"):
+            await fetch(url, read_timeout=0.1)
+
+
+async def test_dripping_is_not_waited_for_ever() -> None:
+    drip = [b"HTTP/1.1 200 OK\r\n\r\n", *[b"x"] * 100]
+    async with raw_service(says(*drip, pause=0.05)) as url:
+        with pytest.raises(RequestTimeout, match=r"not done within 0\.3 s"):
+            await fetch(url, read_timeout=0.2, total_timeout=0.3)
+
+
+async def test_a_host_that_is_no_canonical_number_is_refused(service: Service) -> None:
+    port = service.url.rpartition(":")[2]
+    async with downloading(AddressGuard(ports={int(port)})) as downloader:
+        with pytest.raises(AddressRefused):
+            await downloader.get(f"http://2130706433:{port}/", Memory())
+    assert service.seen == []

@@ -1,0 +1,272 @@
+from __future__ import annotations
+
+import asyncio
+import itertools
+from typing import Any
+
+import pytest
+
+from exporter.errors import UsageError
+from exporter.http.throttle import Throttle
+from tests.http.clocks import JumpClock
+
+
+async def use(throttle: Throttle, clock: JumpClock, *, status: int | None = 200, seconds: float = 0.0) -> None:
+    async with throttle.permit() as permit:
+        clock.advance(seconds)
+        permit.status = status
+
+
+@pytest.mark.parametrize("concurrency", [0, -1])
+def test_a_concurrency_that_lets_nothing_through_is_refused(concurrency: int, clock: JumpClock) -> None:
+    with pytest.raises(UsageError, match="at least 1"):
+        Throttle(concurrency, None, clock)
+
+
+@pytest.mark.parametrize("rate", [0.0, -2.0, float("inf"), float("nan")])
+def test_an_impossible_rate_is_refused(rate: float, clock: JumpClock) -> None:
+    with pytest.raises(UsageError, match="requests per second"):
+        Throttle(1, rate, clock)
+
+
+async def test_never_more_than_the_limit_are_under_way(clock: JumpClock) -> None:
+    throttle = Throttle(3, None, clock)
+    now = most = done = 0
+
+    async def one() -> None:
+        nonlocal now, most, done
+        async with throttle.permit() as permit:
+            now += 1
+            most = max(most, now)
+            await asyncio.sleep(0)
+            now -= 1
+            done += 1
+            permit.status = 200
+
+    await asyncio.gather(*(one() for _ in range(20)))
+    assert (most, done) == (3, 20)
+
+
+async def test_turns_are_given_in_order(clock: JumpClock) -> None:
+    throttle = Throttle(1, None, clock)
+    order: list[int] = []
+
+    async def one(number: int) -> None:
+        async with throttle.permit():
+            order.append(number)
+            await asyncio.sleep(0)
+
+    await asyncio.gather(*(one(number) for number in range(6)))
+    assert order == list(range(6))
+
+
+async def test_an_idle_throttle_lets_through_without_waiting(clock: JumpClock) -> None:
+    step = Throttle(1, None, clock).permit().__aenter__()
+    with pytest.raises(StopIteration):
+        step.send(None)
+    assert clock.sleeps == []
+
+
+async def test_a_cancelled_waiter_gives_up_its_turn(clock: JumpClock) -> None:
+    throttle = Throttle(1, None, clock)
+    first = throttle.permit()
+    await first.__aenter__()
+    waiting = [asyncio.create_task(use(throttle, clock)) for _ in range(3)]
+    await asyncio.sleep(0)
+    waiting[0].cancel()
+    await asyncio.sleep(0)
+    await first.__aexit__(None, None, None)
+    await asyncio.sleep(0)
+    results = await asyncio.gather(*waiting, return_exceptions=True)
+    assert isinstance(results[0], asyncio.CancelledError)
+    assert results[1:] == [None, None]
+
+
+async def test_a_waiter_that_is_being_cancelled_is_passed_over(clock: JumpClock) -> None:
+    throttle = Throttle(1, None, clock)
+    first = throttle.permit()
+    await first.__aenter__()
+    waiting = [asyncio.create_task(use(throttle, clock)) for _ in range(2)]
+    await asyncio.sleep(0)
+    waiting[0].cancel()
+    await first.__aexit__(None, None, None)
+    results = await asyncio.gather(*waiting, return_exceptions=True)
+    assert isinstance(results[0], asyncio.CancelledError)
+    assert results[1] is None
+
+
+async def test_a_waiter_cancelled_just_as_its_turn_comes_passes_it_on(clock: JumpClock) -> None:
+    throttle = Throttle(1, None, clock)
+    first = throttle.permit()
+    await first.__aenter__()
+    waiting = [asyncio.create_task(use(throttle, clock)) for _ in range(2)]
+    await asyncio.sleep(0)
+    await first.__aexit__(None, None, None)
+    waiting[0].cancel()
+    results = await asyncio.gather(*waiting, return_exceptions=True)
+    assert isinstance(results[0], asyncio.CancelledError)
+    assert results[1] is None
+
+
+async def test_a_request_cancelled_during_a_pause_gives_its_permit_back(clock: JumpClock) -> None:
+    throttle = Throttle(1, None, clock)
+    throttle.pause_until(5.0)
+    waiting = asyncio.create_task(use(throttle, clock))
+    await asyncio.sleep(0)
+    waiting.cancel()
+    await asyncio.gather(waiting, return_exceptions=True)
+    await asyncio.wait_for(use(throttle, clock), 5)
+    assert clock.monotonic() == 5.0
+
+
+async def test_the_rate_spaces_requests_evenly(clock: JumpClock) -> None:
+    throttle = Throttle(8, 4.0, clock)
+    starts: list[float] = []
+
+    async def one() -> None:
+        async with throttle.permit():
+            starts.append(clock.monotonic())
+
+    await asyncio.gather(*(one() for _ in range(9)))
+    assert starts == pytest.approx([0.25 * number for number in range(9)])
+
+
+async def test_an_unused_rate_is_not_saved_up(clock: JumpClock) -> None:
+    throttle = Throttle(8, 1.0, clock)
+    await use(throttle, clock)
+    clock.advance(100)
+    before = clock.monotonic()
+    for _ in range(3):
+        await use(throttle, clock)
+    assert clock.monotonic() == before + 2
+
+
+async def test_a_pause_holds_everybody(clock: JumpClock) -> None:
+    throttle = Throttle(4, None, clock)
+    throttle.pause_until(30.0)
+    throttle.pause_until(10.0)
+    starts: list[float] = []
+
+    async def one() -> None:
+        async with throttle.permit():
+            starts.append(clock.monotonic())
+
+    await asyncio.gather(*(one() for _ in range(6)))
+    assert starts == [30.0] * 6
+
+
+async def test_after_a_pause_the_rate_still_holds(clock: JumpClock) -> None:
+    throttle = Throttle(4, 1.0, clock)
+    starts: list[float] = []
+
+    async def one(number: int) -> None:
+        async with throttle.permit():
+            starts.append(clock.monotonic())
+            if number == 0:
+                throttle.pause_until(10.5)
+
+    await asyncio.gather(*(one(number) for number in range(4)))
+    assert starts[0] == 0.0
+    assert min(starts[1:]) >= 10.5
+    assert all(later - earlier >= 1.0 for earlier, later in itertools.pairwise(starts[1:]))
+
+
+async def test_a_pause_that_begins_while_waiting_for_the_rate_holds_too(clock: JumpClock) -> None:
+    throttle = Throttle(4, 1.0, clock)
+    starts: list[float] = []
+
+    async def one() -> None:
+        async with throttle.permit():
+            starts.append(clock.monotonic())
+
+    tasks = [asyncio.create_task(one()) for _ in range(3)]
+    await clock.sleep(0.5)
+    throttle.pause_until(10.0)
+    await asyncio.gather(*tasks)
+    assert starts == [0.0, 10.0, 11.0]
+
+
+async def test_a_pause_is_capped(clock: JumpClock) -> None:
+    throttle = Throttle(1, None, clock, max_pause=60.0)
+    throttle.pause_until(1e12)
+    await use(throttle, clock)
+    assert clock.monotonic() == 60.0
+
+
+@pytest.mark.parametrize("status", [429, 503])
+async def test_congestion_halves_the_limit_and_success_restores_it_slowly(clock: JumpClock, status: int) -> None:
+    throttle = Throttle(8, None, clock)
+    limits = [throttle.limit]
+    for _ in range(4):
+        await use(throttle, clock, status=status)
+        limits.append(throttle.limit)
+    assert limits == [8, 4, 2, 1, 1]
+    for _ in range(60):
+        await use(throttle, clock)
+    assert throttle.limit == 8
+
+
+@pytest.mark.parametrize("status", [None, 404, 500])
+async def test_other_failures_do_not_slow_it_down(clock: JumpClock, status: int | None) -> None:
+    throttle = Throttle(8, None, clock)
+    await use(throttle, clock, status=status)
+    assert throttle.limit == 8
+
+
+async def test_requests_that_were_under_way_together_halve_it_once(clock: JumpClock) -> None:
+    throttle = Throttle(8, None, clock)
+    together: list[Any] = [throttle.permit() for _ in range(8)]
+    for permit in together:
+        await permit.__aenter__()
+        permit.status = 429
+    for permit in together:
+        await permit.__aexit__(None, None, None)
+    assert throttle.limit == 4
+
+
+async def test_a_smaller_limit_is_kept_by_those_who_wait(clock: JumpClock) -> None:
+    throttle = Throttle(4, None, clock)
+    now = 0
+    seen: list[int] = []
+
+    async def one(number: int) -> None:
+        nonlocal now
+        async with throttle.permit() as permit:
+            now += 1
+            seen.append(now)
+            await asyncio.sleep(0)
+            now -= 1
+            permit.status = 429 if number == 0 else None
+
+    await asyncio.gather(*(one(number) for number in range(12)))
+    assert max(seen[:4]) == 4
+    assert max(seen[4:]) == 2
+
+
+async def test_rising_latency_backs_off(clock: JumpClock) -> None:
+    throttle = Throttle(8, None, clock)
+    for _ in range(10):
+        await use(throttle, clock, seconds=0.05)
+    assert throttle.limit == 8
+    for _ in range(3):
+        await use(throttle, clock, seconds=3.0)
+    assert throttle.limit < 8
+
+
+async def test_small_and_steady_latencies_do_not(clock: JumpClock) -> None:
+    quick, slow = Throttle(8, None, clock), Throttle(8, None, clock)
+    for seconds in (0.001, 0.4) * 20:
+        await use(quick, clock, seconds=seconds)
+        await use(slow, clock, seconds=2 + seconds)
+    assert (quick.limit, slow.limit) == (8, 8)
+
+
+async def test_a_service_that_has_become_slow_for_good_is_used_in_full_again(clock: JumpClock) -> None:
+    throttle = Throttle(8, None, clock)
+    await use(throttle, clock, seconds=0.01)
+    limits = []
+    for _ in range(120):
+        await use(throttle, clock, seconds=1.0)
+        limits.append(throttle.limit)
+    assert min(limits) == 1
+    assert limits[-1] == 8
