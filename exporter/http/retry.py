@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -25,7 +25,8 @@ from exporter.errors import (
 )
 from exporter.http.auth import Redactor
 from exporter.http.throttle import Throttle
-from exporter.http.transport import Response, Transport
+from exporter.http.transport import Transport
+from exporter.model.exchange import Request, Response
 
 _SECONDS = re.compile(r"([+-]?)([0-9]+)(?:\.[0-9]+)?")
 _SANE_DIGITS = 12
@@ -166,16 +167,6 @@ class RetryPolicy:
         """Return the seconds to wait after that many failures; ``chance`` in 0 … 1 places it between half and all."""
         full = min(self.ceiling, self.base * 2.0 ** min(failures - 1, 60))
         return full * (0.5 + 0.5 * chance)
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """One operation to be asked for: its name for messages, its path, its query and its own headers."""
-
-    operation: str
-    path: str
-    params: Mapping[str, str]
-    headers: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)

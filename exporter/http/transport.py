@@ -28,24 +28,8 @@ from exporter.errors import (
     UsageError,
 )
 from exporter.http.memory import Budget, Share
+from exporter.model.exchange import Response
 from exporter.text import printable
-
-
-@dataclass(frozen=True, slots=True)
-class Response:
-    """An answer read to its end.
-
-    Attributes:
-        status: the HTTP status.
-        headers: by lower-case name; of a repeated header the last.
-        body: the decompressed bytes; of an answer that is no success perhaps only the first of them.
-        objects: the bytes of memory that its JSON may take once parsed.
-    """
-
-    status: int
-    headers: Mapping[str, str]
-    body: bytes
-    objects: int = 96 * 1024 * 1024
 
 
 class Transport(Protocol):

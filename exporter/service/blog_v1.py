@@ -14,11 +14,12 @@ from exporter.clock import Clock, SystemClock
 from exporter.errors import ApiError, BadBody, BodyTooLarge, HtmlBody, NotAuthorised, RetryableStatus
 from exporter.http.auth import Credentials
 from exporter.http.memory import Budget
-from exporter.http.retry import Request, RetryEvent, Retrying, RetryPolicy, Statistics
+from exporter.http.retry import RetryEvent, Retrying, RetryPolicy, Statistics
 from exporter.http.throttle import Throttle
-from exporter.http.transport import HttpTransport, Response, TransportOptions
+from exporter.http.transport import HttpTransport, TransportOptions
 from exporter.lossless_json import IntegerText, NotJson, TooHeavy, loads
 from exporter.model.assumptions import DEFAULT, Assumptions
+from exporter.model.exchange import Request, Response
 from exporter.service.pagination import PageFacts
 from exporter.text import printable
 

@@ -12,9 +12,10 @@ from aiohttp import web
 from exporter.errors import ApiError, BadBody, NotAuthorised, RedirectRefused, RetryableStatus, UsageError
 from exporter.http.auth import Credentials
 from exporter.http.retry import RetryEvent, RetryPolicy
-from exporter.http.transport import Response, TransportOptions, Unreachable
+from exporter.http.transport import TransportOptions, Unreachable
 from exporter.lossless_json import IntegerText, freeze
 from exporter.model.assumptions import Assumptions
+from exporter.model.exchange import Response
 from exporter.service.blog_v1 import BlogApi, FilePage, ListPage, Validators, open_api, whole_number
 from exporter.service.pagination import PageFacts
 from tests.http.service import Service, envelope, ok, raw_service, read_head

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exporter.errors import ApiError, BadBody, NotAuthorised, RetryableStatus, ServiceError
-from exporter.http.transport import Response
 from exporter.lossless_json import SourceDict
 from exporter.model.assumptions import DEFAULT, Assumptions
+from exporter.model.exchange import Response
 from exporter.service.blog_v1 import unwrap, unwrap_user
 from tests.http.service import envelope
 

@@ -22,9 +22,10 @@ from exporter.errors import (
     TransportError,
 )
 from exporter.http.auth import Redactor
-from exporter.http.retry import Request, RetryEvent, Retrying, RetryPolicy
+from exporter.http.retry import RetryEvent, Retrying, RetryPolicy
 from exporter.http.throttle import Throttle
-from exporter.http.transport import Response, Unreachable
+from exporter.http.transport import Unreachable
+from exporter.model.exchange import Request, Response
 from tests.http.clocks import JumpClock
 
 Outcome = Exception | Response

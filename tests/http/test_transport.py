@@ -24,7 +24,8 @@ from exporter.errors import (
     RequestTimeout,
     TransportError,
 )
-from exporter.http.transport import HttpTransport, Response, TransportOptions, Unreachable
+from exporter.http.transport import HttpTransport, TransportOptions, Unreachable
+from exporter.model.exchange import Response
 from tests.http.service import Service, raw_service, read_head, says
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
