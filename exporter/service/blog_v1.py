@@ -13,6 +13,7 @@ from exporter import lossless_json
 from exporter.clock import Clock, SystemClock
 from exporter.errors import ApiError, BadBody, BodyTooLarge, HtmlBody, NotAuthorised, RetryableStatus
 from exporter.http.auth import Credentials
+from exporter.http.engine import Client
 from exporter.http.memory import Budget
 from exporter.http.retry import RetryEvent, Retrying, RetryPolicy, Statistics
 from exporter.http.throttle import Throttle
@@ -217,45 +218,37 @@ class FilePage:
 
 
 class BlogApi:
-    """One blog of the service. Every call raises the errors of :meth:`exporter.http.retry.Retrying.call`.
+    """One blog of the service. Every call raises the errors of :meth:`exporter.http.engine.Client.fetch`.
 
     The lists return ``None`` for a page whose whole answer has the SHA-256 ``known``: there is nothing new in it.
-
-    Attributes:
-        budget: what answers take together, also pages that wait for their turn; the transport's.
     """
 
-    def __init__(
-        self,
-        requester: Retrying,
-        blog_id: str,
-        assume: Assumptions = DEFAULT,
-        headers: Mapping[str, str] = _NOTHING,
-        budget: Budget | None = None,
-    ) -> None:
-        self._requester = requester
-        self.budget = budget or Budget(TransportOptions().together)
+    def __init__(self, client: Client, blog_id: str, assume: Assumptions = DEFAULT) -> None:
+        self._client = client
         self.blog_id = blog_id
         self._assume = assume
-        self._headers = headers
+
+    @property
+    def budget(self) -> Budget:
+        """What answers take together, also pages that wait for their turn."""
+        return self._client.budget
 
     @property
     def statistics(self) -> Statistics:
         """What was sent and received so far."""
-        return self._requester.statistics
+        return self._client.statistics
 
     async def get_entry(self, entry_id: str, validators: Validators | None = None) -> EntryAnswer:
         """Read one entry in full (API 4.1), or learn that it is unchanged."""
         params = {"id": self.blog_id, "entry_id": entry_id}
         conditions = validators.headers if validators is not None else {}
-        headers = {**self._headers, **conditions} if conditions else self._headers
 
         def read(response: Response) -> EntryAnswer:
             if conditions and response.status == _NOT_MODIFIED:
                 return EntryAnswer(None, validators or Validators())
             return EntryAnswer(unwrap("entry/get", params, response, self._assume), Validators.of(response))
 
-        return await self._requester.call(Request("entry/get", "/blog/v1/entry/get", params, headers), read)
+        return await self._client.fetch(Request("entry/get", "/blog/v1/entry/get", params, conditions), read)
 
     async def list_entries(self, page: int, known: bytes | None = None) -> ListPage | None:
         """Read a page of the entry list (API 4.2), counted from 1."""
@@ -287,7 +280,7 @@ class BlogApi:
         def read(response: Response) -> dict[str, Any]:
             return unwrap_user("user", _NOTHING, response, self._assume)
 
-        return await self._requester.call(Request("user", "/v1/user", _NOTHING, self._headers), read)
+        return await self._client.fetch(Request("user", "/v1/user", _NOTHING, _NOTHING), read)
 
     async def _chained(self, operation: str, page_param: str, page: int, known: bytes | None) -> ListPage | None:
         def build(data: dict[str, Any], items: list[Any]) -> ListPage:
@@ -312,7 +305,7 @@ class BlogApi:
         build: Callable[[dict[str, Any], list[Any]], Page],
     ) -> Page | None:
         params = {"id": self.blog_id, page_param: str(page)}
-        request = Request(operation, f"/blog/v1/{operation}", params, self._headers)
+        request = Request(operation, f"/blog/v1/{operation}", params, _NOTHING)
 
         def read(response: Response) -> Page | None:
             body = hashlib.sha256(response.body).digest()
@@ -324,10 +317,8 @@ class BlogApi:
                 raise wrong_shape(operation, params, response, "the answer's `data.list` is not a list")
             return replace(build(data, items), body=body, weight=lossless_json.weight(response.body))
 
-        answer = await self._requester.call(request, read)
         # A list that was just read is what tells best, later, whether the service still lives.
-        self._requester.liveness.probe_with(lambda: self._requester.attempt(request, read))
-        return answer
+        return await self._client.fetch(request, read, probe=True)
 
 
 @asynccontextmanager
@@ -356,7 +347,7 @@ async def open_api(
     transport = HttpTransport(base_url, options)
     try:
         requester = Retrying(transport, throttle, rules, timing, redactor=shown.redactor, on_retry=on_retry)
-        yield BlogApi(requester, blog_id, assume, shown.headers, transport.budget)
+        yield BlogApi(Client(requester, shown, transport.budget), blog_id, assume)
     finally:
         await transport.close()
 
