@@ -11,7 +11,7 @@ from typing import Any
 from benchmarks.blog_size import BLOG_ID, PAGE_SIZE, BlogSize, pages
 from exporter import lossless_json
 from exporter.demo.content import fields
-from exporter.demo.generated import generated_blog
+from tests.support.generated import generated_blog
 
 _POOL = 64
 _FILE_BYTES = 50_000

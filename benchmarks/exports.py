@@ -21,10 +21,10 @@ from exporter.archive.layout import Layout
 from exporter.archive.lines import put_line
 from exporter.archive.manifest import ArchiveInfo, KindCounts
 from exporter.demo.content import fields
-from exporter.demo.generated import generated_blog
 from exporter.export.folder import report_path
 from exporter.export.formats import FORMATS
 from exporter.model.kinds import Kind, record_key
+from tests.support.generated import generated_blog
 
 _POOL = 64
 _WHEN = "2030-01-31T12:34:56Z"

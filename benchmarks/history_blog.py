@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from exporter.demo.content import Blog, Records, fields
-from exporter.demo.generated import generated_blog
-from exporter.demo.records import comment_record
+from exporter.demo.content import Blog, RecordList, fields
 from exporter.model.kinds import Kind
+from tests.support.generated import generated_blog
+from tests.support.records import comment_record
 
 BLOG_ID = "nightly.blog.example.jp"
 Changes = dict[Kind, dict[str, dict[str, Any]]]
@@ -66,7 +66,7 @@ class NightlyBlog:
             BLOG_ID,
             whole.user,
             dict(list(whole.entries.items())[: size.at_first]),
-            Records(),
+            RecordList(),
             whole.files,
             categories=whole.categories,
         )

@@ -16,8 +16,8 @@ from exporter.archive.layout import Layout
 from exporter.archive.lines import put_line
 from exporter.archive.manifest import ArchiveInfo, KindCounts
 from exporter.demo.content import fields
-from exporter.demo.generated import generated_blog
 from exporter.model.kinds import Kind, record_key
+from tests.support.generated import generated_blog
 
 _WHEN = "2030-02-01T12:34:56Z"
 _COMPLETE = {"complete": True, "sweeps": 2}

@@ -14,7 +14,7 @@ from exporter.cli.options import running
 from exporter.cli.output import Output, counted
 from exporter.cli.settings import resolve
 from exporter.clock import FixedClock
-from exporter.demo.blog import demo_blog, later_changes
+from exporter.demo.sample import demo_blog, later_changes
 from exporter.demo.service import DemoService
 from exporter.errors import ArchiveDamaged
 from exporter.model.kinds import Kind

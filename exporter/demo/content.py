@@ -1,4 +1,4 @@
-"""What the sample service holds: one blog in memory, open to change while it is served.
+"""What the sample service holds: one blog in memory, which may change while it is served.
 
 Records have exactly the fields and types of API 2.2 to 2.7. List items are derived from the entries, as a service
 would derive them, unless a blog says otherwise.
@@ -17,7 +17,7 @@ from exporter import lossless_json
 
 @dataclass(frozen=True, slots=True)
 class RawJson:
-    """JSON text that is sent exactly as it stands, for what no Python value can say: duplicate keys, ``NaN``, ``1.10``."""
+    """JSON text that is sent as it is, for what no Python value can say: duplicate keys, ``NaN``, ``1.10``."""
 
     text: bytes
 
@@ -42,7 +42,7 @@ def fields(record: Record) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-class Records(MutableSequence[Record]):
+class RecordList(MutableSequence[Record]):
     """A list of records, oldest first, that keeps its sums until somebody could have changed a record.
 
     A list page tells a sum over all records; adding 20,000 up for every page would make the service slow.
@@ -56,10 +56,10 @@ class Records(MutableSequence[Record]):
     @overload
     def __getitem__(self, index: int) -> Record: ...
     @overload
-    def __getitem__(self, index: slice) -> Records: ...
-    def __getitem__(self, index: int | slice) -> Record | Records:
+    def __getitem__(self, index: slice) -> RecordList: ...
+    def __getitem__(self, index: int | slice) -> Record | RecordList:
         self._forget()
-        return Records(self._records[index]) if isinstance(index, slice) else self._records[index]
+        return RecordList(self._records[index]) if isinstance(index, slice) else self._records[index]
 
     def __setitem__(self, index: int | slice, value: Any) -> None:
         self._forget()
@@ -89,7 +89,7 @@ class Records(MutableSequence[Record]):
         return self._records[max(0, end - size) : end][::-1]
 
     def count(self, value: Any) -> int:
-        """Return how often a record stands in the list."""
+        """Return how often a record is in the list."""
         return self._records.count(value)
 
     def count_where(self, name: str, value: str) -> int:
@@ -129,8 +129,8 @@ class Blog:
     blog_id: str
     user: Record
     entries: dict[Key, Record] = field(default_factory=dict)
-    comments: Records = field(default_factory=Records)
-    files: Records = field(default_factory=Records)
+    comments: RecordList = field(default_factory=RecordList)
+    files: RecordList = field(default_factory=RecordList)
     pictures: dict[str, bytes] = field(default_factory=dict)
     categories: dict[str, str] = field(default_factory=dict)
     list_items: dict[Key, Record | None] = field(default_factory=dict)
@@ -156,9 +156,9 @@ class Blog:
         return [self.list_item(key) for key in islice(shown, start, start + size)]
 
     def list_item(self, key: Key) -> Record:
-        """Return an entry's list item (API 2.3): the one laid down for it, or the one its record implies."""
-        laid_down = self.list_items.get(key)
-        return self._derived(key, fields(self.entries[key])) if laid_down is None else laid_down
+        """Return an entry's list item (API 2.3): the one given for it, or the one its record implies."""
+        given = self.list_items.get(key)
+        return self._derived(key, fields(self.entries[key])) if given is None else given
 
     def _derived(self, key: Key, entry: dict[str, Any]) -> dict[str, Any]:
         def get(name: str) -> Any:

@@ -6,36 +6,152 @@ import asyncio
 import hashlib
 import threading
 import time
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Self
+from typing import Any, Literal, Self
 
 from aiohttp import hdrs, web
 from yarl import URL
 
-from exporter.demo import answers
-from exporter.demo.answers import Refused, ServiceOptions
-from exporter.demo.content import Blog, wire
-from exporter.demo.images import content_type
-
-__all__ = ["Before", "DemoService", "Request", "ServiceOptions"]
+from exporter import lossless_json
+from exporter.demo.content import Blog, Record, wire
 
 Before = Callable[[web.Request], Awaitable[web.StreamResponse | None]]
-_Operation = Callable[[Blog, Mapping[str, str], ServiceOptions], bytes]
 
-_OPERATIONS: dict[str, _Operation] = {
-    "/blog/v1/entry/get": answers.entry,
-    "/blog/v1/entry/list": answers.entry_list,
-    "/blog/v1/comment/list": answers.comment_list,
-    "/blog/v1/file/list": answers.file_list,
-}
 _USER = "/v1/user"
+_SIGNATURES = {b"\x89PNG\r\n\x1a\n": "image/png", b"GIF89a": "image/gif", b"\xff\xd8\xff": "image/jpeg"}
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class ServiceOptions:
+    """How the service behaves where the API document is silent.
+
+    Attributes:
+        entry_page_size: items on a page of the entry list.
+        comment_page_size: items on a page of the comment list.
+        file_page_size: items on a page of the file list, its ``limit``.
+        entry_page_param: the parameter the entry list takes its page number from.
+        ignore_entry_page: answer every request for the entry list with its first page.
+        newest_first: the order of all three lists; new records then shift the pages.
+        past_end: what a file page after the last one is: an empty list, an error 404, or the last page again.
+        empty_all_page: ``all_page`` of a list without items.
+        require_token: the bearer token every operation asks for.
+        etag: send an ``ETag`` with entries and answer 304 to ``If-None-Match``.
+        compression: the coding of all JSON bodies.
+        log_requests: keep every request in ``DemoService.requests``.
+        port: the loopback port it is served on; 0 for a free one.
+    """
+
+    entry_page_size: int = 20
+    comment_page_size: int = 20
+    file_page_size: int = 20
+    entry_page_param: str = "page"
+    ignore_entry_page: bool = False
+    newest_first: bool = True
+    past_end: Literal["empty", "404", "repeat"] = "empty"
+    empty_all_page: int = 1
+    require_token: str | None = None
+    etag: bool = False
+    compression: Literal["gzip", "deflate"] | None = None
+    log_requests: bool = True
+    port: int = 0
+
+
+class _Refused(Exception):
+    """The service answers with an error; ``status`` is the HTTP status."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+
+    def body(self) -> bytes:
+        """Return the envelope of the error."""
+        return lossless_json.dumps({"json": {"result": "error", "message": str(self), "data": {}}})
+
+
+def _envelope(data: bytes) -> bytes:
+    """Wrap a payload as a success (API 2.1)."""
+    return b'{"json":{"result":"ok","message":"","data":' + data + b"}}"
+
+
+def _page_number(params: Mapping[str, str], name: str) -> int:
+    """Return the page asked for, 1 when none is."""
+    text = params.get(name, "1")
+    number = int(text) if text.isdecimal() and len(text) < 10 else 0
+    if number < 1:
+        raise _Refused(400, f"{name} is not a page number")
+    return number
+
+
+def _entry(blog: Blog, params: Mapping[str, str], _options: ServiceOptions) -> bytes:
+    """Answer ``entry/get`` (API 4.1)."""
+    record = blog.entry(params.get("entry_id", ""))
+    if record is None:
+        raise _Refused(404, "entry is not found")
+    return _envelope(wire(record))
+
+
+def _entry_list(blog: Blog, params: Mapping[str, str], options: ServiceOptions) -> bytes:
+    """Answer ``entry/list`` (API 4.2)."""
+    page = 1 if options.ignore_entry_page else _page_number(params, options.entry_page_param)
+    size = options.entry_page_size
+    items = blog.list_page((page - 1) * size, size, newest_first=options.newest_first)
+    return _listing(items, paging=_paging(page, blog.listed(), size, options))
+
+
+def _comment_list(blog: Blog, params: Mapping[str, str], options: ServiceOptions) -> bytes:
+    """Answer ``comment/list`` (API 4.3)."""
+    page = _page_number(params, "page")
+    size = options.comment_page_size
+    items = blog.comments.cut((page - 1) * size, size, newest_first=options.newest_first)
+    return _listing(items, paging=_paging(page, len(blog.comments), size, options))
+
+
+def _file_list(blog: Blog, params: Mapping[str, str], options: ServiceOptions) -> bytes:
+    """Answer ``file/list`` (API 4.4), which has a summary and no paging object."""
+    asked = page = _page_number(params, "page")
+    size = options.file_page_size
+    last = max(1, -(-len(blog.files) // size))
+    if page > last and options.past_end == "404":
+        raise _Refused(404, "page is not found")
+    if page > last and options.past_end == "repeat":
+        page = last
+    items = blog.files.cut((page - 1) * size, size, newest_first=options.newest_first)
+    summary = {
+        "filenum": str(len(blog.files)),
+        "totalsize": str(blog.files.total("file_size")),
+        "max_size": "1073741824",
+    }
+    return _listing(items, page=asked, limit=size, summary=summary)
+
+
+def _paging(page: int, count: int, size: int, options: ServiceOptions) -> dict[str, int | None]:
+    last = -(-count // size) or options.empty_all_page
+    return {
+        "prev_no": page - 1 if page > 1 else None,
+        "next_no": page + 1 if page < last else None,
+        "page_no": page,
+        "all_page": last,
+    }
+
+
+def _listing(items: Iterable[Record], **members: Any) -> bytes:
+    rest = lossless_json.dumps(members).removeprefix(b"{")
+    return _envelope(b'{"list":[' + b",".join(wire(item) for item in items) + b"]," + rest)
+
+
+_OPERATIONS: dict[str, Callable[[Blog, Mapping[str, str], ServiceOptions], bytes]] = {
+    "/blog/v1/entry/get": _entry,
+    "/blog/v1/entry/list": _entry_list,
+    "/blog/v1/comment/list": _comment_list,
+    "/blog/v1/file/list": _file_list,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ReceivedRequest:
     """One request as it arrived; ``time`` is in seconds of the monotonic clock."""
 
     path: str
@@ -58,7 +174,7 @@ class DemoService:
     def __init__(self, blog: Blog, options: ServiceOptions | None = None, *more: Blog) -> None:
         self.blogs = {each.blog_id: each for each in (blog, *more)}
         self.options = options or ServiceOptions()
-        self.requests: list[Request] = []
+        self.requests: list[ReceivedRequest] = []
         self.before: Before | None = None
         self.base_url = ""
         self._user_of = blog
@@ -110,14 +226,14 @@ class DemoService:
         self, request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
     ) -> web.StreamResponse:
         if self.options.log_requests:
-            self.requests.append(Request(request.path, dict(request.query), time.monotonic(), request.headers))
+            self.requests.append(ReceivedRequest(request.path, dict(request.query), time.monotonic(), request.headers))
         if self.before is not None:
             answer = await self.before(request)
             if answer is not None:
                 return answer
         try:
             return await handler(request)
-        except Refused as refused:
+        except _Refused as refused:
             answer = self._json(refused.body(), refused.status)
             if refused.status == 401:
                 answer.headers[hdrs.WWW_AUTHENTICATE] = "Bearer"
@@ -127,13 +243,13 @@ class DemoService:
         self._authorise(request)
         blog_id = request.query.get("id")
         if not blog_id:
-            raise Refused(400, "id is required")
+            raise _Refused(400, "id is required")
         blog = self.blogs.get(blog_id)
         if blog is None:
-            raise Refused(404, "blog is not found")
+            raise _Refused(404, "blog is not found")
         operation = _OPERATIONS[request.path]
         body = operation(blog, request.query, self.options)
-        if self.options.etag and operation is answers.entry:
+        if self.options.etag and operation is _entry:
             return self._tagged(request, body)
         return self._json(body)
 
@@ -145,7 +261,7 @@ class DemoService:
         body = self._picture_at(request.rel_url.raw_path_qs)
         if body is None:
             return web.Response(status=404, text="<h1>404 Not Found</h1>", content_type="text/html")
-        return web.Response(body=body, content_type=content_type(body))
+        return web.Response(body=body, content_type=_content_type(body))
 
     def _picture_at(self, path: str) -> bytes | None:
         for blog in self.blogs.values():
@@ -160,7 +276,7 @@ class DemoService:
     def _authorise(self, request: web.Request) -> None:
         token = self.options.require_token
         if token is not None and request.headers.get(hdrs.AUTHORIZATION) != f"Bearer {token}":
-            raise Refused(401, "authorization is required")
+            raise _Refused(401, "authorization is required")
 
     def _tagged(self, request: web.Request, body: bytes) -> web.Response:
         tag = f'"{hashlib.sha256(body).hexdigest()[:32]}"'
@@ -180,3 +296,7 @@ class DemoService:
 
 def _path_of(address: str) -> str:
     return URL(address).raw_path_qs
+
+
+def _content_type(body: bytes) -> str:
+    return next((kind for start, kind in _SIGNATURES.items() if body.startswith(start)), "application/octet-stream")

@@ -14,11 +14,11 @@ import pytest
 
 from exporter.archive.archive import ArchiveReader
 from exporter.demo.content import Blog, fields
-from exporter.demo.records import comment_record, entry_record, file_record
 from exporter.demo.service import DemoService
 from exporter.model.kinds import Kind
-from tests.assets.web import png
 from tests.cli.conftest import Program
+from tests.support.pictures import png
+from tests.support.records import comment_record, entry_record, file_record
 from tests.support.runs import folded, held
 
 BLOG = "healing.blog.example.jp"

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from exporter.crawl.assets.addresses import Collection, addresses
-from exporter.demo.blog import demo_blog
+from exporter.demo.sample import demo_blog
 from exporter.errors import UsageError
 from exporter.html.links import AddressPattern
 

@@ -9,7 +9,8 @@ import pytest
 
 from exporter.crawl.assets.addresses import Embeddings
 from exporter.crawl.assets.run import AssetSettings
-from tests.assets.web import Blog, Web, png
+from tests.assets.web import Blog, Web
+from tests.support.pictures import png
 
 BASE = "https://blog.example.jp/"
 SHOWN = [(f"{BASE}a.gif", True), (f"{BASE}b", False)]

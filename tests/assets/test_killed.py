@@ -13,7 +13,8 @@ from aiohttp import web
 
 from exporter.model.asset import AssetState
 from tests.assets.killed import SETTINGS, blog_with
-from tests.assets.web import Blog, Web, png
+from tests.assets.web import Blog, Web
+from tests.support.pictures import png
 
 COUNT = 60
 ROOT = Path(__file__).parents[2]

@@ -8,11 +8,16 @@ from io import BytesIO
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from PIL import Image
 
 from exporter.crawl.assets.content_type import Size, dimensions, is_cut_short
-from exporter.demo.images import gif
-from exporter.demo.images import png as demo_png
-from tests.assets.web import png
+from tests.support.pictures import png
+
+
+def drawn(kind: str, width: int, height: int) -> bytes:
+    body = BytesIO()
+    Image.new("P", (width, height)).save(body, kind)
+    return body.getvalue()
 
 
 def jpeg(*segments: bytes, start: bytes = b"\xff\xd8") -> bytes:
@@ -32,8 +37,8 @@ BMP = b"BM" + bytes(12)
     ("body", "kind", "size"),
     [
         (png(1, 7, 9), "image/png", (7, 9)),
-        (demo_png(3, 2, [(0, 0, 0)], bytes(6)), "image/png", (3, 2)),
-        (gif(4, 5, [(0, 0, 0), (1, 1, 1)], [bytes(20)]), "image/gif", (4, 5)),
+        (drawn("PNG", 3, 2), "image/png", (3, 2)),
+        (drawn("GIF", 4, 5), "image/gif", (4, 5)),
         (jpeg(FRAME), "image/jpeg", (640, 480)),
         (jpeg(BIG_EXIF, BIG_EXIF, segment(0xDB, bytes(65)), FRAME), "image/jpeg", (640, 480)),
         (jpeg(segment(0xC4, b"huffman"), b"\xff\x01", b"\xff\xd0", b"\xff\xff" + FRAME), "image/jpeg", (640, 480)),
@@ -89,7 +94,7 @@ def test_no_header_raises(kind: str, start: bytes, rest: bytes) -> None:
     [
         (png(1), "image/png"),
         (jpeg(FRAME), "image/jpeg"),
-        (gif(1, 1, [(0, 0, 0)], [b"\0"]), "image/gif"),
+        (drawn("GIF", 1, 1), "image/gif"),
     ],
 )
 def test_a_picture_is_whole_when_its_end_is_there(body: bytes, kind: str) -> None:

@@ -24,7 +24,8 @@ from exporter.http.download import DownloadLimits
 from exporter.http.retry import RetryPolicy
 from exporter.model.asset import AssetState
 from exporter.model.kinds import Kind
-from tests.assets.web import Answer, Blog, Web, png
+from tests.assets.web import Answer, Blog, Web
+from tests.support.pictures import png
 
 SEVEN = ["url", "status", "content_type", "bytes", "sha256", "error", "refs"]
 

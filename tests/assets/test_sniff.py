@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from exporter.crawl.assets.content_type import HEAD_BYTES, sniff
 from exporter.model.asset import EXTENSIONS, PICTURE_ENDINGS, UNKNOWN_TYPE, extension_of
-from tests.assets.web import png
+from tests.support.pictures import png
 
 
 def zipped(*names: str) -> bytes:

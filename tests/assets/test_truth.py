@@ -8,7 +8,7 @@ import pytest
 
 from exporter.crawl.assets.content_type import Expected, Facts, NotTheFile, judge
 from exporter.errors import BadBody
-from tests.assets.web import png
+from tests.support.pictures import png
 
 PAGE = b"<!DOCTYPE html><title>404 Not Found</title>"
 EMBEDDED = Expected()

@@ -15,9 +15,9 @@ import pytest
 import yaml
 
 from exporter.demo.content import Blog, RawJson, fields
-from exporter.demo.records import comment_record, entry_record, file_record
 from exporter.demo.service import DemoService
 from tests.support import faults
+from tests.support.records import comment_record, entry_record, file_record
 from tests.support.runs import Runs, all_findings, folded, held, serving, tree
 
 DAY = datetime(2020, 2, 29)  # noqa: DTZ001  the service sends times without an offset

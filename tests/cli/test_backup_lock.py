@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from exporter.demo.content import Blog
-from exporter.demo.generated import generated_blog
 from exporter.demo.service import DemoService
 from tests.support import faults
+from tests.support.generated import generated_blog
 from tests.support.runs import Run, Runs, findings, folded, held, serving
 
 

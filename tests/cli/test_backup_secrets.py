@@ -11,9 +11,9 @@ import pytest
 from aiohttp import web
 
 from exporter.demo.content import Blog
-from exporter.demo.generated import generated_blog
 from exporter.demo.service import DemoService, ServiceOptions
 from tests.support import faults
+from tests.support.generated import generated_blog
 from tests.support.runs import Done, Runs, serving
 
 TOKEN = "s3cret-t0ken-9f8e7d6c5b4a"

@@ -17,10 +17,10 @@ from aiohttp import web
 
 from exporter.cli.signals import Signals, caught
 from exporter.demo.content import Blog
-from exporter.demo.generated import generated_blog
 from exporter.demo.service import DemoService
 from exporter.errors import Interrupted, Terminated
 from tests.support import faults
+from tests.support.generated import generated_blog
 from tests.support.runs import Runs, all_findings, findings, folded, held, lines_of_runs, serving
 
 SOON = 2.5

@@ -15,9 +15,10 @@ from exporter.archive.layout import Layout
 from exporter.archive.seal import append_run
 from exporter.cli import main as main_module
 from exporter.cli.main import COMMANDS, main
-from exporter.demo.blog import DELETED_ENTRY, EDITED_ENTRY, NEW_ENTRY
 from exporter.model.kinds import Kind
 from tests.cli.conftest import Program
+
+DELETED_ENTRY, EDITED_ENTRY, NEW_ENTRY = 66, 50, 90
 
 
 def test_help_names_every_command_and_each_has_its_own(program: Program) -> None:

@@ -18,12 +18,12 @@ import pytest
 from aiohttp import web
 
 from exporter import lossless_json
-from exporter.demo.content import Blog, Records, fields
-from exporter.demo.records import comment_record, entry_record, file_record
+from exporter.demo.content import Blog, RecordList, fields
 from exporter.demo.service import DemoService
-from tests.assets.web import png
 from tests.cli.conftest import Program
 from tests.support import faults
+from tests.support.pictures import png
+from tests.support.records import comment_record, entry_record, file_record
 
 BLOG = "whole.blog.example.jp"
 USER = "0123456789abcdef0123456789abcdef"
@@ -147,7 +147,7 @@ def of_an_unknown_entry(served: Served) -> None:
 
 
 def hide(served: Served, kept: set[str]) -> None:
-    shown = Records(record for record in served.blog.comments if str(fields(record)["cm_id"]) not in kept)
+    shown = RecordList(record for record in served.blog.comments if str(fields(record)["cm_id"]) not in kept)
     items = {key: fields(served.blog.list_item(key)) for key in served.blog.entries}
     served.blog.list_items.update(items)
     served.blog.comments = shown

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from exporter.demo.generated import generated_blog
+from tests.support.generated import generated_blog
 from tests.support.runs import ROOT, findings, folded, held, lines_of_runs, serving
 
 pytestmark = pytest.mark.importers

@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 
 from exporter.cli.output import Loss, Outlet
-from exporter.demo.generated import generated_blog
 from exporter.demo.service import DemoService
 from tests.support import faults
+from tests.support.generated import generated_blog
 from tests.support.runs import ROOT, all_findings, lines_of_runs, serving, tree
 
 PROGRAM = [sys.executable, "-m", "exporter"]

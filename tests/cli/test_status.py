@@ -15,10 +15,10 @@ import pytest
 from exporter import lossless_json
 from exporter.archive.archive import ArchiveReader
 from exporter.clock import timestamp
-from exporter.demo.generated import generated_blog
 from exporter.model.kinds import Kind
 from tests.cli.conftest import Program
 from tests.support import faults
+from tests.support.generated import generated_blog
 from tests.support.runs import Runs, serving
 
 

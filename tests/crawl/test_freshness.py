@@ -13,13 +13,13 @@ from exporter.crawl.backup import BackupRun
 from exporter.crawl.events import Event, SweepDone
 from exporter.crawl.freshness import Freshness
 from exporter.demo.content import fields
-from exporter.demo.generated import generated_blog
 from exporter.demo.service import DemoService, ServiceOptions
 from exporter.errors import Interrupted
 from exporter.model.kinds import Kind
 from exporter.service.blog_v1 import Validators
 from tests.crawl.conftest import NOON, Clock, MakeCrawl
 from tests.support import faults
+from tests.support.generated import generated_blog
 from tests.support.runs import folded, held
 
 ETAGS = ServiceOptions(etag=True)

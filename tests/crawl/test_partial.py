@@ -7,13 +7,13 @@ from aiohttp import web
 
 from exporter.archive.archive import ArchiveReader
 from exporter.crawl.events import RecordFailed
-from exporter.demo.content import Records, fields
-from exporter.demo.generated import generated_blog
+from exporter.demo.content import RecordList, fields
 from exporter.demo.service import DemoService, ServiceOptions
 from exporter.errors import ApiError, ConnectFailed, NotAuthorised, ServiceError, TransportError
 from exporter.model.kinds import Kind
 from tests.crawl.conftest import MakeCrawl
 from tests.support import faults
+from tests.support.generated import generated_blog
 from tests.support.runs import folded, held, lines_of_runs
 
 ID = "id=generated.blog.example.jp"
@@ -179,7 +179,7 @@ async def test_fewer_comments_than_an_entry_counts(crawl_of: MakeCrawl) -> None:
 async def test_comments_of_an_unknown_entry_do_not_make_up_for_those_kept_back(crawl_of: MakeCrawl) -> None:
     blog = generated_blog(2, 0)
     blog.list_items[1] = {"entry_id": "1", "comment_count": "5"}
-    blog.comments = Records([{"cm_id": str(number), "entry_id": "404"} for number in range(5)])
+    blog.comments = RecordList([{"cm_id": str(number), "entry_id": "404"} for number in range(5)])
     async with DemoService(blog) as service:
         ran = await crawl_of(service).run()
         assert ran.code == 3
@@ -216,7 +216,7 @@ async def test_a_comment_that_comes_while_the_lists_are_read_is_not_missing(craw
                 # Each sweep's entry list counts a comment that this sweep's comment list does not hold yet.
                 blog.list_items[1] = {"entry_id": "1", "comment_count": str(pages)}
             if request.path.endswith("comment/list") and pages:
-                blog.comments = Records(
+                blog.comments = RecordList(
                     [{"cm_id": str(number), "entry_id": "1"} for number in range(max(pages - pages % 2, 0))]
                 )
 

@@ -14,12 +14,12 @@ from exporter.archive.archive import ArchiveReader
 from exporter.crawl.backup import BackupRun
 from exporter.crawl.events import EntryRead, Event, PageRead, Resumed, SetAside, Started, SweepDone
 from exporter.demo.content import Blog, fields
-from exporter.demo.generated import generated_blog
 from exporter.demo.service import DemoService, ServiceOptions
 from exporter.errors import Interrupted, NoSpace, ServiceError, Terminated
 from exporter.model.kinds import Kind
 from tests.crawl.conftest import NOON, Clock, Crawl, MakeCrawl, Ran
 from tests.support import faults
+from tests.support.generated import generated_blog
 from tests.support.runs import all_findings, findings, folded, held, lines_of_runs
 
 

@@ -8,12 +8,12 @@ import pytest
 
 from exporter import lossless_json
 from exporter.crawl.events import Committed, EntriesPlanned, EntryRead, PageRead, Planned, Started, SweepDone
-from exporter.demo.blog import demo_blog
-from exporter.demo.content import Blog, RawJson, Records
-from exporter.demo.generated import generated_blog
+from exporter.demo.content import Blog, RawJson, RecordList
+from exporter.demo.sample import demo_blog
 from exporter.demo.service import DemoService, ServiceOptions
 from exporter.model.kinds import Kind
 from tests.crawl.conftest import MakeCrawl
+from tests.support.generated import generated_blog
 from tests.support.runs import all_findings, canonical, folded, held
 
 
@@ -152,7 +152,7 @@ async def test_an_answer_without_a_usable_id_is_not_kept_as_the_entry(crawl_of: 
 async def test_hostile_list_items_and_comments(crawl_of: MakeCrawl) -> None:
     blog = generated_blog(1)
     huge = "9" * 300
-    blog.comments = Records(
+    blog.comments = RecordList(
         [
             RawJson(b'{"cm_id":1,"name":"a","name":"b","entry_id":"404"}'),
             RawJson(f'{{"cm_id":{huge},"n":1.0}}'.encode()),
@@ -171,7 +171,7 @@ async def test_hostile_list_items_and_comments(crawl_of: MakeCrawl) -> None:
 
 async def test_items_without_an_id_are_reported(crawl_of: MakeCrawl) -> None:
     blog = generated_blog(1)
-    blog.files = Records([{"file_id": None}, RawJson(b'"text"'), {"file_id": "5"}])
+    blog.files = RecordList([{"file_id": None}, RawJson(b'"text"'), {"file_id": "5"}])
     async with DemoService(blog) as service:
         crawl = crawl_of(service)
         ran = await crawl.run()
@@ -182,7 +182,7 @@ async def test_items_without_an_id_are_reported(crawl_of: MakeCrawl) -> None:
 
 async def test_two_records_of_one_id_are_reported(crawl_of: MakeCrawl) -> None:
     blog = generated_blog(1)
-    blog.files = Records(
+    blog.files = RecordList(
         [{"file_id": "5", "name": "a"}, {"file_id": 5, "name": "b"}, {"file_id": "6"}, {"file_id": "6"}]
     )
     async with DemoService(blog) as service:

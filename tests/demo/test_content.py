@@ -6,14 +6,16 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter.demo.content import Blog, RawJson, Record, Records, fields, wire
+from exporter.demo.content import Blog, RawJson, Record, RecordList, fields, wire
 
 
-def numbered(*numbers: int) -> Records:
-    return Records({"cm_id": str(number), "entry_id": str(number % 3), "file_size": str(number)} for number in numbers)
+def numbered(*numbers: int) -> RecordList:
+    return RecordList(
+        {"cm_id": str(number), "entry_id": str(number % 3), "file_size": str(number)} for number in numbers
+    )
 
 
-def ids(records: list[Record] | Records) -> list[int]:
+def ids(records: list[Record] | RecordList) -> list[int]:
     return [int(fields(record)["cm_id"]) for record in records]
 
 

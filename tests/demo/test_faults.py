@@ -15,9 +15,9 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import make_mocked_request
 
-from exporter.demo.generated import generated_blog
 from exporter.demo.service import DemoService
 from tests.support import faults
+from tests.support.generated import generated_blog
 
 
 @pytest.fixture

@@ -14,10 +14,10 @@ import aiohttp
 import pytest
 from aiohttp import web
 
-from exporter.demo.content import Blog, RawJson, Records, fields
-from exporter.demo.generated import generated_blog
+from exporter.demo.content import Blog, RawJson, RecordList, fields
 from exporter.demo.service import DemoService, ServiceOptions
 from tests.demo.conftest import Get
+from tests.support.generated import generated_blog
 
 ENTRY_FIELDS = [
     "blog_id",
@@ -459,6 +459,6 @@ def test_it_serves_from_a_thread_for_callers_that_block() -> None:
 def test_the_thread_ends_when_the_block_raises() -> None:
     with (
         pytest.raises(RuntimeError, match="on purpose"),
-        DemoService(Blog("a.example.jp", {}, comments=Records())).run_in_thread(),
+        DemoService(Blog("a.example.jp", {}, comments=RecordList())).run_in_thread(),
     ):
         raise RuntimeError("on purpose")

@@ -13,10 +13,10 @@ import pytest
 
 from exporter.cli.main import main
 from exporter.demo.content import Blog, fields
-from exporter.demo.generated import generated_blog
-from exporter.demo.records import comment_record, entry_record
 from exporter.model.kinds import Kind
 from tests.archive import plain_reader
+from tests.support.generated import generated_blog
+from tests.support.records import comment_record, entry_record
 from tests.support.runs import State, held, serving
 
 VERSIONS = 10

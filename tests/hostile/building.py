@@ -19,8 +19,8 @@ from exporter.archive.layout import Layout, segment_name
 from exporter.archive.lines import put_line, split
 from exporter.archive.prune import write_documents
 from exporter.demo.content import Blog, fields
-from exporter.demo.generated import generated_blog
 from exporter.model.kinds import Kind
+from tests.support.generated import generated_blog
 
 SECRET = b"CANARY-5d0c1f3a the reader's own words"
 PNG = b"\x89PNG\r\n\x1a\n"

@@ -14,8 +14,8 @@ from exporter.cli.backup import back_up
 from exporter.cli.output import Output
 from exporter.cli.settings import resolve
 from exporter.crawl.assets.content_type import dimensions
-from exporter.demo.blog import demo_blog, later_changes
 from exporter.demo.content import Blog, fields
+from exporter.demo.sample import demo_blog, later_changes
 from exporter.demo.service import DemoService
 from exporter.html.links import absolute, embedded
 from exporter.html.local_links import stored_path

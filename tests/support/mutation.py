@@ -12,8 +12,8 @@ from datetime import datetime, timedelta
 
 from aiohttp import web
 
-from exporter.demo.content import Blog, Record, Records, fields, wire
-from exporter.demo.records import comment_record, entry_record, file_address, file_record
+from exporter.demo.content import Blog, Record, RecordList, fields, wire
+from tests.support.records import comment_record, entry_record, file_address, file_record
 
 _START = datetime(2030, 1, 1, 12, 0)  # noqa: DTZ001  the service sends times without an offset
 _USER = "0123456789abcdef0123456789abcdef"
@@ -91,7 +91,7 @@ class Mutator:
             record = fields(self.blog.entries[key])
             self.blog.entries[key] = {**record, "title": f"{record.get('title')}（改）", "last_update": str(_START)}
 
-    def _records(self, kind: str, records: Records, move: str) -> None:
+    def _records(self, kind: str, records: RecordList, move: str) -> None:
         if not records:
             return
         at = self._chance.randrange(len(records))
@@ -110,7 +110,7 @@ class Mutator:
 
 
 def _state(blog: Blog) -> dict[str, dict[str, bytes]]:
-    def by(name: str, records: Records) -> dict[str, bytes]:
+    def by(name: str, records: RecordList) -> dict[str, bytes]:
         return {_key(record, name): wire(record) for record in records}
 
     return {

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from exporter.demo.content import Blog, fields
-from exporter.demo.generated import generated_blog
 from exporter.demo.service import DemoService
+from tests.support.generated import generated_blog
 from tests.support.runs import Done, Runs, all_findings, findings, folded, held, lines_of_runs, serving
 
 

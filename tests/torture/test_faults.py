@@ -11,10 +11,10 @@ import pytest
 from aiohttp import web
 
 from exporter.demo.content import Blog
-from exporter.demo.generated import generated_blog
 from exporter.demo.service import DemoService
 from tests.support import faults
 from tests.support.faults import Fault
+from tests.support.generated import generated_blog
 from tests.support.runs import Done, Runs, all_findings, folded, held, lines_of_runs, serving
 
 

@@ -11,8 +11,8 @@ import pytest
 
 from exporter.archive.archive import ArchiveReader
 from exporter.archive.verify import verify
-from exporter.demo.generated import generated_blog
 from exporter.errors import BlogExporterError
+from tests.support.generated import generated_blog
 from tests.support.runs import Runs, all_findings, command_for, serving
 
 

@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 
 from exporter.demo.content import Blog, fields
-from exporter.demo.generated import generated_blog
-from exporter.demo.records import comment_record
 from exporter.demo.service import DemoService
+from tests.support.generated import generated_blog
+from tests.support.records import comment_record
 from tests.support.runs import (
     Runs,
     State,

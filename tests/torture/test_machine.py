@@ -19,11 +19,11 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 
 from exporter.demo.content import fields
-from exporter.demo.generated import generated_blog
-from exporter.demo.records import comment_record, entry_record, file_record
 from exporter.demo.service import DemoService, ServiceOptions
 from exporter.model.kinds import Kind
 from tests.support import faults
+from tests.support.generated import generated_blog
+from tests.support.records import comment_record, entry_record, file_record
 from tests.support.runs import Done, Runs, State, findings, folded, held
 
 DAY = datetime(2030, 1, 1)  # noqa: DTZ001  the service sends times without an offset

@@ -15,10 +15,10 @@ from pathlib import Path
 import pytest
 
 from exporter.demo.content import Blog, fields
-from exporter.demo.generated import generated_blog
-from exporter.demo.records import comment_record
 from exporter.demo.service import DemoService
 from tests.support.disks import KINDS, Disk, NoDisk
+from tests.support.generated import generated_blog
+from tests.support.records import comment_record
 from tests.support.runs import Runs, State, all_findings, findings, folded, held, serving, tree
 
 

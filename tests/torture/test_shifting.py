@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from exporter.demo.generated import generated_blog
 from exporter.model.kinds import Kind
+from tests.support.generated import generated_blog
 from tests.support.mutation import Mutator
 from tests.support.runs import Runs, State, all_findings, canonical, folded, held, lines_of_runs, serving
 

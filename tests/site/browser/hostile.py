@@ -6,11 +6,11 @@ import hashlib
 from pathlib import Path
 from typing import Any
 
-from exporter.demo.canvas import Canvas
 from exporter.model.kinds import Kind
 from tests.archive.builder import Built, record
 from tests.site.building import build, of_records, stored
 from tests.site.payloads import PAYLOADS
+from tests.support.pictures import png
 
 BEACON = "https://attacker.example"
 REACHING = [
@@ -109,7 +109,7 @@ def _entry(at: int, body: str) -> bytes:
 
 
 def _picture(root: Path, at: int) -> bytes:
-    body = Canvas(64 + at, 48, (at, 90, 90)).png()
+    body = png(at, 64 + at, 48)
     asset = stored(root, f"https://sea.example/{at}.png", body, refs=[{"entry": str(at)}, {"file": str(at)}])
     return record(**asset.data())
 

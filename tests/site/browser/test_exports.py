@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from exporter.demo.canvas import Canvas
 from exporter.model.kinds import Kind
 from tests.archive.builder import Built, record
 from tests.site.browser.hostile import BEACON, REACHING
@@ -19,6 +18,7 @@ from tests.site.browser.test_payloads import TOUCH, WITNESS
 from tests.site.browser.trap import Trap
 from tests.site.building import of_records, stored
 from tests.site.payloads import PAYLOADS
+from tests.support.pictures import png
 
 pytestmark = pytest.mark.browser
 
@@ -28,7 +28,7 @@ FILES = "https://files.example"
 UPLOADS = {
     "a.svg": (SVG.encode(), "image/svg+xml"),
     "b.html": (PAGE.encode(), "text/html"),
-    "c.png": (Canvas(64, 48, (9, 90, 90)).png(), "image/png"),
+    "c.png": (png(1, 64, 48), "image/png"),
     "d.pdf": (b"%PDF-1.4\n%%EOF\n", "application/pdf"),
 }
 EMBEDDING = [
