@@ -9,7 +9,7 @@ import pytest
 
 from exporter import errors
 from exporter.cli.main import COMMANDS
-from exporter.cli.settings import PREFIX, SETTINGS
+from exporter.settings import PREFIX, SETTINGS
 from tests.cli.conftest import Program
 
 ROOT = Path(__file__).parent.parent

@@ -16,7 +16,7 @@ ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "exporter"
 
 LEVELS: list[set[str]] = [
-    {"lossless_json", "errors", "clock", "text", "__init__"},
+    {"lossless_json", "errors", "clock", "text", "settings", "__init__"},
     {"model"},
     {"http", "service", "archive", "html"},
     {"crawl", "export", "site", "search", "demo"},

@@ -21,7 +21,6 @@ from exporter.archive.lock import ArchiveLock
 from exporter.cli.options import config_option, flag_options, running, setting_options, without_views
 from exporter.cli.output import Output, counted
 from exporter.cli.progress import progress_for
-from exporter.cli.settings import Settings, assumptions_of, resolve
 from exporter.cli.signals import Signals, caught
 from exporter.cli.summary import dry_run_lines, quiet_line, summary_lines
 from exporter.cli.views import Refreshed, chosen_views, refresh_latest
@@ -40,7 +39,9 @@ from exporter.http.download import DownloadLimits
 from exporter.http.memory import prepare_memory
 from exporter.http.retry import RetryPolicy
 from exporter.http.transport import TransportOptions
+from exporter.model.assumptions import assumptions_of
 from exporter.service.blog_v1 import open_api
+from exporter.settings import Settings, resolve
 
 
 def asset_settings(
@@ -51,18 +52,18 @@ def asset_settings(
     Raises:
         UsageError: an address pattern cannot be right.
     """
-    pattern = settings["file_url"]
-    check_fallback(settings["archive_fallback"])
+    pattern = settings.file_url
+    check_fallback(settings.archive_fallback)
     return AssetSettings(
         base=f"https://{blog_id}/",
-        mode=Mode(settings["assets"]),
+        mode=Mode(settings.assets),
         file_url=None if pattern is None else AddressPattern(pattern, "file_url"),
-        archive_fallback=settings["archive_fallback"],
-        allow_private_network=settings["allow_private_network"],
-        concurrency=settings["concurrency"],
-        limits=DownloadLimits(max_bytes=settings["max_asset_size"]),
+        archive_fallback=settings.archive_fallback,
+        allow_private_network=settings.allow_private_network,
+        concurrency=settings.concurrency,
+        limits=DownloadLimits(max_bytes=settings.max_asset_size),
         retry_lost=retry_lost,
-        skipped_hosts=settings["skip_asset_hosts"] or frozenset(),
+        skipped_hosts=settings.skip_asset_hosts,
         locate=locate,
     )
 
@@ -136,29 +137,29 @@ def back_up(
     Raises:
         BlogExporterError: whatever kept it from being saved.
     """
-    base_url = settings["base_url"]
+    base_url = settings.base_url
     if base_url is None:
         raise UsageError(f"Where is {blog_id}? Name its service with --base-url or --profile.")
     writer.require_place(root, blog_id)
     assume = assumptions_of(settings)
-    reading = ReadingSettings(settings["concurrency"], Refresh(settings["refresh"]), settings["max_age"], assume)
+    reading = ReadingSettings(settings.concurrency, Refresh(settings.refresh), settings.max_age, assume)
     run_settings = RunSettings(
         blog_id,
         recorded_url or base_url,
         reading,
         accept_removals,
         dry_run,
-        settings["resume_max_age"],
+        settings.resume_max_age,
         _assets(blog_id, settings, locate, retry_lost=retry_lost),
-        settings["strict_assets"],
+        settings.strict_assets,
     )
     timing = clock or SystemClock()
     begun = time.monotonic()
     prepare_memory()
     views = chosen_views(settings, root)
-    with caught() as signals, _writing(root, settings["wait_lock"].total_seconds(), timing, dry_run=dry_run):
+    with caught() as signals, _writing(root, settings.wait_lock.total_seconds(), timing, dry_run=dry_run):
         looked = Looked() if dry_run else _catch_up(root, views, out)
-        outcome = asyncio.run(_run(root, settings, run_settings, out, timing, signals))
+        outcome = asyncio.run(_run(root, base_url, settings, run_settings, out, timing, signals))
         shown = Refreshed() if dry_run else refresh_latest(ArchiveReader(root), views, looked=looked)
     took = timedelta(seconds=time.monotonic() - begun)
     for line in dry_run_lines(outcome, took) if dry_run else summary_lines(root, outcome, took):
@@ -197,7 +198,7 @@ def _catch_up(root: Path, views: list[View], out: Output) -> Looked:
 def _assets(
     blog_id: str, settings: Settings, locate: Callable[[str], str] | None, *, retry_lost: bool
 ) -> AssetSettings | None:
-    if settings["assets"] == "none":
+    if settings.assets == "none":
         return None
     return asset_settings(blog_id, settings, locate, retry_lost=retry_lost)
 
@@ -231,29 +232,35 @@ def _writing(root: Path, wait: float, clock: Clock, *, dry_run: bool) -> Iterato
 
 
 async def _run(
-    root: Path, settings: Settings, run_settings: RunSettings, out: Output, clock: Clock, signals: Signals
+    root: Path,
+    base_url: str,
+    settings: Settings,
+    run_settings: RunSettings,
+    out: Output,
+    clock: Clock,
+    signals: Signals,
 ) -> Outcome:
     progress = progress_for(out)
-    credentials = Credentials(settings.token, settings["auth_header"], settings["auth_scheme"])
-    warning = credentials.exposed_at(settings["base_url"])
+    credentials = Credentials(settings.token, settings.auth_header, settings.auth_scheme)
+    warning = credentials.exposed_at(base_url)
     if warning is not None:
         out.warn(warning)
     options = TransportOptions(
-        connect_timeout=settings["connect_timeout"].total_seconds(),
-        read_timeout=settings["read_timeout"].total_seconds(),
-        total_timeout=settings["total_timeout"].total_seconds(),
-        max_body=settings["max_body"],
+        connect_timeout=settings.connect_timeout.total_seconds(),
+        read_timeout=settings.read_timeout.total_seconds(),
+        total_timeout=settings.total_timeout.total_seconds(),
+        max_body=settings.max_body,
     )
-    policy = RetryPolicy(retries=settings["retries"], give_up_after=settings["give_up_after"].total_seconds())
+    policy = RetryPolicy(retries=settings.retries, give_up_after=settings.give_up_after.total_seconds())
     try:
         async with open_api(
-            settings["base_url"],
+            base_url,
             run_settings.blog_id,
             credentials=credentials,
             options=options,
             policy=policy,
-            max_concurrency=settings["concurrency"],
-            rate=settings["rate"],
+            max_concurrency=settings.concurrency,
+            rate=settings.rate,
             assume=run_settings.reading.assume,
             on_retry=progress.retrying,
         ) as api:

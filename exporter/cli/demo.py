@@ -12,12 +12,12 @@ from exporter.archive.verify import verify
 from exporter.cli.backup import back_up
 from exporter.cli.options import running
 from exporter.cli.output import Output, counted
-from exporter.cli.settings import resolve
 from exporter.clock import FixedClock
 from exporter.demo.sample import demo_blog, later_changes
 from exporter.demo.service import DemoService
 from exporter.errors import ArchiveDamaged
 from exporter.model.kinds import Kind
+from exporter.settings import resolve
 
 _SAMPLE_START = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 _SAMPLE_URL = "http://demo.example.jp"

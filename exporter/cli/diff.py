@@ -14,10 +14,10 @@ from exporter.archive.archive import ArchiveReader
 from exporter.archive.history import diff_versions, resolve_at
 from exporter.cli.options import archive_argument, config_option, querying, setting_options
 from exporter.cli.output import Output
-from exporter.cli.settings import Settings, resolve
 from exporter.errors import UsageError
 from exporter.html.diff import diff_text
 from exporter.html.pages import diff_page
+from exporter.settings import Settings, resolve
 
 _EPILOG = """\b
 Examples:
@@ -88,7 +88,7 @@ def _check_page(page: Path, archive: Path, *, force: bool) -> None:
 
 
 def _ends(reader: ArchiveReader, settings: Settings, a: str | None, b: str | None) -> tuple[int, int]:
-    zone = settings["timezone"]
+    zone = settings.timezone
     after = reader.resolve() if b is None else resolve_at(reader, b, zone)
     if a is not None:
         return resolve_at(reader, a, zone), after

@@ -29,7 +29,6 @@ from exporter.archive.state import State
 from exporter.cli.export_options import check_form, check_patterns, read_options
 from exporter.cli.inspect import HINT
 from exporter.cli.output import Output, counted
-from exporter.cli.settings import SETTINGS, Settings, resolve
 from exporter.errors import BlogExporterError, Terminated, UsageError
 from exporter.export.folder import check_target, measure_export, write_export
 from exporter.export.formats import FORMATS
@@ -40,6 +39,7 @@ from exporter.export.survey import occurring, survey_lines
 from exporter.html.runs import collapse
 from exporter.model.kinds import Kind
 from exporter.model.publication import Declared
+from exporter.settings import SETTINGS, Settings, resolve
 from exporter.text import printable
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def declared_flags(settings: Settings, blog_id: str, tell: Teller, *, all_as_dra
     said: dict[str, Any] = {}
     used: dict[str, str | None] = {}
     for name in NAMES:
-        said[name] = settings[name]
+        said[name] = getattr(settings, name)
         if said[name] is None and isinstance(kept.get(name), str):
             try:
                 said[name] = SETTINGS[name].read(kept[name])
@@ -232,7 +232,7 @@ def run(job: Job, out: Output, *, dry_run: bool, tell: Teller | None = None) -> 
     at = job.given["at"]
 
     def stated(reader: ArchiveReader) -> tuple[int, datetime]:
-        version = reader.resolve() if at is None else resolve_at(reader, at, settings["timezone"])
+        version = reader.resolve() if at is None else resolve_at(reader, at, settings.timezone)
         return version, read_at(reader, version)
 
     version, moment = steadily(job.archive, stated)

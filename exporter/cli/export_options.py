@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from exporter.cli import settings
-from exporter.cli.settings import Settings, assumptions_of
+from exporter import settings
 from exporter.errors import UsageError
 from exporter.export.formats import FORMATS, TARGETS
 from exporter.export.interface import ExportOptions
 from exporter.export.media import SLUG
 from exporter.html.links import AddressPattern, absolute
+from exporter.model.assumptions import assumptions_of
 from exporter.model.kinds import Kind
 from exporter.model.publication import Declared
+from exporter.settings import Settings
 
 if TYPE_CHECKING:
     from exporter.export.interface import RecordSource
@@ -167,7 +168,7 @@ def read_options(given: dict[str, Any], settings: Settings, declared: Declared, 
     limits = TARGETS.get(given["limits_of"] or "")
     base = given["media_base_url"]
     new_url = given["new_url"]
-    known = [settings["entry_url"]]
+    known = [settings.entry_url]
     return ExportOptions(
         declared=declared,
         as_of=as_of,

@@ -10,8 +10,8 @@ from exporter.archive.archive import ArchiveReader
 from exporter.archive.history import resolve_at
 from exporter.cli.options import archive_argument, config_option, querying, setting_options
 from exporter.cli.output import Output
-from exporter.cli.settings import resolve
 from exporter.export.survey import comment_combinations, entry_combinations, survey_lines
+from exporter.settings import resolve
 from exporter.text import printable
 
 _EPILOG = """\b
@@ -39,7 +39,7 @@ def command(*, out: Output, archive: Path, at: str | None, timezone: str | None,
     """
     reader = ArchiveReader(archive)
     settings = resolve({"timezone": timezone}, config=config, blog_id=reader.info.blog_id, warn=out.warn)
-    version = reader.resolve() if at is None else resolve_at(reader, at, settings["timezone"])
+    version = reader.resolve() if at is None else resolve_at(reader, at, settings.timezone)
     state = reader.state(version)
     try:
         if out.as_json:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import timedelta
 from functools import wraps
 from pathlib import Path
 from typing import Any
 
 import click
 
-from exporter.cli import settings
 from exporter.cli.output import Loss, Outlet, Output
-from exporter.cli.settings import SETTINGS
+from exporter.settings import SETTINGS
 
 Command = Callable[..., Any]
 archive_argument = click.argument("archive", metavar="DIR", type=click.Path(path_type=Path))
@@ -57,7 +55,7 @@ def setting_options(*names: str) -> Callable[[Command], Command]:
     def decorate(command: Command) -> Command:
         for name in reversed(names):
             setting = SETTINGS[name]
-            default = "" if setting.default is None else f" [default: {_shown(setting.default)}]"
+            default = f" [default: {setting.default}]" if setting.default else ""
             command = click.option(
                 f"--{name.replace('_', '-')}",
                 name,
@@ -99,9 +97,3 @@ def without_views(command: Command) -> Command:
 config_option = click.option(
     "--config", type=click.Path(path_type=Path), metavar="FILE", help="Settings file to use in place of your own."
 )
-
-
-def _shown(value: Any) -> str:
-    if isinstance(value, timedelta):
-        return settings.duration_text(value)
-    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -14,9 +14,9 @@ from exporter.archive.log import version_rows
 from exporter.archive.prune import PrunePlan, plan_prune, prune
 from exporter.cli.options import archive_argument, config_option, setting_options, talking
 from exporter.cli.output import Output, counted, size_text
-from exporter.cli.settings import Settings, resolve
 from exporter.cli.views import refresh_latest, standing_views
 from exporter.clock import SystemClock
+from exporter.settings import Settings, resolve
 
 _EPILOG = """\b
 Examples:
@@ -68,7 +68,7 @@ def command(
         _report(out, archive, plan, dry_run=True)
         return 0
     with ArchiveLock(reader.layout.lock) as lock:
-        lock.acquire(SystemClock().now(), settings["wait_lock"].total_seconds())
+        lock.acquire(SystemClock().now(), settings.wait_lock.total_seconds())
         plan = _plan(reader, settings, keep)
         views = standing_views(settings, archive)
         done = prune(reader.layout, plan)
@@ -79,7 +79,7 @@ def command(
 
 
 def _plan(reader: ArchiveReader, settings: Settings, keep: dict[str, int]) -> PrunePlan:
-    zone = settings["timezone"]
+    zone = settings.timezone
     times = [(row.version, datetime.fromisoformat(row.finished_at).astimezone(zone)) for row in version_rows(reader)]
     return plan_prune(times, **keep)
 

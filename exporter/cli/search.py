@@ -12,10 +12,10 @@ from exporter.archive.archive import ArchiveReader
 from exporter.archive.history import resolve_at
 from exporter.cli.options import archive_argument, config_option, querying, setting_options
 from exporter.cli.output import Output, counted
-from exporter.cli.settings import resolve
 from exporter.model.kinds import Kind
 from exporter.search.index import Hit, open_index
 from exporter.search.query import parse_query
+from exporter.settings import resolve
 from exporter.text import printable
 
 _EPILOG = """\b
@@ -61,8 +61,8 @@ def command(
     """
     reader = ArchiveReader(archive)
     settings = resolve({"timezone": timezone}, config=config, blog_id=reader.info.blog_id, warn=out.warn)
-    query = parse_query(words, kind, since, regex=regex, limit=limit, timezone=settings["timezone"])
-    version = reader.resolve() if at is None else resolve_at(reader, at, settings["timezone"])
+    query = parse_query(words, kind, since, regex=regex, limit=limit, timezone=settings.timezone)
+    version = reader.resolve() if at is None else resolve_at(reader, at, settings.timezone)
     with open_index(reader, at=version) as index:
         found = index.find(query)
     out.document({"version": version, "found": found.total, "hits": [_document(hit) for hit in found.hits]})

@@ -13,15 +13,15 @@ from exporter.archive.history import LastKnown, Stored, last_known, record_at, r
 from exporter.archive.lines import latest_line
 from exporter.cli.options import archive_argument, config_option, querying, setting_options
 from exporter.cli.output import Output
-from exporter.cli.settings import assumptions_of, resolve
 from exporter.errors import NoSuchRecord, UsageError
 from exporter.export.entry_page import render_comments, render_entry
 from exporter.html.local_links import AssetMap
 from exporter.html.pages import record_page
-from exporter.model.assumptions import Assumptions
+from exporter.model.assumptions import Assumptions, assumptions_of
 from exporter.model.changes import title_of
 from exporter.model.kinds import Kind, key_of
 from exporter.model.records import Comment, Entry, EntryListItem
+from exporter.settings import resolve
 from exporter.site.body import of_one_page
 from exporter.text import printable
 
@@ -70,7 +70,7 @@ def command(
     """
     reader = ArchiveReader(archive)
     settings = resolve({"timezone": timezone}, config=config, blog_id=reader.info.blog_id, warn=out.warn)
-    version = reader.resolve() if at is None else resolve_at(reader, at, settings["timezone"])
+    version = reader.resolve() if at is None else resolve_at(reader, at, settings.timezone)
     known = last_known(reader, KINDS[kind], record_id, version)
     if known is None:
         raise NoSuchRecord(f"{archive} has no {kind} {record_id} in version {version} or before.")

@@ -18,13 +18,14 @@ from exporter.cli.export_job import listed, newest_beside, read_at
 from exporter.cli.inspect import HINT
 from exporter.cli.options import archive_argument, config_option, setting_options, talking
 from exporter.cli.output import Output, counted, size_text
-from exporter.cli.settings import Settings, assumptions_of, resolve
 from exporter.cli.views import refresh_latest, site_options, standing_views
 from exporter.clock import SystemClock
 from exporter.errors import UsageError
 from exporter.export.folder import check_target, write_export
 from exporter.export.interface import WrittenFile
+from exporter.model.assumptions import assumptions_of
 from exporter.model.kinds import Kind
+from exporter.settings import Settings, resolve
 from exporter.site.history import ArchiveHistory
 from exporter.site.options import NAME
 from exporter.site.public import PublicRecords
@@ -84,7 +85,7 @@ def command(
         raise UsageError("--public-only makes a site of its own: name a new folder OUT for it.")
 
     def made(reader: ArchiveReader) -> Path:
-        version = reader.resolve() if at is None else resolve_at(reader, at, settings["timezone"])
+        version = reader.resolve() if at is None else resolve_at(reader, at, settings.timezone)
         if target is None:
             return _refresh(out, reader, settings, version)
         return _copy(out, reader, settings, target, version, options, public_only=public_only, force=force)
@@ -97,7 +98,7 @@ def command(
 
 def _refresh(out: Output, reader: ArchiveReader, settings: Settings, version: int) -> Path:
     with ArchiveLock(reader.layout.lock) as lock:
-        lock.acquire(SystemClock().now(), settings["wait_lock"].total_seconds())
+        lock.acquire(SystemClock().now(), settings.wait_lock.total_seconds())
         views = standing_views(settings, reader.layout.root, also={NAME})
         made = refresh_latest(reader, views, at=version)
     start = reader.layout.latest / NAME / "index.html"

@@ -8,10 +8,10 @@ from typing import Any
 
 import click
 
+from exporter import settings
 from exporter.archive.archive import ArchiveReader
 from exporter.archive.lock import ArchiveLock
 from exporter.archive.verify import recorded
-from exporter.cli import settings
 from exporter.cli.options import archive_argument, talking
 from exporter.cli.output import Output, counted
 from exporter.cli.summary import completeness_lines, problem_text

@@ -17,11 +17,11 @@ from exporter.archive.verify import recorded, verify
 from exporter.cli.options import archive_argument, talking
 from exporter.cli.output import Output, counted
 from exporter.cli.progress import Bar
-from exporter.cli.settings import resolve
 from exporter.cli.summary import completeness_lines
 from exporter.cli.views import refresh_latest, standing_views
 from exporter.clock import SystemClock
 from exporter.errors import ArchiveDamaged, Incomplete, UsageError
+from exporter.settings import resolve
 from exporter.text import printable
 
 _UNFOLDABLE = frozenset({Code.MANIFEST_MISSING, Code.SEGMENT_MISSING, Code.SEGMENT_DAMAGED, Code.LINE_DAMAGED})

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Final
 from exporter.archive.archive import ArchiveReader
 from exporter.archive.latest import Looked, View, is_current, look, read_record, write_latest
 from exporter.archive.layout import Layout
-from exporter.cli.settings import Settings, assumptions_of
 from exporter.errors import UsageError
 from exporter.html.links import AddressPattern
+from exporter.model.assumptions import assumptions_of
+from exporter.settings import Settings
 from exporter.site.options import NAME, SiteOptions, edition
 
 if TYPE_CHECKING:
@@ -45,8 +46,8 @@ def site_options(settings: Settings, root: Path) -> SiteOptions:
     What no setting says is as when ``latest/`` was last written; at first, the blog's id and Japanese.
     """
     kept = kept_options(root)
-    pattern = settings["entry_url"] or kept.get("entry_url")
-    title, language = settings["site_title"], settings["site_lang"]
+    pattern = settings.entry_url or kept.get("entry_url")
+    title, language = settings.site_title, settings.site_lang
     return SiteOptions(
         title=kept.get("site_title", "") if title is None else title,
         language=language or kept.get("site_lang", "ja"),
@@ -117,7 +118,7 @@ def refresh_latest(
 
 def chosen_views(settings: Settings, root: Path) -> list[View]:
     """Return the views the settings ask to keep of the archive at ``root``."""
-    return _views(settings, root, [name for name in NAMES if settings[name]])
+    return _views(settings, root, [name for name in NAMES if getattr(settings, name)])
 
 
 def standing_views(settings: Settings, root: Path, *, also: Collection[str] = ()) -> list[View]:
@@ -135,7 +136,7 @@ def _markdown(settings: Settings, root: Path) -> View:
     """Where no setting says how the blog's own addresses are made, they are as when ``latest/`` was last written."""
     from exporter.export.markdown import MarkdownView  # noqa: PLC0415 - what renders is needed where it is kept only
 
-    pattern = settings["entry_url"] or kept_options(root).get("entry_url")
+    pattern = settings.entry_url or kept_options(root).get("entry_url")
     patterns = [] if pattern is None else [AddressPattern(pattern, "entry_url")]
     view = MarkdownView(assumptions_of(settings), patterns)
     options = {} if pattern is None else {"entry_url": pattern}

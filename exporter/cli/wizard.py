@@ -17,7 +17,6 @@ from exporter.cli import export_job
 from exporter.cli.export_job import Done, Job, check_apart, run, said
 from exporter.cli.export_options import check_form
 from exporter.cli.output import Output, size_text
-from exporter.cli.settings import Settings, resolve
 from exporter.cli.wizard_report import WORDS, language_of, report_lines
 from exporter.cli.wizard_services import SERVICES, Service
 from exporter.errors import BlogExporterError, UsageError
@@ -27,6 +26,7 @@ from exporter.export.interface import Side
 from exporter.export.survey import Combination, comment_combinations, entry_combinations, survey_lines
 from exporter.html.links import absolute
 from exporter.model.publication import Declared
+from exporter.settings import Settings, resolve
 from exporter.text import printable
 
 
@@ -336,4 +336,4 @@ def _free(proposed: str) -> str:
 
 
 def _version(reader: ArchiveReader, at: str | None, settings: Settings) -> int:
-    return reader.resolve() if at is None else resolve_at(reader, at, settings["timezone"])
+    return reader.resolve() if at is None else resolve_at(reader, at, settings.timezone)

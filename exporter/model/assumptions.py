@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import timedelta, timezone, tzinfo
 
+from exporter.settings import Settings
+
 SUCCESS_RESULT = "ok"
 """Section 2.8: values of ``result`` other than this one are not shown; all of them count as failure."""
 
@@ -61,3 +63,8 @@ class Assumptions:
 
 
 DEFAULT = Assumptions()
+
+
+def assumptions_of(settings: Settings) -> Assumptions:
+    """Return the assumptions with what the settings of the same names say."""
+    return Assumptions(**{name: getattr(settings, name) for name in Assumptions.__slots__})

@@ -12,7 +12,6 @@ from exporter.archive.archive import ArchiveReader
 from exporter.archive.latest import View
 from exporter.cli.backup import back_up
 from exporter.cli.output import Output
-from exporter.cli.settings import resolve
 from exporter.crawl.assets.content_type import dimensions
 from exporter.demo.content import Blog, fields
 from exporter.demo.sample import demo_blog, later_changes
@@ -21,6 +20,7 @@ from exporter.html.links import absolute, embedded
 from exporter.html.local_links import stored_path
 from exporter.model.asset import Asset
 from exporter.model.kinds import Kind
+from exporter.settings import resolve
 from exporter.site.history import ArchiveHistory
 from exporter.site.options import SiteOptions
 from exporter.site.view import SiteView

@@ -1,16 +1,16 @@
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import platformdirs
 import pytest
 
-from exporter.cli.settings import SETTINGS, resolve
 from exporter.errors import UsageError
 from exporter.model import assumptions
 from exporter.model.assumptions import Assumptions
+from exporter.settings import SETTINGS, Setting, Settings, duration, hosts, resolve, size, zone
 
 
 def write(path: Path, text: str, mode: int = 0o600) -> Path:
@@ -22,7 +22,7 @@ def write(path: Path, text: str, mode: int = 0o600) -> Path:
 
 def test_every_assumption_is_a_setting_with_the_same_default() -> None:
     for name in Assumptions.__slots__:
-        assert SETTINGS[name].default == getattr(assumptions.DEFAULT, name)
+        assert getattr(Settings(), name) == getattr(assumptions.DEFAULT, name)
 
 
 def test_sources_are_asked_in_the_order_of_the_design(tmp_path: Path) -> None:
@@ -33,32 +33,31 @@ def test_sources_are_asked_in_the_order_of_the_design(tmp_path: Path) -> None:
     )
     environ = {"BLOG_EXPORTER_RETRIES": "2", "BLOG_EXPORTER_CONCURRENCY": "2", "PATH": "/bin"}
     found = resolve({"retries": "1", "rate": None}, config=config, environ=environ)
-    assert found["retries"] == 1
-    assert found["concurrency"] == 2
-    assert found["rate"] == 2.5
-    assert found["base_url"] == "https://profile.example"
-    assert found["read_timeout"] == timedelta(seconds=30)
-    assert found.config == config
+    assert found.retries == 1
+    assert found.concurrency == 2
+    assert found.rate == 2.5
+    assert found.base_url == "https://profile.example"
+    assert found.read_timeout == timedelta(seconds=30)
 
 
 def test_the_profile_of_a_known_domain_is_picked_by_the_blog_id() -> None:
     found = resolve({}, blog_id="someone.blog.shinobi.jp", environ={})
-    assert found["base_url"] == "https://api.shinobi.jp"
-    assert found["timezone"] == ZoneInfo("Asia/Tokyo")
-    assert resolve({}, blog_id="someone.blog.example.jp", environ={})["base_url"] is None
-    assert resolve({"profile": "ninja"}, environ={})["base_url"] == "https://api.shinobi.jp"
-    assert resolve({"base_url": "http://other.example"}, blog_id="a.blog.shinobi.jp", environ={})["base_url"] == (
+    assert found.base_url == "https://api.shinobi.jp"
+    assert found.timezone == ZoneInfo("Asia/Tokyo")
+    assert resolve({}, blog_id="someone.blog.example.jp", environ={}).base_url is None
+    assert resolve({"profile": "ninja"}, environ={}).base_url == "https://api.shinobi.jp"
+    assert resolve({"base_url": "http://other.example"}, blog_id="a.blog.shinobi.jp", environ={}).base_url == (
         "http://other.example"
     )
 
 
 def test_the_users_own_settings_file_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(platformdirs, "user_config_dir", lambda *_, **__: str(tmp_path))
-    assert resolve({}, environ={})["retries"] == 8
+    assert resolve({}, environ={}).retries == 8
     write(tmp_path / "blog-exporter.toml", "retries = 5\n")
-    assert resolve({}, environ={})["retries"] == 5
+    assert resolve({}, environ={}).retries == 5
     other = write(tmp_path / "other.toml", "retries = 6\n")
-    assert resolve({}, environ={"BLOG_EXPORTER_CONFIG": str(other)})["retries"] == 6
+    assert resolve({}, environ={"BLOG_EXPORTER_CONFIG": str(other)}).retries == 6
 
 
 @pytest.mark.parametrize(
@@ -76,13 +75,18 @@ def test_the_users_own_settings_file_is_read(tmp_path: Path, monkeypatch: pytest
         ({"timezone": "Asia/Tokio"}, {}, "", "a time zone such as"),
         ({"base_url": " "}, {}, "", "some text is expected"),
         ({"profile": "nenja"}, {}, "", "There is no profile 'nenja' (did you mean ninja?)"),
-        ({}, {"BLOG_EXPORTER_RETRYS": "1"}, "", "variable BLOG_EXPORTER_RETRYS is no setting (did you mean retries?)"),
+        (
+            {},
+            {"BLOG_EXPORTER_RETRYS": "1"},
+            "",
+            "variable BLOG_EXPORTER_RETRYS is not a setting (did you mean retries?)",
+        ),
         ({}, {"BLOG_EXPORTER_MAX_BODY": "big"}, "", "variable BLOG_EXPORTER_MAX_BODY is 'big': a size such as"),
-        ({}, {}, "concurency = 3", "concurency is no setting (did you mean concurrency?)"),
-        ({}, {}, "xyzzy = 3", "xyzzy is no setting."),
+        ({}, {}, "concurency = 3", "concurency is not a setting (did you mean concurrency?)"),
+        ({}, {}, "xyzzy = 3", "xyzzy is not a setting."),
         ({}, {}, "retries = true", "a whole number from 0 to 100"),
         ({}, {}, "retries = [1]", "retries must be text, a number, true or false"),
-        ({}, {}, "retries = ", "is not right"),
+        ({}, {}, "retries = ", "is not valid TOML"),
         ({}, {}, "profile = 1", "There is no profile 1"),
         ({}, {}, "[profiles]\nmine = 1", "profiles must hold a table"),
         ({}, {}, "profiles = 1", "profiles must hold a table"),
@@ -96,14 +100,14 @@ def test_what_cannot_be_right_is_named(
     with pytest.raises(UsageError) as caught:
         resolve(options, config=config, environ=environ)
     assert said in str(caught.value)
-    assert "\n" not in str(caught.value).strip() or "is not right" in said
+    assert "\n" not in str(caught.value).strip() or "is not valid TOML" in said
 
 
 def test_a_settings_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="cannot be read: No such file"):
         resolve({}, config=tmp_path / "missing.toml", environ={})
     (tmp_path / "binary.toml").write_bytes(b"\xff\xfe")
-    with pytest.raises(UsageError, match="is not right"):
+    with pytest.raises(UsageError, match="is not valid TOML"):
         resolve({}, config=tmp_path / "binary.toml", environ={})
 
 
@@ -132,3 +136,55 @@ def test_a_token_that_others_can_read_gets_a_warning_that_does_not_show_it(tmp_p
 def test_a_token_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="token file"):
         resolve({"token_file": str(tmp_path / "none")}, environ={})
+
+
+@pytest.mark.parametrize(("name", "setting"), SETTINGS.items())
+def test_the_default_that_is_shown_is_the_one_that_is_used(name: str, setting: Setting) -> None:
+    assert getattr(Settings(), name) == (None if setting.default is None else setting.read(setting.default))
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [("90", 90), ("90s", 90), ("1.5m", 90), ("24h", 86400), (" 7d ", 604800), ("2w", 1209600), ("0", 0)],
+)
+def test_durations(text: str, seconds: float) -> None:
+    assert duration(text) == timedelta(seconds=seconds)
+
+
+@pytest.mark.parametrize("text", ["", "soon", "-1", "1y", "1 2", "1e5", "١"])
+def test_what_is_no_duration(text: str) -> None:
+    with pytest.raises(ValueError, match="a duration"):
+        duration(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "count"), [("10", 10), ("1kB", 1000), ("64MB", 64_000_000), ("1.5G", 1_500_000_000), ("2 TiB", 2 * 10**12)]
+)
+def test_sizes(text: str, count: int) -> None:
+    assert size(text) == count
+
+
+def test_what_is_no_size() -> None:
+    with pytest.raises(ValueError, match="a size such as"):
+        size("huge")
+
+
+def test_names_of_hosts() -> None:
+    assert hosts("a.example.jp, B.Example.JP. ,,c-d") == {"a.example.jp", "b.example.jp", "c-d"}
+    assert hosts("") == frozenset()
+
+
+@pytest.mark.parametrize("text", ["http://h/", "h/x", "h:80", "a b", "u@h", "[::1]", "ok.example, h?x"])
+def test_what_is_no_name_of_a_host(text: str) -> None:
+    with pytest.raises(ValueError, match="names of hosts"):
+        hosts(text)
+
+
+def test_zones_by_name_and_by_offset() -> None:
+    moment = datetime(2020, 1, 1)  # noqa: DTZ001 - the zone is what is tested
+    offsets = {"Asia/Tokyo": 9, "UTC": 0, "+09:00": 9, "-0330": -3.5}
+    for text, hours in offsets.items():
+        assert moment.replace(tzinfo=zone(text)).utcoffset() == timedelta(hours=hours)
+    for wrong in ("Mars/Olympus", "../../etc/passwd", "", "+9"):
+        with pytest.raises(ValueError, match="a time zone such as"):
+            zone(wrong)

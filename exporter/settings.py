@@ -1,0 +1,345 @@
+"""Every setting with its reader, default and line of help, and how options, variables, files and profiles are joined.
+
+A value is looked for in this order: option, ``BLOG_EXPORTER_*`` variable, settings file, profile, default. All of them
+are text that the setting's reader checks, so that every source is checked alike. The readers raise :class:`ValueError`
+with what is expected.
+"""
+
+# ruff: noqa: RUF009 - what the fields' defaults call returns fields
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, fields
+from datetime import timedelta, timezone, tzinfo
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, Final, TypeVar
+from zoneinfo import ZoneInfo
+
+import platformdirs
+
+from exporter.errors import UsageError
+
+T = TypeVar("T")
+
+PREFIX: Final = "BLOG_EXPORTER_"
+_NOT_SETTINGS: Final = {"TOKEN", "CONFIG"}
+"""Variables of their own: the token comes from the environment or a file only, CONFIG names the file."""
+
+_DURATION = re.compile(r"(?P<amount>[0-9]+(?:\.[0-9]+)?)\s*(?P<unit>[smhdw]?)")
+_SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
+_LONGEST_SECONDS = 100 * 365 * 86400
+_SIZE = re.compile(r"(?P<amount>[0-9]+(?:\.[0-9]+)?)\s*(?P<unit>[KMGT]?)I?B?", re.IGNORECASE)
+_BYTES = {"": 1, "K": 1000, "M": 1000**2, "G": 1000**3, "T": 1000**4}
+_OFFSET = re.compile(r"(?P<sign>[+-])(?P<hours>[0-9]{2}):?(?P<minutes>[0-9]{2})")
+_JAPAN = timezone(timedelta(hours=9), "JST")
+_HOST = re.compile(r"[^\s/:@?#\[\]]+")
+_YES_OR_NO = {"yes": True, "true": True, "1": True, "on": True, "no": False, "false": False, "0": False, "off": False}
+
+
+def duration(text: str) -> timedelta:
+    """Read ``90``, ``90s``, ``30m``, ``24h``, ``7d`` or ``2w``; a bare number is seconds."""
+    found = _DURATION.fullmatch(text.strip())
+    if found is None:
+        raise ValueError("a duration such as 90s, 30m, 24h or 7d is expected")
+    seconds = float(found["amount"]) * _SECONDS[found["unit"]]
+    if seconds > _LONGEST_SECONDS:
+        raise ValueError("a duration of at most 100 years is expected")
+    return timedelta(seconds=seconds)
+
+
+def _some_duration(text: str) -> timedelta:
+    found = duration(text)
+    if not found:
+        raise ValueError("a duration longer than 0s is expected")
+    return found
+
+
+def size(text: str) -> int:
+    """Read ``1000``, ``64MB`` or ``1.5G`` as bytes; units are decimal."""
+    found = _SIZE.fullmatch(text.strip())
+    if found is None:
+        raise ValueError("a size such as 500KB, 64MB or 2GB is expected")
+    return int(float(found["amount"]) * _BYTES[found["unit"].upper()])
+
+
+def zone(text: str) -> tzinfo:
+    """Read a name such as ``Asia/Tokyo``, ``UTC`` or ``JST``, or an offset such as ``+09:00``."""
+    name = text.strip()
+    if name == "JST":
+        return _JAPAN
+    found = _OFFSET.fullmatch(name)
+    if found is not None:
+        offset = timedelta(hours=int(found["hours"]), minutes=int(found["minutes"]))
+        return timezone(offset if found["sign"] == "+" else -offset)
+    try:
+        return ZoneInfo(name)
+    except (KeyError, OSError, ValueError):
+        raise ValueError("a time zone such as Asia/Tokyo or an offset such as +09:00 is expected") from None
+
+
+def hosts(text: str) -> frozenset[str]:
+    """Read names of hosts with commas between them; none is fine."""
+    found = frozenset(host.strip().rstrip(".").lower() for host in text.split(",") if host.strip())
+    if any(not _HOST.fullmatch(host) for host in found):
+        raise ValueError("names of hosts are expected, such as img.example.jp, with commas between them")
+    return found
+
+
+def _values(text: str) -> frozenset[str]:
+    found = frozenset(value.strip() for value in text.split(",") if value.strip())
+    if not found:
+        raise ValueError("a value, or several with commas between them, is expected")
+    return found
+
+
+def _flags(text: str) -> frozenset[str]:
+    found = _values(text)
+    if not found <= {"t", "f"}:
+        raise ValueError("t, f or f,t is expected")
+    return found
+
+
+def _yes_or_no(text: str) -> bool:
+    if text.strip().lower() not in _YES_OR_NO:
+        raise ValueError("yes or no is expected")
+    return _YES_OR_NO[text.strip().lower()]
+
+
+def _text(text: str) -> str:
+    if not text.strip():
+        raise ValueError("some text is expected")
+    return text
+
+
+def _rate(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0.0
+    if not 0.001 <= number <= 10_000:
+        raise ValueError("requests per second, from 0.001 to 10000, are expected")
+    return number
+
+
+def _whole(smallest: int, largest: int) -> Callable[[str], int]:
+    def read(text: str) -> int:
+        try:
+            number = int(text)
+        except ValueError:
+            number = smallest - 1
+        if not smallest <= number <= largest:
+            raise ValueError(f"a whole number from {smallest} to {largest} is expected")
+        return number
+
+    return read
+
+
+def _one_of(*names: str) -> Callable[[str], str]:
+    def read(text: str) -> str:
+        if text not in names:
+            raise ValueError(f"one of {', '.join(names)} is expected{_nearest(text, names)}")
+        return text
+
+    return read
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """How a setting's text is read, the text of its default (``None``: unset), and a line of help."""
+
+    read: Callable[[str], Any]
+    default: str | None
+    help: str
+
+
+def _setting(read: Callable[[str], T], default: str, help_line: str) -> T:
+    """Declare a setting; what is returned is a field of the dataclass, of the type that the reader gives."""
+    found: T = field(default=read(default), metadata={"setting": Setting(read, default, help_line)})
+    return found
+
+
+def _unset(read: Callable[[str], T], help_line: str) -> T | None:
+    """Declare a setting that has no default."""
+    found: T | None = field(default=None, metadata={"setting": Setting(read, None, help_line)})
+    return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """All settings, and the access token, which no option and no profile can hold."""
+
+    base_url: str | None = _unset(_text, "address of the service's API")
+    profile: str | None = _unset(_text, "known service, or one of the settings file's [profiles.NAME] tables")
+    concurrency: int = _setting(_whole(1, 256), "8", "most requests at a time")
+    rate: float | None = _unset(_rate, "most requests per second")
+    retries: int = _setting(_whole(0, 100), "8", "how often a failed request is sent again")
+    refresh: str = _setting(_one_of("all", "changed", "auto"), "all", "which entries are read again")
+    max_age: timedelta = _setting(duration, "7d", "age at which refresh auto reads an entry again")
+    connect_timeout: timedelta = _setting(duration, "10s", "longest wait for a connection")
+    read_timeout: timedelta = _setting(duration, "30s", "longest silence in an answer")
+    total_timeout: timedelta = _setting(duration, "2m", "longest request")
+    max_body: int = _setting(size, str(32 * 1024 * 1024), "largest answer, decompressed")
+    give_up_after: timedelta = _setting(_some_duration, "30m", "end the run after so long without a good answer")
+    resume_max_age: timedelta = _setting(duration, "24h", "oldest interrupted run that is resumed")
+    wait_lock: timedelta = _setting(duration, "0s", "how long to wait for another backup of the same archive")
+    token_file: Path | None = _unset(Path, "file that holds the access token")
+    auth_header: str = _setting(_text, "Authorization", "header that carries the token")
+    auth_scheme: str = _setting(str, "Bearer", "word before the token")
+    assets: str = _setting(
+        _one_of("linked", "embedded", "files", "none"), "linked", "which pictures and files are read"
+    )
+    file_url: str | None = _unset(_text, "address of an uploaded file, with fields of its record in braces")
+    entry_url: str | None = _unset(_text, "address of an entry, with fields of its record in braces")
+    max_asset_size: int = _setting(size, "100MB", "largest picture or file")
+    archive_fallback: str | None = _unset(_text, "web archive to ask for lost pictures, an address with {url} in it")
+    allow_private_network: bool = _setting(_yes_or_no, "no", "let pictures be read from private addresses")
+    skip_asset_hosts: frozenset[str] = _setting(hosts, "", "hosts whose pictures are left out, with commas between")
+    strict_assets: bool = _setting(_yes_or_no, "no", "call a backup with lost pictures incomplete")
+    markdown: bool = _setting(_yes_or_no, "yes", "keep Markdown in latest/")
+    site: bool = _setting(_yes_or_no, "yes", "keep the offline site in latest/")
+    site_title: str | None = _unset(str, "what the site calls the blog")
+    site_lang: str | None = _unset(_one_of("ja", "en"), "language of the site's interface")
+    success_result: str = _setting(_text, "ok", "the envelope's result that means success")
+    entry_list_page_param: str = _setting(_text, "page", "page parameter of the entries")
+    comment_list_page_param: str = _setting(_text, "page", "page parameter of the comments")
+    file_list_page_param: str = _setting(_text, "page", "page parameter of the files")
+    comment_page_size: int = _setting(_whole(1, 10_000), "20", "comments on a full page")
+    file_page_size: int = _setting(_whole(1, 10_000), "20", "files on a full page")
+    max_pages: int = _setting(_whole(1, 10_000_000), "100000", "most pages that a list may have")
+    timezone: tzinfo = _setting(zone, "JST", "time zone of the blog's dates")
+    public_open_flg: frozenset[str] | None = _unset(_values, "values of open_flg that mean published, such as 1 or 1,3")
+    period_flg_public: bool | None = _unset(_yes_or_no, "whether entries with period_flg t are public too")
+    visible_delete_flg: frozenset[str] | None = _unset(_flags, "values of delete_flg that mean shown: f, t, or f,t")
+
+    token: str | None = field(default=None, repr=False)
+
+
+SETTINGS: Final[dict[str, Setting]] = {
+    each.name: each.metadata["setting"] for each in fields(Settings) if "setting" in each.metadata
+}
+
+PROFILES: Final[dict[str, dict[str, str]]] = {
+    "ninja": {
+        "base_url": "https://api.shinobi.jp",
+        "timezone": "Asia/Tokyo",
+        "file_url": "https://blog.cnobi.jp/v1/blog/user/{user_id}/{mtime}",
+        "entry_url": "https://{blog_id}/Entry/{entry_id}/",
+    },
+}
+_PROFILE_OF_DOMAIN: Final = {".blog.shinobi.jp": "ninja"}
+
+
+def resolve(
+    options: Mapping[str, str | None],
+    *,
+    config: Path | None = None,
+    blog_id: str = "",
+    environ: Mapping[str, str] | None = None,
+    warn: Callable[[str], None] = lambda _: None,
+) -> Settings:
+    """Join all sources.
+
+    Args:
+        options: what the command line gave; ``None`` where it gave nothing.
+        config: the settings file asked for; the user's own is read when there is none.
+        blog_id: picks a profile where nothing else does.
+        environ: the environment; the process's own by default.
+        warn: called with a sentence about what is unwise.
+
+    Raises:
+        UsageError: a name or value that cannot be right, or a file that cannot be read.
+    """
+    environment = os.environ if environ is None else environ
+    path = _config_path(config, environment)
+    document, tables, in_file = ({}, {}, None) if path is None else _read_file(path, warn)
+    profiles = {**PROFILES, **tables}
+    sources: list[tuple[str, Mapping[str, Any]]] = [
+        ("option --", {name: value for name, value in options.items() if value is not None}),
+        (f"variable {PREFIX}", _variables(environment)),
+        (f"{path}: ", document),
+    ]
+    of_domain = (profile for domain, profile in _PROFILE_OF_DOMAIN.items() if blog_id.endswith(domain))
+    profile = next((source["profile"] for _, source in sources if "profile" in source), next(of_domain, None))
+    if profile is not None:
+        if profile not in profiles:
+            raise UsageError(f"There is no profile {profile!r}{_nearest(str(profile), profiles)}.")
+        sources.append((f"profile {profile}: ", profiles[profile]))
+    found: dict[str, Any] = {}
+    for origin, source in reversed(sources):
+        for name, value in source.items():
+            found[name] = _read_value(origin, name, value)
+    token = environment.get(PREFIX + "TOKEN") or in_file or None
+    if token is None and found.get("token_file") is not None:
+        token = _token_from_file(found["token_file"], warn)
+    return Settings(**found, token=None if token is None else token.strip())
+
+
+def _read_value(origin: str, name: str, value: Any) -> Any:
+    shown = name.upper() if origin.startswith("variable") else name
+    shown = shown.replace("_", "-") if origin.startswith("option") else shown
+    setting = SETTINGS.get(name)
+    if setting is None:
+        raise UsageError(f"{origin}{shown} is not a setting{_nearest(name, SETTINGS)}.")
+    if not isinstance(value, str | int | float):
+        raise UsageError(f"{origin}{shown} must be text, a number, true or false.")
+    text = ("yes" if value else "no") if isinstance(value, bool) else str(value)
+    try:
+        return setting.read(text)
+    except ValueError as error:
+        raise UsageError(f"{origin}{shown} is {text!r}: {error}.") from error
+
+
+def _nearest(name: str, among: Iterable[str]) -> str:
+    found = get_close_matches(name, list(among), 1)
+    return f" (did you mean {found[0]}?)" if found else ""
+
+
+def _variables(environment: Mapping[str, str]) -> dict[str, str]:
+    names = {name.removeprefix(PREFIX): value for name, value in environment.items() if name.startswith(PREFIX)}
+    return {name.lower(): value for name, value in names.items() if name not in _NOT_SETTINGS}
+
+
+def _config_path(config: Path | None, environment: Mapping[str, str]) -> Path | None:
+    if config is not None:
+        return config
+    if environment.get(PREFIX + "CONFIG"):
+        return Path(environment[PREFIX + "CONFIG"])
+    own = Path(platformdirs.user_config_dir("blog-exporter", appauthor=False)) / "blog-exporter.toml"
+    return own if own.is_file() else None
+
+
+def _read_file(path: Path, warn: Callable[[str], None]) -> tuple[dict[str, Any], dict[str, dict[str, Any]], str | None]:
+    """Read a settings file: its settings, its ``[profiles.NAME]`` tables, and its token."""
+    try:
+        document = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UsageError(f"The settings file {path} cannot be read: {os.strerror(error.errno or 0)}.") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"The settings file {path} is not valid TOML: {error}.") from error
+    tables = document.pop("profiles", {})
+    if not isinstance(tables, dict) or not all(isinstance(table, dict) for table in tables.values()):
+        raise UsageError(f"{path}: profiles must hold a table for each profile, such as [profiles.mine].")
+    token = document.pop("token", None)
+    if token is not None and not isinstance(token, str):
+        raise UsageError(f"{path}: token must be text.")
+    if token is not None:
+        _warn_if_readable(path, warn)
+    return document, tables, token
+
+
+def _token_from_file(path: Path, warn: Callable[[str], None]) -> str:
+    try:
+        token = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"The token file {path} cannot be read: check token_file.") from error
+    _warn_if_readable(path, warn)
+    return token
+
+
+def _warn_if_readable(path: Path, warn: Callable[[str], None]) -> None:
+    if os.name != "nt" and path.stat().st_mode & 0o077:
+        warn(f"{path} holds a token and others can read it: chmod 600 {path}")
