@@ -20,7 +20,7 @@ from exporter.archive import writer
 from exporter.archive.layout import Layout
 from exporter.archive.lines import put_line
 from exporter.archive.manifest import ArchiveInfo, KindCounts
-from exporter.demo.content import fields
+from exporter.demo.content import Record, fields
 from exporter.export.folder import report_path
 from exporter.export.formats import FORMATS
 from exporter.model.kinds import Kind, record_key
@@ -67,8 +67,8 @@ def build(root: Path, entries: int) -> None:
     writer.commit(layout, draft)
 
 
-def _numbered(record: object, **changes: object) -> dict[str, object]:
-    known = dict(fields(record))  # type: ignore[arg-type]
+def _numbered(record: Record, **changes: object) -> dict[str, object]:
+    known = dict(fields(record))
     return {**known, "open_flg": "1", "is_private": "f", "period_flg": "f"} | {
         name: str(value) for name, value in changes.items()
     }

@@ -184,7 +184,7 @@ class DemoService:
     async def __aenter__(self) -> Self:
         app = web.Application(middlewares=[self._middleware])
         for path in _OPERATIONS:
-            app.router.add_get(path, self._operation)
+            app.router.add_get(path, self.operation)
         app.router.add_get(_USER, self._user)
         app.router.add_get("/{path:.*}", self._picture)
         self._runner = web.AppRunner(app, access_log=None, handle_signals=False, shutdown_timeout=0.05)
@@ -239,7 +239,8 @@ class DemoService:
                 answer.headers[hdrs.WWW_AUTHENTICATE] = "Bearer"
             return answer
 
-    async def _operation(self, request: web.Request) -> web.StreamResponse:
+    async def operation(self, request: web.Request) -> web.StreamResponse:
+        """Answer a request for one of the four operations of a blog, also for ``before`` to change it."""
         self._authorise(request)
         blog_id = request.query.get("id")
         if not blog_id:

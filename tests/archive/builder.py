@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -115,7 +116,7 @@ class Page:
 
 def pages(files: Mapping[str, bytes], *, name: str = "markdown", edition: str = "1") -> View:
     """Give a view of fixed files, each depending on its content alone."""
-    made = [Page(path, content, lambda content=content: content) for path, content in files.items()]  # type: ignore[misc]
+    made = [Page(path, content, partial(bytes, content)) for path, content in files.items()]
     return View(name, edition, lambda _state: made)
 
 

@@ -89,7 +89,7 @@ class TestHashing:
     def test_a_failure_closes_the_file(self, tmp_path: Path) -> None:
         before = open_files()
         with pytest.raises(TypeError), atomic.hashing(tmp_path / "file") as file:
-            file.write("text")  # type: ignore[arg-type]
+            file.write("text")  # type: ignore[arg-type]  # the failure
         assert open_files() == before
 
 

@@ -8,6 +8,7 @@ import json
 import os
 import random
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -383,10 +384,10 @@ class Told:
             self.calls.append(f"{one.name} becomes {other.name}")
             return exchange(one, other)
 
-        def noted(real: object) -> object:
+        def noted(real: Callable[..., None]) -> Callable[..., None]:
             def moved(source: str, target: str, **folders: int) -> None:
                 self.calls.append(f"{source} becomes {target}")
-                real(source, target, **folders)  # type: ignore[operator]
+                real(source, target, **folders)
 
             return moved
 

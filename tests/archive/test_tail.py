@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
@@ -30,7 +31,8 @@ def test_only_the_end_is_read(tmp_path: Path) -> None:
         file.write(b"\nold\nnew\n")
     lines = newest_lines(path)
     assert (next(lines), next(lines)) == (b"new", b"old")
-    lines.close()  # type: ignore[attr-defined]
+    assert isinstance(lines, Generator)
+    lines.close()
 
 
 def test_a_file_that_is_not_there_is_an_error(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import json
 import os
 import stat
 import subprocess
+from collections.abc import Iterator
 from importlib import resources
 from pathlib import Path
 
@@ -169,11 +170,11 @@ class TestCommit:
         assert [found for found in verify(archive.reader) if found.damage] == []
 
     def test_a_failing_source_of_lines_leaves_the_archive_as_it_was(self, archive: Built) -> None:
-        def lines() -> object:
+        def lines() -> Iterator[bytes]:
             yield b"{}\n"
             raise ArchiveDamaged("half way")
 
-        draft = writer.Draft(5, "https://api.example", CREATED, CREATED, {}, {}, [], {Kind.FILES: lines()})  # type: ignore[dict-item]
+        draft = writer.Draft(5, "https://api.example", CREATED, CREATED, {}, {}, [], {Kind.FILES: lines()})
         with pytest.raises(ArchiveDamaged, match="half way"):
             writer.commit(archive.layout, draft)
         assert archive.reader.versions() == [1, 2, 3, 4, 5]

@@ -23,7 +23,7 @@ def upload(*endings: str, sizes: tuple[int, ...] = (), embedded: bool = False) -
 
 
 def test_a_picture_is_taken_with_its_size() -> None:
-    assert said(png(1, 5, 6)) == Facts("image/png", (5, 6), None)  # type: ignore[arg-type]
+    assert said(png(1, 5, 6)) == Facts("image/png", (5, 6), None)  # type: ignore[arg-type]  # a Size is a tuple
 
 
 def test_nothing_is_no_file() -> None:

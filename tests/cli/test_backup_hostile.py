@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from aiohttp import web
 
 from exporter.demo.content import Blog, RawJson, fields
 from exporter.demo.service import DemoService
@@ -145,16 +146,14 @@ def test_what_cannot_be_read_is_named_safely(runs: Runs, service: DemoService, b
         check_printable(done.out + done.err)
 
 
-async def _insult(_request: object) -> object:
-    from aiohttp import web  # noqa: PLC0415
-
+async def _insult(_request: web.Request) -> web.StreamResponse:
     body = '{"json":{"result":"\\u001b[31m","message":"\\u001b]0;pwned\\u0007 \\u202e","data":{}}}'
     return web.Response(status=404, text=body, content_type="application/json")
 
 
 def test_a_terminal_is_not_steered(service: DemoService, blog: Blog, tmp_path: Path) -> None:
     """The live display has escapes of its own; none of them comes from the service."""
-    service.before = faults.only("entry_id=1", _insult)  # type: ignore[arg-type]
+    service.before = faults.only("entry_id=1", _insult)
     for key in list(blog.entries):
         if isinstance(key, int) and key > 20:
             del blog.entries[key]

@@ -160,9 +160,10 @@ def said(served: Served, path: str, change: Callable[[dict[str, Any]], object]) 
     async def answer(request: web.Request) -> web.StreamResponse | None:
         if not request.path.endswith(path):
             return None
-        genuine = await service._operation(request)
+        genuine = await service.operation(request)
         assert isinstance(genuine, web.Response)
-        document = json.loads(bytes(genuine.body))  # type: ignore[arg-type]
+        assert isinstance(genuine.body, bytes)
+        document = json.loads(genuine.body)
         change(document["json"]["data"])
         return web.Response(body=lossless_json.dumps(document), content_type="application/json")
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
+from collections.abc import AsyncGenerator
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from exporter.archive.archive import ArchiveReader
+from exporter.archive.layout import Layout
+from exporter.archive.manifest import Manifest
 from exporter.crawl.backup import BackupRun
 from exporter.crawl.events import EntryRead, Event, PageRead, Resumed, SetAside, Started, SweepDone
 from exporter.demo.content import Blog, fields
@@ -309,7 +312,8 @@ async def test_a_run_nobody_listens_to_any_more_ends(crawl_of: MakeCrawl) -> Non
         async with crawl.started() as run:
             events = run.events()
             assert isinstance(await anext(events), Started)
-            await events.aclose()  # type: ignore[attr-defined]
+            assert isinstance(events, AsyncGenerator)
+            await events.aclose()
         assert not [task for task in asyncio.all_tasks() if "BackupRun" in repr(task)]
 
 
@@ -366,13 +370,13 @@ class Halting:
 
         real = writer.commit
 
-        def commit(layout: object, draft: object) -> object:
+        def commit(layout: Layout, draft: writer.Draft) -> Manifest:
             loop = self.loop
             if late:
-                made = real(layout, draft)  # type: ignore[arg-type]
+                made = real(layout, draft)
             assert self.run is not None
             asyncio.run_coroutine_threadsafe(self._stop(self.run), loop).result()
-            return made if late else real(layout, draft)  # type: ignore[arg-type]
+            return made if late else real(layout, draft)
 
         self.loop = asyncio.get_running_loop()
         monkeypatch.setattr("exporter.archive.writer.commit", commit)

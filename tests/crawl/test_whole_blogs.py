@@ -8,7 +8,7 @@ import pytest
 
 from exporter import lossless_json
 from exporter.crawl.events import Committed, EntriesPlanned, EntryRead, PageRead, Planned, Started, SweepDone
-from exporter.demo.content import Blog, RawJson, RecordList
+from exporter.demo.content import Blog, RawJson, RecordList, fields
 from exporter.demo.sample import demo_blog
 from exporter.demo.service import DemoService, ServiceOptions
 from exporter.model.kinds import Kind
@@ -216,7 +216,7 @@ async def test_a_dry_run_reads_lists_only_and_writes_nothing(crawl_of: MakeCrawl
         await crawl.run()
         before = sorted(crawl.root.rglob("*"))
         del blog.entries[4]
-        blog.comments[0] = {**dict(blog.comments[0]), "name": "別人"}  # type: ignore[arg-type]
+        blog.comments[0] = {**fields(blog.comments[0]), "name": "別人"}
         ran = await crawl.run(dry_run=True)
         counts = ran.of(Planned)[0].counts
         assert (counts[Kind.ENTRY_LIST].gone, counts[Kind.COMMENTS].changed, counts[Kind.FILES].new) == (1, 1, 0)

@@ -66,7 +66,7 @@ def test_what_came_in_and_went_is_no_longer_inserted() -> None:
     blog = generated_blog(0)
     mutator = Mutator(blog, every=1, most=9, seed=1, moves=("insert",))
     mutator.change()
-    mutator._moves = ("delete",)
+    mutator.moves = ("delete",)
     mutator.change()
     assert mutator.inserted == {kind: set() for kind in KINDS}
     assert mutator.touched == {kind: set() for kind in KINDS}

@@ -356,7 +356,7 @@ class Paced:
 async def test_only_the_time_before_the_body_makes_a_host_look_busy(
     clock: JumpClock, body_seconds: float, limit: int
 ) -> None:
-    hosts = Hosts(Paced(clock, body_seconds), clock, per_host=4)  # type: ignore[arg-type]
+    hosts = Hosts(Paced(clock, body_seconds), clock, per_host=4)  # type: ignore[arg-type]  # all of a downloader that is used
     await hosts.read("http://h/quick", Memory())
     await hosts.read("http://h/busy", Memory())
     assert hosts._host("http://h/").throttle.limit == limit

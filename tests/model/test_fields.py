@@ -36,7 +36,7 @@ class TestDates:
     )
     def test_the_forms_that_are_read(self, text: str, parts: tuple[int, ...]) -> None:
         read = reader(text)
-        assert read.date("x") == datetime(*parts, tzinfo=UTC)  # type: ignore[misc, arg-type]
+        assert read.date("x") == datetime(*parts, tzinfo=UTC)  # type: ignore[misc, arg-type]  # three to six numbers
         assert read.problems == []
 
     @pytest.mark.parametrize(

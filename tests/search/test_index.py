@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from exporter.archive import atomic
 from exporter.archive.archive import ArchiveReader
 from exporter.errors import ArchiveDamaged, BlogExporterError, NoArchive, NoSuchRecord, UsageError
 from exporter.model.kinds import Kind
@@ -363,7 +364,7 @@ def test_a_stale_index_that_cannot_be_written_is_passed_over(tmp_path: Path, mon
     def refused(path: Path, **_: Any) -> None:
         raise PermissionError(path)
 
-    monkeypatch.setattr(build.atomic, "make_folder", refused)  # type: ignore[attr-defined]
+    monkeypatch.setattr(atomic, "make_folder", refused)
     monkeypatch.setattr(
         Store, "transaction", lambda self: refused(self.path) if self.path == index_path(made.layout) else real(self)
     )

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta, timezone
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -56,9 +57,9 @@ def test_an_expression_is_one_pattern() -> None:
         (["a{99999999999}"], {"regex": True}, "cannot be read"),
     ],
 )
-def test_what_cannot_be_right_is_one_line(words: list[str], options: dict[str, object], reason: str) -> None:
+def test_what_cannot_be_right_is_one_line(words: list[str], options: dict[str, Any], reason: str) -> None:
     with pytest.raises(UsageError, match=reason) as caught:
-        parse_query(words, **options)  # type: ignore[arg-type]
+        parse_query(words, **options)
     assert "\n" not in str(caught.value)
 
 

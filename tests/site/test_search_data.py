@@ -6,6 +6,7 @@ import json
 import re
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -21,7 +22,7 @@ from tests.site.test_view import many_entries
 _CALL = re.compile(rb'blogData\("([a-z]+)","([a-z0-9]*)",(.*)\);\n', re.DOTALL)
 
 
-def loaded(path: Path) -> object:
+def loaded(path: Path) -> Any:
     found = _CALL.fullmatch(path.read_bytes())
     assert found is not None
     return json.loads(found[3])
@@ -95,7 +96,7 @@ class TestPairs:
         build(built)
         data = built.layout.latest / "site" / "data"
         assert not list(data.glob("pairs-*"))
-        assert loaded(data / "search.js")["shards"] == []  # type: ignore[index]
+        assert loaded(data / "search.js")["shards"] == []
 
     def test_comments_and_orphans_are_there(self, demo: Built) -> None:
         data = demo.layout.latest / "site" / "data"

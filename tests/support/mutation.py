@@ -28,6 +28,7 @@ class Mutator:
         done: how often each kind of change was made: ``insert``, ``delete`` and ``edit``.
         inserted: ids of what came in and stayed as it came, by kind: ``entries``, ``comments``, ``files``.
         touched: ids of what was there at first and was edited or deleted since, by kind.
+        moves: what it does from now on.
     """
 
     def __init__(
@@ -37,7 +38,8 @@ class Mutator:
         self.done: Counter[str] = Counter()
         self.inserted: dict[str, set[str]] = {"entries": set(), "comments": set(), "files": set()}
         self.touched: dict[str, set[str]] = {"entries": set(), "comments": set(), "files": set()}
-        self._every, self._most, self._moves = every, most, moves
+        self.moves = moves
+        self._every, self._most = every, most
         self._chance = random.Random(seed)
         self._lists = 0
         self._at_first = _state(blog)
@@ -57,7 +59,7 @@ class Mutator:
 
     def change(self) -> None:
         """Make one change to the entries, the comments and the files."""
-        move = self._chance.choice(self._moves)
+        move = self._chance.choice(self.moves)
         self.done[move] += 1
         if move == "insert":
             self._insert()

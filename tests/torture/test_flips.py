@@ -11,6 +11,7 @@ import pytest
 
 from exporter.archive.archive import ArchiveReader
 from exporter.archive.verify import verify
+from exporter.demo.content import fields
 from exporter.errors import BlogExporterError
 from tests.support.generated import generated_blog
 from tests.support.runs import Runs, all_findings, command_for, serving
@@ -23,7 +24,7 @@ def archive(runs: Runs, tmp_path: Path) -> Path:
     blog = generated_blog(4, 5, 3)
     with serving(blog) as service:
         for number in (1, 2, 3):
-            blog.user = {**dict(blog.user), "nickname": f"書き手{number}"}  # type: ignore[arg-type]
+            blog.user = {**fields(blog.user), "nickname": f"書き手{number}"}
             if number > 1:
                 del blog.comments[0]
                 del blog.entries[number]
