@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 import pytest
-from arro3.io import read_parquet
 
 from exporter.cli.wizard_report import WORDS
 from exporter.cli.wizard_services import SERVICES
@@ -30,6 +29,7 @@ from tests.archive.builder import BLOG, Built, record
 from tests.cli.conftest import Program
 from tests.export.memory import PIXEL
 from tests.site.building import stored
+from tests.support.parquet import read_parquet
 from tests.support.terminal import Terminal
 
 Seen = Literal["public", "period", "draft", "private"]

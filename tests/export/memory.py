@@ -12,8 +12,6 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from arro3.io import read_parquet
-
 from exporter.export.formats import FORMATS
 from exporter.export.interface import (
     Content,
@@ -31,6 +29,7 @@ from exporter.export.report import Report
 from exporter.model.kinds import Kind, record_key, sort_key
 from exporter.model.publication import Declared
 from tests.html import records
+from tests.support.parquet import read_parquet
 
 BLOG = "umi.blog.example.jp"
 SAID = Declared(frozenset({"1"}), visible_delete_flgs=frozenset({"f"}))

@@ -10,7 +10,6 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from arro3.io import read_parquet
 
 from exporter.errors import ArchiveDamaged, UsageError
 from exporter.export.formats import FORMATS
@@ -20,6 +19,7 @@ from exporter.html.links import AddressPattern
 from exporter.model.kinds import Kind
 from tests.export.hostile import hostile_blog
 from tests.export.memory import SAID, Memory, export
+from tests.support.parquet import read_parquet
 
 OLD = AddressPattern("https://{blog_id}/Entry/{entry_id}/", "x")
 

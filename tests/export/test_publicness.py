@@ -15,7 +15,6 @@ from datetime import UTC, date, datetime
 from typing import Any
 
 import pytest
-from arro3.io import read_parquet
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -26,6 +25,7 @@ from exporter.model.kinds import Kind
 from exporter.model.publication import Declared
 from tests.export.hostile import comment_word, entry_word
 from tests.export.memory import BLOG, Made, Memory, export
+from tests.support.parquet import read_parquet
 
 POSTS = {name: form for name, form in FORMATS.items() if not form.whole}
 FLAGS: list[Any] = ["t", "f", "1", "2", "0", "", " f", "F", None, True, False, 1, [], {"f": "f"}]
