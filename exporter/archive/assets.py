@@ -24,7 +24,7 @@ from exporter.archive.safe_files import NotPlain, inner
 from exporter.archive.verify_cache import Seen
 from exporter.model.asset import Asset, asset_path, is_sha256
 from exporter.model.kinds import sort_key
-from exporter.model.records import FileInfo
+from exporter.model.records import Upload
 
 if TYPE_CHECKING:
     from exporter.archive.layout import Layout
@@ -405,17 +405,16 @@ class FileRow:
 
 def inventory(
     assets: Iterable[Mapping[str, Any]],
-    files: Iterable[tuple[str, Mapping[str, Any]]],
+    uploads: Mapping[str, Upload],
     stored: Mapping[str, StoredFile],
 ) -> Iterator[FileRow]:
     """Yield a row for each address, each upload without one, and each stored file that nothing names.
 
     Args:
         assets: the raw records of the kind ``assets``.
-        files: id and raw record of each upload.
+        uploads: each upload by its id.
         stored: the files of the store by their SHA-256.
     """
-    uploads = {file_id: FileInfo.from_raw(raw) for file_id, raw in files}
     named: set[str] = set()
     shown: set[str] = set()
     for raw in assets:
@@ -428,7 +427,7 @@ def inventory(
         info = uploads[file_id]
         yield FileRow(
             Held.UNREAD,
-            bytes=info.file_size,
+            bytes=info.bytes,
             width=info.width,
             height=info.height,
             name=info.name,
@@ -441,12 +440,12 @@ def inventory(
         yield FileRow(Held.NAMELESS, path=stored[digest].path, bytes=stored[digest].size, orphan=True)
 
 
-def _row(asset: Asset, uploads: Mapping[str, FileInfo], stored: Mapping[str, StoredFile]) -> FileRow:
+def _row(asset: Asset, uploads: Mapping[str, Upload], stored: Mapping[str, StoredFile]) -> FileRow:
     files, entries = tuple(asset.ids("file")), tuple(asset.ids("entry"))
     info = next((uploads[file_id] for file_id in files if file_id in uploads), None)
     found = stored.get(asset.sha256) if asset.sha256 is not None else None
     held = Held.STORED if found else Held.MISSING if asset.sha256 is not None else Held(str(asset.state))
-    size = asset.bytes if asset.bytes is not None or info is None else info.file_size
+    size = asset.bytes if asset.bytes is not None or info is None else info.bytes
     return FileRow(
         held,
         url=asset.url,

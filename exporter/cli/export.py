@@ -106,7 +106,7 @@ def _tell(out: Output, job: Job, side: Done, *, dry_run: bool) -> None:
     if document["in"]["entries"] and not document["out"]["entries"]:
         out.warn(f"No entry is in {side.folder}; the lines above say why.")
     hidden = sum(row["count"] for row in document["left_out"] if row["reason"].endswith("is not visible"))
-    if hidden and not side.declared.visible_delete_flgs:
+    if hidden and not side.declared.visible_comment_flags:
         out.warn(
             f"{counted(hidden, 'comment')} left out: say which are shown with --visible-delete-flg f (see inspect)."
         )

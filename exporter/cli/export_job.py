@@ -39,6 +39,7 @@ from exporter.export.survey import occurring, survey_lines
 from exporter.html.runs import collapse
 from exporter.model.kinds import Kind
 from exporter.model.publication import Declared
+from exporter.service.interface import Records
 from exporter.settings import SETTINGS, Settings, resolve
 from exporter.text import printable
 
@@ -89,36 +90,41 @@ def declared_flags(settings: Settings, blog_id: str, tell: Teller, *, all_as_dra
     if used:
         tell(written(used), answers_path())
     return Declared(
-        open_flgs=said["public_open_flg"],
+        public_access=said["public_open_flg"],
         period_public=bool(said["period_flg_public"]),
-        visible_delete_flgs=said["visible_delete_flg"] or frozenset(),
+        visible_comment_flags=said["visible_delete_flg"] or frozenset(),
         all_as_draft=all_as_draft,
     )
 
 
-def check(said: Declared, given: Mapping[str, Any], records: RecordSource, warn: Callable[[str], None]) -> None:
+def check(
+    said: Declared, given: Mapping[str, Any], records: RecordSource, service: Records, warn: Callable[[str], None]
+) -> None:
     """Compare what was said with the values that occur, since a typing error would publish nothing, and be kept.
 
     Args:
         said: what was said, from whatever source.
         given: the options of the command line by their names.
         records: the state that is to be published.
+        service: reads the records.
         warn: is told of values that no entry has, where entries have others that were named.
 
     Raises:
         UsageError: no entry has any value that is said to mean published, or no comment one that is said to mean shown.
     """
-    if said.open_flgs is not None and (given["public_open_flg"] is not None or not said.all_as_draft):
-        found = occurring(records, Kind.ENTRIES, "open_flg", said.open_flgs)
-        unknown = said.open_flgs - set(found)
-        if unknown == said.open_flgs and found:
-            raise UsageError(_not_among("public_open_flg", said.open_flgs, "open_flg", found, "entry"))
+    if said.public_access is not None and (given["public_open_flg"] is not None or not said.all_as_draft):
+        found = occurring(records, Kind.ENTRIES, service.access_flag, said.public_access)
+        unknown = said.public_access - set(found)
+        if unknown == said.public_access and found:
+            raise UsageError(_not_among("public_open_flg", said.public_access, service.access_flag, found, "entry"))
         if unknown and found:
-            warn(f"No entry has open_flg {' or '.join(sorted(unknown))}, which is said to be public.")
+            warn(f"No entry has {service.access_flag} {' or '.join(sorted(unknown))}, which is said to be public.")
     if given["visible_delete_flg"] is not None:
-        shown = occurring(records, Kind.COMMENTS, "delete_flg", said.visible_delete_flgs)
-        if shown and not said.visible_delete_flgs & set(shown):
-            raise UsageError(_not_among("visible_delete_flg", said.visible_delete_flgs, "delete_flg", shown, "comment"))
+        shown = occurring(records, Kind.COMMENTS, service.deleted_flag, said.visible_comment_flags)
+        if shown and not said.visible_comment_flags & set(shown):
+            raise UsageError(
+                _not_among("visible_delete_flg", said.visible_comment_flags, service.deleted_flag, shown, "comment")
+            )
 
 
 def _not_among(name: str, values: frozenset[str], flag: str, found: Counter[str], noun: str) -> str:
@@ -248,10 +254,10 @@ def run(job: Job, out: Output, *, dry_run: bool, tell: Teller | None = None) -> 
     def made(reader: ArchiveReader) -> list[Done]:
         with contextlib.closing(reader.state(version)) as state, newest_beside(reader, version) as newest:
             if not form.whole:
-                _stop_undeclared(job.form, state, declared, out)
-                check(declared, job.given, state, out.warn)
+                _stop_undeclared(job.form, state, options.service, declared, out)
+                check(declared, job.given, state, options.service, out.warn)
             check_patterns(options, state)
-            _check_category(state, options.category)
+            _check_category(state, options.service, options.category)
             making = _Making(job.form, reader, state, newest, declared, dry_run)
             with _ended_by_signal():
                 return [making.side(replace(options, side=side), folder) for side, folder in folders.items()]
@@ -291,10 +297,10 @@ def _folders(job: Job, options: ExportOptions) -> dict[Side, Path]:
     return {side: job.target, **(apart if only == "all" else {})}
 
 
-def _stop_undeclared(form: str, state: State, declared: Declared, out: Output) -> None:
-    if declared.open_flgs is not None or declared.all_as_draft:
+def _stop_undeclared(form: str, state: State, service: Records, declared: Declared, out: Output) -> None:
+    if declared.public_access is not None or declared.all_as_draft:
         return
-    for line in survey_lines(state):
+    for line in survey_lines(state, service):
         out.say(printable(line), level=-1)
     out.say(level=-1)
     out.say(HINT, level=-1)
@@ -305,11 +311,10 @@ def _stop_undeclared(form: str, state: State, declared: Declared, out: Output) -
     )
 
 
-def _check_category(state: State, name: str | None) -> None:
+def _check_category(state: State, service: Records, name: str | None) -> None:
     if name is None:
         return
-    listed = (raw.get("category") for _, raw in state.scan(Kind.ENTRY_LIST))
-    known = {collapse(text) for text in listed if isinstance(text, str)}
+    known = {collapse(service.post(None, raw).category or "") for _, raw in state.scan(Kind.ENTRY_LIST)}
     if name not in known:
         near = get_close_matches(name, known, 1, _NEAR)
         hint = f" (did you mean {near[0]}?)" if near else ""

@@ -15,9 +15,9 @@ from exporter.export.formats import FORMATS, TARGETS
 from exporter.export.interface import ExportOptions
 from exporter.export.media import SLUG
 from exporter.html.links import AddressPattern, absolute
-from exporter.model.assumptions import assumptions_of
 from exporter.model.kinds import Kind
 from exporter.model.publication import Declared
+from exporter.service.records_v1 import service_of
 from exporter.settings import Settings
 
 if TYPE_CHECKING:
@@ -33,14 +33,6 @@ _BOOKS: Final = {
 }
 _SPLIT: Final = {"wxr", "movabletype", "atom"}
 _NO_MEDIA: Final = {"csv", "redirects", "html", "epub", "bagit"}
-_ENTRY_FIELDS: Final = (
-    "blog_id", "entry_id", "name", "title", "year", "mon", "day", "hour", "min", "sec", "category_id", "regist_user_id",
-    "open_flg", "period_flg", "is_private", "text_format", "cm_receipt_flg", "tb_receipt_flg", "period_year",
-    "period_mon", "period_day", "period_hour", "period_min", "period_sec", "last_update", "entry_text", "ps_title",
-    "ps_text", "template_text",
-)  # fmt: skip
-"""The fields of an entry (API 2.2), those that addresses are made of first."""
-
 _CHOICES: Final = {"at": "--at", "since": "--since", "until": "--until", "category": "--category"}
 
 
@@ -189,7 +181,7 @@ def read_options(given: dict[str, Any], settings: Settings, declared: Declared, 
         by_year=given["by_year"],
         vertical=given["vertical"],
         comments=not given["no_comments"],
-        assume=assumptions_of(settings),
+        service=service_of(settings),
     )
 
 
@@ -199,9 +191,11 @@ def check_patterns(options: ExportOptions, records: RecordSource) -> None:
     Raises:
         UsageError: names the field, and the nearest right one.
     """
-    patterns: list[tuple[AddressPattern, tuple[str, ...]]] = [(each, _ENTRY_FIELDS) for each in options.old_urls]
+    patterns: list[tuple[AddressPattern, tuple[str, ...]]] = [
+        (each, options.service.post_fields) for each in options.old_urls
+    ]
     if options.new_url is not None:
-        patterns.append((options.new_url, (*_ENTRY_FIELDS, SLUG)))
+        patterns.append((options.new_url, (*options.service.post_fields, SLUG)))
     if any(set(pattern.fields) - set(known) for pattern, known in patterns):
         # The service may send fields that the document does not name.
         sent = {name for _, raw in records.scan(Kind.ENTRIES) for name in raw}

@@ -16,6 +16,7 @@ from exporter.cli.options import archive_argument, querying
 from exporter.cli.output import Output, counted, size_text
 from exporter.errors import UsageError
 from exporter.model.kinds import Kind
+from exporter.service.records_v1 import DEFAULT_RECORDS
 from exporter.text import printable
 
 _COLUMNS = (
@@ -39,7 +40,8 @@ def command(*, out: Output, archive: Path, missing: bool, as_csv: bool, at: str 
     version = reader.resolve() if at is None else resolve_at(reader, at)
     state = reader.state(version)
     assets = (raw for _, raw in state.scan(Kind.ASSETS))
-    rows = list(inventory(assets, state.scan(Kind.FILES), AssetStore(reader.layout).files()))
+    uploads = {file_id: DEFAULT_RECORDS.upload(raw) for file_id, raw in state.scan(Kind.FILES)}
+    rows = list(inventory(assets, uploads, AssetStore(reader.layout).files()))
     state.close()
     shown = [row for row in rows if row.absent or not missing]
     counts = Counter(str(row.held) for row in rows)

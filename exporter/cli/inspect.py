@@ -11,6 +11,7 @@ from exporter.archive.history import resolve_at
 from exporter.cli.options import archive_argument, config_option, querying, setting_options
 from exporter.cli.output import Output
 from exporter.export.survey import comment_combinations, entry_combinations, survey_lines
+from exporter.service.records_v1 import service_of
 from exporter.settings import resolve
 from exporter.text import printable
 
@@ -40,7 +41,7 @@ def command(*, out: Output, archive: Path, at: str | None, timezone: str | None,
     reader = ArchiveReader(archive)
     settings = resolve({"timezone": timezone}, config=config, blog_id=reader.info.blog_id, warn=out.warn)
     version = reader.resolve() if at is None else resolve_at(reader, at, settings.timezone)
-    state = reader.state(version)
+    state, service = reader.state(version), service_of(settings)
     try:
         if out.as_json:
             out.document(
@@ -48,12 +49,12 @@ def command(*, out: Output, archive: Path, at: str | None, timezone: str | None,
                     "archive": str(archive.resolve()),
                     "blog_id": reader.info.blog_id,
                     "version": version,
-                    "entries": [one.document() for one in entry_combinations(state)],
-                    "comments": [one.document() for one in comment_combinations(state)],
+                    "entries": [one.document() for one in entry_combinations(state, service)],
+                    "comments": [one.document() for one in comment_combinations(state, service)],
                 }
             )
         else:
-            for line in survey_lines(state):
+            for line in survey_lines(state, service):
                 out.answer(printable(line))
             out.say()
             out.say(HINT)

@@ -17,10 +17,9 @@ from exporter.errors import NoSuchRecord, UsageError
 from exporter.export.entry_page import render_comments, render_entry
 from exporter.html.local_links import AssetMap
 from exporter.html.pages import record_page
-from exporter.model.assumptions import Assumptions, assumptions_of
-from exporter.model.changes import title_of
-from exporter.model.kinds import Kind, key_of
-from exporter.model.records import Comment, Entry, EntryListItem
+from exporter.model.kinds import Kind
+from exporter.service.interface import Records
+from exporter.service.records_v1 import service_of
 from exporter.settings import resolve
 from exporter.site.body import of_one_page
 from exporter.text import printable
@@ -82,11 +81,19 @@ def command(
     if out.as_json:
         out.raw(latest_line(stored.record_id, stored.version, stored.line.frozen), json=True)
     elif form == "markdown":
-        out.raw(_markdown(reader, stored, version, assumptions_of(settings)))
+        out.raw(_markdown(reader, stored, version, service_of(settings)))
     elif form == "html":
-        data = stored.data()
+        data, service = stored.data(), service_of(settings)
         note = f"{kind} {record_id}, from version {stored.version} of {reader.info.blog_id}"
-        out.raw(record_page(stored.kind, title_of(stored.kind, record_id, data), note, data, _bodies(reader)))
+        out.raw(
+            record_page(
+                service.title(stored.kind, data) or record_id,
+                note,
+                data,
+                service.bodies.get(stored.kind, ()),
+                _bodies(reader),
+            )
+        )
     else:
         _tell(out, kind, stored)
         if stored.kind is Kind.ENTRIES:
@@ -107,21 +114,19 @@ def _bodies(reader: ArchiveReader) -> Callable[[str], str]:
     return lambda source: writer.html(source, "")
 
 
-def _markdown(reader: ArchiveReader, stored: Stored, version: int, assume: Assumptions) -> bytes:
+def _markdown(reader: ArchiveReader, stored: Stored, version: int, service: Records) -> bytes:
     if stored.kind is Kind.COMMENTS:
-        return render_comments([Comment.from_raw(stored.data(), assume)]).text.encode() + b"\n"
+        return render_comments([service.comment(stored.data())]).text.encode() + b"\n"
     if stored.kind is not Kind.ENTRIES:
         raise UsageError("--markdown is for entries and comments; this kind has --json and --html.")
     item = record_at(reader, Kind.ENTRY_LIST, stored.record_id, version)
     state = reader.state(version, [Kind.COMMENTS])
     comments = [
-        Comment.from_raw(raw, assume)
-        for _, raw in state.scan(Kind.COMMENTS)
-        if key_of(raw.get("entry_id")) == stored.record_id
+        service.comment(raw) for _, raw in state.scan(Kind.COMMENTS) if service.post_id(raw) == stored.record_id
     ]
     state.close()
-    listed = None if item is None else EntryListItem.from_raw(item.data(), assume)
-    return render_entry(Entry.from_raw(stored.data(), assume), listed, comments).text.encode()
+    post = service.post(stored.data(), None if item is None else item.data())
+    return render_entry(post, comments).text.encode()
 
 
 def _tell(out: Output, name: str, stored: Stored) -> None:

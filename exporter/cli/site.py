@@ -23,8 +23,8 @@ from exporter.clock import SystemClock
 from exporter.errors import UsageError
 from exporter.export.folder import check_target, write_export
 from exporter.export.interface import WrittenFile
-from exporter.model.assumptions import assumptions_of
 from exporter.model.kinds import Kind
+from exporter.service.records_v1 import service_of
 from exporter.settings import Settings, resolve
 from exporter.site.history import ArchiveHistory
 from exporter.site.options import NAME
@@ -126,7 +126,7 @@ def _copy(
         raise UsageError(f"{target} is inside the archive; name a folder outside of it.")
     check_target(target, force=force)
     view = SiteView(
-        assumptions_of(settings),
+        service_of(settings),
         None if public_only else ArchiveHistory(reader, version),
         replace(site_options(settings, root), public=public_only, assets=""),
     )
@@ -162,8 +162,8 @@ def _public(
 ) -> PublicRecords:
     blog_id = reader.info.blog_id
     declared = export_job.declared_flags(settings, blog_id, export_job.teller(out, blog_id), all_as_draft=False)
-    if declared.open_flgs is None:
+    if declared.public_access is None:
         raise UsageError(f"Nothing says yet which entries are public: say so with --public-open-flg. {HINT}")
-    export_job.check(declared, given, state, out.warn)
+    export_job.check(declared, given, state, service_of(settings), out.warn)
     with newest_beside(reader, state.version) as newest:
-        return PublicRecords(state, declared, read_at(reader, state.version), assumptions_of(settings), newest)
+        return PublicRecords(state, declared, read_at(reader, state.version), service_of(settings), newest)

@@ -13,7 +13,7 @@ from exporter.archive.latest import Looked, View, is_current, look, read_record,
 from exporter.archive.layout import Layout
 from exporter.errors import UsageError
 from exporter.html.links import AddressPattern
-from exporter.model.assumptions import assumptions_of
+from exporter.service.records_v1 import service_of
 from exporter.settings import Settings
 from exporter.site.options import NAME, SiteOptions, edition
 
@@ -58,13 +58,13 @@ def site_options(settings: Settings, root: Path) -> SiteOptions:
 def site_view(settings: Settings, root: Path) -> View:
     """Return the site of the archive at ``root`` as a view; what makes its pages is imported when they are made."""
     options = site_options(settings, root)
-    assume = assumptions_of(settings)
+    service = service_of(settings)
 
     def files(state: State) -> Iterable[ViewFile]:
         from exporter.site.history import ArchiveHistory  # noqa: PLC0415  most runs find nothing to make
         from exporter.site.view import SiteView  # noqa: PLC0415
 
-        return SiteView(assume, ArchiveHistory(ArchiveReader(root), state.version), options).files(state)
+        return SiteView(service, ArchiveHistory(ArchiveReader(root), state.version), options).files(state)
 
     def facts(version: int) -> str:
         from exporter.site.history import completeness_at  # noqa: PLC0415
@@ -74,7 +74,7 @@ def site_view(settings: Settings, root: Path) -> View:
     chosen = {"site_title": options.title, "site_lang": options.language}
     if options.entry_addresses:
         chosen["entry_url"] = options.entry_addresses[0]
-    return View(NAME, edition(assume, options), files, chosen, facts=facts)
+    return View(NAME, edition(service, options), files, chosen, facts=facts)
 
 
 NAMES: Final = ("markdown", "site")
@@ -138,6 +138,6 @@ def _markdown(settings: Settings, root: Path) -> View:
 
     pattern = settings.entry_url or kept_options(root).get("entry_url")
     patterns = [] if pattern is None else [AddressPattern(pattern, "entry_url")]
-    view = MarkdownView(assumptions_of(settings), patterns)
+    view = MarkdownView(service_of(settings), patterns)
     options = {} if pattern is None else {"entry_url": pattern}
     return View(view.name, view.edition, view.files, options, lambda: view.replaced)

@@ -26,6 +26,8 @@ from exporter.export.interface import Side
 from exporter.export.survey import Combination, comment_combinations, entry_combinations, survey_lines
 from exporter.html.links import absolute
 from exporter.model.publication import Declared
+from exporter.service.interface import Records
+from exporter.service.records_v1 import service_of
 from exporter.settings import Settings, resolve
 from exporter.text import printable
 
@@ -181,28 +183,33 @@ class _Wizard:
         given = self._given
         options = {"timezone": given["timezone"], **said(given)}
         settings = resolve(options, config=given["config"], blog_id=reader.info.blog_id, warn=out.warn)
-        words, blog_id = self._words, reader.info.blog_id
+        words, blog_id, service = self._words, reader.info.blog_id, service_of(settings)
 
         def tell(said: str, path: Path) -> None:
             self._ask.say(words["using"].format(blog_id=blog_id, said=said, path=path))
 
         declared = export_job.declared_flags(settings, blog_id, tell, all_as_draft=given["all_as_draft"])
         with contextlib.closing(reader.state(_version(reader, given["at"], settings))) as state:
-            if declared.open_flgs is not None or declared.all_as_draft:
-                export_job.check(declared, given, state, out.warn)
+            if declared.public_access is not None or declared.all_as_draft:
+                export_job.check(declared, given, state, service, out.warn)
                 return
             self._ask.say()
             self._ask.say(words["flags"])
-            for line in survey_lines(state, words["entries"], words["comments"], words["such_as"]):
+            for line in survey_lines(state, service, words["entries"], words["comments"], words["such_as"]):
                 self._ask.say(line)
             self._ask.say(words["flags_hint"])
-            comments = comment_combinations(state) if form.comments else []
-            self._ask_flags(form, entry_combinations(state), comments, declared)
+            comments = comment_combinations(state, service) if form.comments else []
+            self._ask_flags(form, service, entry_combinations(state, service), comments, declared)
 
     def _ask_flags(
-        self, form: Format, entries: list[Combination], comments: list[Combination], declared: Declared
+        self,
+        form: Format,
+        service: Records,
+        entries: list[Combination],
+        comments: list[Combination],
+        declared: Declared,
     ) -> None:
-        known = _values(entries, "open_flg")
+        known = _values(entries, service.access_flag)
         opened = self._ask.values(self._words["open"] if form.drafts else self._words["open_only"], known)
         while not opened and not form.drafts:
             self._ask.say(self._words["no_drafts"])
@@ -212,10 +219,10 @@ class _Wizard:
             self._given["all_as_draft"] = True
         else:
             self._given["public_open_flg"] = ",".join(opened)
-        if opened and not declared.period_public and "t" in _values(entries, "period_flg"):
+        if opened and not declared.period_public and "t" in _values(entries, service.period_flag):
             self._given["period_flg_public"] = self._ask.agreed(self._words["period"], default=False)
-        known = [value for value in _values(comments, "delete_flg") if value in {"t", "f"}]
-        if known and not declared.visible_delete_flgs:
+        known = [value for value in _values(comments, service.deleted_flag) if value in {"t", "f"}]
+        if known and not declared.visible_comment_flags:
             shown = self._ask.values(self._words["deleted"], known)
             self._given["visible_delete_flg"] = ",".join(shown) or None
 

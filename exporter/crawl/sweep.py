@@ -17,9 +17,9 @@ from exporter.crawl.events import PageRead
 from exporter.errors import ApiError, NotAuthorised, ServiceError, TransportError
 from exporter.model.assumptions import TIMEZONE
 from exporter.model.kinds import Kind, key_of, record_key
-from exporter.model.records import FieldReader
 from exporter.service.blog_v1 import FilePage, ListPage
 from exporter.service.pagination import PageFacts, Walk
+from exporter.service.records_v1 import FieldReader
 
 if TYPE_CHECKING:
     from exporter.crawl.checkpoint import Spool

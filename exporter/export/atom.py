@@ -8,7 +8,7 @@ from typing import Final
 from exporter.export.bodies import name_large, safe_body
 from exporter.export.interface import Copy, ExportFile, ExportOptions
 from exporter.export.media import Copies, Media, new_address
-from exporter.export.posts import Post, Posts
+from exporter.export.posts import ExportPost, Posts
 from exporter.export.report import Report
 from exporter.export.xml import Frame, Piece, cleaned, escaped, split
 
@@ -25,28 +25,28 @@ def export(posts: Posts, options: ExportOptions, report: Report) -> Iterator[Exp
     )
     if options.media_folder:
         for post in posts:
-            copies += making.of(media.pictures(post.entry.entry_text, post.entry.ps_text))
+            copies += making.of(media.pictures(post.record.body, post.record.more))
     yield from copies
 
 
-def feed_body(post: Post, media: Media) -> str:
+def feed_body(post: ExportPost, media: Media) -> str:
     """Return a post's whole text as HTML in which nothing runs."""
-    entry = post.entry
-    lead = escaped(entry.ps_title.strip())
-    parts = [safe_body(media.rewritten(entry.entry_text)), f"<h2>{lead}</h2>" if lead else ""]
-    return "\n".join(part for part in [*parts, safe_body(media.rewritten(entry.ps_text))] if part)
+    entry = post.record
+    lead = escaped(entry.more_title.strip())
+    parts = [safe_body(media.rewritten(entry.body)), f"<h2>{lead}</h2>" if lead else ""]
+    return "\n".join(part for part in [*parts, safe_body(media.rewritten(entry.more))] if part)
 
 
-def feed_address(post: Post, posts: Posts, options: ExportOptions) -> str | None:
+def feed_address(post: ExportPost, posts: Posts, options: ExportOptions) -> str | None:
     """Return the address of a post: the new one, or the old one, as far as patterns for them were given."""
     patterns = [options.new_url, *options.old_urls]
-    made = (new_address(posts.records, post.entry_id, pattern) for pattern in patterns if pattern is not None)
+    made = (new_address(posts.records, post.id, pattern) for pattern in patterns if pattern is not None)
     return next(filter(None, made), None)
 
 
-def feed_id(post: Post, posts: Posts) -> str:
+def feed_id(post: ExportPost, posts: Posts) -> str:
     """Return an id that never changes and that no other entry of any blog has (RFC 4151)."""
-    return f"tag:{posts.blog_id},{post.when:%Y-%m-%d}:entry-{post.entry_id}"
+    return f"tag:{posts.blog_id},{post.when:%Y-%m-%d}:entry-{post.id}"
 
 
 def _frame(posts: Posts) -> Frame:
@@ -63,17 +63,17 @@ def _frame(posts: Posts) -> Frame:
 
 def _pieces(posts: Posts, media: Media, options: ExportOptions, report: Report) -> Iterator[Piece]:
     for post in posts.by_date(newest_first=True):
-        yield Piece(post.entry_id, "\n".join(_entry(post, posts, media, options, report)).encode() + b"\n")
+        yield Piece(post.id, "\n".join(_entry(post, posts, media, options, report)).encode() + b"\n")
         for each in post.comments:
-            report.left("comments", "the format has no place for comments", each.comment.cm_id)
+            report.left("comments", "the format has no place for comments", each.comment.id)
         report.wrote(0, post.category)
 
 
-def _entry(post: Post, posts: Posts, media: Media, options: ExportOptions, report: Report) -> Iterator[str]:
+def _entry(post: ExportPost, posts: Posts, media: Media, options: ExportOptions, report: Report) -> Iterator[str]:
     media.account(post, report)
     name_large(post, report)
     body = cleaned(feed_body(post, media))
-    report.changed("entries", "characters removed that XML cannot hold", post.entry_id, body.characters)
+    report.changed("entries", "characters removed that XML cannot hold", post.id, body.characters)
     address = feed_address(post, posts, options)
     yield "<entry>"
     yield f"<id>{escaped(feed_id(post, posts))}</id>"
@@ -81,7 +81,7 @@ def _entry(post: Post, posts: Posts, media: Media, options: ExportOptions, repor
     if address:
         yield f'<link rel="alternate" href="{escaped(address)}"/>'
     yield f"<published>{post.when.isoformat()}</published>"
-    yield f"<updated>{(post.entry.last_update or post.when).isoformat()}</updated>"
+    yield f"<updated>{(post.record.updated or post.when).isoformat()}</updated>"
     if post.category:
         yield f'<category term="{escaped(post.category)}"/>'
     yield f'<content type="html">{escaped(body.text)}</content>'

@@ -16,7 +16,6 @@ from exporter.export.report import Report
 from exporter.html.runs import collapse
 from exporter.model.asset import Asset
 from exporter.model.kinds import Kind
-from exporter.model.records import EntryListItem
 
 _PAYLOAD: Final = "data"
 _DECLARATION: Final = b"BagIt-Version: 1.0\nTag-File-Character-Encoding: UTF-8\n"
@@ -37,7 +36,7 @@ def _account(records: RecordSource, options: ExportOptions, report: Report) -> N
     """Count what the state holds, all of which is in the bag."""
     for entry_id in {**dict.fromkeys(records.ids(Kind.ENTRIES)), **dict.fromkeys(records.ids(Kind.ENTRY_LIST))}:
         raw = records.load(Kind.ENTRY_LIST, entry_id)
-        category = "" if raw is None else collapse(EntryListItem.from_raw(raw, options.assume).category)
+        category = "" if raw is None else collapse(options.service.post(None, raw).category or "")
         report.took("entries")
         if category:
             report.category(category)

@@ -13,7 +13,7 @@ from exporter.html.tree import LINE_TAGS, TooLarge, TooTangled, parse, text_of, 
 from exporter.model.records import Comment
 
 if TYPE_CHECKING:
-    from exporter.export.posts import Post
+    from exporter.export.posts import ExportPost
     from exporter.export.report import Report
     from exporter.html.tree import Element
 
@@ -40,16 +40,16 @@ def comment_html(comment: Comment) -> str:
     One beyond :mod:`exporter.html.tree` is its text; see :func:`name_large`.
     """
     try:
-        shown = safe_html(_tree(comment.cm_text))
+        shown = safe_html(_tree(comment.text))
     except TooLarge:
-        shown = _only_text(comment.cm_text)
+        shown = _only_text(comment.text)
     except TooTangled:
-        shown = escape(as_html(comment.cm_text))
+        shown = escape(as_html(comment.text))
     title = collapse(comment.title)
     return f"<b>{escape(title, quote=False)}</b><br>\n{shown}" if title else shown
 
 
-def name_large(post: Post, report: Report, *, bodies: bool = True) -> None:
+def name_large(post: ExportPost, report: Report, *, bodies: bool = True) -> None:
     """Report the bodies and comments of a post of which an export holds the text only.
 
     Args:
@@ -57,11 +57,11 @@ def name_large(post: Post, report: Report, *, bodies: bool = True) -> None:
         report: is told.
         bodies: whether that holds for the post's own bodies too, and not for its comments alone.
     """
-    if bodies and any(too_large(as_html(body)) for body in (post.entry.entry_text, post.entry.ps_text)):
-        report.changed("entries", ONLY_TEXT, post.entry_id)
+    if bodies and any(too_large(as_html(body)) for body in (post.record.body, post.record.more)):
+        report.changed("entries", ONLY_TEXT, post.id)
     for found in post.comments:
-        if too_large(as_html(found.comment.cm_text)):
-            report.changed("comments", ONLY_TEXT, found.comment.cm_id)
+        if too_large(as_html(found.comment.text)):
+            report.changed("comments", ONLY_TEXT, found.comment.id)
 
 
 def comment_author(comment: Comment) -> str:
@@ -71,7 +71,7 @@ def comment_author(comment: Comment) -> str:
 
 def comment_url(comment: Comment) -> str:
     """Return a commenter's address where it is one on the web."""
-    return commenter_link(comment.url_text) or ""
+    return commenter_link(comment.url) or ""
 
 
 def safe_body(body: str) -> str:

@@ -14,7 +14,7 @@ from exporter.export.bodies import comment_author, comment_url, name_large
 from exporter.export.entry_page import UNTITLED, day, safe_id
 from exporter.export.interface import Content, Copy, ExportFile, ExportOptions, Inline
 from exporter.export.media import Media
-from exporter.export.posts import Post, PostComment, Posts
+from exporter.export.posts import ExportPost, PostComment, Posts
 from exporter.export.report import Report
 from exporter.export.xml import cleaned
 from exporter.html.pages import single_page
@@ -71,7 +71,7 @@ def _chunks(posts: Posts, media: Media, report: Report, linked: dict[str, None])
     title = escape(posts.blog_id)
     yield _HEAD.format(title=title, style=_STYLE, policy=single_page(_STYLE)).encode()
     for post in posts.by_date():
-        yield f'<li><a href="{_place_of(post.entry_id)}">{_title(post)}</a> {day(post.entry.date)}</li>\n'.encode()
+        yield f'<li><a href="{_place_of(post.id)}">{_title(post)}</a> {day(post.record.date)}</li>\n'.encode()
     yield b"</ol>\n</nav>\n"
     base = f"https://{posts.blog_id}/"
     bodies = of_one_page(_Files(media), base, "ja", page_of=media.new_home, drawn=lambda path: _ending(path) in _TYPES)
@@ -99,17 +99,17 @@ def _place_of(entry_id: str) -> str:
     return f"#e{safe_id(entry_id)}"
 
 
-def _article(post: Post, media: Media, bodies: BodyWriter, report: Report) -> str:
+def _article(post: ExportPost, media: Media, bodies: BodyWriter, report: Report) -> str:
     name_large(post, report)
-    lead = collapse(post.entry.ps_title)
-    facts = " · ".join(filter(None, [day(post.entry.date), escape(post.category)]))
+    lead = collapse(post.record.more_title)
+    facts = " · ".join(filter(None, [day(post.record.date), escape(post.category)]))
     parts = [
-        f'<article id="e{safe_id(post.entry_id)}">',
+        f'<article id="e{safe_id(post.id)}">',
         f"<h2>{_title(post)}</h2>",
         f"<p>{facts}</p>",
-        f"<div>{bodies.html(post.entry.entry_text, '')}</div>",
+        f"<div>{bodies.html(post.record.body, '')}</div>",
         f"<h3>{escape(lead)}</h3>" if lead else "",
-        f"<div>{bodies.html(post.entry.ps_text, '')}</div>" if post.entry.ps_text else "",
+        f"<div>{bodies.html(post.record.more, '')}</div>" if post.record.more else "",
         f"<h3>コメント ({len(post.comments)})</h3>" if post.comments else "",
         *(_comment(found, bodies) for found in post.comments),
         "</article>",
@@ -120,10 +120,10 @@ def _article(post: Post, media: Media, bodies: BodyWriter, report: Report) -> st
     return article
 
 
-def _account(post: Post, media: Media, report: Report, paths: Container[str]) -> None:
+def _account(post: ExportPost, media: Media, report: Report, paths: Container[str]) -> None:
     """Report the pictures and files of a post, given where the archive has those that the page holds or links to."""
     written = set()
-    for picture in media.pictures(post.entry.entry_text, post.entry.ps_text):
+    for picture in media.pictures(post.record.body, post.record.more):
         if picture.source in paths:
             written.add(picture.name)
         elif picture.source is not None and not (_ending(picture.source) in _TYPES or openable(picture.source)):
@@ -136,10 +136,10 @@ def _comment(found: PostComment, bodies: BodyWriter) -> str:
     name = escape(comment_author(comment))
     url = comment_url(comment)
     shown = f'<a href="{escape(url)}" rel="nofollow noopener noreferrer">{name or escape(url)}</a>' if url else name
-    head = " · ".join(filter(None, [shown, day(comment.regist_date)]))
+    head = " · ".join(filter(None, [shown, day(comment.date)]))
     title = escape(collapse(comment.title), quote=False)
     said = f"<p><b>{title}</b></p>\n" if title else ""
-    return f"<aside>\n<p>{head}</p>\n{said}<div>{bodies.html(comment.cm_text, '')}</div>\n</aside>"
+    return f"<aside>\n<p>{head}</p>\n{said}<div>{bodies.html(comment.text, '')}</div>\n</aside>"
 
 
 def _with_pictures(html: str) -> Iterator[bytes | Inline]:
@@ -158,5 +158,5 @@ def _ending(path: str) -> str:
     return path.rpartition(".")[2]
 
 
-def _title(post: Post) -> str:
+def _title(post: ExportPost) -> str:
     return escape(cleaned(visible(post.title)[0]).text) or UNTITLED

@@ -17,7 +17,7 @@ from exporter.html.markdown_inline import escape_heading_end, escape_text, link_
 from exporter.html.runs import collapse
 from exporter.html.tree import Element
 from exporter.model.kinds import sort_key
-from exporter.model.records import Comment, Entry, EntryListItem
+from exporter.model.records import Comment, Post
 from exporter.text import REPLACEMENT, visible
 
 NAME_BYTES: Final = 200
@@ -108,32 +108,24 @@ def _represent(dumper: Any, text: _Text) -> Any:
 _Dumper.add_representer(_Text, _represent)
 
 
-def front_matter(entry: Entry, item: EntryListItem | None, comments: int) -> tuple[str, int]:
+def front_matter(post: Post, comments: int) -> tuple[str, int]:
     """Return the front matter with its ``---`` lines, and how many lone surrogates became U+FFFD.
 
     Dates are ISO 8601 texts with the blog's offset; what the service did not send, or not sensibly, is null.
     """
     fields: dict[str, Any] = {
-        "entry_id": entry.entry_id,
-        "title": entry.title,
-        "date": _date(entry.date),
-        "last_update": _date(entry.last_update),
-        "period_date": _date(entry.period_date),
-        "category": item.category if item is not None else None,
-        "category_id": entry.category_id,
-        "name": entry.name,
-        "open_flg": entry.open_flg,
-        "period_flg": entry.period_flg,
-        "is_private": entry.is_private,
-        "text_format": entry.text_format,
-        "cm_receipt_flg": entry.cm_receipt_flg,
-        "tb_receipt_flg": entry.tb_receipt_flg,
+        "entry_id": post.id,
+        "title": post.title,
+        "date": _date(post.date),
+        "last_update": _date(post.updated),
+        "period_date": _date(post.period_date),
+        "category": post.category,
+        **post.facts,
         "comments": comments,
-        "blog_id": entry.blog_id,
+        "blog_id": post.blog_id,
     }
-    problems = [*entry.problems, *(item.problems if item is not None else ())]
-    if problems:
-        fields["problems"] = [f"{problem.field}: {problem.reason}" for problem in problems]
+    if post.problems:
+        fields["problems"] = [f"{problem.field}: {problem.reason}" for problem in post.problems]
     replaced = 0
 
     def quoted(value: Any) -> Any:
@@ -171,8 +163,7 @@ class Rendered(NamedTuple):
 
 
 def render_entry(
-    entry: Entry,
-    item: EntryListItem | None,
+    post: Post,
     comments: Sequence[Comment],
     change: Callable[[Element], None] | None = None,
 ) -> Rendered:
@@ -180,11 +171,11 @@ def render_entry(
 
     ``change`` is applied to the trees of the body and the continuation, such as to point them at local files.
     """
-    head, replaced = front_matter(entry, item, len(comments))
-    body = to_markdown(entry.entry_text, change)
-    more = to_markdown(entry.ps_text, change)
-    blocks = [heading(1, collapse(entry.title) or UNTITLED), body.text]
-    lead = collapse(entry.ps_title)
+    head, replaced = front_matter(post, len(comments))
+    body = to_markdown(post.body, change)
+    more = to_markdown(post.more, change)
+    blocks = [heading(1, collapse(post.title) or UNTITLED), body.text]
+    lead = collapse(post.more_title)
     if lead or more.text:
         blocks += [heading(2, lead) if lead else "***", more.text]
     rest = render_comments(comments)
@@ -198,8 +189,8 @@ def render_comments(comments: Sequence[Comment]) -> Rendered:
     """Return comments as sections of a page, without a line end at the end."""
     parts: list[str] = []
     replaced = 0
-    for comment in sorted(comments, key=lambda one: sort_key(one.cm_id)):
-        text = to_markdown(comment.cm_text)
+    for comment in sorted(comments, key=lambda one: sort_key(one.id)):
+        text = to_markdown(comment.text)
         replaced += text.replaced
         quoted = quote_block([Block("text", text.text)]).text if text.text else ""
         parts += [part for part in (_comment_head(comment), _comment_facts(comment), quoted) if part]
@@ -225,7 +216,7 @@ def day(date: datetime | None) -> str:
 
 
 def _comment_head(comment: Comment) -> str:
-    shown = " · ".join(part for part in (collapse(comment.name) or _NAMELESS, day(comment.regist_date)) if part)
+    shown = " · ".join(part for part in (collapse(comment.name) or _NAMELESS, day(comment.date)) if part)
     return heading(3, shown)
 
 
@@ -233,9 +224,8 @@ def _comment_facts(comment: Comment) -> str:
     facts: list[str] = []
     if collapse(comment.title):
         facts.append(f"- タイトル: {plain(comment.title)}")
-    link = commenter_link(comment.url_text)
+    link = commenter_link(comment.url)
     if link is not None:
         facts.append(f"- リンク: [{plain(link, in_brackets=True)}]({link_target(link, '')})")
-    if comment.delete_flg:
-        facts.append("- delete_flg: t")
+    facts += [f"- {name}: {value}" for name, value in comment.facts.items()]
     return "\n".join(facts)

@@ -13,7 +13,7 @@ from exporter.export.importer_rules import Numbers, UniqueNames
 from exporter.export.interface import Content, Copy, ExportFile, ExportOptions, Packed
 from exporter.export.jsonl import comment_lines
 from exporter.export.media import Copies, Media
-from exporter.export.posts import Post, Posts
+from exporter.export.posts import ExportPost, Posts
 from exporter.export.report import Report
 from exporter.export.xml import cleaned, escaped
 from exporter.html.runs import collapse
@@ -39,7 +39,7 @@ def _members(posts: Posts, media: Media, options: ExportOptions, report: Report)
     if not options.media_base_url:
         copies = Copies(report, _IMAGES)
         for post in posts:
-            yield from copies.of(media.pictures(post.entry.entry_text, post.entry.ps_text))
+            yield from copies.of(media.pictures(post.record.body, post.record.more))
 
 
 def _document(posts: Posts, media: Media, options: ExportOptions, report: Report) -> Iterator[bytes]:
@@ -50,7 +50,7 @@ def _document(posts: Posts, media: Media, options: ExportOptions, report: Report
     yield b'{"db": [{"meta": ' + _json(meta) + b', "data": {"posts": ['
     end = b"\n"
     for post in posts:
-        yield end + _json(_post(post, numbers.of(post.entry_id), names, media, options, report))
+        yield end + _json(_post(post, numbers.of(post.id), names, media, options, report))
         end = b",\n"
         report.wrote(len(post.comments), post.category)
     rows = [{"id": number, "name": _tag(name, report), "slug": f"tag-{number}"} for name, number in tags.items()]
@@ -58,27 +58,27 @@ def _document(posts: Posts, media: Media, options: ExportOptions, report: Report
     end = b"\n"
     for post in posts:
         if post.category:
-            yield end + _json({"post_id": numbers.of(post.entry_id), "tag_id": tags[post.category], "sort_order": 0})
+            yield end + _json({"post_id": numbers.of(post.id), "tag_id": tags[post.category], "sort_order": 0})
             end = b",\n"
     yield b"\n]}}]}\n"
 
 
 def _post(
-    post: Post, number: int, names: UniqueNames, media: Media, options: ExportOptions, report: Report
+    post: ExportPost, number: int, names: UniqueNames, media: Media, options: ExportOptions, report: Report
 ) -> dict[str, Any]:
     if len(post.title) > TITLE_CHARACTERS:
-        report.changed("entries", "title cut at the 255 characters Ghost holds", post.entry_id)
+        report.changed("entries", "title cut at the 255 characters Ghost holds", post.id)
     if not post.title:
-        report.changed("entries", "title made up, since Ghost wants one", post.entry_id)
+        report.changed("entries", "title made up, since Ghost wants one", post.id)
     media.account(post, report)
     clean = cleaned(_html(post, media, options))
-    report.changed("entries", "characters removed that no importer reads", post.entry_id, clean.characters)
-    updated = post.entry.last_update or post.when
+    report.changed("entries", "characters removed that no importer reads", post.id, clean.characters)
+    updated = post.record.updated or post.when
     public = post.status is Status.PUBLISH
     return {
         "id": number,
         "title": (post.title or UNTITLED)[:TITLE_CHARACTERS],
-        "slug": names.fit(post.entry.name, post.entry_id),
+        "slug": names.fit(post.record.slug, post.id),
         "lexical": json.dumps(_card(clean.text), ensure_ascii=False),
         "type": "post",
         "status": "published" if public else "draft",
@@ -99,13 +99,13 @@ def _tag(name: str, report: Report) -> str:
     return wide[:_TAG_CHARACTERS]
 
 
-def _html(post: Post, media: Media, options: ExportOptions) -> str:
+def _html(post: ExportPost, media: Media, options: ExportOptions) -> str:
     way = None if options.media_base_url else _ADDRESS
-    lead = collapse(post.entry.ps_title)
+    lead = collapse(post.record.more_title)
     parts = [
-        media.rewritten(as_html(post.entry.entry_text), way),
+        media.rewritten(as_html(post.record.body), way),
         f"<h2>{escaped(lead)}</h2>" if lead else "",
-        media.rewritten(as_html(post.entry.ps_text), way),
+        media.rewritten(as_html(post.record.more), way),
     ]
     return "\n".join(part for part in parts if part)
 

@@ -9,7 +9,7 @@ from exporter.export.entry_page import file_name
 from exporter.export.interface import Content, ExportFile, ExportOptions
 from exporter.export.media import Copies
 from exporter.export.pages import Bodies, front_matter, old_paths, shown_title
-from exporter.export.posts import Post, Posts
+from exporter.export.posts import ExportPost, Posts
 from exporter.export.report import Report
 from exporter.model.publication import Status
 
@@ -37,24 +37,24 @@ def export(posts: Posts, options: ExportOptions, report: Report) -> Iterator[Exp
     yield Content("hugo.toml", [_CONFIG.format(title=title).encode()])
     bodies = Bodies(posts, options, report, risky=lambda text: "{{<" in text or "{{%" in text)
     for post in posts:
-        bundle = f"content/posts/{file_name(post.entry.date, post.title, post.entry_id).removesuffix('.md')}"
+        bundle = f"content/posts/{file_name(post.record.date, post.title, post.id).removesuffix('.md')}"
         yield Content(f"{bundle}/index.md", [_page(post, bodies, options).encode()])
         if not options.media_base_url:
-            pictures = bodies.media.pictures(post.entry.entry_text, post.entry.ps_text)
+            pictures = bodies.media.pictures(post.record.body, post.record.more)
             yield from Copies(report, bundle).of(pictures)
         report.wrote(len(post.comments), post.category)
 
 
-def _page(post: Post, bodies: Bodies, options: ExportOptions) -> str:
+def _page(post: ExportPost, bodies: Bodies, options: ExportOptions) -> str:
     head = front_matter(
         {
             "title": shown_title(post),
             "date": post.when,
-            "lastmod": post.entry.last_update,
+            "lastmod": post.record.updated,
             "draft": post.status is not Status.PUBLISH,
             "categories": [bodies.category(post)] if post.category else None,
             "aliases": list(old_paths(post, options)) or None,
-            "params": {"entry_id": post.entry_id, "comments": len(post.comments)},
+            "params": {"entry_id": post.id, "comments": len(post.comments)},
         }
     )
     return f"{head}\n{bodies.of(post, '')}"

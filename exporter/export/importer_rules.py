@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 from urllib.parse import quote
 
 from exporter.export.bodies import comment_author, comment_url
-from exporter.export.posts import Post
+from exporter.export.posts import ExportPost
 from exporter.export.report import Report
 from exporter.export.xml import cleaned
 from exporter.model.records import Comment
@@ -41,14 +41,14 @@ class Commenter(NamedTuple):
     url: str
 
 
-def look(post: Post, report: Report) -> None:
+def look(post: ExportPost, report: Report) -> None:
     """Name an entry that importers are known to change or to refuse."""
     if not post.title:
-        report.limit("without a title", post.entry_id)
+        report.limit("without a title", post.id)
     if size(post.title) > TEXT_BYTES:
-        report.limit(f"has a title above the {TEXT_BYTES:,} bytes WordPress holds", post.entry_id)
-    if _ACTIVE.search(post.entry.entry_text) or _ACTIVE.search(post.entry.ps_text):
-        report.limit("has scripts, frames or forms, which most services drop", post.entry_id)
+        report.limit(f"has a title above the {TEXT_BYTES:,} bytes WordPress holds", post.id)
+    if _ACTIVE.search(post.record.body) or _ACTIVE.search(post.record.more):
+        report.limit("has scripts, frames or forms, which most services drop", post.id)
 
 
 def commenter(comment: Comment, report: Report) -> Commenter:
@@ -56,10 +56,10 @@ def commenter(comment: Comment, report: Report) -> Commenter:
     author, url = comment_author(comment), comment_url(comment)
     name = stored_name(author, _AUTHOR_BYTES)
     if name != stored_name(author):
-        report.changed("comments", f"name cut at the {_AUTHOR_BYTES} bytes WordPress holds", comment.cm_id)
+        report.changed("comments", f"name cut at the {_AUTHOR_BYTES} bytes WordPress holds", comment.id)
     if len(url) > _URL_CHARACTERS:
         url = ""
-        report.changed("comments", f"address above {_URL_CHARACTERS} characters left out", comment.cm_id)
+        report.changed("comments", f"address above {_URL_CHARACTERS} characters left out", comment.id)
     return Commenter(name, url)
 
 

@@ -9,9 +9,10 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, Protocol
 
 from exporter.html.links import AddressPattern
-from exporter.model.assumptions import DEFAULT, Assumptions
 from exporter.model.kinds import Kind
 from exporter.model.publication import Declared
+from exporter.service.interface import Records
+from exporter.service.records_v1 import DEFAULT_RECORDS
 
 if TYPE_CHECKING:
     import sqlite3
@@ -54,7 +55,7 @@ class ExportOptions:
         by_year: whether each year becomes a book of its own.
         vertical: whether a book's lines run from top to bottom.
         comments: whether a book holds the comments.
-        assume: the assumptions records are read with.
+        service: reads the records.
     """
 
     declared: Declared = field(default_factory=Declared)
@@ -76,7 +77,7 @@ class ExportOptions:
     by_year: bool = False
     vertical: bool = False
     comments: bool = True
-    assume: Assumptions = DEFAULT
+    service: Records = DEFAULT_RECORDS
 
     @property
     def label(self) -> str:

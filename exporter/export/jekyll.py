@@ -8,7 +8,7 @@ from exporter.export.entry_page import file_name
 from exporter.export.interface import Content, ExportFile, ExportOptions
 from exporter.export.media import FOLDER, Copies
 from exporter.export.pages import MORE, Bodies, front_matter, old_paths, shown_title
-from exporter.export.posts import Post, Posts
+from exporter.export.posts import ExportPost, Posts
 from exporter.export.report import Report
 from exporter.model.publication import Status
 
@@ -21,23 +21,23 @@ def export(posts: Posts, options: ExportOptions, report: Report) -> Iterator[Exp
     for post in posts:
         public = post.status is Status.PUBLISH
         # Jekyll wants a date in the name of a post, and none in that of a draft.
-        name = file_name(post.when if public else None, post.title, post.entry_id).removesuffix(".md")
+        name = file_name(post.when if public else None, post.title, post.id).removesuffix(".md")
         yield Content(f"{'_posts' if public else '_drafts'}/{name}{ending}", [_page(post, bodies, options).encode()])
         if not options.media_base_url:
-            yield from copies.of(bodies.media.pictures(post.entry.entry_text, post.entry.ps_text))
+            yield from copies.of(bodies.media.pictures(post.record.body, post.record.more))
         report.wrote(len(post.comments), post.category)
 
 
-def _page(post: Post, bodies: Bodies, options: ExportOptions) -> str:
+def _page(post: ExportPost, bodies: Bodies, options: ExportOptions) -> str:
     head = front_matter(
         {
             "layout": "post",
             "title": shown_title(post),
             "date": post.when,
-            "last_modified_at": post.entry.last_update,
+            "last_modified_at": post.record.updated,
             "categories": [bodies.category(post)] if post.category else None,
             "redirect_from": list(old_paths(post, options)) or None,
-            "entry_id": post.entry_id,
+            "entry_id": post.id,
             "excerpt_separator": MORE,
             "render_with_liquid": False,
         }

@@ -10,7 +10,7 @@ from exporter.export.atom import feed_address, feed_body, feed_id
 from exporter.export.bodies import name_large
 from exporter.export.interface import Content, ExportFile, ExportOptions
 from exporter.export.media import Copies, Media
-from exporter.export.posts import Post, Posts
+from exporter.export.posts import ExportPost, Posts
 from exporter.export.report import Report
 from exporter.text import visible
 
@@ -22,7 +22,7 @@ def export(posts: Posts, options: ExportOptions, report: Report) -> Iterator[Exp
     yield Content(f"feed-{options.label}.json", _chunks(posts, media, options, report))
     if options.media_folder:
         for post in posts:
-            yield from copies.of(media.pictures(post.entry.entry_text, post.entry.ps_text))
+            yield from copies.of(media.pictures(post.record.body, post.record.more))
 
 
 def _chunks(posts: Posts, media: Media, options: ExportOptions, report: Report) -> Iterator[bytes]:
@@ -40,19 +40,19 @@ def _chunks(posts: Posts, media: Media, options: ExportOptions, report: Report) 
         yield end + _text(_item(post, posts, media, options)).encode()
         end = b",\n"
         for each in post.comments:
-            report.left("comments", "the format has no place for comments", each.comment.cm_id)
+            report.left("comments", "the format has no place for comments", each.comment.id)
         report.wrote(0, post.category)
     yield b"\n]}\n"
 
 
-def _item(post: Post, posts: Posts, media: Media, options: ExportOptions) -> dict[str, Any]:
+def _item(post: ExportPost, posts: Posts, media: Media, options: ExportOptions) -> dict[str, Any]:
     found = {
         "id": feed_id(post, posts),
         "url": feed_address(post, posts, options),
         "title": post.title or None,
         "content_html": feed_body(post, media),
         "date_published": post.when.isoformat(),
-        "date_modified": post.entry.last_update.isoformat() if post.entry.last_update is not None else None,
+        "date_modified": post.record.updated.isoformat() if post.record.updated is not None else None,
         "tags": [post.category] if post.category else None,
     }
     return {name: value for name, value in found.items() if value is not None}

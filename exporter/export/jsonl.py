@@ -10,7 +10,7 @@ from typing import Any
 
 from exporter.export.interface import Content, Copy, ExportFile, ExportOptions
 from exporter.export.media import Copies, Media, new_address
-from exporter.export.posts import Post, PostComment, Posts
+from exporter.export.posts import ExportPost, PostComment, Posts
 from exporter.export.report import Report
 from exporter.export.table import plain_text
 from exporter.html.links import commenter_link
@@ -35,14 +35,14 @@ def pictures(posts: Posts, options: ExportOptions, report: Report) -> Iterator[C
         media = Media(posts, options)
         copies = Copies(report)
         for post in posts:
-            yield from copies.of(media.pictures(post.entry.entry_text, post.entry.ps_text))
+            yield from copies.of(media.pictures(post.record.body, post.record.more))
 
 
 def comment_lines(posts: Posts, report: Report) -> Iterator[bytes]:
     """Yield a line for each comment of the posts."""
     for post in posts:
         for found in post.comments:
-            yield _line(comment_record(post, found), report, "comments", found.comment.cm_id)
+            yield _line(comment_record(post, found), report, "comments", found.comment.id)
 
 
 def _entries(posts: Posts, options: ExportOptions, report: Report) -> Iterator[bytes]:
@@ -50,44 +50,44 @@ def _entries(posts: Posts, options: ExportOptions, report: Report) -> Iterator[b
     for post in posts:
         media.account(post, report)
         report.wrote(len(post.comments), post.category)
-        yield _line(entry_record(post, posts, options, media), report, "entries", post.entry_id)
+        yield _line(entry_record(post, posts, options, media), report, "entries", post.id)
 
 
-def entry_record(post: Post, posts: Posts, options: ExportOptions, media: Media) -> dict[str, Any]:
+def entry_record(post: ExportPost, posts: Posts, options: ExportOptions, media: Media) -> dict[str, Any]:
     """Return an entry as a flat, typed object."""
-    entry = post.entry
-    new = new_address(posts.records, post.entry_id, options.new_url) if options.new_url is not None else None
+    entry = post.record
+    new = new_address(posts.records, post.id, options.new_url) if options.new_url is not None else None
     return {
-        "entry_id": post.entry_id,
+        "entry_id": post.id,
         "title": entry.title,
-        "name": entry.name,
+        "name": entry.slug,
         "date": _date(entry.date),
-        "last_update": _date(entry.last_update),
+        "last_update": _date(entry.updated),
         "status": str(post.status),
         "category": post.category or None,
         "category_id": entry.category_id or None,
-        "body_html": media.rewritten(entry.entry_text),
-        "continuation_title": entry.ps_title,
-        "continuation_html": media.rewritten(entry.ps_text),
-        "text": plain_text(f"{entry.entry_text}\n{entry.ps_text}"),
-        "pictures": [media.new_address(picture) for picture in media.pictures(entry.entry_text, entry.ps_text)],
+        "body_html": media.rewritten(entry.body),
+        "continuation_title": entry.more_title,
+        "continuation_html": media.rewritten(entry.more),
+        "text": plain_text(f"{entry.body}\n{entry.more}"),
+        "pictures": [media.new_address(picture) for picture in media.pictures(entry.body, entry.more)],
         "comments": len(post.comments),
         "url": next((address for pattern in options.old_urls if (address := pattern.fill(entry.raw))), None),
         "new_url": new,
     }
 
 
-def comment_record(post: Post, found: PostComment) -> dict[str, Any]:
+def comment_record(post: ExportPost, found: PostComment) -> dict[str, Any]:
     """Return a comment as a flat, typed object."""
     comment = found.comment
     return {
-        "cm_id": comment.cm_id,
-        "entry_id": post.entry_id,
-        "date": _date(comment.regist_date),
+        "cm_id": comment.id,
+        "entry_id": post.id,
+        "date": _date(comment.date),
         "name": comment.name,
         "title": comment.title,
-        "text": comment.cm_text,
-        "url": commenter_link(comment.url_text),
+        "text": comment.text,
+        "url": commenter_link(comment.url),
         "visible": found.visible,
     }
 

@@ -23,9 +23,10 @@ from exporter.export.interface import RecordSource, ViewFile
 from exporter.html.links import AddressPattern
 from exporter.html.local_links import AssetMap, EntryAddresses, Surroundings
 from exporter.model.asset import Asset
-from exporter.model.assumptions import DEFAULT, Assumptions
-from exporter.model.kinds import Kind, key_of
-from exporter.model.records import Comment, Entry, EntryListItem
+from exporter.model.kinds import Kind
+from exporter.model.records import Comment
+from exporter.service.interface import Records
+from exporter.service.records_v1 import DEFAULT_RECORDS
 from exporter.text import visible
 
 UNDATED: Final = "undated"
@@ -50,7 +51,7 @@ class MarkdownView:
     """Implements :class:`~exporter.export.interface.View`; holds a path, a day and a title for each entry.
 
     Args:
-        assume: how records are read.
+        service: reads the records.
         entry_urls: how the blog's own addresses of entries are made, so that links between entries stay inside.
 
     Attributes:
@@ -59,8 +60,8 @@ class MarkdownView:
 
     name = "markdown"
 
-    def __init__(self, assume: Assumptions = DEFAULT, entry_urls: Sequence[AddressPattern] = ()) -> None:
-        self._assume = assume
+    def __init__(self, service: Records = DEFAULT_RECORDS, entry_urls: Sequence[AddressPattern] = ()) -> None:
+        self._service = service
         self._entry_urls = tuple(entry_urls)
         self.replaced = 0
 
@@ -68,7 +69,7 @@ class MarkdownView:
     def edition(self) -> str:
         """Changes whenever the same records would give other files."""
         patterns = " ".join(pattern.text for pattern in self._entry_urls)
-        return f"{RENDERER_VERSION} {self._assume.timezone} {patterns}".rstrip()
+        return f"{RENDERER_VERSION} {self._service.timezone} {patterns}".rstrip()
 
     def files(self, records: RecordSource) -> Iterator[ViewFile]:
         """Yield the entries' pages in the order of their ids, then the indexes."""
@@ -97,9 +98,9 @@ class MarkdownView:
         yield _file(INDEX, partial(_top_index, records.blog_id, years, unread, len(orphans)))
 
     def _described(self, entry_id: str, raw: dict[str, Any]) -> _Page:
-        entry = Entry.from_raw(raw, self._assume)
-        path = page_path(entry.date, entry.title, entry_id)
-        return _Page(entry_id, path, day(entry.date), entry.title[:_TITLE_KEPT])
+        post = self._service.post(raw)
+        path = page_path(post.date, post.title, entry_id)
+        return _Page(entry_id, path, day(post.date), post.title[:_TITLE_KEPT])
 
     def _surroundings(self, records: RecordSource, pages: list[_Page]) -> tuple[Surroundings, dict[str, list[str]]]:
         """Return what pages can point at, and for each entry the addresses of the assets it needs."""
@@ -118,14 +119,13 @@ class MarkdownView:
     def _comments_by_entry(self, records: RecordSource) -> defaultdict[str, list[str]]:
         found: defaultdict[str, list[str]] = defaultdict(list)
         for cm_id, raw in records.scan(Kind.COMMENTS):
-            found[key_of(raw.get("entry_id")) or ""].append(cm_id)
+            found[self._service.post_id(raw)].append(cm_id)
         return found
 
     def _page(self, records: RecordSource, page: _Page, cm_ids: list[str], around: Surroundings) -> bytes:
         item = records.load(Kind.ENTRY_LIST, page.entry_id)
         rendered = render_entry(
-            Entry.from_raw(records.load(Kind.ENTRIES, page.entry_id) or {}, self._assume),
-            None if item is None else EntryListItem.from_raw(item, self._assume),
+            self._service.post(records.load(Kind.ENTRIES, page.entry_id) or {}, item),
             self._comments(records, cm_ids),
             lambda body: around.localise(body, f"{_PLACE}/{page.path}"),
         )
@@ -139,13 +139,13 @@ class MarkdownView:
 
     def _comments(self, records: RecordSource, cm_ids: Iterable[str]) -> list[Comment]:
         raws = (records.load(Kind.COMMENTS, cm_id) for cm_id in cm_ids)
-        return [Comment.from_raw(raw, self._assume) for raw in raws if raw is not None]
+        return [self._service.comment(raw) for raw in raws if raw is not None]
 
     def _unread(self, records: RecordSource, read: set[str]) -> Iterator[_Page]:
         for entry_id in records.ids(Kind.ENTRY_LIST):
             if entry_id not in read:
-                item = EntryListItem.from_raw(records.load(Kind.ENTRY_LIST, entry_id) or {}, self._assume)
-                yield _Page(entry_id, "", day(item.regist_date), item.title[:_TITLE_KEPT])
+                item = self._service.post(None, records.load(Kind.ENTRY_LIST, entry_id))
+                yield _Page(entry_id, "", day(item.listed_on), item.title[:_TITLE_KEPT])
 
 
 def _by_year(pages: list[_Page]) -> dict[str, list[_Page]]:

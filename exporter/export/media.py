@@ -10,13 +10,13 @@ from urllib.parse import urlsplit
 
 from exporter.export.entry_page import slug
 from exporter.export.interface import Copy, ExportOptions, RecordSource
-from exporter.export.posts import Post, Posts
+from exporter.export.posts import ExportPost, Posts
 from exporter.export.report import Report
 from exporter.html.links import AddressPattern, Found, Use, absolute, embedded, meaning, rewrite_addresses
 from exporter.html.local_links import EntryAddresses, stored_path
 from exporter.model.asset import Asset, extension_of
 from exporter.model.kinds import Kind
-from exporter.model.records import FileInfo
+from exporter.model.records import Upload
 
 FOLDER: Final = "media"
 SLUG: Final = "slug"
@@ -48,7 +48,7 @@ class Picture:
     asset: Asset
     source: str | None
     name: str
-    info: FileInfo | None
+    info: Upload | None
 
 
 class Media:
@@ -85,7 +85,7 @@ class Media:
             return None
         asset = Asset.from_raw(raw)
         infos = (self._records.load(Kind.FILES, file_id) for file_id in asset.ids("file"))
-        info = next((FileInfo.from_raw(found, self._options.assume) for found in infos if found is not None), None)
+        info = next((self._options.service.upload(found) for found in infos if found is not None), None)
         return Picture(asset, stored_path(asset), _name(asset), info)
 
     def pictures(self, *bodies: str) -> list[Picture]:
@@ -100,7 +100,7 @@ class Media:
 
     def account(
         self,
-        post: Post,
+        post: ExportPost,
         report: Report,
         reason: str | None = None,
         *,
@@ -120,7 +120,7 @@ class Media:
         """
         why = reason or (MOVES if self._options.media_base_url else STAYS)
         lost = leads_out = False
-        for body in (post.entry.entry_text, post.entry.ps_text):
+        for body in (post.record.body, post.record.more):
             for found in _embedded(body):
                 picture = self.find(found.text)
                 if picture is not None and picture.source is not None:
@@ -132,11 +132,11 @@ class Media:
                     entry_id = self._own.entry_of(found.text)
                     leads_out = entry_id is not None and entry_id not in self._posts
         if leads_out:
-            report.limit("links to entries that are not in this export", post.entry_id)
+            report.limit("links to entries that are not in this export", post.id)
         if lost:
-            report.limit("shows pictures that the archive does not have", post.entry_id)
-        if post.entry.date is None:
-            report.changed("entries", "date impossible or missing, replaced by the nearest known", post.entry_id)
+            report.limit("shows pictures that the archive does not have", post.id)
+        if post.record.date is None:
+            report.changed("entries", "date impossible or missing, replaced by the nearest known", post.id)
 
     def new_address(self, picture: Picture) -> str:
         """Return where a target will find a picture: under the base that was named, or where it always was."""

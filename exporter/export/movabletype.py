@@ -15,13 +15,12 @@ from exporter.export.bodies import as_html, comment_author, comment_html, commen
 from exporter.export.importer_rules import UniqueDates, UniqueNames
 from exporter.export.interface import Copy, ExportFile, ExportOptions
 from exporter.export.media import Copies, Media
-from exporter.export.posts import Post, PostComment, Posts
+from exporter.export.posts import ExportPost, PostComment, Posts
 from exporter.export.report import Report
 from exporter.export.xml import Frame, Piece, cleaned, split
 from exporter.html.runs import collapse
 from exporter.model.kinds import Kind
 from exporter.model.publication import Status
-from exporter.model.records import User
 
 LINE_BYTES: Final = 7_000
 MOST_BYTES: Final = 8_190
@@ -154,57 +153,57 @@ class _Writer:
         self._names = UniqueNames()
         self._making = Copies(report)
         self.copies: list[Copy] = []
-        users = (User.from_raw(raw, options.assume) for _, raw in posts.records.scan(Kind.USER))
-        self._author = next((user.nickname for user in users if user.nickname), posts.blog_id)
+        users = (options.service.user(raw) for _, raw in posts.records.scan(Kind.USER))
+        self._author = next((user.name for user in users if user.name), posts.blog_id)
 
     def pieces(self) -> Iterator[Piece]:
         for post in self._posts:
             self._look(post)
-            yield Piece(post.entry_id, "".join(f"{line}\n" for line in self._entry(post)).encode())
+            yield Piece(post.id, "".join(f"{line}\n" for line in self._entry(post)).encode())
             self._report.wrote(len(post.comments), post.category)
 
-    def _look(self, post: Post) -> None:
+    def _look(self, post: ExportPost) -> None:
         """Note what the targets make of the post, and take its pictures."""
         self._media.account(post, self._report)
         name_large(post, self._report, bodies=False)
         importer_rules.look(post, self._report)
         if importer_rules.size(post.title) > LINE_BYTES:
-            self._report.limit(_LONG, post.entry_id)
+            self._report.limit(_LONG, post.id)
         if self._options.media_folder:
-            self.copies += self._making.of(self._media.pictures(post.entry.entry_text, post.entry.ps_text))
+            self.copies += self._making.of(self._media.pictures(post.record.body, post.record.more))
 
-    def _entry(self, post: Post) -> Iterator[str]:
-        entry = post.entry
+    def _entry(self, post: ExportPost) -> Iterator[str]:
+        entry = post.record
         when = self._dates.fit(post.title, post.when)
         seconds = int((when - post.when).total_seconds())
         what = "date moved by seconds, since another has its title and date"
-        self._report.changed("entries", what, post.entry_id, seconds)
+        self._report.changed("entries", what, post.id, seconds)
         yield f"AUTHOR: {_line(self._author)}"
         yield f"TITLE: {_line(post.title)}"
-        yield f"BASENAME: {self._names.fit(entry.name, post.entry_id)}"
+        yield f"BASENAME: {self._names.fit(entry.slug, post.id)}"
         yield f"STATUS: {'Publish' if post.status is Status.PUBLISH else 'Draft'}"
-        yield f"ALLOW COMMENTS: {int(bool(entry.cm_receipt_flg))}"
-        yield f"ALLOW PINGS: {int(bool(entry.tb_receipt_flg))}"
+        yield f"ALLOW COMMENTS: {int(bool(entry.comments_open))}"
+        yield f"ALLOW PINGS: {int(bool(entry.pings_open))}"
         yield "CONVERT BREAKS: 0"
         yield f"DATE: {_date(when)}"
         if post.category:
             yield f"CATEGORY: {_line(post.category)}"
         yield "-----"
-        body = self._media.rewritten(as_html(entry.entry_text))
-        yield from self._section("BODY:", body, "entries", post.entry_id, post.entry_id)
+        body = self._media.rewritten(as_html(entry.body))
+        yield from self._section("BODY:", body, "entries", post.id, post.id)
         more = self._more(post)
         if more:
-            yield from self._section("EXTENDED BODY:", more, "entries", post.entry_id, post.entry_id)
+            yield from self._section("EXTENDED BODY:", more, "entries", post.id, post.id)
         for comment in post.comments:
-            yield from self._comment(comment, post.entry_id)
+            yield from self._comment(comment, post.id)
         yield "--------"
 
-    def _more(self, post: Post) -> str:
+    def _more(self, post: ExportPost) -> str:
         """Return the continuation, led by its link text, for which the format has no place."""
-        lead = collapse(post.entry.ps_title).replace("&", "&amp;").replace("<", "&lt;")
-        more = self._media.rewritten(as_html(post.entry.ps_text))
+        lead = collapse(post.record.more_title).replace("&", "&amp;").replace("<", "&lt;")
+        more = self._media.rewritten(as_html(post.record.more))
         if lead:
-            self._report.changed("entries", "link text of the continuation written as its first line", post.entry_id)
+            self._report.changed("entries", "link text of the continuation written as its first line", post.id)
         return "\n".join(filter(None, [f"<p><strong>{lead}</strong></p>" if lead else "", more]))
 
     def _comment(self, found: PostComment, entry_id: str) -> Iterator[str]:
@@ -213,7 +212,7 @@ class _Writer:
         url = _line(comment_url(comment))
         if url:
             head.insert(2, f"URL: {url}")
-        yield from self._section("\n".join(head), comment_html(comment), "comments", comment.cm_id, entry_id)
+        yield from self._section("\n".join(head), comment_html(comment), "comments", comment.id, entry_id)
 
     def _section(self, head: str, html: str, kind: str, record_id: str, entry_id: str) -> Iterator[str]:
         made = self._told(defused(html), kind, record_id, entry_id)

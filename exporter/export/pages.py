@@ -14,7 +14,7 @@ from exporter.export.entry_page import UNTITLED, day, render_comments
 from exporter.export.entry_page import heading as markdown_heading
 from exporter.export.interface import ExportOptions
 from exporter.export.media import Media
-from exporter.export.posts import Post, PostComment, Posts
+from exporter.export.posts import ExportPost, PostComment, Posts
 from exporter.export.report import Report
 from exporter.export.xml import cleaned
 from exporter.html.markdown import to_markdown
@@ -55,7 +55,7 @@ class Bodies:
         self._risky = risky
         self._most = most
 
-    def of(self, post: Post, folder: str) -> str:
+    def of(self, post: ExportPost, folder: str) -> str:
         """Return a page's text: the body, what continues it, and the comments.
 
         Args:
@@ -63,9 +63,9 @@ class Bodies:
             folder: the way from the page to its pictures, with a slash at the end; unused where they have an address.
         """
         way = None if self._options.media_base_url else folder
-        parts = [self._text(self.media.rewritten(post.entry.entry_text, way), post)]
-        lead = collapse(post.entry.ps_title)
-        more = self._text(self.media.rewritten(post.entry.ps_text, way), post)
+        parts = [self._text(self.media.rewritten(post.record.body, way), post)]
+        lead = collapse(post.record.more_title)
+        more = self._text(self.media.rewritten(post.record.more, way), post)
         if lead or more:
             parts += [MORE, self._heading(2, lead) if lead else "", more]
         if post.comments:
@@ -75,24 +75,24 @@ class Bodies:
         text, replaced = visible("\n\n".join(part for part in parts if part))
         # Generators put bodies into feeds, and fail where XML cannot hold a character.
         clean = cleaned(text)
-        self._report.changed("entries", _REPLACED, post.entry_id, replaced + clean.characters)
+        self._report.changed("entries", _REPLACED, post.id, replaced + clean.characters)
         return f"{clean.text}\n"
 
-    def category(self, post: Post) -> str:
+    def category(self, post: ExportPost) -> str:
         """Return the name of a post's category as the generator can name a folder after it; empty for none."""
         name = cleaned(visible(post.category)[0]).text
         if len(name) > self._most:
-            self._report.changed("entries", "category's name cut to what a folder's name can hold", post.entry_id)
+            self._report.changed("entries", "category's name cut to what a folder's name can hold", post.id)
         return name[: self._most].rstrip()
 
-    def _text(self, html: str, post: Post) -> str:
+    def _text(self, html: str, post: ExportPost) -> str:
         if self._options.body == "html":
             return self._as_html(html)
         made = to_markdown(html)
-        self._report.changed("entries", _REPLACED, post.entry_id, made.replaced)
+        self._report.changed("entries", _REPLACED, post.id, made.replaced)
         if not self._risky(made.text):
             return made.text
-        self._report.changed("entries", "body kept as HTML, since the generator would run what is in it", post.entry_id)
+        self._report.changed("entries", "body kept as HTML, since the generator would run what is in it", post.id)
         return self._as_html(html)
 
     def _as_html(self, html: str) -> str:
@@ -113,7 +113,7 @@ class Bodies:
         name = escape(comment_author(comment), quote=False)
         url = comment_url(comment)
         shown = f'<a href="{escape(url)}" rel="nofollow">{name or url}</a>' if url else name
-        head = " · ".join(filter(None, [shown, day(comment.regist_date)]))
+        head = " · ".join(filter(None, [shown, day(comment.date)]))
         return without_commands(f"<div>\n<h3>{head}</h3>\n<div>{comment_html(comment)}</div>\n</div>")
 
 
@@ -141,14 +141,14 @@ def _visible(value: Any) -> Any:
     return cleaned(visible(value)[0]).text if isinstance(value, str) else value
 
 
-def shown_title(post: Post) -> str:
+def shown_title(post: ExportPost) -> str:
     """Return a post's title as one line of visible text; generators refuse pages without one."""
     return cleaned(visible(post.title)[0]).text or UNTITLED
 
 
-def old_paths(post: Post, options: ExportOptions) -> Iterator[str]:
+def old_paths(post: ExportPost, options: ExportOptions) -> Iterator[str]:
     """Yield the paths a post had in the old blog, for redirects."""
     for pattern in options.old_urls:
-        address = pattern.fill(post.entry.raw)
+        address = pattern.fill(post.record.raw)
         if address is not None:
             yield "/" + address.split("/", 3)[3]

@@ -10,7 +10,7 @@ from exporter.export.importer_rules import UniqueNames
 from exporter.export.interface import Content, ExportFile, ExportOptions
 from exporter.export.media import Copies
 from exporter.export.pages import Bodies, shown_title
-from exporter.export.posts import Post, Posts
+from exporter.export.posts import ExportPost, Posts
 from exporter.export.report import Report
 from exporter.model.publication import Status
 
@@ -27,8 +27,8 @@ def export(posts: Posts, options: ExportOptions, report: Report) -> Iterator[Exp
     copies = Copies(report, f"content/{_PICTURES}")
     names = UniqueNames()
     for post in posts:
-        name = file_name(post.entry.date, post.title, post.entry_id).removesuffix(".md")
-        facts = _facts(post, bodies.category(post), names.fit(post.entry.name, post.entry_id))
+        name = file_name(post.record.date, post.title, post.id).removesuffix(".md")
+        facts = _facts(post, bodies.category(post), names.fit(post.record.slug, post.id))
         body = bodies.of(post, f"/{_PICTURES}/")
         if options.body == "html":
             yield Content(f"content/{name}.html", [_html(facts, body).encode()])
@@ -36,16 +36,16 @@ def export(posts: Posts, options: ExportOptions, report: Report) -> Iterator[Exp
             head = "".join(f"{key.capitalize()}: {value}\n" for key, value in facts.items())
             yield Content(f"content/{name}.md", [f"{head}\n{body}".encode()])
         if not options.media_base_url:
-            yield from copies.of(bodies.media.pictures(post.entry.entry_text, post.entry.ps_text))
+            yield from copies.of(bodies.media.pictures(post.record.body, post.record.more))
         report.wrote(len(post.comments), post.category)
 
 
-def _facts(post: Post, category: str, name: str) -> dict[str, str]:
+def _facts(post: ExportPost, category: str, name: str) -> dict[str, str]:
     """Return the metadata; titles and categories are HTML to Pelican's themes."""
     found = {
         "title": escape(shown_title(post)),
         "date": post.when.isoformat(),
-        "modified": post.entry.last_update.isoformat() if post.entry.last_update is not None else "",
+        "modified": post.record.updated.isoformat() if post.record.updated is not None else "",
         "category": escape(category),
         "slug": name,
         "status": "published" if post.status is Status.PUBLISH else "draft",

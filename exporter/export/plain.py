@@ -8,7 +8,7 @@ from exporter.export.entry_page import file_name
 from exporter.export.interface import Content, ExportFile, ExportOptions
 from exporter.export.media import FOLDER, Copies
 from exporter.export.pages import Bodies, front_matter, old_paths, shown_title
-from exporter.export.posts import Post, Posts
+from exporter.export.posts import ExportPost, Posts
 from exporter.export.report import Report
 from exporter.model.publication import Status
 
@@ -23,25 +23,25 @@ def export(posts: Posts, options: ExportOptions, report: Report) -> Iterator[Exp
     copies = Copies(report)
     for post in posts:
         folder = "posts" if post.status is Status.PUBLISH else "drafts"
-        path = f"{folder}/{file_name(post.entry.date, post.title, post.entry_id)}"
+        path = f"{folder}/{file_name(post.record.date, post.title, post.id)}"
         yield Content(path, [_page(post, bodies, options).encode()])
         if not options.media_base_url:
-            yield from copies.of(bodies.media.pictures(post.entry.entry_text, post.entry.ps_text))
+            yield from copies.of(bodies.media.pictures(post.record.body, post.record.more))
         report.wrote(len(post.comments), post.category)
 
 
-def _page(post: Post, bodies: Bodies, options: ExportOptions) -> str:
+def _page(post: ExportPost, bodies: Bodies, options: ExportOptions) -> str:
     public = post.status is Status.PUBLISH
     head = front_matter(
         {
             "title": shown_title(post),
             "date": post.when,
-            "updated": post.entry.last_update,
+            "updated": post.record.updated,
             "draft": not public,
             "permalink": None if public else False,
             "eleventyExcludeFromCollections": None if public else True,
             "categories": [bodies.category(post)] if post.category else [],
-            "entry_id": post.entry_id,
+            "entry_id": post.id,
             "aliases": list(old_paths(post, options)) or None,
             # Eleventy runs Liquid over Markdown unless told otherwise.
             "templateEngineOverride": "md",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import Final, NamedTuple
@@ -12,19 +12,17 @@ from typing import Final, NamedTuple
 from exporter.export.interface import ExportOptions, RecordSource, Side
 from exporter.export.report import Report
 from exporter.html.runs import collapse
-from exporter.model.assumptions import Assumptions
-from exporter.model.kinds import Kind, key_of
+from exporter.model.kinds import Kind
 from exporter.model.publication import (
     IN_THE_NEWEST,
     REMOVED,
     Declared,
     Status,
     Verdict,
-    is_visible,
     more_hidden,
-    publication,
 )
-from exporter.model.records import Comment, Entry, EntryListItem
+from exporter.model.records import Comment, Post, Raw
+from exporter.service.interface import Records
 
 _NONE: Final = -1
 
@@ -103,7 +101,7 @@ class Judge:
         records: the state.
         declared: what the owner has said of the flags.
         as_of: when the blog was read for that state; an entry dated later was not shown yet.
-        assume: how records are read.
+        service: reads the records.
         newest: the newest state, where ``records`` is an older one.
     """
 
@@ -112,19 +110,19 @@ class Judge:
         records: RecordSource,
         declared: Declared,
         as_of: datetime | None,
-        assume: Assumptions,
+        service: Records,
         newest: Newest | None = None,
     ) -> None:
         self._records = records
         self._declared = declared
         self._as_of = as_of
-        self._assume = assume
+        self._service = service
         self._newest = newest
 
-    def entry(self, entry_id: str, entry: Entry) -> Verdict:
-        """Return what an entry of the state is to be."""
-        verdict = publication(entry, self._item(self._records, entry_id), self._declared, self._as_of)
-        return verdict if self._newest is None else more_hidden(verdict, self._now(entry_id, self._newest))
+    def entry(self, post: Post) -> Verdict:
+        """Return what an entry of the state, read with its list item, is to be."""
+        verdict = self._service.publication(post, self._declared, self._as_of)
+        return verdict if self._newest is None else more_hidden(verdict, self._now(post.id, self._newest))
 
     def comment(self, cm_id: str, comment: Comment) -> Seen:
         """Return whether a comment of the state may be shown."""
@@ -132,25 +130,21 @@ class Judge:
             raw = self._newest.records.load(Kind.COMMENTS, cm_id)
             if raw is None:
                 return Seen(False, REMOVED, removed=True)
-            if is_visible(comment, self._declared):
-                return self._seen(Comment.from_raw(raw, self._assume), IN_THE_NEWEST)
+            if self._service.is_visible(comment, self._declared):
+                return self._seen(self._service.comment(raw), IN_THE_NEWEST)
         return self._seen(comment)
 
     def _now(self, entry_id: str, newest: Newest) -> Verdict | None:
         raw = newest.records.load(Kind.ENTRIES, entry_id)
         if raw is None:
             return None
-        item = self._item(newest.records, entry_id)
-        return publication(Entry.from_raw(raw, self._assume), item, self._declared, newest.as_of)
+        post = self._service.post(raw, newest.records.load(Kind.ENTRY_LIST, entry_id))
+        return self._service.publication(post, self._declared, newest.as_of)
 
     def _seen(self, comment: Comment, when: str = "") -> Seen:
-        if is_visible(comment, self._declared):
+        if self._service.is_visible(comment, self._declared):
             return Seen(True)
-        return Seen(False, f"{when}delete_flg {comment.raw.get('delete_flg')!r:.20} is not visible")
-
-    def _item(self, records: RecordSource, entry_id: str) -> EntryListItem | None:
-        raw = records.load(Kind.ENTRY_LIST, entry_id)
-        return None if raw is None else EntryListItem.from_raw(raw, self._assume)
+        return Seen(False, f"{when}{self._service.why_hidden(comment)}")
 
 
 _NO_DATE = datetime(1970, 1, 1, tzinfo=UTC)
@@ -166,13 +160,12 @@ class PostComment(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Post:
+class ExportPost:
     """An entry as exports write it.
 
     Attributes:
-        entry_id: its id.
-        entry: its full record.
-        item: its element of the list, where there is one.
+        id: its id in the archive.
+        record: the entry.
         status: what it is to be in its new home.
         when: its date; where that is impossible, the nearest that is known of it.
         title: its title on one line, without the spaces around it.
@@ -180,9 +173,8 @@ class Post:
         comments: those that go with it, in the order of their ids.
     """
 
-    entry_id: str
-    entry: Entry
-    item: EntryListItem | None
+    id: str
+    record: Post
     status: Status
     when: datetime
     title: str
@@ -214,7 +206,7 @@ class Posts:
         self.blog_id = records.blog_id
         self._options = options
         self._report = report
-        self._judge = Judge(records, options.declared, options.as_of, options.assume, newest)
+        self._judge = Judge(records, options.declared, options.as_of, options.service, newest)
         self._hidden = holds_back and (options.hidden_comments or options.side is Side.REST)
         self._categories: dict[str, None] = {}
         self._rows: dict[str, int] = {}
@@ -232,11 +224,11 @@ class Posts:
     def __contains__(self, entry_id: str) -> bool:
         return entry_id in self._rows
 
-    def __iter__(self) -> Iterator[Post]:
+    def __iter__(self) -> Iterator[ExportPost]:
         """Yield the posts in the order of their ids."""
         return (self._load(entry_id, row) for entry_id, row in self._rows.items())
 
-    def by_date(self, *, newest_first: bool = False) -> Iterator[Post]:
+    def by_date(self, *, newest_first: bool = False) -> Iterator[ExportPost]:
         """Yield the posts in the order of their dates, then of their ids."""
         ids = list(self._rows)
         ordered = sorted(range(len(ids)), key=self._moments.__getitem__)
@@ -258,37 +250,36 @@ class Posts:
     def _choose(self) -> None:
         for entry_id, raw in self.records.scan(Kind.ENTRIES):
             self._report.took("entries")
-            entry = Entry.from_raw(raw, self._options.assume)
-            item = self._item(entry_id)
-            verdict = self._judge.entry(entry_id, entry)
-            reason = self._refusal(entry, item, verdict)
+            post = self._read(entry_id, raw)
+            verdict = self._judge.entry(post)
+            reason = self._refusal(post, verdict)
             if reason:
                 self._report.left("entries", reason, entry_id)
             else:
-                self._categories.update(dict.fromkeys(filter(None, [self._category(entry, item)])))
+                self._categories.update(dict.fromkeys(filter(None, [self._category(post)])))
                 # Some importers publish what is marked private: whoever asks for drafts gets drafts only.
                 status = Status.DRAFT if self._options.declared.all_as_draft else verdict.status
                 self._rows[entry_id] = len(self._rows)
                 self._statuses.append(_STATUSES.index(status))
-                self._moments.append(int(_when(entry, item).timestamp()))
+                self._moments.append(int(_when(post).timestamp()))
         for entry_id in self.records.ids(Kind.ENTRY_LIST):
             if not self._is_read(entry_id):
                 self._report.took("entries")
                 self._report.left("entries", "listed, but the archive has no full record of it", entry_id)
 
-    def _refusal(self, entry: Entry, item: EntryListItem | None, verdict: Verdict) -> str:
+    def _refusal(self, post: Post, verdict: Verdict) -> str:
         """Return why an entry is not part of this export; empty when it is."""
         options = self._options
         side = self._side(verdict)
         if side is not options.side:
             named = {Side.PUBLIC: "public, and so in the other export", Side.DRAFTS: "a draft, and in the other export"}
             return named.get(side, f"not public: {verdict.reason}")
-        if options.category is not None and self._category(entry, item) != options.category:
+        if options.category is not None and self._category(post) != options.category:
             return "of another category"
         if options.since is not None or options.until is not None:
-            if entry.date is None:
+            if post.date is None:
                 return "without a date, and a span of dates was asked for"
-            day = entry.date.date()
+            day = post.date.date()
             if (options.since and day < options.since) or (options.until and day > options.until):
                 return "outside of the dates asked for"
         return ""
@@ -305,16 +296,16 @@ class Posts:
         """Find each post's comments."""
         for cm_id, raw in self.records.scan(Kind.COMMENTS):
             self._report.took("comments")
-            entry_id = key_of(raw.get("entry_id")) or ""
+            entry_id = self._options.service.post_id(raw)
             row = self._rows.get(entry_id)
-            comment = Comment.from_raw(raw, self._options.assume)
+            comment = self._options.service.comment(raw)
             if row is None:
                 of = "is not in this export" if self._is_read(entry_id) else "is not in the archive"
                 self._report.left("comments", f"its entry {of}", cm_id)
             elif not (seen := self._judge.comment(cm_id, comment)).visible and not self._keeps(seen):
                 self._report.left("comments", seen.reason, cm_id)
             else:
-                date = comment.regist_date
+                date = comment.date
                 self._threads.add(row, cm_id, self._moments[row] if date is None else int(date.timestamp()))
         self._threads.part()
 
@@ -322,32 +313,30 @@ class Posts:
         """Tell whether a comment that may not be shown is written unapproved; a removed one is only in the rest."""
         return self._hidden and (not seen.removed or self._options.side is Side.REST)
 
-    def _load(self, entry_id: str, row: int) -> Post:
-        entry = Entry.from_raw(self.records.load(Kind.ENTRIES, entry_id) or {}, self._options.assume)
-        item = self._item(entry_id)
-        return Post(
-            entry_id=entry_id,
-            entry=entry,
-            item=item,
+    def _load(self, entry_id: str, row: int) -> ExportPost:
+        post = self._read(entry_id, self.records.load(Kind.ENTRIES, entry_id) or {})
+        return ExportPost(
+            id=entry_id,
+            record=post,
             status=_STATUSES[self._statuses[row]],
-            when=_when(entry, item).astimezone(self._options.assume.timezone),
-            title=collapse(entry.title),
-            category=self._category(entry, item),
+            when=_when(post).astimezone(self._options.service.timezone),
+            title=collapse(post.title),
+            category=self._category(post),
             comments=tuple(map(self._comment, self._threads.of(row))),
         )
 
     def _comment(self, place: Place) -> PostComment:
-        comment = Comment.from_raw(self.records.load(Kind.COMMENTS, place.cm_id) or {}, self._options.assume)
-        when = datetime.fromtimestamp(place.second, self._options.assume.timezone)
+        comment = self._options.service.comment(self.records.load(Kind.COMMENTS, place.cm_id) or {})
+        when = datetime.fromtimestamp(place.second, self._options.service.timezone)
         return PostComment(comment, self._judge.comment(place.cm_id, comment).visible, when)
 
-    def _item(self, entry_id: str) -> EntryListItem | None:
-        raw = self.records.load(Kind.ENTRY_LIST, entry_id)
-        return None if raw is None else EntryListItem.from_raw(raw, self._options.assume)
+    def _read(self, entry_id: str, raw: Raw) -> Post:
+        """Read an entry with its list item; its id is the archive's, whatever the record says."""
+        post = self._options.service.post(raw, self.records.load(Kind.ENTRY_LIST, entry_id))
+        return post if post.id == entry_id else replace(post, id=entry_id)
 
-    def _category(self, entry: Entry, item: EntryListItem | None) -> str:
-        named = collapse(item.category) if item is not None else ""
-        return named or self._names.get(entry.category_id, "")
+    def _category(self, post: Post) -> str:
+        return collapse(post.category or "") or self._names.get(post.category_id, "")
 
     @cached_property
     def _names(self) -> dict[str, str]:
@@ -357,15 +346,15 @@ class Posts:
         """
         names: dict[str, str] = {}
         for entry_id, raw in self.records.scan(Kind.ENTRIES):
-            category_id = key_of(raw.get("category_id"))
+            category_id = self._options.service.category_id(raw)
             if category_id is not None and category_id not in names:
-                verdict = self._judge.entry(entry_id, Entry.from_raw(raw, self._options.assume))
-                item = self._item(entry_id) if self._side(verdict) is self._options.side else None
-                if item is not None and collapse(item.category):
-                    names[category_id] = collapse(item.category)
+                post = self._read(entry_id, raw)
+                category = collapse(post.category or "")
+                if category and self._side(self._judge.entry(post)) is self._options.side:
+                    names[category_id] = category
         return names
 
 
-def _when(entry: Entry, item: EntryListItem | None) -> datetime:
-    known = [entry.date, item.regist_date if item is not None else None, entry.last_update, entry.period_date]
+def _when(post: Post) -> datetime:
+    known = [post.date, post.listed_on, post.updated, post.period_date]
     return next((date for date in known if date is not None), _NO_DATE)

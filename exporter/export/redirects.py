@@ -54,19 +54,19 @@ def export(posts: Posts, options: ExportOptions, report: Report) -> Iterator[Exp
 def _moves(posts: Posts, options: ExportOptions, report: Report) -> Iterator[_Move]:
     taken: set[str] = set()
     for post in posts:
-        new = None if options.new_url is None else new_address(posts.records, post.entry_id, options.new_url)
-        olds = [old for pattern in options.old_urls if (old := pattern.fill(post.entry.raw)) and old not in taken]
+        new = None if options.new_url is None else new_address(posts.records, post.id, options.new_url)
+        olds = [old for pattern in options.old_urls if (old := pattern.fill(post.record.raw)) and old not in taken]
         for each in post.comments:
-            report.left("comments", "redirects hold addresses only", each.comment.cm_id)
+            report.left("comments", "redirects hold addresses only", each.comment.id)
         if new is None or not olds:
-            report.left("entries", "lacks a field of the patterns, or shares its old address", post.entry_id)
+            report.left("entries", "lacks a field of the patterns, or shares its old address", post.id)
             continue
         taken.update(olds)
         report.wrote(0, post.category)
         for old in olds:
-            move = _Move(post.entry_id, old, new)
+            move = _Move(post.id, old, new)
             if not move.is_path:
-                report.limit("has an old address that only redirects.csv can hold", post.entry_id)
+                report.limit("has an old address that only redirects.csv can hold", post.id)
             yield move
 
 

@@ -176,7 +176,7 @@ def export(posts: Posts, options: ExportOptions, report: Report) -> Iterator[Exp
     if options.media_folder:
         copies = Copies(report)
         for post in posts:
-            yield from copies.of(media.pictures(post.entry.entry_text, post.entry.ps_text))
+            yield from copies.of(media.pictures(post.record.body, post.record.more))
 
 
 def spaced(text: str) -> str:
@@ -196,11 +196,11 @@ def _build(posts: Posts, media: Media, options: ExportOptions, report: Report, c
                 words = f"{comment['name']} {comment['title']} {plain_text(comment['text'])}"
                 row = _index(connection, "comment", comment["cm_id"], words)
                 _insert(connection, "comments", {**comment, "search_row": row})
-            row = _index(connection, "entry", post.entry_id, f"{record['title']} {record['text']}")
+            row = _index(connection, "entry", post.id, f"{record['title']} {record['text']}")
             _insert(connection, "entries", {**record, "search_row": row})
-            for picture in media.pictures(post.entry.entry_text, post.entry.ps_text):
+            for picture in media.pictures(post.record.body, post.record.more):
                 asset = picture.asset
-                place = {"url": asset.url, "entry_id": post.entry_id, "file": picture.name or None}
+                place = {"url": asset.url, "entry_id": post.id, "file": picture.name or None}
                 facts = {"content_type": asset.content_type, "bytes": asset.bytes, "sha256": asset.sha256}
                 _insert(connection, "pictures", {**place, **facts})
             report.wrote(len(post.comments), post.category)

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from exporter import text
 from exporter.export.interface import RecordSource
 from exporter.html.runs import collapse
-from exporter.model.assumptions import FLAG_FALSE, FLAG_TRUE
 from exporter.model.kinds import Kind
+from exporter.model.records import Raw
+from exporter.service.interface import Records
 
-ENTRY_FLAGS: Final = ("open_flg", "is_private", "period_flg")
-COMMENT_FLAGS: Final = ("delete_flg",)
 _SAMPLES: Final = 3
 _SHOWN: Final = 60
 
@@ -38,14 +37,14 @@ class Combination:
         return {**self.flags, "count": self.count, "samples": self.samples}
 
 
-def entry_combinations(records: RecordSource) -> list[Combination]:
+def entry_combinations(records: RecordSource, service: Records) -> list[Combination]:
     """Return the combinations of the entries' flags, the most frequent first."""
-    return _combinations(records, Kind.ENTRIES, ENTRY_FLAGS, "title")
+    return _combinations(records, Kind.ENTRIES, service.post_flags, lambda raw: service.post(raw).title)
 
 
-def comment_combinations(records: RecordSource) -> list[Combination]:
+def comment_combinations(records: RecordSource, service: Records) -> list[Combination]:
     """Return the values of the comments' flag, the most frequent first."""
-    return _combinations(records, Kind.COMMENTS, COMMENT_FLAGS, "cm_text")
+    return _combinations(records, Kind.COMMENTS, service.comment_flags, lambda raw: service.comment(raw).text)
 
 
 def occurring(records: RecordSource, kind: Kind, flag: str, enough: frozenset[str] = frozenset()) -> Counter[str]:
@@ -63,13 +62,15 @@ def occurring(records: RecordSource, kind: Kind, flag: str, enough: frozenset[st
         if isinstance(value, str | int | float) and not isinstance(value, bool):
             found[str(value)] += 1
         elif isinstance(value, bool) and kind is Kind.COMMENTS:
-            found[FLAG_TRUE if value else FLAG_FALSE] += 1
+            found["t" if value else "f"] += 1
         if enough and enough <= set(found):
             break
     return found
 
 
-def _combinations(records: RecordSource, kind: Kind, names: tuple[str, ...], sample: str) -> list[Combination]:
+def _combinations(
+    records: RecordSource, kind: Kind, names: tuple[str, ...], sample: Callable[[Raw], str]
+) -> list[Combination]:
     found: dict[tuple[str, ...], Combination] = {}
     for record_id, raw in records.scan(kind):
         flags = {name: _plain(raw.get(name)) for name in names}
@@ -77,28 +78,29 @@ def _combinations(records: RecordSource, kind: Kind, names: tuple[str, ...], sam
         combination = found.setdefault(key, Combination(flags))
         combination.count += 1
         if len(combination.samples) < _SAMPLES:
-            text = raw.get(sample)
-            shown = collapse(text[: 4 * _SHOWN])[:_SHOWN] if isinstance(text, str) else ""
+            shown = collapse(sample(raw)[: 4 * _SHOWN])[:_SHOWN]
             combination.samples.append(shown or f"({record_id})")
     return sorted(found.values(), key=lambda one: (-one.count, repr(one.flags)))
 
 
 def survey_lines(
-    records: RecordSource, entries: str = "entries", comments: str = "comments", such_as: str = "such as"
+    records: RecordSource,
+    service: Records,
+    entries: str = "entries",
+    comments: str = "comments",
+    such_as: str = "such as",
 ) -> Iterator[str]:
     """Yield the table people read, with its headings; strangers' text in it is not made safe for a terminal yet."""
-    yield f"{_right(entries)}  {'open_flg':<10} {'is_private':<10} {'period_flg':<10} {such_as}"
-    for one in entry_combinations(records):
+    yield from _table(entries, service.post_flags, such_as, entry_combinations(records, service))
+    yield ""
+    yield from _table(comments, service.comment_flags, such_as, comment_combinations(records, service))
+
+
+def _table(heading: str, names: tuple[str, ...], such_as: str, found: list[Combination]) -> Iterator[str]:
+    yield f"{text.right(heading, 9)}  {' '.join(f'{name:<10}' for name in names)} {such_as}"
+    for one in found:
         values = " ".join(f"{_shown(value):<10}" for value in one.flags.values())
         yield f"{one.count:>9,}  {values} {' / '.join(one.samples)}"
-    yield ""
-    yield f"{_right(comments)}  {'delete_flg':<10} {such_as}"
-    for one in comment_combinations(records):
-        yield f"{one.count:>9,}  {_shown(one.flags['delete_flg']):<10} {' / '.join(one.samples)}"
-
-
-def _right(heading: str) -> str:
-    return text.right(heading, 9)
 
 
 def _plain(value: Any) -> Any:

@@ -9,7 +9,7 @@ from typing import Final
 
 from exporter.export.interface import Content, ExportFile, ExportOptions
 from exporter.export.media import Media, new_address
-from exporter.export.posts import Post, Posts
+from exporter.export.posts import ExportPost, Posts
 from exporter.export.report import Report
 from exporter.html.links import Use, embedded
 from exporter.html.tree import text_of, too_large
@@ -41,18 +41,18 @@ def _rows(posts: Posts, options: ExportOptions, report: Report) -> Iterator[byte
         cells = [_safe(cell, post, report) for cell in _cells(post, posts, options)]
         report.wrote(0, post.category)
         for each in post.comments:
-            report.left("comments", "the format has a row for each entry only", each.comment.cm_id)
+            report.left("comments", "the format has a row for each entry only", each.comment.id)
         yield _row(cells)
 
 
-def _cells(post: Post, posts: Posts, options: ExportOptions) -> list[str]:
-    entry = post.entry
-    text = plain_text(f"{entry.entry_text}\n{entry.ps_title}\n{entry.ps_text}")
+def _cells(post: ExportPost, posts: Posts, options: ExportOptions) -> list[str]:
+    entry = post.record
+    text = plain_text(f"{entry.body}\n{entry.more_title}\n{entry.more}")
     old = next((address for pattern in options.old_urls if (address := pattern.fill(entry.raw))), "")
-    new = new_address(posts.records, post.entry_id, options.new_url) if options.new_url is not None else None
-    shown = sum(found.use is Use.SHOWN for body in (entry.entry_text, entry.ps_text) for found in embedded(body))
+    new = new_address(posts.records, post.id, options.new_url) if options.new_url is not None else None
+    shown = sum(found.use is Use.SHOWN for body in (entry.body, entry.more) for found in embedded(body))
     return [
-        post.entry_id,
+        post.id,
         "" if entry.date is None else f"{entry.date:%Y-%m-%d %H:%M:%S}",
         post.title,
         post.category,
@@ -62,8 +62,8 @@ def _cells(post: Post, posts: Posts, options: ExportOptions) -> list[str]:
         str(len(text)),
         str(shown),
         str(len(post.comments)),
-        "" if entry.last_update is None else f"{entry.last_update:%Y-%m-%d %H:%M:%S}",
-        entry.name,
+        "" if entry.updated is None else f"{entry.updated:%Y-%m-%d %H:%M:%S}",
+        entry.slug,
         text,
     ]
 
@@ -76,15 +76,15 @@ def plain_text(html: str) -> str:
     return "\n".join(line.strip() for line in text.splitlines() if line.strip())
 
 
-def _safe(cell: str, post: Post, report: Report) -> str:
+def _safe(cell: str, post: ExportPost, report: Report) -> str:
     """Return a cell that is text to a spreadsheet: one that it would take for a formula gets an apostrophe."""
     text, replaced = visible(cell.replace("\r\n", "\n").replace("\r", "\n"))
-    report.changed("entries", "characters replaced that a text file cannot hold", post.entry_id, replaced)
+    report.changed("entries", "characters replaced that a text file cannot hold", post.id, replaced)
     if _FORMULA.match(text) and not text.removeprefix("-").isdecimal():
-        report.changed("entries", "cells defused that a spreadsheet would calculate", post.entry_id)
+        report.changed("entries", "cells defused that a spreadsheet would calculate", post.id)
         text = f"'{text}"
     if len(text) > CELL_CHARACTERS:
-        report.changed("entries", "text cut at the 32,767 characters a cell holds", post.entry_id)
+        report.changed("entries", "text cut at the 32,767 characters a cell holds", post.id)
         text = text[:CELL_CHARACTERS]
     return text
 

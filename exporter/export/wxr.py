@@ -17,17 +17,15 @@ from exporter.export.bodies import as_html, comment_html, name_large
 from exporter.export.importer_rules import Nicenames, Numbers, UniqueDates, UniqueNames
 from exporter.export.interface import Copy, ExportFile, ExportOptions
 from exporter.export.media import FETCHED, Copies, Media, Picture, new_address
-from exporter.export.posts import Post, PostComment, Posts
+from exporter.export.posts import ExportPost, PostComment, Posts
 from exporter.export.report import Report
 from exporter.export.xml import Frame, Piece, cdata, cleaned, escaped, split
 from exporter.html.runs import collapse
 from exporter.model.kinds import Kind
 from exporter.model.publication import Status
-from exporter.model.records import User
 
 HOLDS_BACK: Final = True
 
-_META: Final = ("entry_id", "open_flg", "period_flg", "is_private", "text_format", "category_id", "name", "last_update")
 _SPACES_FOR: Final = {
     "excerpt": "http://wordpress.org/export/1.2/excerpt/",
     "content": "http://purl.org/rss/1.0/modules/content/",
@@ -61,8 +59,8 @@ class _Writer:
         self.copies: list[Copy] = []
 
     def frame(self) -> Frame:
-        users = (User.from_raw(raw, self._options.assume) for _, raw in self._posts.records.scan(Kind.USER))
-        author = next((user.nickname for user in users if user.nickname), self._posts.blog_id)
+        users = (self._options.service.user(raw) for _, raw in self._posts.records.scan(Kind.USER))
+        author = next((user.name for user in users if user.name), self._posts.blog_id)
         home = f"https://{self._posts.blog_id}/"
         spaces = "".join(f'\n\txmlns:{prefix}="{uri}"' for prefix, uri in _SPACES_FOR.items())
         lines = [
@@ -92,86 +90,82 @@ class _Writer:
 
     def pieces(self) -> Iterator[Piece]:
         for post in self._posts:
-            yield Piece(post.entry_id, "".join(f"{line}\n" for line in self._item(post)).encode())
+            yield Piece(post.id, "".join(f"{line}\n" for line in self._item(post)).encode())
             self._report.wrote(len(post.comments), post.category)
 
-    def _item(self, post: Post) -> Iterator[str]:
+    def _item(self, post: ExportPost) -> Iterator[str]:
         when = self._dates.fit(post.title, post.when)
         seconds = int((when - post.when).total_seconds())
-        self._report.changed(
-            "entries", "date moved by seconds, since another has its title and date", post.entry_id, seconds
-        )
+        self._report.changed("entries", "date moved by seconds, since another has its title and date", post.id, seconds)
         self._media.account(post, self._report, FETCHED)
         name_large(post, self._report, bodies=False)
         importer_rules.look(post, self._report)
-        number = self._numbers.of(post.entry_id)
-        updated = max(post.entry.last_update or when, when)
-        entry = post.entry
+        number = self._numbers.of(post.id)
+        updated = max(post.record.updated or when, when)
+        entry = post.record
         yield "<item>"
         yield f"<title>{self._text('title', post, post.title)}</title>"
         yield f"<link>{escaped(self._link(post))}</link>"
         yield from self._dated(when, updated)
         yield f"<dc:creator>{cdata(_LOGIN)}</dc:creator>"
-        yield f'<guid isPermaLink="false">{escaped(f"{self._posts.blog_id}/entry/{post.entry_id}")}</guid>'
+        yield f'<guid isPermaLink="false">{escaped(f"{self._posts.blog_id}/entry/{post.id}")}</guid>'
         yield "<description></description>"
         yield f"<content:encoded>{self._text('body', post, self._body(post))}</content:encoded>"
         yield "<excerpt:encoded><![CDATA[]]></excerpt:encoded>"
         yield f"<wp:post_id>{number}</wp:post_id>"
-        yield f"<wp:comment_status>{cdata('open' if entry.cm_receipt_flg else 'closed')}</wp:comment_status>"
-        yield f"<wp:ping_status>{cdata('open' if entry.tb_receipt_flg else 'closed')}</wp:ping_status>"
-        yield f"<wp:post_name>{cdata(self._names.fit(entry.name, post.entry_id))}</wp:post_name>"
+        yield f"<wp:comment_status>{cdata('open' if entry.comments_open else 'closed')}</wp:comment_status>"
+        yield f"<wp:ping_status>{cdata('open' if entry.pings_open else 'closed')}</wp:ping_status>"
+        yield f"<wp:post_name>{cdata(self._names.fit(entry.slug, post.id))}</wp:post_name>"
         yield f"<wp:status>{cdata(_STATUS[post.status])}</wp:status>"
         yield "<wp:post_parent>0</wp:post_parent><wp:menu_order>0</wp:menu_order>"
         yield "<wp:post_type><![CDATA[post]]></wp:post_type><wp:post_password></wp:post_password>"
         yield "<wp:is_sticky>0</wp:is_sticky>"
         if post.category:
             yield self._category(post)
-        for field in _META:
+        for field in self._options.service.kept_fields:
             value = entry.raw.get(field)
             if isinstance(value, str | int):
                 shown = json.dumps(value) if isinstance(value, bool) else str(value)
                 yield _meta("wp:postmeta", f"_blog_{field}", shown)
         for comment in post.comments:
-            yield from self._comment(comment, post.entry_id)
+            yield from self._comment(comment, post.id)
         yield "</item>"
-        for picture in self._media.pictures(entry.entry_text, entry.ps_text):
+        for picture in self._media.pictures(entry.body, entry.more):
             yield from self._attachment(picture, number, when)
 
-    def _category(self, post: Post) -> str:
+    def _category(self, post: ExportPost) -> str:
         most = importer_rules.CATEGORY_CHARACTERS
         if len(post.category) > most:
-            self._report.changed(
-                "entries", f"category's name cut at the {most} characters WordPress holds", post.entry_id
-            )
+            self._report.changed("entries", f"category's name cut at the {most} characters WordPress holds", post.id)
         nicename = escaped(self._nicenames.of(post.category))
         return f'<category domain="category" nicename="{nicename}">{cdata(_category_name(post.category))}</category>'
 
-    def _body(self, post: Post) -> str:
-        body = self._media.rewritten(as_html(post.entry.entry_text))
-        more = self._media.rewritten(as_html(post.entry.ps_text))
-        lead = collapse(post.entry.ps_title)
+    def _body(self, post: ExportPost) -> str:
+        body = self._media.rewritten(as_html(post.record.body))
+        more = self._media.rewritten(as_html(post.record.more))
+        lead = collapse(post.record.more_title)
         if not more and not lead:
             if {body, post.title} <= {"", "0"}:
                 self._report.changed(
-                    "entries", "an empty comment added, since WordPress drops posts without texts", post.entry_id
+                    "entries", "an empty comment added, since WordPress drops posts without texts", post.id
                 )
                 return f"{body}<!-- -->"
             return body
         label = escaped(lead).replace("--", "&#45;&#45;")
         return f"{body}\n<!--more{f' {label}' if label else ''}-->\n{more}"
 
-    def _text(self, what: str, post: Post, text: str) -> str:
+    def _text(self, what: str, post: ExportPost, text: str) -> str:
         clean = cleaned(text)
         self._report.changed(
-            "entries", f"characters removed from the {what} that XML cannot hold", post.entry_id, clean.characters
+            "entries", f"characters removed from the {what} that XML cannot hold", post.id, clean.characters
         )
         return cdata(clean.text)
 
-    def _link(self, post: Post) -> str:
+    def _link(self, post: ExportPost) -> str:
         patterns = [self._options.new_url, *self._options.old_urls]
-        made = (new_address(self._posts.records, post.entry_id, each) for each in patterns if each)
+        made = (new_address(self._posts.records, post.id, each) for each in patterns if each)
         # Some importers fail on an empty link; this is WordPress' own form for a post without an address.
-        return next(filter(None, made), None) or f"https://{self._posts.blog_id}/?p={self._numbers.of(post.entry_id)}"
+        return next(filter(None, made), None) or f"https://{self._posts.blog_id}/?p={self._numbers.of(post.id)}"
 
     def _dated(self, when: datetime, updated: datetime) -> Iterator[str]:
         yield f"<pubDate>{format_datetime(when)}</pubDate>"
@@ -185,9 +179,9 @@ class _Writer:
         clean = cleaned(comment_html(comment))
         if importer_rules.size(clean.text) > importer_rules.TEXT_BYTES:
             self._report.limit(f"has a comment above the {importer_rules.TEXT_BYTES:,} bytes WordPress holds", entry_id)
-        self._report.changed("comments", "characters removed that XML cannot hold", comment.cm_id, clean.characters)
+        self._report.changed("comments", "characters removed that XML cannot hold", comment.id, clean.characters)
         yield "<wp:comment>"
-        yield f"<wp:comment_id>{self._comment_numbers.of(comment.cm_id)}</wp:comment_id>"
+        yield f"<wp:comment_id>{self._comment_numbers.of(comment.id)}</wp:comment_id>"
         yield f"<wp:comment_author>{cdata(who.author)}</wp:comment_author>"
         yield "<wp:comment_author_email></wp:comment_author_email>"
         yield f"<wp:comment_author_url>{escaped(who.url)}</wp:comment_author_url>"
@@ -198,8 +192,8 @@ class _Writer:
         yield f"<wp:comment_approved>{int(found.visible)}</wp:comment_approved>"
         yield "<wp:comment_type><![CDATA[comment]]></wp:comment_type>"
         yield "<wp:comment_parent>0</wp:comment_parent><wp:comment_user_id>0</wp:comment_user_id>"
-        yield _meta("wp:commentmeta", "_blog_cm_id", comment.cm_id)
-        if found.when != comment.regist_date or ":" not in str(comment.raw.get("regist_date")):
+        yield _meta("wp:commentmeta", "_blog_cm_id", comment.id)
+        if found.when != comment.date or not comment.has_time:
             yield _meta("wp:commentmeta", "_blog_time_is_made_up", "1")
         yield "</wp:comment>"
 
@@ -212,7 +206,7 @@ class _Writer:
         named = (picture.info.title or picture.info.name) if picture.info is not None else ""
         title = collapse(named) or picture.name
         when = self._dates.fit(title, when)
-        about = (picture.info.explanation or "") if picture.info is not None else ""
+        about = (picture.info.description or "") if picture.info is not None else ""
         if self._options.media_folder:
             self.copies += self._making.of([picture])
         yield "<item>"

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Final
 from exporter import lossless_json
 from exporter.html.diff import KIND_NAMES, Op, count_changes, in_context, value_text, word_diff
 from exporter.model.changes import ABSENT, Change, FieldChange, RecordChange
-from exporter.model.kinds import Kind
 from exporter.text import visible
 
 if TYPE_CHECKING:
@@ -124,7 +123,6 @@ def _escaped(text: str) -> str:
     return html.escape(visible(text)[0])
 
 
-_BODIES: Final[dict[Kind, tuple[str, ...]]] = {Kind.ENTRIES: ("entry_text", "ps_text"), Kind.COMMENTS: ("cm_text",)}
 _RECORD_STYLE: Final = """
 body { max-width: 44em; margin: 2em auto; padding: 0 1em; font: 1em/1.8 sans-serif; overflow-wrap: anywhere }
 img { max-width: 100%; height: auto }
@@ -148,24 +146,26 @@ _HEAD: Final = """<!DOCTYPE html>
 """
 
 
-def record_page(kind: Kind, title: str, note: str, data: Mapping[str, Any], body: Callable[[str], str]) -> bytes:
+def record_page(
+    title: str, note: str, data: Mapping[str, Any], bodies: Iterable[str], body: Callable[[str], str]
+) -> bytes:
     """Return the page: its bodies, then every field as it is.
 
     Args:
-        kind: the record's kind, which says what of it is HTML.
         title: what a person knows it by.
         note: a sentence about where it comes from.
         data: the raw object.
+        bodies: the fields that are HTML.
         body: makes of a body what may stand in a page: HTML that runs nothing and asks for nothing.
     """
-    bodies = [body(text) for name in _BODIES.get(kind, ()) if isinstance(text := data.get(name), str)]
+    articles = [body(text) for name in bodies if isinstance(text := data.get(name), str)]
     rows = [f"<tr><th>{escape(name)}</th><td>{escape(_text(value))}</td></tr>" for name, value in data.items()]
     page = "\n".join(
         [
             _HEAD.format(
                 title=escape(title), note=escape(note), style=_RECORD_STYLE, policy=single_page(_RECORD_STYLE)
             ),
-            *(f"<article>\n{body}\n</article>" for body in bodies),
+            *(f"<article>\n{article}\n</article>" for article in articles),
             "<h2>The record</h2>",
             "<table>",
             *rows,

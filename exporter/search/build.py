@@ -15,6 +15,7 @@ from exporter.errors import BlogExporterError
 from exporter.model.kinds import Kind
 from exporter.search.documents import KINDS, Document, comment_document, entry_document, file_document, listed_document
 from exporter.search.store import EDITION, Store
+from exporter.service.records_v1 import DEFAULT_RECORDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -62,11 +63,11 @@ def _identities(state: State, kind: Kind) -> Iterator[tuple[str, bytes]]:
 def _document(state: State, kind: Kind, record_id: str) -> Document:
     raw = state.load(kind, record_id)
     if kind is Kind.COMMENTS:
-        return comment_document(raw or {})
+        return comment_document(raw or {}, DEFAULT_RECORDS)
     if kind is Kind.FILES:
-        return file_document(raw or {})
+        return file_document(raw or {}, DEFAULT_RECORDS)
     item = state.load(Kind.ENTRY_LIST, record_id)
-    return listed_document(item or {}) if raw is None else entry_document(raw, item)
+    return listed_document(item or {}, DEFAULT_RECORDS) if raw is None else entry_document(raw, item, DEFAULT_RECORDS)
 
 
 _FAILURES = (OSError, sqlite3.Error)

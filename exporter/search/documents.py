@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import IntEnum
-from typing import Any
 
 from exporter.html.tree import BLOCKS, DROPPED, Element, TooLarge, TooTangled, parse, text_of
 from exporter.model.kinds import Kind
-from exporter.model.records import Comment, Entry, EntryListItem, FileInfo
+from exporter.model.records import Raw
+from exporter.service.interface import Records
 
 _TAG = re.compile(r"<[^<>]*>")
 _LINE_ENDS = re.compile(r"(?<![ \t\r])[ \t\r]*\n[ \t\r\n]*")
@@ -89,56 +89,56 @@ class Document:
     texts: tuple[Text, ...]
 
 
-def entry_document(raw: Mapping[str, Any], item: Mapping[str, Any] | None) -> Document:
+def entry_document(raw: Raw, item: Raw | None, service: Records) -> Document:
     """Return an entry's document from its record, and its list item where there is one."""
-    entry = Entry.from_raw(raw)
+    entry = service.post(raw, item)
     return Document(
-        entry.entry_id,
+        entry.id,
         entry.title,
         entry.date,
         _present(
             Text("title", Rank.TITLE, entry.title),
-            Text("body", Rank.BODY, plain_text(entry.entry_text)),
-            Text("continuation", Rank.BODY, entry.ps_title),
-            Text("continuation", Rank.BODY, plain_text(entry.ps_text)),
-            Text("category", Rank.BODY, "" if item is None else EntryListItem.from_raw(item).category),
+            Text("body", Rank.BODY, plain_text(entry.body)),
+            Text("continuation", Rank.BODY, entry.more_title),
+            Text("continuation", Rank.BODY, plain_text(entry.more)),
+            Text("category", Rank.BODY, entry.category or ""),
         ),
     )
 
 
-def listed_document(item: Mapping[str, Any]) -> Document:
+def listed_document(item: Raw, service: Records) -> Document:
     """Return the document of an entry of which only the list item could be read."""
-    listed = EntryListItem.from_raw(item)
-    texts = _present(Text("title", Rank.TITLE, listed.title), Text("category", Rank.BODY, listed.category))
-    return Document(listed.entry_id, listed.title, listed.period_date or listed.regist_date, texts)
+    listed = service.post(None, item)
+    texts = _present(Text("title", Rank.TITLE, listed.title), Text("category", Rank.BODY, listed.category or ""))
+    return Document(listed.id, listed.title, listed.period_date or listed.listed_on, texts)
 
 
-def comment_document(raw: Mapping[str, Any]) -> Document:
+def comment_document(raw: Raw, service: Records) -> Document:
     """Return a comment's document."""
-    comment = Comment.from_raw(raw)
+    comment = service.comment(raw)
     return Document(
-        comment.entry_id,
+        comment.post_id,
         "",
-        comment.regist_date,
+        comment.date,
         _present(
             Text("title", Rank.COMMENT, comment.title),
             Text("name", Rank.COMMENT, comment.name),
-            Text("text", Rank.COMMENT, plain_text(comment.cm_text)),
+            Text("text", Rank.COMMENT, plain_text(comment.text)),
         ),
     )
 
 
-def file_document(raw: Mapping[str, Any]) -> Document:
-    """Return a file's document; its date is ``mtime``, taken as seconds since 1970."""
-    file = FileInfo.from_raw(raw)
+def file_document(raw: Raw, service: Records) -> Document:
+    """Return a file's document; its date is when it was modified."""
+    file = service.upload(raw)
     return Document(
         "",
         file.title or file.name,
-        _from_seconds(file.mtime),
+        _from_seconds(file.modified),
         _present(
             Text("title", Rank.TITLE, file.title or ""),
             Text("name", Rank.TITLE, file.name),
-            Text("explanation", Rank.BODY, plain_text(file.explanation or "")),
+            Text("explanation", Rank.BODY, plain_text(file.description or "")),
         ),
     )
 

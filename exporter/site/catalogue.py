@@ -9,9 +9,9 @@ from datetime import datetime
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar
 
-from exporter.model.assumptions import Assumptions
-from exporter.model.kinds import Kind, key_of, sort_key
-from exporter.model.records import Comment, Entry, FieldReader
+from exporter.model.kinds import Kind, sort_key
+from exporter.model.records import Comment, Post
+from exporter.service.interface import Records
 from exporter.text import visible
 
 if TYPE_CHECKING:
@@ -56,20 +56,19 @@ ORPHANS_PAGE: Final = "comments/orphans.html"
 _TITLE_KEPT: Final = 200
 _TAGS_AND_SPACES = re.compile(r"<[^<>]*>|&[a-zA-Z#0-9]+;|\s+")
 _PLAIN_ID = re.compile(r"[0-9]{1,40}")
-_USUALLY_OPEN: Final = "1"
 
 
-class Post(NamedTuple):
+class PostSummary(NamedTuple):
     """What is held of an entry.
 
     Attributes:
-        entry_id: its id.
+        id: its id.
         page: the path of its page in the site.
         date: when it was written; ``None`` when undated.
         title: as far as it is shown in lists; may be empty.
         category: the category's name from its list item; may be empty.
         private: whether it is marked as private.
-        open_flg: its publication code where that is not the usual one, else empty.
+        access: its publication code where that is not the usual one, else empty.
         identity: changes with the entry, its list item and its comments.
         listed: changes with what lists show of it.
         length: the characters of its texts, without tags and spaces.
@@ -78,13 +77,13 @@ class Post(NamedTuple):
         gone_at: when that was.
     """
 
-    entry_id: str
+    id: str
     page: str
     date: datetime | None
     title: str
     category: str
     private: bool
-    open_flg: str
+    access: str
     identity: bytes
     listed: bytes
     length: int
@@ -114,59 +113,59 @@ class Catalogue:
     def __init__(
         self,
         records: RecordSource,
-        assume: Assumptions,
+        service: Records,
         history: HistorySource | None = None,
         links_of: Callable[[str], tuple[str, ...]] = lambda _: (),
     ) -> None:
         self.records = records
-        self.assume = assume
+        self.service = service
         self.history = history
         self.comment_days: dict[str, str] = {}
         self.links: dict[Kind, dict[str, tuple[str, ...]]] = {Kind.ENTRIES: {}, Kind.COMMENTS: {}}
         self._links_of = links_of
         self._raws: Recent[str, Mapping[str, Any]] = Recent(self._load, lambda _, raw: _size(raw))
         self._talks: Recent[tuple[str, ...], list[Comment]] = Recent(
-            self._load_comments, lambda _, found: sum(len(each.cm_text) for each in found)
+            self._load_comments, lambda _, found: sum(len(each.text) for each in found)
         )
         self._gone = {} if history is None else history.gone_entries()
         categories = self._categories()
         comments = self._comments_by_entry()
         posts = [self._post(entry_id, raw, categories, comments) for entry_id, raw in self.entries()]
-        posts.sort(key=lambda post: (_moment(post.date), sort_key(post.entry_id)))
-        self.posts: list[Post] = posts
-        self.by_id = {post.entry_id: post for post in posts}
-        self.places = {post.entry_id: at for at, post in enumerate(posts)}
+        posts.sort(key=lambda post: (_moment(post.date), sort_key(post.id)))
+        self.posts: list[PostSummary] = posts
+        self.by_id = {post.id: post for post in posts}
+        self.places = {post.id: at for at, post in enumerate(posts)}
         self.orphans = sorted((cm_id for cm_ids in comments.values() for cm_id in cm_ids), key=sort_key)
         self.unread = [item_id for item_id in records.ids(Kind.ENTRY_LIST) if item_id not in self.by_id]
 
-    def by_year(self) -> dict[str, list[Post]]:
+    def by_year(self) -> dict[str, list[PostSummary]]:
         """Return the entries by year, the newest first; the undated come last."""
-        years: defaultdict[str, list[Post]] = defaultdict(list)
+        years: defaultdict[str, list[PostSummary]] = defaultdict(list)
         for post in reversed(self.posts):
             years[post.year].append(post)
         return dict(years)
 
-    def by_category(self) -> dict[str, list[Post]]:
+    def by_category(self) -> dict[str, list[PostSummary]]:
         """Return the entries by category, the fullest category first, the newest entry first."""
-        found: defaultdict[str, list[Post]] = defaultdict(list)
+        found: defaultdict[str, list[PostSummary]] = defaultdict(list)
         for post in reversed(self.posts):
             found[post.category].append(post)
         return dict(sorted(found.items(), key=lambda each: (-len(each[1]), each[0])))
 
-    def entry(self, post: Post) -> Entry:
+    def entry(self, post: PostSummary) -> Post:
         """Read an entry in full; one that is gone, as it last was."""
-        return Entry.from_raw(self.raw(post), self.assume)
+        return self.service.post(self.raw(post))
 
-    def raw(self, post: Post) -> Mapping[str, Any]:
+    def raw(self, post: PostSummary) -> Mapping[str, Any]:
         """Read an entry's record as it was sent."""
         if post.gone_in is not None and self.history is not None:
-            return self._gone[post.entry_id].load()
-        return self._raws.get(post.entry_id)
+            return self._gone[post.id].load()
+        return self._raws.get(post.id)
 
-    def texts(self, post: Post) -> tuple[str, str, str]:
+    def texts(self, post: PostSummary) -> tuple[str, str, str]:
         """Read an entry's body, and the title and the body of its continuation."""
-        read = FieldReader(self.raw(post), self.assume.timezone)
-        return read.text("entry_text"), read.text("ps_title"), read.text("ps_text")
+        entry = self.entry(post)
+        return entry.body, entry.more_title, entry.more
 
     def comments(self, cm_ids: tuple[str, ...] | list[str]) -> list[Comment]:
         """Read comments."""
@@ -181,7 +180,7 @@ class Catalogue:
 
     def _load_comments(self, cm_ids: tuple[str, ...]) -> list[Comment]:
         raws = (self.records.load(Kind.COMMENTS, cm_id) for cm_id in cm_ids)
-        return [Comment.from_raw(raw, self.assume) for raw in raws if raw is not None]
+        return [self.service.comment(raw) for raw in raws if raw is not None]
 
     def entries(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
         """Yield the id and record of every entry, those that are gone last."""
@@ -195,10 +194,9 @@ class Catalogue:
         raw: Mapping[str, Any],
         categories: Mapping[str, str],
         comments: defaultdict[str, list[str]],
-    ) -> Post:
-        read = FieldReader(raw, self.assume.timezone)
-        open_flg = read.text("open_flg")
-        texts = read.text("entry_text"), read.text("ps_text")
+    ) -> PostSummary:
+        entry = self.service.post(raw)
+        texts = entry.body, entry.more
         links = self._links_of(texts[0]) + self._links_of(texts[1])
         if links:
             self.links[Kind.ENTRIES][entry_id] = links
@@ -209,14 +207,14 @@ class Catalogue:
             self.records.identity(Kind.ENTRY_LIST, entry_id) or b"-",
             self.identities(Kind.COMMENTS, cm_ids),
         )
-        post = Post(
+        post = PostSummary(
             entry_id,
             f"entry/{safe_name(entry_id)}.html",
-            read.date_from_parts(),
-            shown(read.text("title"))[:_TITLE_KEPT],
+            entry.date,
+            shown(entry.title)[:_TITLE_KEPT],
             categories.get(entry_id, ""),
-            read.flag("is_private") is True,
-            "" if open_flg == _USUALLY_OPEN else shown(open_flg)[:20],
+            entry.private is True,
+            "" if entry.access == self.service.usual_access else shown(entry.access)[:20],
             fingerprint(*parts),
             b"",
             sum(len(text) - sum(len(found[0]) for found in _TAGS_AND_SPACES.finditer(text)) for text in texts),
@@ -229,18 +227,17 @@ class Catalogue:
 
     def _categories(self) -> dict[str, str]:
         return {
-            entry_id: shown(FieldReader(raw, self.assume.timezone).text("category"))[:_TITLE_KEPT]
+            entry_id: shown(self.service.post(None, raw).category or "")[:_TITLE_KEPT]
             for entry_id, raw in self.records.scan(Kind.ENTRY_LIST)
         }
 
     def _comments_by_entry(self) -> defaultdict[str, list[str]]:
         found: defaultdict[str, list[str]] = defaultdict(list)
         for cm_id, raw in self.records.scan(Kind.COMMENTS):
-            read = FieldReader(raw, self.assume.timezone)
-            date = read.date("regist_date")
-            self.comment_days[cm_id] = "" if date is None else date.date().isoformat()
-            found[key_of(raw.get("entry_id")) or ""].append(cm_id)
-            links = self._links_of(read.text("cm_text"))
+            comment = self.service.comment(raw)
+            self.comment_days[cm_id] = "" if comment.date is None else comment.date.date().isoformat()
+            found[self.service.post_id(raw)].append(cm_id)
+            links = self._links_of(comment.text)
             if links:
                 self.links[Kind.COMMENTS][cm_id] = links
         return found

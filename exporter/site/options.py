@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from exporter.model.assumptions import Assumptions
+    from exporter.service.interface import Records
 
 NAME: Final = "site"
 """The view's folder."""
@@ -45,9 +45,9 @@ _PARTS: Final = ("model", "render", "search", "site")
 _SUFFIXES: Final = frozenset({".py", ".html", ".css", ".js", ".svg"})
 
 
-def edition(assume: Assumptions, options: SiteOptions) -> str:
+def edition(service: Records, options: SiteOptions) -> str:
     """Return a text that changes with the options and with the program itself."""
-    return f"{_program()} {assume.timezone} {options}"
+    return f"{_program()} {service.timezone} {options}"
 
 
 @cache

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from exporter.export.posts import Judge
 from exporter.html.local_links import stored_path
 from exporter.model.asset import Asset
-from exporter.model.assumptions import DEFAULT, Assumptions
-from exporter.model.kinds import Kind, key_of
+from exporter.model.kinds import Kind
 from exporter.model.publication import Declared, Status
-from exporter.model.records import Comment, Entry
+from exporter.model.records import Post, Raw
+from exporter.service.interface import Records
+from exporter.service.records_v1 import DEFAULT_RECORDS
 from exporter.site.pictures import openable
 
 if TYPE_CHECKING:
@@ -35,12 +37,12 @@ class PublicRecords:
         records: RecordSource,
         declared: Declared,
         as_of: datetime | None,
-        assume: Assumptions = DEFAULT,
+        service: Records = DEFAULT_RECORDS,
         newest: Newest | None = None,
     ) -> None:
         self._records = records
-        self._assume = assume
-        self._judge = Judge(records, declared, as_of, assume, newest)
+        self._service = service
+        self._judge = Judge(records, declared, as_of, service, newest)
         self.blog_id = records.blog_id
         entries = list(self._entries())
         self._assets = dict(self._used_by(set(entries)))
@@ -78,15 +80,16 @@ class PublicRecords:
 
     def _entries(self) -> Iterator[str]:
         for entry_id, raw in self._records.scan(Kind.ENTRIES):
-            if self._judge.entry(entry_id, Entry.from_raw(raw, self._assume)).status is Status.PUBLISH:
+            if self._judge.entry(self._post(entry_id, raw)).status is Status.PUBLISH:
                 yield entry_id
+
+    def _post(self, entry_id: str, raw: Raw) -> Post:
+        post = self._service.post(raw, self._records.load(Kind.ENTRY_LIST, entry_id))
+        return post if post.id == entry_id else replace(post, id=entry_id)
 
     def _comments(self, entries: set[str]) -> Iterator[str]:
         for cm_id, raw in self._records.scan(Kind.COMMENTS):
-            if (
-                key_of(raw.get("entry_id")) in entries
-                and self._judge.comment(cm_id, Comment.from_raw(raw, self._assume)).visible
-            ):
+            if self._service.post_id(raw) in entries and self._judge.comment(cm_id, self._service.comment(raw)).visible:
                 yield cm_id
 
     def _used_by(self, entries: set[str]) -> Iterator[tuple[str, Asset]]:

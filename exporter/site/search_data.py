@@ -15,7 +15,7 @@ from exporter import lossless_json
 from exporter.export.interface import ViewFile
 from exporter.model.kinds import Kind
 from exporter.search.query import fold
-from exporter.site.catalogue import ORPHANS_PAGE, Post, fingerprint, safe_name, shown
+from exporter.site.catalogue import ORPHANS_PAGE, PostSummary, fingerprint, safe_name, shown
 from exporter.site.pages.page import Site
 from exporter.text import visible
 
@@ -82,7 +82,7 @@ class Chunk(NamedTuple):
     """Some entries that follow one another by date, under the id of the first."""
 
     name: str
-    posts: list[Post]
+    posts: list[PostSummary]
 
 
 class SearchData:
@@ -132,7 +132,7 @@ class SearchData:
 
         return ViewFile(f"data/texts-{chunk.name}.js", fingerprint("texts", _identity(chunk)), render)
 
-    def _entry(self, post: Post) -> list[Any]:
+    def _entry(self, post: PostSummary) -> list[Any]:
         body, more_title, more = self._site.catalogue.texts(post)
         plain = self._site.bodies.text
         texts = [plain(body), shown(more_title), plain(more)]
@@ -149,9 +149,9 @@ class SearchData:
     def _comments(self, cm_ids: tuple[str, ...] | list[str]) -> list[list[str]]:
         return [
             [
-                shown(each.cm_id),
+                shown(each.id),
                 shown(each.name),
-                visible("\n".join(filter(None, (each.title, self._site.bodies.text(each.cm_text)))))[0],
+                visible("\n".join(filter(None, (each.title, self._site.bodies.text(each.text)))))[0],
             ]
             for each in self._site.catalogue.comments(cm_ids)
         ]
@@ -231,15 +231,15 @@ def _identity(chunk: Chunk) -> bytes:
     return fingerprint(*(post.identity + post.listed for post in chunk.posts))
 
 
-def _chunks(posts: list[Post]) -> Iterator[Chunk]:
-    chunk: list[Post] = []
+def _chunks(posts: list[PostSummary]) -> Iterator[Chunk]:
+    chunk: list[PostSummary] = []
     for post in posts:
-        if chunk and (len(chunk) >= _LARGEST_CHUNK or _hash(post.entry_id) % _MEAN_CHUNK == 0):
-            yield Chunk(safe_name(chunk[0].entry_id), chunk)
+        if chunk and (len(chunk) >= _LARGEST_CHUNK or _hash(post.id) % _MEAN_CHUNK == 0):
+            yield Chunk(safe_name(chunk[0].id), chunk)
             chunk = []
         chunk.append(post)
     if chunk:
-        yield Chunk(safe_name(chunk[0].entry_id), chunk)
+        yield Chunk(safe_name(chunk[0].id), chunk)
 
 
 def _grouped(chunks: list[Chunk]) -> Iterator[list[Chunk]]:

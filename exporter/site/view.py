@@ -19,8 +19,9 @@ from exporter.export.interface import Content, Copy, ExportFile, RecordSource, V
 from exporter.html.links import AddressPattern, absolute
 from exporter.html.local_links import AssetMap, EntryAddresses, stored_path
 from exporter.model.asset import Asset
-from exporter.model.assumptions import DEFAULT, Assumptions
 from exporter.model.kinds import Kind
+from exporter.service.interface import Records
+from exporter.service.records_v1 import DEFAULT_RECORDS
 from exporter.site.body import BodyWriter
 from exporter.site.catalogue import Catalogue, fingerprint
 from exporter.site.options import NAME, SiteOptions, edition
@@ -73,18 +74,18 @@ class SiteView:
 
     def __init__(
         self,
-        assume: Assumptions = DEFAULT,
+        service: Records = DEFAULT_RECORDS,
         history: HistorySource | None = None,
         options: SiteOptions = SiteOptions(),  # noqa: B008  frozen
     ) -> None:
-        self._assume = assume
+        self._service = service
         self._history = history
         self._options = options
 
     @property
     def edition(self) -> str:
         """What changes whenever the same records would give other files."""
-        return edition(self._assume, self._options)
+        return edition(self._service, self._options)
 
     def files(self, records: RecordSource) -> Iterator[ViewFile]:
         """Yield every file of the site."""
@@ -106,7 +107,7 @@ class SiteView:
         assets = [raw for _, raw in records.scan(Kind.ASSETS)]
         patterns = [AddressPattern(text, "entry_url") for text in options.entry_addresses]
         catalogue = Catalogue(
-            records, self._assume, self._history, lambda source: linked_addresses(source, patterns, base)
+            records, self._service, self._history, lambda source: linked_addresses(source, patterns, base)
         )
         entries = EntryAddresses(patterns, catalogue.entries() if patterns else (), base)
 

@@ -38,7 +38,7 @@ _WORDS: Final[dict[str, tuple[str, str]]] = {
     "nameless": ("(名前なし)", "(no name)"),
     "private": ("非公開", "Private"),
     "private_tip": ("本人だけが読める記事です", "Only its writer could read this entry"),
-    "open_flg": ("公開設定 %s", "Visibility code %s"),
+    "access": ("公開設定 %s", "Visibility code %s"),
     "gone": ("配信元から消えた記事", "Entries gone upstream"),
     "gone_since": (
         "%s 以降、配信元にはありません。ここにあるのは最後の姿です。",

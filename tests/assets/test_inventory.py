@@ -8,6 +8,7 @@ import pytest
 
 from exporter.archive.assets import FileRow, Held, StoredFile, inventory
 from exporter.model.asset import Asset, AssetState, asset_path
+from exporter.service.records_v1 import DEFAULT_RECORDS
 
 SHA, OTHER, VANISHED = "ab" * 32, "cd" * 32, "ef" * 32
 FILE = {"file_id": "7", "name": "海.jpg", "title": "海", "file_size": "9", "width": "3", "height": "4", "mtime": "1"}
@@ -15,7 +16,9 @@ STORE = {sha: StoredFile(asset_path(sha, "image/gif"), 9) for sha in (SHA, OTHER
 
 
 def rows(*assets: Asset, files: bool = True) -> list[FileRow]:
-    return list(inventory([asset.data() for asset in assets], [("7", FILE)] if files else [], STORE))
+    return list(
+        inventory([asset.data() for asset in assets], {"7": DEFAULT_RECORDS.upload(FILE)} if files else {}, STORE)
+    )
 
 
 def test_what_is_stored_is_shown_with_where_it_is_used() -> None:

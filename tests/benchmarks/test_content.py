@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks.blog_size import BLOG_ID, BlogSize, addresses, pages
 from benchmarks.content import Content
-from exporter.model.records import Comment, Entry, EntryListItem, FileInfo
+from exporter.service.records_v1 import DEFAULT_RECORDS
 
 SIZE = BlogSize(45, 101, 21)
 
@@ -38,14 +38,14 @@ def test_every_address_has_an_answer(content: Content) -> None:
 
 def test_records_are_whole_and_typed(content: Content) -> None:
     for number in (1, 7, 45):
-        entry = Entry.from_raw(data(content, "entry/get", entry_id=number))
-        assert (entry.entry_id, entry.problems) == (str(number), ())
-    for model, name, count in (
-        (EntryListItem, "entry/list", SIZE.entries),
-        (Comment, "comment/list", SIZE.comments),
-        (FileInfo, "file/list", SIZE.files),
+        entry = DEFAULT_RECORDS.post(data(content, "entry/get", entry_id=number))
+        assert (entry.id, entry.problems) == (str(number), ())
+    for read, name, count in (
+        (lambda raw: DEFAULT_RECORDS.post(None, raw), "entry/list", SIZE.entries),
+        (DEFAULT_RECORDS.comment, "comment/list", SIZE.comments),
+        (DEFAULT_RECORDS.upload, "file/list", SIZE.files),
     ):
-        records = [model.from_raw(each) for each in whole(content, name, count)]
+        records = [read(each) for each in whole(content, name, count)]
         assert len(records) == count
         assert [record.problems for record in records] == [()] * count
 

@@ -32,7 +32,7 @@ from tests.html import records
 from tests.support.parquet import read_parquet
 
 BLOG = "umi.blog.example.jp"
-SAID = Declared(frozenset({"1"}), visible_delete_flgs=frozenset({"f"}))
+SAID = Declared(frozenset({"1"}), visible_comment_flags=frozenset({"f"}))
 PIXEL = bytes.fromhex(
     "89504e470d0a1a0a0000000d4948445200000001000000010802000000907753de000000"
     "0c4944415478da637854140d0003e901b06c3eefb70000000049454e44ae426082"

@@ -23,6 +23,7 @@ from exporter.export.sqlite import spaced
 from exporter.export.survey import comment_combinations, entry_combinations, survey_lines
 from exporter.export.table import CELL_CHARACTERS
 from exporter.html.links import AddressPattern, rewrite_addresses
+from exporter.service.records_v1 import DEFAULT_RECORDS
 from tests.export.hostile import entry_word, hostile_blog, hostile_export
 from tests.export.memory import Memory, export
 
@@ -269,7 +270,7 @@ def test_the_survey_tells_values_apart() -> None:
     for number, private in enumerate(("f", "f", False, None, [1]), 1):
         blog.entry(str(number), title="" if number == 1 else "題" * 100, is_private=private)
         blog.comment(str(number), str(number), delete_flg="ft"[number % 2])
-    found = entry_combinations(blog)
+    found = entry_combinations(blog, DEFAULT_RECORDS)
     assert [(one.flags["is_private"], one.count) for one in found] == [
         ("f", 2),
         ("(no text)", 1),
@@ -277,8 +278,8 @@ def test_the_survey_tells_values_apart() -> None:
         (None, 1),
     ]
     assert found[0].samples == ["(1)", "題" * 60]
-    assert [one.document()["count"] for one in comment_combinations(blog)] == [3, 2]
-    assert len(list(survey_lines(blog))) == 9
+    assert [one.document()["count"] for one in comment_combinations(blog, DEFAULT_RECORDS)] == [3, 2]
+    assert len(list(survey_lines(blog, DEFAULT_RECORDS))) == 9
 
 
 @pytest.mark.parametrize(

@@ -17,9 +17,9 @@ from exporter.html.links import candidates, embedded, rewrite_addresses
 from exporter.html.local_links import AssetMap
 from exporter.html.markdown import to_markdown
 from exporter.html.tree import BODY_CHARACTERS, BODY_MARKS, TooLarge, find, parse, text_of, too_large, too_large_words
-from exporter.model.records import Comment
 from exporter.search.documents import plain_text
 from exporter.search.index import excerpt, spans_of
+from exporter.service.records_v1 import DEFAULT_RECORDS
 from exporter.site.body import BodyWriter
 from exporter.text import visible
 from tests.export.memory import Memory, export
@@ -147,12 +147,12 @@ def test_every_view_holds_the_text_and_says_so_in_its_language() -> None:
     assert lines in writer().html(LARGE, "")
     assert "too large" in writer("en").html(LARGE, "")
     assert safe_body(LARGE) == f"<p>{words}</p>\n<pre>{lines}</pre>"
-    assert words in comment_html(Comment.from_raw(records.comment(cm_text=LARGE)))
+    assert words in comment_html(DEFAULT_RECORDS.comment(records.comment(cm_text=LARGE)))
 
 
 def test_nothing_of_a_large_body_runs() -> None:
     body = LARGE + "<script>pwned=1</script><img src=x onerror=pwned=1>&lt;script>pwned=1&lt;/script>"
-    comment = Comment.from_raw(records.comment(cm_text=body))
+    comment = DEFAULT_RECORDS.comment(records.comment(cm_text=body))
     for made in (writer().html(body, ""), safe_body(body), comment_html(comment)):
         assert "<script" not in made
         assert "<img" not in made

@@ -6,15 +6,13 @@ import pytest
 import yaml
 
 from exporter.export.entry_page import Rendered, page_path, render_comments, render_entry
-from exporter.model.records import Comment, Entry, EntryListItem
+from exporter.service.records_v1 import DEFAULT_RECORDS
 from tests.html.reading import read_markdown
 from tests.html.records import comment, entry, item
 
 
 def page(raw: dict[str, Any], *comments: dict[str, Any]) -> Rendered:
-    return render_entry(
-        Entry.from_raw(raw), EntryListItem.from_raw(item()), [Comment.from_raw(one) for one in comments]
-    )
+    return render_entry(DEFAULT_RECORDS.post(raw, item()), [DEFAULT_RECORDS.comment(one) for one in comments])
 
 
 def body_of(rendered: Rendered) -> str:
@@ -97,7 +95,7 @@ HOSTILE: list[dict[str, Any]] = [
 @pytest.mark.parametrize("number", range(len(HOSTILE)))
 def test_hostile_entries(number: int) -> None:
     raw = entry(**HOSTILE[number])
-    made = Entry.from_raw(raw)
+    made = DEFAULT_RECORDS.post(raw)
     rendered = page(
         raw, comment(cm_text=raw["entry_text"] if isinstance(raw["entry_text"], str) else "", name=str(raw["title"]))
     )
@@ -108,7 +106,7 @@ def test_hostile_entries(number: int) -> None:
     assert not {"script", "style"} & set(read_markdown(rest).tags)
     assert "\x00" not in rest
     assert "\x1b" not in rest
-    path = page_path(made.date, made.title, made.entry_id)
+    path = page_path(made.date, made.title, made.id)
     assert len(path.split("/")[-1].encode()) <= 200
     assert path.count("/") == (2 if made.date else 1)
 

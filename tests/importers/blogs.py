@@ -17,7 +17,7 @@ from exporter.export.folder import write_export
 from exporter.export.formats import FORMATS
 from exporter.export.interface import ExportOptions, RecordSource
 from exporter.export.media import Media
-from exporter.export.posts import Post, Posts
+from exporter.export.posts import ExportPost, Posts
 from exporter.export.report import Report
 from tests.export.hostile import comment_word, hostile_blog
 from tests.export.memory import SAID
@@ -42,7 +42,7 @@ class Blog:
         write_export(FORMATS[form].files(self.records, chosen, report), self.root, target)
         return report.document()
 
-    def posts(self) -> list[Post]:
+    def posts(self) -> list[ExportPost]:
         """What is public."""
         return list(Posts(self.records, ExportOptions(declared=SAID), Report()))
 
@@ -50,7 +50,7 @@ class Blog:
         """Return letters of each comment as far as every importer shows them, and how many comments have the same."""
         found = [each.comment for post in self.posts() for each in post.comments]
         if self.name == "hostile":
-            return Counter(comment_word(int(comment.cm_id)) for comment in found)
+            return Counter(comment_word(int(comment.id)) for comment in found)
         return Counter(bare(shown(comment_html(replace(comment, title="")))) for comment in found)
 
     def comments_in(self, text: str) -> int:
@@ -68,7 +68,7 @@ class Blog:
         options = ExportOptions(declared=SAID)
         posts = Posts(self.records, options, Report())
         media = Media(posts, options)
-        bodies = ((post.entry.entry_text, post.entry.ps_text) for post in posts)
+        bodies = ((post.record.body, post.record.more) for post in posts)
         return {picture.name for texts in bodies for picture in media.pictures(*texts) if picture.source is not None}
 
     def count(self) -> Count:

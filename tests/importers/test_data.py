@@ -27,7 +27,7 @@ def asked(tool: Tool, *queries: str) -> list[list[list[Any]]]:
 
 
 def titles(moved: Blog) -> list[str]:
-    return sorted(visible(post.entry.title)[0] for post in moved.posts())
+    return sorted(visible(post.record.title)[0] for post in moved.posts())
 
 
 @both_blogs

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from exporter.search.documents import Rank, comment_document, entry_document, file_document, listed_document, plain_text
+from exporter.service.records_v1 import DEFAULT_RECORDS
 from tests.history.building import comment, entry
 
 
@@ -34,7 +35,7 @@ def test_a_body_too_tangled_to_read_is_searched_without_its_tags() -> None:
 
 def test_an_entry_has_all_its_texts() -> None:
     raw = entry("1", "海の日", "<p>波</p>", ps_title="続き", ps_text="<b>砂</b>")
-    document = entry_document(raw, {"entry_id": "1", "category": "日記"})
+    document = entry_document(raw, {"entry_id": "1", "category": "日記"}, DEFAULT_RECORDS)
     assert [(text.field, text.rank, text.text) for text in document.texts] == [
         ("title", Rank.TITLE, "海の日"),
         ("body", Rank.BODY, "波"),
@@ -48,14 +49,16 @@ def test_an_entry_has_all_its_texts() -> None:
 
 
 def test_an_entry_that_is_only_listed() -> None:
-    document = listed_document({"entry_id": "3", "title": "下書き", "regist_date": "2024/01/02", "period_date": ""})
+    document = listed_document(
+        {"entry_id": "3", "title": "下書き", "regist_date": "2024/01/02", "period_date": ""}, DEFAULT_RECORDS
+    )
     assert [(text.field, text.text) for text in document.texts] == [("title", "下書き")]
     assert document.date is not None
     assert document.date.date().isoformat() == "2024-01-02"
 
 
 def test_a_comment_ranks_below_all_else() -> None:
-    document = comment_document(comment("7", "1", "きれい<br>ですね", title="はじめまして"))
+    document = comment_document(comment("7", "1", "きれい<br>ですね", title="はじめまして"), DEFAULT_RECORDS)
     assert {text.rank for text in document.texts} == {Rank.COMMENT}
     assert [text.field for text in document.texts] == ["title", "name", "text"]
     assert (document.entry_id, document.title) == ("1", "")
@@ -65,7 +68,9 @@ def test_a_comment_ranks_below_all_else() -> None:
     ("mtime", "date"), [("0", datetime(1970, 1, 1, tzinfo=UTC)), ("9" * 30, None), ("", None), ("x", None)]
 )
 def test_a_file_is_dated_by_its_mtime(mtime: str, date: datetime | None) -> None:
-    document = file_document({"file_id": "9", "name": "umi.jpg", "title": None, "explanation": "浜", "mtime": mtime})
+    document = file_document(
+        {"file_id": "9", "name": "umi.jpg", "title": None, "explanation": "浜", "mtime": mtime}, DEFAULT_RECORDS
+    )
     assert document.date == date
     assert document.title == "umi.jpg"
     assert [(text.field, text.rank) for text in document.texts] == [("name", Rank.TITLE), ("explanation", Rank.BODY)]

@@ -22,6 +22,7 @@ from exporter.search.documents import comment_document, entry_document
 from exporter.search.index import Hit, Index, open_index
 from exporter.search.query import Query, fold, parse_query
 from exporter.search.store import Store
+from exporter.service.records_v1 import DEFAULT_RECORDS
 from tests.history.building import ArchiveMaker, comment, entry
 
 FAMILY = "👨\u200d👩\u200d👧"
@@ -213,10 +214,12 @@ def test_hits_are_exactly_those_of_a_search_through_all_texts(
     said = {str(at): comment(str(at), "0", text) for at, text in enumerate(comments)}
     made.commit({Kind.ENTRIES: entries, Kind.COMMENTS: said})
     documents = {
-        f"entries/{key}": [fold(text.text) for text in entry_document(raw, None).texts] for key, raw in entries.items()
+        f"entries/{key}": [fold(text.text) for text in entry_document(raw, None, DEFAULT_RECORDS).texts]
+        for key, raw in entries.items()
     }
     documents |= {
-        f"comments/{key}": [fold(text.text) for text in comment_document(raw).texts] for key, raw in said.items()
+        f"comments/{key}": [fold(text.text) for text in comment_document(raw, DEFAULT_RECORDS).texts]
+        for key, raw in said.items()
     }
     with open_index(made.reader) as found:
         for wanted in words:

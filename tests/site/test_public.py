@@ -14,7 +14,7 @@ from tests.archive.builder import Built, record
 from tests.cli.conftest import Program
 from tests.site.building import of_records, stored
 
-SAID = Declared(open_flgs=frozenset({"1"}), visible_delete_flgs=frozenset({"f"}))
+SAID = Declared(public_access=frozenset({"1"}), visible_comment_flags=frozenset({"f"}))
 AS_OF = datetime(2026, 1, 1, tzinfo=UTC)
 SECRET = "ひみつ"
 PNG = b"\x89PNG\r\n\x1a\n"

@@ -12,7 +12,7 @@ import pytest
 
 from exporter.archive.archive import ArchiveReader
 from exporter.archive.latest import View, write_latest
-from exporter.model.assumptions import DEFAULT
+from exporter.service.records_v1 import DEFAULT_RECORDS
 from exporter.site.history import ArchiveHistory
 from exporter.site.options import SiteOptions
 from exporter.site.view import SiteView
@@ -30,7 +30,7 @@ OPTIONS = {
 
 def written(archive: Path, options: SiteOptions) -> Path:
     reader = ArchiveReader(archive)
-    view = SiteView(DEFAULT, ArchiveHistory(reader), options)
+    view = SiteView(DEFAULT_RECORDS, ArchiveHistory(reader), options)
     write_latest(reader.layout, reader.state(), [View(view.name, view.edition, view.files)])
     return archive / "latest" / "site"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -12,10 +12,9 @@ from exporter.archive import atomic
 from exporter.crawl.assets.content_type import Expected
 from exporter.html.links import AddressPattern, Use, absolute, embedded, is_picture, meaning
 from exporter.model.kinds import Kind, sort_key
-from exporter.model.records import FileInfo
+from exporter.service.records_v1 import DEFAULT_RECORDS
 
 _BODIES = ("entry_text", "ps_text", "template_text")
-_FILE_FIELDS = tuple(each.name for each in fields(FileInfo) if each.name not in {"raw", "problems"})
 
 Ref = dict[str, str]
 Shown = tuple[str, bool]
@@ -118,17 +117,17 @@ class Collection:
         if self._pattern is None:
             return
         if not self._inferred:
-            self._pattern.check({*_FILE_FIELDS, *record})
+            self._pattern.check({*DEFAULT_RECORDS.upload_fields, *record})
         url = self._pattern.fill(record)
         if url is None:
             return
         wanted = self._want(self._by_file.setdefault(meaning(url), url))
         self.uploads[file_id] = wanted.url
-        info = FileInfo.from_raw(record)
+        info = DEFAULT_RECORDS.upload(record)
         wanted.files.add(file_id)
-        wanted.stamp = f"{wanted.stamp} {info.file_id}:{info.file_size}:{info.mtime}".strip()
-        if info.file_size is not None:
-            wanted.sizes.add(info.file_size)
+        wanted.stamp = f"{wanted.stamp} {info.id}:{info.bytes}:{info.modified}".strip()
+        if info.bytes is not None:
+            wanted.sizes.add(info.bytes)
         if info.extension:
             wanted.endings.add(info.extension.lower().lstrip("."))
 

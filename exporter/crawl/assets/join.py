@@ -13,7 +13,7 @@ from exporter.crawl.assets.plan import Mode
 from exporter.crawl.assets.run import AssetResult, AssetRun, AssetSettings
 from exporter.model.asset import Asset, AssetState
 from exporter.model.kinds import Kind
-from exporter.model.records import FileInfo
+from exporter.service.records_v1 import DEFAULT_RECORDS
 
 if TYPE_CHECKING:
     from exporter.archive.layout import Layout
@@ -210,7 +210,7 @@ def _shadowed(result: AssetResult, records: Upcoming) -> list[str]:
     found = []
     for url, file_ids in sharing.items():
         if len(file_ids) > 1:
-            sizes = {each: FileInfo.from_raw(records.load(Kind.FILES, each) or {}).file_size for each in file_ids}
+            sizes = {each: DEFAULT_RECORDS.upload(records.load(Kind.FILES, each) or {}).bytes for each in file_ids}
             served = result.records[url]["bytes"]
             if served in sizes.values():
                 found += [each for each, size in sizes.items() if size not in {None, served}]

@@ -20,11 +20,10 @@ from exporter.export.epub.cover import Moment, cover
 from exporter.export.epub.links import FOREIGN, BookLinks, chapter_name, entry_addresses
 from exporter.export.interface import Content, Copy, ExportFile, ExportOptions, Packed
 from exporter.export.media import Media
-from exporter.export.posts import Post, Posts
+from exporter.export.posts import ExportPost, Posts
 from exporter.export.report import Report
 from exporter.html.runs import collapse
 from exporter.model.kinds import Kind
-from exporter.model.records import User
 from exporter.text import visible
 
 _DROPPED: Final = "links made plain text, since no e-reader follows such addresses"
@@ -56,9 +55,9 @@ class _Book:
     names: list[bytes] = field(default_factory=list)
     days: array[int] = field(default_factory=lambda: array("l"))
 
-    def add(self, post: Post, untitled: str) -> None:
+    def add(self, post: ExportPost, untitled: str) -> None:
         """Take a chapter in, as small as can be: large blogs have very many."""
-        self.ids.append(post.entry_id)
+        self.ids.append(post.id)
         self.names.append((visible(post.title)[0] or untitled).encode())
         self.days.append(post.when.year * 10_000 + post.when.month * 100 + post.when.day)
 
@@ -68,7 +67,7 @@ class _Book:
             moment = Moment(day // 10_000, day // 100 % 100, day % 100)
             yield _Chapter(chapter_name(entry_id), name.decode(), moment)
 
-    def opens_year(self, post: Post) -> bool:
+    def opens_year(self, post: ExportPost) -> bool:
         """Tell whether a post is the first of its year, in a book of several."""
         return not self.year and (not self.days or self.days[-1] // 10_000 != post.when.year)
 
@@ -97,7 +96,7 @@ class _Binder:
         self._own = entry_addresses(posts, options)
         self._title = collapse(options.title) or posts.blog_id
         self._author = next(
-            (name for _, raw in posts.records.scan(Kind.USER) if (name := collapse(User.from_raw(raw).nickname))),
+            (name for _, raw in posts.records.scan(Kind.USER) if (name := collapse(options.service.user(raw).name))),
             posts.blog_id,
         )
 
@@ -110,14 +109,16 @@ class _Binder:
                 f"book-{label}.epub", self._members(book, self._posts.by_date(), self._posts.__contains__), large=False
             )
             return
-        years = {post.entry_id: post.when.year for post in self._posts} if self._options.old_urls else {}
+        years = {post.id: post.when.year for post in self._posts} if self._options.old_urls else {}
         for year, found in groupby(self._posts.by_date(), lambda post: post.when.year):
             book = _Book(f"{self._title} {year}", year)
             yield Packed(
                 f"book-{year:04}-{label}.epub", self._members(book, found, partial(_is_of, years, year)), large=False
             )
 
-    def _members(self, book: _Book, posts: Iterable[Post], holds: Callable[[str], bool]) -> Iterator[Content | Copy]:
+    def _members(
+        self, book: _Book, posts: Iterable[ExportPost], holds: Callable[[str], bool]
+    ) -> Iterator[Content | Copy]:
         links = BookLinks(self._posts, self._media, self._own, self._options, holds)
         # What kind of file this is must be readable at a fixed place (OCF 3.2, section 4.3).
         yield Content("mimetype", [b"application/epub+zip"], stored=True)
@@ -127,7 +128,7 @@ class _Binder:
             if book.opens_year(post):
                 year = post.when.year
                 yield Content(f"EPUB/{_year_name(year)}", [self._pages.year(year).text.encode()])
-            yield Content(f"EPUB/{chapter_name(post.entry_id)}", [self._chapter(book, post, links)])
+            yield Content(f"EPUB/{chapter_name(post.id)}", [self._chapter(book, post, links)])
             yield from links.members()
         if any(kind in FOREIGN for kind in links.pictures.values()):
             yield Content("EPUB/no-picture.svg", [self._plain("no-picture.svg")])
@@ -136,27 +137,27 @@ class _Binder:
     def _plain(self, template: str, **values: object) -> bytes:
         return self._pages.page(template, **values).text.encode()
 
-    def _chapter(self, book: _Book, post: Post, links: BookLinks) -> bytes:
+    def _chapter(self, book: _Book, post: ExportPost, links: BookLinks) -> bytes:
         comments = post.comments if self._options.comments else ()
         before = links.dropped
         page = self._pages.chapter(post, comments, links)
         self._account(post, links, page.characters)
-        self._report.changed("entries", _DROPPED, post.entry_id, links.dropped - before)
+        self._report.changed("entries", _DROPPED, post.id, links.dropped - before)
         book.add(post, self._pages.words.untitled)
         return page.text.encode()
 
-    def _account(self, post: Post, links: BookLinks, characters: int) -> None:
+    def _account(self, post: ExportPost, links: BookLinks, characters: int) -> None:
         report = self._report
         name_large(post, report)
         report.wrote(len(post.comments) if self._options.comments else 0, post.category)
         if not self._options.comments:
             for each in post.comments:
-                report.left("comments", "the book was asked for without comments", each.comment.cm_id)
+                report.left("comments", "the book was asked for without comments", each.comment.id)
         for address in links.inline:
             report.picture(address)
         links.inline.clear()
         self._media.account(post, report, _LINKED, written=links.pictures)
-        report.changed("entries", "characters removed or replaced that XML cannot hold", post.entry_id, characters)
+        report.changed("entries", "characters removed or replaced that XML cannot hold", post.id, characters)
 
     def _frame(self, book: _Book, links: BookLinks) -> Iterator[Content]:
         """Yield what is about the whole book."""

@@ -17,7 +17,7 @@ from exporter.export.entry_page import UNTITLED
 from exporter.export.epub.links import BookLinks, CommentLinks, web_address
 from exporter.export.epub.xhtml import Surroundings, upright_numbers, xhtml
 from exporter.export.interface import ExportOptions
-from exporter.export.posts import Post, PostComment
+from exporter.export.posts import ExportPost, PostComment
 from exporter.export.xml import Cleaned, cleaned
 from exporter.html.runs import collapse
 from exporter.html.tree import TooLarge, TooTangled, parse, text_of, too_large_words
@@ -98,9 +98,9 @@ class Pages:
         """Return the page before the chapters of a year."""
         return self.page("year.xhtml", year=year, year_label=self._spelt(self.words.year.format(year)))
 
-    def chapter(self, post: Post, comments: Sequence[PostComment], links: BookLinks) -> Cleaned:
+    def chapter(self, post: ExportPost, comments: Sequence[PostComment], links: BookLinks) -> Cleaned:
         """Return the page of a post."""
-        entry = post.entry
+        entry = post.record
         facts = " · ".join(filter(None, [self._date(entry.date), post.category]))
         strangers = CommentLinks(links)
         return self.page(
@@ -108,9 +108,9 @@ class Pages:
             name=post.title or self.words.untitled,
             heading=self._line(post.title or self.words.untitled),
             facts=self._line(facts),
-            body=self._text(entry.entry_text, links),
-            lead=self._line(collapse(entry.ps_title)),
-            more=self._text(entry.ps_text, links),
+            body=self._text(entry.body, links),
+            lead=self._line(collapse(entry.more_title)),
+            more=self._text(entry.more, links),
             comments_label=self._line(self.words.comments.format(len(comments))),
             comments=[self._comment(found, strangers) for found in comments],
         )
@@ -120,9 +120,9 @@ class Pages:
         return {
             "name": comment_author(comment) or self.words.nameless,
             "url": web_address(comment_url(comment), ""),
-            "date": self._line(self._date(comment.regist_date)),
+            "date": self._line(self._date(comment.date)),
             "title": collapse(comment.title),
-            "text": self._text(comment.cm_text, links),
+            "text": self._text(comment.text, links),
         }
 
     def _date(self, date: datetime | None) -> str:

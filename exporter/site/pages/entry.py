@@ -11,7 +11,7 @@ from exporter import lossless_json
 from exporter.export.interface import ViewFile
 from exporter.html.tree import BODY_CHARACTERS
 from exporter.model.kinds import Kind, sort_key
-from exporter.site.catalogue import ORPHANS_PAGE, UNDATED, Post, fingerprint, safe_name, shown
+from exporter.site.catalogue import ORPHANS_PAGE, UNDATED, PostSummary, fingerprint, safe_name, shown
 from exporter.site.pages.page import ShownComment, Site, category_page
 from exporter.site.pictures import openable
 from exporter.site.templating import root_of
@@ -32,16 +32,16 @@ def entry_files(site: Site) -> Iterator[ViewFile]:
             post.listed,
             b"" if before is None else before.listed,
             b"" if after is None else after.listed,
-            site.pictures.depends(post.entry_id),
-            repr(lives.get(post.entry_id)),
-            site.leads(Kind.ENTRIES, post.entry_id),
+            site.pictures.depends(post.id),
+            repr(lives.get(post.id)),
+            site.leads(Kind.ENTRIES, post.id),
             *(site.leads(Kind.COMMENTS, cm_id) for cm_id in post.comments),
         ]
         yield site.file(
             post.page,
             "entry.html",
             parts,
-            partial(_context, site, post, before, after, lives.get(post.entry_id)),
+            partial(_context, site, post, before, after, lives.get(post.id)),
         )
 
 
@@ -51,11 +51,11 @@ def life_page(entry_id: str) -> str:
 
 
 def _context(
-    site: Site, post: Post, before: Post | None, after: Post | None, life: tuple[int, ...] | None
+    site: Site, post: PostSummary, before: PostSummary | None, after: PostSummary | None, life: tuple[int, ...] | None
 ) -> dict[str, Any]:
     entry = site.catalogue.entry(post)
     root = root_of(post.page)
-    pictures = site.pictures.by_entry.get(post.entry_id, [])[:_MOST_PICTURES]
+    pictures = site.pictures.by_entry.get(post.id, [])[:_MOST_PICTURES]
     period = entry.period_date if entry.period_date != entry.date else None
     return {
         "title": post.title or site.pages.words["untitled"],
@@ -63,18 +63,18 @@ def _context(
         "post": post,
         "before": before,
         "after": after,
-        "body": site.bodies.html(entry.entry_text, root),
-        "more_title": shown(entry.ps_title),
-        "more": site.bodies.html(entry.ps_text, root),
+        "body": site.bodies.html(entry.body, root),
+        "more_title": shown(entry.more_title),
+        "more": site.bodies.html(entry.more, root),
         "comments": site.comments(post.comments, post.page),
         "category": category_page(post.category),
         "original": site.address_of(entry.raw),
         "pictures": [(site.asset(post.page, each.path), openable(each.path)) for each in pictures]
         if len(pictures) > 1
         else [],
-        "updated": entry.last_update if entry.last_update != entry.date else None,
+        "updated": entry.updated if entry.updated != entry.date else None,
         "period": period,
-        "life": life_page(post.entry_id) if life is not None else None,
+        "life": life_page(post.id) if life is not None else None,
         "record": None if site.options.public else _record(entry.raw, site.pages.words["cut"]),
     }
 
@@ -94,7 +94,7 @@ _NEWEST: Final = 40
 
 class _Talk(NamedTuple):
     cm_id: str
-    post: Post | None
+    post: PostSummary | None
     day: str
 
 
@@ -146,6 +146,6 @@ def _depends(site: Site, talks: list[_Talk]) -> bytes:
     )
 
 
-def _shown(site: Site, talks: list[_Talk], path: str) -> list[tuple[ShownComment, Post | None]]:
+def _shown(site: Site, talks: list[_Talk], path: str) -> list[tuple[ShownComment, PostSummary | None]]:
     comments = site.comments([talk.cm_id for talk in talks], path)
     return list(zip(comments, (talk.post for talk in talks), strict=True))

@@ -8,8 +8,7 @@ from typing import Any, Final, NamedTuple
 
 from exporter.export.interface import ViewFile
 from exporter.model.kinds import Kind
-from exporter.model.records import FileInfo
-from exporter.site.catalogue import UNDATED, Post, fingerprint, shown
+from exporter.site.catalogue import UNDATED, PostSummary, fingerprint, shown
 from exporter.site.pages.page import Site
 from exporter.site.pictures import Picture, openable
 
@@ -22,7 +21,7 @@ class _Item(NamedTuple):
     """A picture, the newest entries that use it first, what its file record calls it, and whether it opens alone."""
 
     picture: Picture
-    posts: tuple[Post, ...]
+    posts: tuple[PostSummary, ...]
     caption: str
     opens: bool
 
@@ -61,7 +60,7 @@ def _items(site: Site) -> Iterator[_Item]:
             continue
         seen.add(picture.path)
         posts = [site.catalogue.by_id[each] for each in picture.entries if each in site.catalogue.by_id]
-        posts.sort(key=lambda post: site.catalogue.places[post.entry_id], reverse=True)
+        posts.sort(key=lambda post: site.catalogue.places[post.id], reverse=True)
         yield _Item(picture, tuple(posts), _caption(site, picture), openable(picture.path))
 
 
@@ -74,8 +73,8 @@ def _caption(site: Site, picture: Picture) -> str:
     for file_id in picture.files:
         raw = site.catalogue.records.load(Kind.FILES, file_id)
         if raw is not None:
-            file = FileInfo.from_raw(raw, site.catalogue.assume)
-            return shown(file.title or file.explanation or file.name)
+            file = site.catalogue.service.upload(raw)
+            return shown(file.title or file.description or file.name)
     return ""
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 _MOST_CHANGES: Final = 300
 _MOST_PROOFS: Final = 12
 _CONTEXT: Final = 160
-_TEXTS: Final = frozenset({"entry_text", "ps_text", "cm_text"})
 _SHOWN_KINDS: Final = (Kind.ENTRIES, Kind.COMMENTS, Kind.FILES)
 
 
@@ -79,7 +78,7 @@ def _overview(site: Site, history: HistorySource, facts: bytes) -> ViewFile:
         for entry_id, versions in history.changed_entries().items()
         if entry_id in site.catalogue.by_id
     ]
-    lives.sort(key=lambda each: site.catalogue.places[each[0].entry_id], reverse=True)
+    lives.sort(key=lambda each: site.catalogue.places[each[0].id], reverse=True)
     parts = [facts, *(post.listed for post in gone), *(post.listed + bytes(str(n), "ascii") for post, _, n in lives)]
     return site.file("history.html", "history.html", parts, lambda: {
         "title": site.pages.words["history"],
@@ -114,30 +113,29 @@ def _version(site: Site, history: HistorySource, row: VersionRow, before: Versio
 
 
 def _shown(site: Site, change: RecordChange) -> ShownChange:
-    entry_id = change.record_id if change.kind is Kind.ENTRIES else _entry_of(change)
+    service = site.catalogue.service
+    entry_id = change.record_id if change.kind is Kind.ENTRIES else _entry_of(change, service.post_id_field)
     post = site.catalogue.by_id.get(entry_id)
-    fields = [_diff(field) for field in change.fields] if change.change is Change.CHANGED else _texts(change)
+    texts = service.bodies.get(change.kind, ())
+    # Of a comment that came or went its text is shown; entries have a page of their own.
+    alone = texts if change.kind is Kind.COMMENTS else ()
+    fields = [_diff(each, texts) for each in change.fields if change.change is Change.CHANGED or each.name in alone]
     return ShownChange(
         change.kind, shown(change.title), change.change, post.page if post else None, [each for each in fields if each]
     )
 
 
-def _entry_of(change: RecordChange) -> str:
+def _entry_of(change: RecordChange, name: str) -> str:
     for field in change.fields:
-        if field.name == "entry_id":
+        if field.name == name:
             return value_text(field.before if field.after is ABSENT else field.after)
     return ""
 
 
-def _texts(change: RecordChange) -> list[FieldDiff | None]:
-    """Return the text of a comment that came or went; entries have a page of their own."""
-    return [_diff(field) for field in change.fields if field.name == "cm_text"]
-
-
-def _diff(field: FieldChange) -> FieldDiff | None:
+def _diff(field: FieldChange, texts: Collection[str]) -> FieldDiff | None:
     """Compare what a reader saw; where only the markup changed, or where it is too large to be shown, the markup."""
     before, after = value_text(field.before), value_text(field.after)
-    if field.name in _TEXTS and not (too_large(before) or too_large(after)):
+    if field.name in texts and not (too_large(before) or too_large(after)):
         seen = plain_text(before), plain_text(after)
         before, after = seen if seen[0] != seen[1] else (before, after)
     parts = [(op, visible(text)[0]) for op, text in in_context(word_diff(before, after), _CONTEXT)]
@@ -153,7 +151,9 @@ def _life(site: Site, history: HistorySource, entry_id: str) -> dict[str, Any]:
     if steps:
         first = Change.NEW if steps[0].record is not None or steps[0].damaged else Change.GONE
         shown_steps.append((steps[0], first, []))
-    shown_steps += [_step(before, after) for before, after in pairwise(steps)]
+    shown_steps += [
+        _step(before, after, site.catalogue.service.bodies.get(Kind.ENTRIES, ())) for before, after in pairwise(steps)
+    ]
     return {
         "title": title,
         "current": "history",
@@ -162,14 +162,14 @@ def _life(site: Site, history: HistorySource, entry_id: str) -> dict[str, Any]:
     }
 
 
-def _step(before: Step, after: Step) -> tuple[Step, Change, list[FieldDiff]]:
+def _step(before: Step, after: Step, texts: Collection[str]) -> tuple[Step, Change, list[FieldDiff]]:
     if before.damaged or after.damaged:
         return after, Change.CHANGED, []
     if after.record is None:
         return after, Change.GONE, []
     if before.record is None:
         return after, Change.NEW, []
-    found = [_diff(field) for field in field_changes(before.record, after.record)]
+    found = [_diff(field, texts) for field in field_changes(before.record, after.record)]
     return after, Change.CHANGED, [each for each in found if each]
 
 

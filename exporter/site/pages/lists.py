@@ -15,9 +15,8 @@ from markupsafe import Markup
 from exporter.export.interface import ViewFile
 from exporter.html.links import Use, embedded
 from exporter.model.kinds import Kind
-from exporter.model.records import EntryListItem
 from exporter.search.documents import plain_text
-from exporter.site.catalogue import ORPHANS_PAGE, UNDATED, Catalogue, Post, fingerprint, shown
+from exporter.site.catalogue import ORPHANS_PAGE, UNDATED, Catalogue, PostSummary, fingerprint, shown
 from exporter.site.pages.page import Site, category_page, listed
 from exporter.site.search_data import script
 from exporter.site.templating import root_of
@@ -140,12 +139,12 @@ def year_page(year: str) -> str:
     return f"year/{year}.html"
 
 
-def _home(site: Site, years: dict[str, list[Post]]) -> ViewFile:
+def _home(site: Site, years: dict[str, list[PostSummary]]) -> ViewFile:
     catalogue = site.catalogue
     recent = [post for post in reversed(catalogue.posts) if post.gone_in is None][:_RECENT]
     dated = [post for post in catalogue.posts if post.date is not None]
     parts: list[bytes | str] = [
-        *(fingerprint(post.identity, post.listed, site.pictures.depends(post.entry_id)) for post in recent),
+        *(fingerprint(post.identity, post.listed, site.pictures.depends(post.id)) for post in recent),
         repr([(year, len(posts)) for year, posts in years.items()]),
         str(dated[0].date if dated else ""),
         str(dated[-1].date if dated else ""),
@@ -162,19 +161,19 @@ def _home(site: Site, years: dict[str, list[Post]]) -> ViewFile:
     })  # fmt: skip
 
 
-def _card(site: Site, post: Post) -> dict[str, Any]:
+def _card(site: Site, post: PostSummary) -> dict[str, Any]:
     entry = site.catalogue.entry(post)
-    text = shown(plain_text(_PICTURE.sub("", entry.entry_text[:_LOOKED_AT]))[: _EXCERPT * 2])
+    text = shown(plain_text(_PICTURE.sub("", entry.body[:_LOOKED_AT]))[: _EXCERPT * 2])
     return {
         "post": post,
         "excerpt": text if len(text) <= _EXCERPT else text[:_EXCERPT].rstrip() + "…",
-        "thumbnail": _thumbnail(site, post, entry.entry_text),
+        "thumbnail": _thumbnail(site, post, entry.body),
     }
 
 
-def _thumbnail(site: Site, post: Post, html: str) -> str | None:
+def _thumbnail(site: Site, post: PostSummary, html: str) -> str | None:
     """Return the first picture of an entry that is no icon."""
-    known = {picture.url: picture for picture in site.pictures.by_entry.get(post.entry_id, ())}
+    known = {picture.url: picture for picture in site.pictures.by_entry.get(post.id, ())}
     addresses = [found.text for found in embedded(html) if found.use is Use.SHOWN]
     for picture in [*(known[each] for each in addresses if each in known), *known.values()]:
         if picture.width is None or picture.width >= 64:
@@ -182,12 +181,11 @@ def _thumbnail(site: Site, post: Post, html: str) -> str | None:
     return None
 
 
-def _years(site: Site, years: dict[str, list[Post]]) -> ViewFile:
+def _years(site: Site, years: dict[str, list[PostSummary]]) -> ViewFile:
     catalogue = site.catalogue
     counts = {year: Counter(post.date.month for post in posts if post.date) for year, posts in years.items()}
     unread = [
-        EntryListItem.from_raw(catalogue.records.load(Kind.ENTRY_LIST, item_id) or {}, catalogue.assume)
-        for item_id in catalogue.unread
+        catalogue.service.post(None, catalogue.records.load(Kind.ENTRY_LIST, item_id)) for item_id in catalogue.unread
     ]
     gone = [post for post in reversed(catalogue.posts) if post.gone_in is not None]
     most = max((number for months in counts.values() for number in months.values()), default=1)
@@ -208,7 +206,7 @@ def _years(site: Site, years: dict[str, list[Post]]) -> ViewFile:
         ],
         "undated": len(years.get(UNDATED, ())),
         "undated_page": year_page(UNDATED),
-        "unread": [(item.regist_date, shown(item.title), shown(item.entry_id)) for item in unread],
+        "unread": [(item.listed_on, shown(item.title), shown(item.id)) for item in unread],
         "gone": gone,
         "orphans": len(catalogue.orphans),
         "orphans_page": ORPHANS_PAGE,
@@ -216,14 +214,16 @@ def _years(site: Site, years: dict[str, list[Post]]) -> ViewFile:
     })  # fmt: skip
 
 
-def _neighbours(years: dict[str, list[Post]], year: str) -> tuple[str, str]:
+def _neighbours(years: dict[str, list[PostSummary]], year: str) -> tuple[str, str]:
     """Return the names of the newer and the older year, empty at the ends."""
     names = list(years)
     at = names.index(year)
     return names[at - 1] if at else "", names[at + 1] if at + 1 < len(names) else ""
 
 
-def _year_context(site: Site, years: dict[str, list[Post]], year: str, posts: list[Post]) -> dict[str, Any]:
+def _year_context(
+    site: Site, years: dict[str, list[PostSummary]], year: str, posts: list[PostSummary]
+) -> dict[str, Any]:
     newer, older = _neighbours(years, year)
     words, dates = site.pages.words, site.pages.dates
 
@@ -244,9 +244,9 @@ def _year_context(site: Site, years: dict[str, list[Post]], year: str, posts: li
     }
 
 
-def _days_chart(site: Site, year: str, posts: list[Post]) -> Markup:
+def _days_chart(site: Site, year: str, posts: list[PostSummary]) -> Markup:
     """Return the year as a grid of days; a day leads to its entry, or to its month where it has several."""
-    days: defaultdict[tuple[int, int], list[Post]] = defaultdict(list)
+    days: defaultdict[tuple[int, int], list[PostSummary]] = defaultdict(list)
     for post in posts:
         if post.date is not None:
             days[post.date.month, post.date.day].append(post)
@@ -277,7 +277,7 @@ def _categories(site: Site) -> Iterator[ViewFile]:
         )  # fmt: skip
 
 
-def _category_context(site: Site, name: str, posts: Sequence[Post]) -> dict[str, Any]:
+def _category_context(site: Site, name: str, posts: Sequence[PostSummary]) -> dict[str, Any]:
     return {
         "title": name or site.pages.words["uncategorised"],
         "current": "categories",
@@ -286,7 +286,7 @@ def _category_context(site: Site, name: str, posts: Sequence[Post]) -> dict[str,
     }
 
 
-def _grouped(posts: Sequence[Post]) -> list[tuple[str, list[Post]]]:
+def _grouped(posts: Sequence[PostSummary]) -> list[tuple[str, list[PostSummary]]]:
     return [(year, list(of_year)) for year, of_year in groupby(posts, key=lambda post: post.year)]
 
 
@@ -296,7 +296,7 @@ def _months(catalogue: Catalogue) -> list[str]:
 
 def _days(site: Site) -> Iterator[ViewFile]:
     """Yield what the home page asks for on a day of each month: day, year, title and page of every entry."""
-    months: defaultdict[str, list[Post]] = defaultdict(list)
+    months: defaultdict[str, list[PostSummary]] = defaultdict(list)
     for post in site.catalogue.posts:
         if post.date is not None and post.gone_in is None:
             months[f"{post.date.month:02d}"].append(post)
@@ -307,6 +307,6 @@ def _days(site: Site) -> Iterator[ViewFile]:
         )  # fmt: skip
 
 
-def _days_script(month: str, posts: Sequence[Post]) -> bytes:
+def _days_script(month: str, posts: Sequence[PostSummary]) -> bytes:
     rows = [[post.date.day, post.date.year, post.title, post.page] for post in posts if post.date]
     return script("days", month, rows)

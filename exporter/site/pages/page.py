@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from exporter.export.interface import ViewFile
 from exporter.html.links import commenter_link
-from exporter.site.catalogue import Catalogue, Post, fingerprint, shown
+from exporter.site.catalogue import Catalogue, PostSummary, fingerprint, shown
 from exporter.site.templating import Pages, root_of
 
 if TYPE_CHECKING:
@@ -75,19 +75,19 @@ class Site:
 
     def _comment(self, comment: Comment, page: str) -> ShownComment:
         return ShownComment(
-            f"comment-{shown(comment.cm_id)}",
+            f"comment-{shown(comment.id)}",
             shown(comment.name)[:_NAME_KEPT],
             shown(comment.title)[:_NAME_KEPT],
-            self.pages.dates.day(comment.regist_date),
-            "" if comment.regist_date is None else f"{comment.regist_date:%Y-%m-%d}",
-            commenter_link(comment.url_text),
-            self.bodies.html(comment.cm_text, root_of(page)),
-            comment.delete_flg is True,
-            shown(comment.res_flg or ""),
+            self.pages.dates.day(comment.date),
+            "" if comment.date is None else f"{comment.date:%Y-%m-%d}",
+            commenter_link(comment.url),
+            self.bodies.html(comment.text, root_of(page)),
+            comment.deleted is True,
+            shown(comment.reply or ""),
         )
 
 
-def listed(posts: Sequence[Post]) -> bytes:
+def listed(posts: Sequence[PostSummary]) -> bytes:
     """Return one fingerprint for what lists show of entries."""
     return fingerprint(*(post.listed for post in posts))
 

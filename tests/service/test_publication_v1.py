@@ -9,16 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter.model.publication import Declared, Status, Verdict, is_visible, more_hidden, publication
-from exporter.model.records import Comment, Entry, EntryListItem
+from exporter.model.publication import Declared, Status, Verdict, more_hidden
+from exporter.service.records_v1 import DEFAULT_RECORDS
 from tests.html import records
 
-SAID = Declared(frozenset({"1"}), visible_delete_flgs=frozenset({"f"}))
+SAID = Declared(frozenset({"1"}), visible_comment_flags=frozenset({"f"}))
 ODD: list[Any] = ["t", "f", "1", "0", "", " f", "F", "false", None, 0, 1, True, False, [], {}, "\ud83d"]
 
 
 def status(declared: Declared = SAID, as_of: datetime | None = None, **changes: Any) -> Status:
-    return publication(Entry.from_raw(records.entry(**changes)), None, declared, as_of).status
+    return DEFAULT_RECORDS.publication(DEFAULT_RECORDS.post(records.entry(**changes)), declared, as_of).status
 
 
 def test_a_plain_entry_is_public_once_its_flag_is_declared() -> None:
@@ -63,17 +63,18 @@ def test_what_is_dated_after_the_backup_was_not_shown_yet() -> None:
 
 @pytest.mark.parametrize(("changes", "reason"), [({"open_flg": "2"}, "open_flg '2'"), ({"period_flg": "t"}, "period")])
 def test_the_more_hidden_of_entry_and_list_item_counts(changes: dict[str, str], reason: str) -> None:
-    verdict = publication(Entry.from_raw(records.entry()), EntryListItem.from_raw(records.item(**changes)), SAID, None)
+    post = DEFAULT_RECORDS.post(records.entry(), records.item(**changes))
+    verdict = DEFAULT_RECORDS.publication(post, SAID)
     assert verdict.status is Status.DRAFT
     assert reason in verdict.reason
 
 
 @pytest.mark.parametrize("value", ODD)
 def test_a_list_item_that_says_private_is_believed(value: Any) -> None:
-    listed = EntryListItem.from_raw({**records.item(), "is_private": value})
+    post = DEFAULT_RECORDS.post(records.entry(), {**records.item(), "is_private": value})
     expected = Status.PUBLISH if value is False or value == "f" else Status.PRIVATE
-    assert publication(Entry.from_raw(records.entry()), listed, SAID).status is expected
-    drafts = publication(Entry.from_raw(records.entry()), listed, Declared(all_as_draft=True)).status
+    assert DEFAULT_RECORDS.publication(post, SAID).status is expected
+    drafts = DEFAULT_RECORDS.publication(post, Declared(all_as_draft=True)).status
     assert drafts is (Status.DRAFT if expected is Status.PUBLISH else Status.PRIVATE)
 
 
@@ -103,8 +104,8 @@ def test_every_combination_of_flags(private: Any, opened: Any, period: Any, peri
 
 @pytest.mark.parametrize("value", ODD)
 def test_a_comment_is_visible_only_with_a_declared_flag(value: Any) -> None:
-    comment = Comment.from_raw(records.comment(delete_flg=value))
-    assert is_visible(comment, SAID) == (value == "f" or value is False)
-    assert not is_visible(comment, Declared())
-    both = Declared(visible_delete_flgs=frozenset({"t", "f"}))
-    assert is_visible(comment, both) == (value in ("t", "f") or value is True or value is False)
+    comment = DEFAULT_RECORDS.comment(records.comment(delete_flg=value))
+    assert DEFAULT_RECORDS.is_visible(comment, SAID) == (value == "f" or value is False)
+    assert not DEFAULT_RECORDS.is_visible(comment, Declared())
+    both = Declared(visible_comment_flags=frozenset({"t", "f"}))
+    assert DEFAULT_RECORDS.is_visible(comment, both) == (value in ("t", "f") or value is True or value is False)

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exporter import lossless_json
-from exporter.model.records import FieldReader, Problem
+from exporter.model.records import Problem
+from exporter.service.records_v1 import FieldReader
 
 PARTS = ("year", "mon", "day", "hour", "min", "sec")
 
