@@ -21,6 +21,7 @@ LEVELS: list[set[str]] = [
     {"http", "service", "archive", "html"},
     {"crawl", "export", "site", "search", "demo"},
     {"fleet"},
+    {"library"},
     {"cli"},
     {"__main__"},
 ]

@@ -19,6 +19,7 @@ from exporter.crawl.events import (
     SetAside,
     SweepDone,
 )
+from exporter.library.backup import LatestRepaired
 from exporter.model.kinds import Kind
 from exporter.text import printable
 
@@ -27,8 +28,8 @@ if TYPE_CHECKING:
     from rich.progress import TaskID
 
     from exporter.cli.output import Output
-    from exporter.crawl.events import Event
     from exporter.http.retry import RetryEvent
+    from exporter.library.backup import BackupEvent
 
 _LINE_SECONDS = 10.0
 _WORTH_A_WORD = 5.0
@@ -38,7 +39,7 @@ LIST_NAMES = {Kind.ENTRY_LIST: "entry list", Kind.COMMENTS: "comments", Kind.FIL
 class Progress(Protocol):
     """What shows the progress of a run."""
 
-    def handle(self, event: Event) -> None:
+    def handle(self, event: BackupEvent) -> None:
         """Take in an event."""
 
     def retrying(self, event: RetryEvent) -> None:
@@ -61,10 +62,10 @@ class _Words:
     def __init__(self, out: Output) -> None:
         self._out = out
 
-    def sentence(self, event: Event) -> tuple[str, int] | None:
+    def sentence(self, event: BackupEvent) -> tuple[str, int] | None:
         """Return what to say of an event, and from which verbosity on."""
         if isinstance(event, Resumed):
-            return f"Going on with the run of {event.started_at}: {counted(event.records, 'record')} already read.", 0
+            return f"Resuming the run of {event.started_at}: {counted(event.records, 'record')} already read.", 0
         if isinstance(event, SetAside):
             return f"An interrupted run was set aside: {printable(event.reason, 300)}.", 0
         if isinstance(event, RecordFailed):
@@ -72,6 +73,8 @@ class _Words:
             return f"  ! {what}{printable(event.reason, 300)}", 0
         if isinstance(event, SweepDone) and event.sweep > 1 and not event.agreed:
             return f"The blog changed while it was read (sweep {event.sweep}); sweeping again.", 0
+        if isinstance(event, LatestRepaired):
+            return f"Made again in latest/, as they were damaged: {counted(event.files, 'file')}.", 0
         if isinstance(event, AssetFailed):
             return f"  {printable(event.url, 200)}: {printable(event.reason, 200)}", 1
         return None
@@ -92,7 +95,7 @@ class LineProgress:
         self._planned = self._read = self._pages = 0
         self._assets_planned = self._assets = 0
 
-    def handle(self, event: Event) -> None:
+    def handle(self, event: BackupEvent) -> None:
         """Say what is worth a line now, the counts every ten seconds."""
         said = self._words.sentence(event)
         if said is not None:
@@ -146,7 +149,7 @@ class LiveProgress:
         self._begun: dict[object, float] = {}
         self._bars.start()
 
-    def handle(self, event: Event) -> None:
+    def handle(self, event: BackupEvent) -> None:
         """Move the bars; say sentences above them."""
         said = self._words.sentence(event)
         if said is not None and self._verbosity >= said[1]:

@@ -14,8 +14,8 @@ from exporter.archive.log import version_rows
 from exporter.archive.prune import PrunePlan, plan_prune, prune
 from exporter.cli.options import archive_argument, config_option, setting_options, talking
 from exporter.cli.output import Output, counted, size_text
-from exporter.cli.views import refresh_latest, standing_views
 from exporter.clock import SystemClock
+from exporter.library.views import present_views, refresh_latest
 from exporter.settings import Settings, resolve
 
 _EPILOG = """\b
@@ -70,7 +70,7 @@ def command(
     with ArchiveLock(reader.layout.lock) as lock:
         lock.acquire(SystemClock().now(), settings.wait_lock.total_seconds())
         plan = _plan(reader, settings, keep)
-        views = standing_views(settings, archive)
+        views = present_views(settings, archive)
         done = prune(reader.layout, plan)
         if plan.dropped:
             refresh_latest(reader, views, force=True)

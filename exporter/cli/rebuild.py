@@ -12,8 +12,8 @@ from exporter.archive.history import resolve_at
 from exporter.archive.lock import ArchiveLock
 from exporter.cli.options import archive_argument, config_option, setting_options, talking, without_views
 from exporter.cli.output import Output, counted
-from exporter.cli.views import chosen_views, refresh_latest
 from exporter.clock import SystemClock
+from exporter.library.views import refresh_latest, wanted_views
 from exporter.settings import resolve
 
 
@@ -32,7 +32,7 @@ def command(*, out: Output, archive: Path, at: str | None, config: Path | None, 
     reader = ArchiveReader(archive)
     settings = resolve(options, config=config, blog_id=reader.info.blog_id, warn=out.warn)
     number = reader.resolve() if at is None else resolve_at(reader, at, settings.timezone)
-    views = chosen_views(settings, archive)
+    views = wanted_views(settings, archive)
     with ArchiveLock(reader.layout.lock) as lock:
         lock.acquire(SystemClock().now(), settings.wait_lock.total_seconds())
         made = refresh_latest(reader, views, force=True, at=number)

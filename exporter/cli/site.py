@@ -18,11 +18,11 @@ from exporter.cli.export_job import listed, newest_beside, read_at
 from exporter.cli.inspect import HINT
 from exporter.cli.options import archive_argument, config_option, setting_options, talking
 from exporter.cli.output import Output, counted, size_text
-from exporter.cli.views import refresh_latest, site_options, standing_views
 from exporter.clock import SystemClock
 from exporter.errors import UsageError
 from exporter.export.folder import check_target, write_export
 from exporter.export.interface import WrittenFile
+from exporter.library.views import present_views, refresh_latest, site_options
 from exporter.model.kinds import Kind
 from exporter.service.records_v1 import service_of
 from exporter.settings import Settings, resolve
@@ -99,7 +99,7 @@ def command(
 def _refresh(out: Output, reader: ArchiveReader, settings: Settings, version: int) -> Path:
     with ArchiveLock(reader.layout.lock) as lock:
         lock.acquire(SystemClock().now(), settings.wait_lock.total_seconds())
-        views = standing_views(settings, reader.layout.root, also={NAME})
+        views = present_views(settings, reader.layout.root, also={NAME})
         made = refresh_latest(reader, views, at=version)
     start = reader.layout.latest / NAME / "index.html"
     site = {"archive": str(reader.layout.root.absolute()), "version": version, "site": str(start.absolute())}

@@ -18,9 +18,9 @@ from exporter.cli.options import archive_argument, talking
 from exporter.cli.output import Output, counted
 from exporter.cli.progress import Bar
 from exporter.cli.summary import completeness_lines
-from exporter.cli.views import refresh_latest, standing_views
 from exporter.clock import SystemClock
 from exporter.errors import ArchiveDamaged, Incomplete, UsageError
+from exporter.library.views import present_views, refresh_latest
 from exporter.settings import resolve
 from exporter.text import printable
 
@@ -110,7 +110,7 @@ def _repair(out: Output, reader: ArchiveReader) -> list[str]:
         derived = {Code.LATEST_DAMAGED, Code.LATEST_STALE, Code.VIEW_DAMAGED}
         codes = {finding.code for finding in verify(reader)}
         if codes & derived and not codes & _UNFOLDABLE:
-            refresh_latest(reader, standing_views(settings, reader.layout.root), force=True)
+            refresh_latest(reader, present_views(settings, reader.layout.root), force=True)
             out.answer("restored: latest")
             restored.append("latest")
     return restored

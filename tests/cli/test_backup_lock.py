@@ -119,7 +119,7 @@ def test_waiting_for_the_lock(runs: Runs, others: Runs, service: DemoService, bl
     ended.start()
     done = others.run(*command, "--wait-lock", "10m")
     assert done.code == 0
-    assert "Going on with the run" in done.err
+    assert "Resuming the run" in done.err
     assert run.wait().code == 143
     ended.join()
     assert folded(root) == held(blog)

@@ -141,7 +141,7 @@ def test_an_absurd_pause_ends_the_run_and_keeps_what_was_read(
     service.requests.clear()
     done = back_up(runs, service, root)
     assert done.code == 0
-    assert "Going on with the run of" in done.err
+    assert "Resuming the run of" in done.err
     again = len([each for each in service.requests if each.path.endswith("entry/get")])
     assert again <= 60 - read + 8
     assert folded(root) == held(blog)

@@ -183,7 +183,7 @@ def test_what_the_machine_did_to_its_disk_is_mended(runs: Runs, tmp_path: Path) 
         shutil.rmtree(root / "latest/site/assets", ignore_errors=True)
         done = runs.run(*command_for(service, root)[:-1])
     assert done.code == 0
-    assert "Made again in latest/, since not as it was written" in done.err
+    assert "Made again in latest/, as they were damaged" in done.err
     assert tree(root / "latest") == whole
     assert all_findings(root) == []
     # The service being down that day changes nothing about it.

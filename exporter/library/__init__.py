@@ -1,0 +1,1 @@
+"""The public API: an archive to read, and a backup as an asynchronous iterator of events."""

@@ -1,0 +1,287 @@
+"""A backup as a library call: lock, recovery, the run itself and the views, as one asynchronous iterator of events."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self, TypeVar
+
+from exporter.archive import writer
+from exporter.archive.archive import ArchiveReader, is_archive
+from exporter.archive.atomic import remove_folder
+from exporter.archive.latest import Looked, View, look, read_record
+from exporter.archive.layout import Layout
+from exporter.archive.lock import ArchiveLock
+from exporter.clock import Clock, SystemClock
+from exporter.crawl.assets.fetch import check_fallback
+from exporter.crawl.assets.plan import Mode
+from exporter.crawl.assets.run import AssetSettings
+from exporter.crawl.backup import BackupRun
+from exporter.crawl.commit import Outcome, RunSettings
+from exporter.crawl.events import Event
+from exporter.crawl.freshness import Refresh
+from exporter.crawl.ingest import ReadingSettings
+from exporter.errors import ArchiveDamaged, ArchiveLocked, BlogExporterError, Interrupted, UsageError
+from exporter.html.links import AddressPattern
+from exporter.http.auth import Credentials
+from exporter.http.download import DownloadLimits
+from exporter.http.memory import prepare_memory
+from exporter.http.retry import RetryEvent, RetryPolicy
+from exporter.http.transport import TransportOptions
+from exporter.library.views import LatestRefreshed, refresh_latest, wanted_views
+from exporter.model.assumptions import assumptions_of
+from exporter.service.blog_v1 import BlogApi, open_api
+from exporter.settings import Settings
+
+T = TypeVar("T")
+
+_LOCK_POLL_SECONDS = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class LatestRepaired:
+    """So many files of ``latest/`` were not as they had been written, and were made again."""
+
+    files: int
+
+
+BackupEvent = Event | LatestRepaired | LatestRefreshed
+
+
+def open_service(
+    blog_id: str,
+    settings: Settings,
+    *,
+    warn: Callable[[str], None] = lambda _: None,
+    on_retry: Callable[[RetryEvent], None] | None = None,
+) -> AbstractAsyncContextManager[BlogApi]:
+    """Return the service of a blog as the settings describe it, to be used in ``async with``.
+
+    Args:
+        blog_id: the blog, such as ``NAME.blog.example.jp``.
+        settings: the address, the token, and how patiently it is asked.
+        warn: called with a sentence where the token would travel unencrypted.
+        on_retry: called whenever a request waits to be sent again.
+
+    Raises:
+        UsageError: the address, the token or a limit cannot be right.
+    """
+    if settings.base_url is None:
+        raise UsageError(f"Where is {blog_id}? Name its service with --base-url or --profile.")
+    credentials = Credentials(settings.token, settings.auth_header, settings.auth_scheme)
+    warning = credentials.exposed_at(settings.base_url)
+    if warning is not None:
+        warn(warning)
+    return open_api(
+        settings.base_url,
+        blog_id,
+        credentials=credentials,
+        options=TransportOptions(
+            connect_timeout=settings.connect_timeout.total_seconds(),
+            read_timeout=settings.read_timeout.total_seconds(),
+            total_timeout=settings.total_timeout.total_seconds(),
+            max_body=settings.max_body,
+        ),
+        policy=RetryPolicy(retries=settings.retries, give_up_after=settings.give_up_after.total_seconds()),
+        max_concurrency=settings.concurrency,
+        rate=settings.rate,
+        assume=assumptions_of(settings),
+        on_retry=on_retry,
+    )
+
+
+def backup(
+    archive: Path,
+    service: BlogApi,
+    settings: Settings,
+    *,
+    accept_removals: bool = False,
+    retry_lost: bool = False,
+    dry_run: bool = False,
+    clock: Clock | None = None,
+    recorded_url: str | None = None,
+    locate: Callable[[str], str] | None = None,
+) -> Backup:
+    """Back up a blog into an archive; nothing happens before the returned :class:`Backup` is iterated over.
+
+    Args:
+        archive: the archive's folder; it is made by the first run that gets an answer.
+        service: the blog's service, see :func:`open_service`.
+        settings: what is read, and which views are kept.
+        accept_removals: record removals also when a large part of the blog is gone.
+        retry_lost: ask at once for pictures that were gone.
+        dry_run: only read the lists; nothing is written, not even a lock.
+        clock: the time of day that is written down.
+        recorded_url: the service's address as the archive shall state it.
+        locate: says where a picture's address is really asked for, such as a copy of a host that is gone.
+
+    Raises:
+        UsageError: the archive is another blog's, or a setting cannot be right.
+    """
+    writer.require_place(archive, service.blog_id)
+    check_fallback(settings.archive_fallback)
+    assets = AssetSettings(
+        base=f"https://{service.blog_id}/",
+        mode=Mode(settings.assets),
+        file_url=None if settings.file_url is None else AddressPattern(settings.file_url, "file_url"),
+        archive_fallback=settings.archive_fallback,
+        allow_private_network=settings.allow_private_network,
+        concurrency=settings.concurrency,
+        limits=DownloadLimits(max_bytes=settings.max_asset_size),
+        retry_lost=retry_lost,
+        skipped_hosts=settings.skip_asset_hosts,
+        locate=locate,
+    )
+    run_settings = RunSettings(
+        service.blog_id,
+        recorded_url or settings.base_url or "",
+        ReadingSettings(settings.concurrency, Refresh(settings.refresh), settings.max_age, assumptions_of(settings)),
+        accept_removals,
+        dry_run,
+        settings.resume_max_age,
+        None if settings.assets == "none" else assets,
+        settings.strict_assets,
+    )
+    clock = clock or SystemClock()
+    run = BackupRun(archive, service, run_settings, clock)
+    views = [] if dry_run else wanted_views(settings, archive)
+    return Backup(archive, run, views, clock, settings.wait_lock.total_seconds(), dry_run=dry_run)
+
+
+class Backup:
+    """A backup under way: iterate over it to have it done, and see what happens as it happens.
+
+    ``async with`` lets the archive go at once when the iteration is left early; else the end of the iteration does.
+    Iterating raises a :class:`~exporter.errors.BlogExporterError` where the backup failed; where something could not be
+    read it ends as usual, and ``outcome.exit_code`` is 3.
+
+    Attributes:
+        outcome: what the run did, complete when the iteration has ended, however it did.
+        refreshed: what was made anew in ``latest/``.
+    """
+
+    def __init__(
+        self, root: Path, run: BackupRun, views: list[View], clock: Clock, wait: float, *, dry_run: bool
+    ) -> None:
+        self._root = root
+        self._run = run
+        self._views = views
+        self._clock = clock
+        self._wait = wait
+        self._stopping = asyncio.Event()
+        self._end: BlogExporterError | None = None
+        self._events = self._dry_run() if dry_run else self._whole_run()
+        self.refreshed = LatestRefreshed()
+
+    @property
+    def outcome(self) -> Outcome:
+        """What the run did."""
+        return self._run.outcome
+
+    def stop(self, error: BlogExporterError) -> None:
+        """End the backup soon and in order; iterating then raises ``error``. What was read is kept for the next run."""
+        self._end = error
+        self._stopping.set()
+        self._run.stop(error)
+
+    def __aiter__(self) -> AsyncIterator[BackupEvent]:
+        return self._events
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._events.aclose()
+
+    async def _dry_run(self) -> AsyncGenerator[BackupEvent, None]:
+        prepare_memory()
+        async with aclosing(self._run.events()) as events:
+            async for event in events:
+                yield event
+
+    async def _whole_run(self) -> AsyncGenerator[BackupEvent, None]:
+        prepare_memory()
+        async with self._locked():
+            looked, repaired = await self._in_thread(self._catch_up)
+            if repaired:
+                yield LatestRepaired(repaired)
+            async with aclosing(self._run.events()) as events:
+                async for event in events:
+                    yield event
+            self.refreshed = await self._in_thread(lambda: self._refresh(ArchiveReader(self._root), looked))
+            yield self.refreshed
+
+    @asynccontextmanager
+    async def _locked(self) -> AsyncIterator[None]:
+        """Hold the archive's lock, and leave nothing behind where no archive was made."""
+        layout = Layout(self._root)
+        made = not self._root.exists()
+        deadline = time.monotonic() + self._wait
+        with ArchiveLock(layout.lock) as lock:
+            while not self._acquired(lock, deadline):
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(min(_LOCK_POLL_SECONDS, max(0.0, deadline - time.monotonic()))):
+                        await self._stopping.wait()
+                self._require_not_stopped()
+            writer.clean_leftovers(layout)
+            try:
+                yield
+            finally:
+                writer.clean_leftovers(layout)
+                if not is_archive(layout):
+                    remove_folder(layout.work)
+                    with contextlib.suppress(OSError):
+                        if made:
+                            self._root.rmdir()
+
+    def _acquired(self, lock: ArchiveLock, deadline: float) -> bool:
+        try:
+            lock.acquire(self._clock.now())
+        except ArchiveLocked:
+            if time.monotonic() >= deadline:
+                raise
+            return False
+        return True
+
+    def _catch_up(self) -> tuple[Looked, int]:
+        """Show in ``latest/`` what a run saved that died before it could show it, and make again what is damaged there.
+
+        Before the service is asked for anything: it may be down today. Returns what is still damaged, and how many
+        files were not as they had been written.
+        """
+        layout = Layout(self._root)
+        if not is_archive(layout):
+            return Looked(), 0
+        reader = ArchiveReader(self._root)
+        looked = look(layout)
+        if looked.whole and read_record(layout).get("version") == reader.newest():
+            return looked, 0
+        try:
+            self._refresh(reader, looked)
+        except ArchiveDamaged:  # the run that follows heals it, and all is shown then
+            return looked, 0
+        return Looked(), len(looked.damaged)
+
+    def _refresh(self, reader: ArchiveReader, looked: Looked) -> LatestRefreshed:
+        return refresh_latest(reader, self._views, looked=looked, check=self._require_not_stopped)
+
+    def _require_not_stopped(self) -> None:
+        if self._end is not None:
+            raise self._end
+
+    async def _in_thread(self, work: Callable[[], T]) -> T:
+        """Do blocking work beside the event loop; when cancelled, wait for its end, since it writes under the lock."""
+        task = asyncio.ensure_future(asyncio.to_thread(work))
+        try:
+            result = await asyncio.shield(task)
+        except asyncio.CancelledError:
+            self._end = self._end or Interrupted("The backup was cancelled; what was read is kept.")
+            await asyncio.wait([task])
+            raise
+        self._require_not_stopped()
+        return result

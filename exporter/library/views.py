@@ -1,0 +1,164 @@
+"""``latest/`` and its views, Markdown and the offline site: which are kept, with which options, and when they are made.
+
+What makes a view's files is imported when there are files to make: most runs find everything up to date.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from exporter.archive.archive import ArchiveReader
+from exporter.archive.latest import DerivedFile, Looked, View, is_current, look, read_record, write_latest
+from exporter.archive.layout import Layout
+from exporter.errors import UsageError
+from exporter.html.links import AddressPattern
+from exporter.service.records_v1 import service_of
+from exporter.settings import Settings
+from exporter.site.options import SiteOptions, edition
+from exporter.site.words import LANGUAGES
+
+if TYPE_CHECKING:
+    from exporter.archive.state import State
+
+MARKDOWN: Final = "markdown"
+SITE: Final = "site"
+
+
+@dataclass(frozen=True, slots=True)
+class LatestRefreshed:
+    """``latest/`` is up to date.
+
+    Attributes:
+        files: how many files of views were made.
+        replaced: how many characters in them had to become U+FFFD.
+    """
+
+    files: int = 0
+    replaced: int = 0
+
+
+def refresh_latest(
+    reader: ArchiveReader,
+    views: Iterable[View],
+    *,
+    at: int | None = None,
+    force: bool = False,
+    looked: Looked | None = None,
+    check: Callable[[], None] = lambda: None,
+) -> LatestRefreshed:
+    """Bring ``latest/`` to the newest version or to version ``at``, and make again what is damaged there.
+
+    Args:
+        reader: the archive, whose lock the caller holds.
+        views: the views to keep.
+        at: the version to show.
+        force: fold the versions and make everything again.
+        looked: what :func:`~exporter.archive.latest.look` found, where the caller has looked already.
+        check: called before each file of a view; what it raises ends the work, and ``latest/`` stays as it was.
+    """
+    layout = reader.layout
+    number = reader.newest() if at is None else at
+    if number is None:
+        return LatestRefreshed()
+    wanted = [replace(view, files=_checked(view.files, check)) for view in views]
+    if force:
+        made = write_latest(layout, reader.fold(number), wanted, reuse=False)
+    else:
+        found = look(layout) if looked is None else looked
+        if found.whole and is_current(layout, number, wanted):
+            return LatestRefreshed()
+        made = write_latest(layout, reader.state(number), wanted, damaged=found.damaged)
+    return LatestRefreshed(made, sum(view.replaced() for view in wanted))
+
+
+def _checked(
+    files: Callable[[State], Iterable[DerivedFile]], check: Callable[[], None]
+) -> Callable[[State], Iterator[DerivedFile]]:
+    def checked(state: State) -> Iterator[DerivedFile]:
+        for file in files(state):
+            check()
+            yield file
+
+    return checked
+
+
+def wanted_views(settings: Settings, root: Path) -> list[View]:
+    """Return the views that the settings ask to keep."""
+    return _views(settings, root, markdown=settings.markdown, site=settings.site)
+
+
+def present_views(settings: Settings, root: Path, *, also: Collection[str] = ()) -> list[View]:
+    """Return the views that are in ``latest/`` now, and ``also`` these: for commands that add and drop no others."""
+    latest = Layout(root).latest
+    markdown, site = (name in also or (latest / name).is_dir() for name in (MARKDOWN, SITE))
+    return _views(settings, root, markdown=markdown, site=site)
+
+
+def site_options(settings: Settings, root: Path) -> SiteOptions:
+    """Return what the site is to be like: what no setting says is as ``latest/`` was made last, at first Japanese."""
+    options = _options(settings, root)
+    entry_url = options.get("entry_url")
+    return SiteOptions(
+        title=options.get("site_title", ""),
+        language=options.get("site_lang", "ja"),
+        entry_addresses=() if entry_url is None else (entry_url,),
+    )
+
+
+def _options(settings: Settings, root: Path) -> dict[str, str]:
+    """Return what views are made with: by the settings, or as ``latest/`` was made last.
+
+    That is kept in the archive, which may be untrusted: what no setting would have allowed is passed over.
+    """
+    kept = read_record(Layout(root)).get("options", {})
+    options = {name: value for name, value in kept.items() if isinstance(value, str)}
+    if options.get("site_lang") not in LANGUAGES:
+        options.pop("site_lang", None)
+    try:
+        AddressPattern(options.get("entry_url", ""), "entry_url")
+    except UsageError:
+        options.pop("entry_url", None)
+    if settings.site_title is not None:
+        options["site_title"] = settings.site_title
+    given = {"site_lang": settings.site_lang, "entry_url": settings.entry_url}
+    return options | {name: value for name, value in given.items() if value}
+
+
+def _views(settings: Settings, root: Path, *, markdown: bool, site: bool) -> list[View]:
+    return [
+        *([_markdown_view(settings, root)] if markdown else []),
+        *([_site_view(settings, root)] if site else []),
+    ]
+
+
+def _markdown_view(settings: Settings, root: Path) -> View:
+    from exporter.export.markdown import MarkdownView  # noqa: PLC0415 - see above
+
+    pattern = _options(settings, root).get("entry_url")
+    view = MarkdownView(service_of(settings), [] if pattern is None else [AddressPattern(pattern, "entry_url")])
+    options = {} if pattern is None else {"entry_url": pattern}
+    return View(MARKDOWN, view.edition, view.files, options, lambda: view.replaced)
+
+
+def _site_view(settings: Settings, root: Path) -> View:
+    options = site_options(settings, root)
+    service = service_of(settings)
+
+    def files(state: State) -> Iterable[DerivedFile]:
+        from exporter.site.history import ArchiveHistory  # noqa: PLC0415 - see above
+        from exporter.site.view import SiteView  # noqa: PLC0415 - see above
+
+        return SiteView(service, ArchiveHistory(ArchiveReader(root), state.version), options).files(state)
+
+    def facts(version: int) -> str:
+        from exporter.site.history import completeness_at  # noqa: PLC0415 - see above
+
+        return repr(completeness_at(ArchiveReader(root), version))
+
+    chosen = {"site_title": options.title, "site_lang": options.language}
+    if options.entry_addresses:
+        chosen["entry_url"] = options.entry_addresses[0]
+    return View(SITE, edition(service, options), files, chosen, facts=facts)
