@@ -1,0 +1,308 @@
+"""The house is as its map in CONTRIBUTING.md says: the order of imports, purity, the homes of libraries, no circle.
+
+Read from the syntax trees, so an import inside a function or for the type checker counts like any other.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PACKAGE = ROOT / "exporter"
+MAP = ROOT / "CONTRIBUTING.md"
+ROW = re.compile(r"^\| `(\w+)` \|([^|]*)\|([^|]*)\|([^|]*)\|$", re.MULTILINE)
+FACE = {"__init__", "__main__"}
+"""The package's own face and its starting point, above all rooms."""
+
+IMPURE = {
+    "os", "pathlib", "io", "socket", "time", "random", "asyncio", "tempfile", "subprocess", "shutil", "ssl", "secrets",
+    "threading", "multiprocessing", "urllib.request", "http.client", "sqlite3", "glob", "signal", "select", "uuid",
+}  # fmt: skip
+HOMED = {"aiohttp", "arro3", "click", "jinja2", "nh3", "orjson", "rich", "selectolax", "tenacity", "yaml"}
+"""Libraries that are imported in the rooms that name them, and in no other."""
+
+MOST_LINES = 700
+
+
+@dataclass(frozen=True)
+class Room:
+    """A row of the map.
+
+    Attributes:
+        name: a package, or a module at the top.
+        pure: whether it uses no files, network, clock or randomness.
+        writers: its modules that do all the same.
+        libraries: those at home in it, perhaps in one module of it only.
+    """
+
+    name: str
+    pure: bool = False
+    writers: frozenset[str] = frozenset()
+    libraries: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class Import:
+    """One import: the module that makes it, what it names, and whether only the type checker sees it."""
+
+    importer: str
+    target: str
+    for_types: bool
+
+
+def read_map(text: str) -> list[Room]:
+    """Read the rows of the map, from top to bottom."""
+    return [
+        Room(
+            name,
+            pure="pure" in pure,
+            writers=frozenset(re.findall(r"`([\w.]+)`", pure)),
+            libraries=frozenset(re.findall(r"`([\w.:]+)`", libraries)),
+        )
+        for name, _, pure, libraries in ROW.findall(text)
+    ]
+
+
+def modules(package: Path) -> dict[str, Path]:
+    """Give the modules below a package by their names without the package's own."""
+    found = {}
+    for path in sorted(package.rglob("*.py")):
+        parts = path.relative_to(package).with_suffix("").parts
+        found[".".join(parts[:-1] if parts[-1] == "__init__" and len(parts) > 1 else parts)] = path
+    return found
+
+
+def imports(name: str, path: Path) -> Iterator[Import]:
+    """Yield the imports of a module, wherever in it they are."""
+    tree = ast.parse(path.read_text("utf-8"))
+    typed = {
+        id(inner)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and ast.unparse(node.test) in {"TYPE_CHECKING", "typing.TYPE_CHECKING"}
+        for statement in node.body
+        for inner in ast.walk(statement)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            targets = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{name} has a relative import"
+            targets = [f"{node.module}.{alias.name}" for alias in node.names]
+        else:
+            continue
+        for target in targets:
+            yield Import(name, target, id(node) in typed)
+
+
+def room_of(name: str) -> str:
+    """Give the room of a module."""
+    return name.split(".", maxsplit=1)[0]
+
+
+def faults(package: Path, rooms: list[Room]) -> list[str]:
+    """Say every import of a package that goes against the map, each circle, and each room the map does not have."""
+    known = modules(package)
+    places = {room.name: place for place, room in enumerate(rooms)}
+    found = [f"{name} is in no room of the map" for name in known if room_of(name) not in places and name not in FACE]
+    if found:
+        return found
+    for name, path in known.items():
+        for made in imports(name, path):
+            found += wrong_import(made, {room_of(each) for each in known}, rooms, places)
+    return found + [f"circle: {' -> '.join(circle)}" for circle in circles(known)]
+
+
+def wrong_import(made: Import, known: set[str], rooms: list[Room], places: dict[str, int]) -> Iterator[str]:
+    """Yield what is wrong with one import."""
+    top, _, rest = made.target.partition(".")
+    mine = room_of(made.importer)
+    if top == "exporter":
+        theirs = room_of(rest)
+        if mine in FACE or theirs not in known or theirs == "__version__":
+            return
+        if theirs != mine and places[theirs] < places[mine]:
+            yield f"{made.importer} -> {made.target} runs up"
+        return
+    if mine in FACE:
+        return
+    room = rooms[places[mine]]
+    inside = made.importer.partition(".")[2]
+    if top in HOMED and not room.libraries & {top, f"{inside}:{top}"}:
+        yield f"{made.importer} imports {top}, which is not at home there"
+    impure = any(made.target == name or made.target.startswith(name + ".") for name in IMPURE)
+    if room.pure and impure and not made.for_types and inside not in room.writers:
+        yield f"{made.importer} is pure and imports {made.target}"
+
+
+def circles(known: dict[str, Path]) -> list[list[str]]:
+    """Give the circles of imports among modules, one for each knot, in alphabetical order."""
+    arrows: defaultdict[str, set[str]] = defaultdict(set)
+    for name, path in known.items():
+        for made in imports(name, path):
+            rest = made.target.removeprefix("exporter.")
+            target = rest if rest in known else rest.rpartition(".")[0]
+            if made.target.startswith("exporter.") and target in known and target != name:
+                arrows[name].add(target)
+    found: list[list[str]] = []
+    for start in sorted(known):
+        if any(start in circle for circle in found):
+            continue
+        ways = [[start]]
+        seen: set[str] = set()
+        while ways:
+            way = ways.pop(0)
+            for following in sorted(arrows[way[-1]]):
+                if following == start:
+                    found.append([*way, start])
+                    ways = []
+                    break
+                if following not in seen:
+                    seen.add(following)
+                    ways.append([*way, following])
+    return found
+
+
+def undocumented(path: Path) -> list[str]:
+    """Name the public things of a module that have no docstring, the module included."""
+    tree = ast.parse(path.read_text("utf-8"))
+    found = [] if ast.get_docstring(tree) or not tree.body else [path.name]
+
+    def visit(node: ast.Module | ast.ClassDef, prefix: str) -> None:
+        for inner in node.body:
+            if not isinstance(inner, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                continue
+            if inner.name.startswith("_") or any(
+                ast.unparse(mark).endswith(".setter") for mark in inner.decorator_list
+            ):
+                continue
+            if not ast.get_docstring(inner):
+                found.append(f"{path.name}: {prefix}{inner.name}")
+            if isinstance(inner, ast.ClassDef):
+                visit(inner, f"{prefix}{inner.name}.")
+
+    visit(tree, "")
+    return found
+
+
+class TestTheHouse:
+    def test_it_is_as_the_map_says(self) -> None:
+        assert faults(PACKAGE, read_map(MAP.read_text("utf-8"))) == []
+
+    def test_the_map_has_all_rooms_and_no_other(self) -> None:
+        rooms = [room.name for room in read_map(MAP.read_text("utf-8"))]
+        assert sorted(rooms) == sorted({room_of(name) for name in modules(PACKAGE)} - FACE)
+
+    def test_every_library_is_used_where_the_map_says(self) -> None:
+        used = {
+            (room_of(name), made.target.partition(".")[0])
+            for name, path in modules(PACKAGE).items()
+            for made in imports(name, path)
+        }
+        rooms = read_map(MAP.read_text("utf-8"))
+        said = {(room.name, library.rpartition(":")[2]) for room in rooms for library in room.libraries}
+        assert said - used == set()
+        assert {library for _, library in said} == HOMED
+
+    def test_no_public_class_has_the_name_of_another(self) -> None:
+        homes: defaultdict[str, list[str]] = defaultdict(list)
+        for name, path in modules(PACKAGE).items():
+            for node in ast.parse(path.read_text("utf-8")).body:
+                if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                    homes[node.name].append(name)
+        assert {name: places for name, places in homes.items() if len(places) > 1} == {}
+
+    def test_no_module_is_too_long(self) -> None:
+        sizes = {name: len(path.read_text("utf-8").splitlines()) for name, path in modules(PACKAGE).items()}
+        assert {name: size for name, size in sizes.items() if size > MOST_LINES} == {}
+
+    def test_everything_public_has_a_docstring(self) -> None:
+        assert [name for path in modules(PACKAGE).values() for name in undocumented(path)] == []
+
+    def test_no_package_is_without_its_init(self) -> None:
+        folders = {path.parent for path in PACKAGE.rglob("*.py")}
+        assert [folder for folder in folders if not (folder / "__init__.py").is_file()] == []
+
+
+ROOMS = read_map(
+    "| `cli` | commands | | `click` |\n"
+    "| `export` | files | pure but `folder` | `parquet:arro3` |\n"
+    "| `crawl` | reads | | |\n"
+    "| `http` | asks | | `aiohttp` `retry:tenacity` |\n"
+    "| `archive` | keeps | | |\n"
+    "| `model` | records | pure | |\n"
+    "| `lossless_json` | JSON | pure | `orjson` |\n"
+    "| `errors` | errors | pure | |\n"
+)
+
+
+class TestBadHouses:
+    """Each wrong arrow, drawn on purpose, is found."""
+
+    def house(self, root: Path, files: dict[str, str]) -> Path:
+        base = ("__init__", "lossless_json", "errors", "model/kinds", "http/client", "archive/state", "crawl/run")
+        for name in (*base, "cli/main", "export/wxr"):
+            path = root / f"{name}.py"
+            path.parent.mkdir(exist_ok=True)
+            path.write_text('"""Words."""\n', "utf-8")
+        for name, text in files.items():
+            path = root / name
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(text, "utf-8")
+        return root
+
+    @pytest.mark.parametrize(
+        ("name", "text", "complaint"),
+        [
+            ("model/a.py", "from exporter.archive import state", "model.a -> exporter.archive.state runs up"),
+            ("archive/a.py", "import exporter.http.client", "archive.a -> exporter.http.client runs up"),
+            ("archive/a.py", "from exporter import http", "archive.a -> exporter.http runs up"),
+            ("crawl/a.py", "from exporter.export.wxr import f", "crawl.a -> exporter.export.wxr.f runs up"),
+            ("errors.py", "from exporter import lossless_json", "errors -> exporter.lossless_json runs up"),
+            ("http/a.py", "def f():\n    from exporter.crawl import run", "http.a -> exporter.crawl.run runs up"),
+            (
+                "archive/a.py",
+                "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from exporter.crawl import run",
+                "archive.a -> exporter.crawl.run runs up",
+            ),
+            ("model/a.py", "import orjson", "model.a imports orjson, which is not at home there"),
+            ("http/a.py", "from tenacity import retry", "http.a imports tenacity, which is not at home there"),
+            ("crawl/a.py", "import aiohttp.web", "crawl.a imports aiohttp, which is not at home there"),
+            ("export/a.py", "import arro3.core", "export.a imports arro3, which is not at home there"),
+            ("model/a.py", "from pathlib import Path", "model.a is pure and imports pathlib.Path"),
+            ("model/a.py", "import os.path", "model.a is pure and imports os.path"),
+            ("export/a.py", "def f():\n    import random", "export.a is pure and imports random"),
+            ("garage/a.py", "", "garage.a is in no room of the map"),
+        ],
+    )
+    def test_a_wrong_import_is_found(self, tmp_path: Path, name: str, text: str, complaint: str) -> None:
+        assert faults(self.house(tmp_path, {name: text}), ROOMS) == [complaint]
+
+    def test_a_circle_inside_a_room_is_found(self, tmp_path: Path) -> None:
+        files = {
+            "http/a.py": "from exporter.http import b",
+            "http/b.py": "from exporter.http.c import x",
+            "http/c.py": "def f():\n    from exporter.http.a import y",
+        }
+        assert faults(self.house(tmp_path, files), ROOMS) == ["circle: http.a -> http.b -> http.c -> http.a"]
+
+    def test_right_imports_are_no_fault(self, tmp_path: Path) -> None:
+        types = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from pathlib import Path\n"
+        files = {
+            "cli/a.py": "from exporter.crawl import run\nimport time, click",
+            "crawl/a.py": "from exporter.http import client\nfrom exporter.archive import state\nimport asyncio",
+            "archive/a.py": "from exporter import __version__, lossless_json\nfrom exporter.archive.state import State",
+            "model/b.py": types,
+            "model/a.py": "from exporter.errors import X\nimport datetime",
+            "lossless_json.py": "import orjson\nfrom exporter import errors",
+            "http/retry.py": "import tenacity, aiohttp",
+            "export/folder.py": "import os",
+            "export/parquet.py": "import arro3.core",
+        }
+        assert faults(self.house(tmp_path, files), ROOMS) == []
