@@ -63,7 +63,9 @@ def build(root: Path, entries: int) -> None:
     lines = {kind: _lines(kind, records) for kind, records in changes.items()}
     sizes = {Kind.ENTRIES: entries, Kind.ENTRY_LIST: entries, Kind.COMMENTS: 2 * entries, Kind.USER: 1}
     counts = {kind: KindCounts(sizes.get(kind, 0), sizes.get(kind, 0), 0) for kind in Kind}
-    draft = writer.Draft(None, "https://api.example", _WHEN, _WHEN, counts, {"complete": True, "sweeps": 2}, [], lines)
+    draft = writer.VersionDraft(
+        None, "https://api.example", _WHEN, _WHEN, counts, {"complete": True, "sweeps": 2}, [], lines
+    )
     writer.commit(layout, draft)
 
 

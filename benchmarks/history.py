@@ -19,7 +19,7 @@ from benchmarks.history_blog import BLOG_ID, HistorySize, add_options
 from benchmarks.history_rivals import Taken, compare, rivals
 from benchmarks.history_service import running_service
 from benchmarks.measure import Cores, Cost, Sample, run
-from exporter.archive.archive import ArchiveReader
+from exporter.archive.archive import Archive
 from exporter.model.kinds import Kind
 
 _MIB = 1024 * 1024
@@ -55,7 +55,7 @@ class Place:
 
     def longest_unchanged(self) -> str:
         """Return the entry whose newest state is the oldest, the one that takes longest to find."""
-        state = ArchiveReader(self.root).state()
+        state = Archive.open(self.root).state()
         entries = state.kinds[Kind.ENTRIES]
         _, record_id = min((entries.version(row), record_id) for record_id, row in entries.ordered())
         state.close()

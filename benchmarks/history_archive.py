@@ -48,7 +48,7 @@ class NightlyArchive:
             new = len(known) - before
             counts[kind] = KindCounts(len(known), new, len(written) - new)
         began = _FIRST_NIGHT + timedelta(days=night)
-        draft = writer.Draft(
+        draft = writer.VersionDraft(
             parent=self._newest,
             base_url=BASE_URL,
             started_at=timestamp(began),

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from benchmarks.history_archive import nightly
 from benchmarks.history_blog import HistorySize
-from exporter.archive.archive import ArchiveReader
+from exporter.archive.archive import Archive
 from exporter.archive.latest import write_latest
 from exporter.archive.layout import Layout
 
@@ -105,4 +105,4 @@ def compare(place: Path, size: HistorySize, nights: int, names: Sequence[str]) -
 
 
 def _refresh(layout: Layout) -> None:
-    write_latest(layout, ArchiveReader(layout.root).state(), [])
+    write_latest(layout, Archive.open(layout.root).state(), [])

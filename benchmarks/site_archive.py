@@ -11,7 +11,7 @@ from typing import Any
 from benchmarks.blog_size import BLOG_ID
 from exporter import lossless_json
 from exporter.archive import writer
-from exporter.archive.archive import ArchiveReader
+from exporter.archive.archive import Archive
 from exporter.archive.layout import Layout
 from exporter.archive.lines import put_line
 from exporter.archive.manifest import ArchiveInfo, KindCounts
@@ -43,7 +43,7 @@ def build(root: Path, entries: int) -> None:
     counts = {kind: KindCounts(len(lines.get(kind, ())), len(lines.get(kind, ())), 0) for kind in Kind}
     layout = Layout(root)
     writer.create(layout, ArchiveInfo(BLOG_ID, _WHEN))
-    writer.commit(layout, writer.Draft(None, "https://api.example", _WHEN, _WHEN, counts, _COMPLETE, [], lines))
+    writer.commit(layout, writer.VersionDraft(None, "https://api.example", _WHEN, _WHEN, counts, _COMPLETE, [], lines))
 
 
 def _entry(record: Mapping[str, Any], number: int, entries: int) -> dict[str, Any]:
@@ -59,7 +59,7 @@ def _line(kind: Kind, record: dict[str, Any]) -> bytes:
 
 def add_version(root: Path, edits: int) -> None:
     """Commit a version in which so many entries, evenly spread, have another text."""
-    reader = ArchiveReader(root)
+    reader = Archive.open(root)
     before = reader.resolve()
     state = reader.state()
     counts = {kind: KindCounts(len(state.ids(kind)), 0, 0, 0) for kind in Kind}
@@ -72,7 +72,7 @@ def add_version(root: Path, edits: int) -> None:
     counts[Kind.ENTRIES] = KindCounts(len(ids), 0, len(lines), 0)
     state.close()
     changes = {Kind.ENTRIES: lines}
-    draft = writer.Draft(before, "https://api.example", _WHEN, _WHEN, counts, _COMPLETE, [], changes)
+    draft = writer.VersionDraft(before, "https://api.example", _WHEN, _WHEN, counts, _COMPLETE, [], changes)
     writer.commit(Layout(root), draft)
 
 

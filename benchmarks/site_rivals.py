@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from exporter import lossless_json
-from exporter.archive.archive import ArchiveReader
+from exporter.archive.archive import Archive
 from exporter.model.kinds import Kind
 
 _HUGO_SETTINGS = """baseURL = "https://example.org/"
@@ -81,7 +81,7 @@ def write_pelican(archive: Path, folder: Path, tool: Path) -> list[str]:
 
 def _entries(archive: Path) -> Iterator[tuple[dict[str, Any], str, str]]:
     """Yield each entry, its category, and its body with the comments below it."""
-    state = ArchiveReader(archive).state()
+    state = Archive.open(archive).state()
     comments = defaultdict(list)
     for _, comment in state.scan(Kind.COMMENTS):
         comments[comment["entry_id"]].append(comment)

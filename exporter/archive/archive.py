@@ -1,322 +1,154 @@
-"""Reading an archive: what it is, which versions it has, and the state of all records at any of them."""
+"""One blog's archive: everything that can be asked of it and done with it, over the modules that do it."""
 
 from __future__ import annotations
 
-import contextlib
-import hashlib
-import os
-from functools import cache, partial
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from datetime import UTC
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from exporter.archive.atomic import recover, translate
-from exporter.archive.copies import copied_document
-from exporter.archive.healing import examined, healed_lines
-from exporter.archive.latest import load_latest, shown_version
-from exporter.archive.layout import SUMS, Layout, version_number
-from exporter.archive.manifest import ArchiveInfo, Manifest, read_sums, run_of
-from exporter.archive.safe_files import LARGEST_DOCUMENT, NotPlain, TooLarge, newest_lines
-from exporter.archive.state import State, cannot_be_read
-from exporter.errors import ArchiveDamaged, BlogExporterError, Interrupted, NewerFormat, NoArchive, NoSuchRecord
-from exporter.model.kinds import Kind
+from exporter.archive import history, log, prune, repair, seal, verify, writer
+from exporter.archive.assets import AssetStore
+from exporter.archive.layout import Layout
+from exporter.archive.lock import ArchiveLock
+from exporter.archive.manifest import ArchiveInfo
+from exporter.archive.reader import MOST_PRUNES, ArchiveReader, is_archive
+from exporter.clock import timestamp
+from exporter.errors import BlogExporterError, Interrupted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator
+    from collections.abc import Callable, Iterator
+    from datetime import datetime, tzinfo
+    from pathlib import Path
 
-    from exporter.archive.lines import Line
+    from exporter.archive.findings import Finding
+    from exporter.model.changes import RecordChange
+    from exporter.model.kinds import Kind
 
 _Result = TypeVar("_Result")
-_PRUNES = 4
-"""How many prunes in a row a reader starts again after: one that takes seconds follows another only on purpose."""
-_INFO_ROWS = (b"  archive.json", b"  ../../archive.json")
 
 
-def read_info(layout: Layout) -> ArchiveInfo:
-    """Read ``archive.json``, or its copy where it is missing or another than was sealed and there is one.
+class Archive(ArchiveReader):
+    """An archive that exists. Reading takes no lock; whoever calls a method that writes holds :meth:`lock`.
 
-    Where it is another than the one the versions were sealed with, say that it is damaged.
-
-    Raises:
-        NoArchive: there is no archive.
-        NewerFormat: it needs a newer program.
-        ArchiveDamaged: ``archive.json`` is not what was written.
-    """
-    copy = copied_info(layout)
-    if copy is not None:
-        return copy
-    try:
-        data = layout.info.read_bytes(LARGEST_DOCUMENT)
-    except (FileNotFoundError, NotADirectoryError):
-        raise NoArchive(f"{layout.root} is no archive: there is no archive.json in it.") from None
-    except (NotPlain, TooLarge) as error:
-        raise translate(error, layout.info) from error
-    except OSError as error:
-        raise BlogExporterError(f"Cannot read {layout.info}: {os.strerror(error.errno or 0)}.") from error
-    try:
-        return ArchiveInfo.decode(data, str(layout.root))
-    except (NoArchive, NewerFormat):
-        if _is_sealed_otherwise(layout, hashlib.sha256(data).hexdigest()):
-            raise ArchiveDamaged(
-                f"{layout.info} is damaged: its hash is not the one in SHA256SUMS; "
-                "restore it from another copy of the archive."
-            ) from None
-        raise
-
-
-def copied_info(layout: Layout) -> ArchiveInfo | None:
-    """Return what ``archive.json`` said, from its copy; ``None`` where it is as it was sealed, or there is no copy."""
-    try:
-        sealed = read_sums(layout.sums.read_bytes(LARGEST_DOCUMENT)).get(layout.info.name)
-        with contextlib.suppress(FileNotFoundError):
-            if sealed in {None, hashlib.sha256(layout.info.read_bytes(LARGEST_DOCUMENT)).hexdigest()}:
-                return None
-    except OSError:
-        return None
-    data = copied_document(layout, layout.info.name, sealed or "")
-    return None if data is None else ArchiveInfo.decode(data, str(layout.root))
-
-
-def is_archive(layout: Layout) -> bool:
-    """Tell whether there is an archive: ``archive.json``, or its copy where that is missing."""
-    return layout.info.kind() is not None or copied_info(layout) is not None
-
-
-def _is_sealed_otherwise(layout: Layout, digest: str) -> bool:
-    """Tell whether the archive, or else some version, was sealed with another ``archive.json``."""
-    for path in (layout.sums, *(layout.version(number) / SUMS for number in version_numbers(layout))):
-        with contextlib.suppress(OSError):
-            rows = path.read_bytes(LARGEST_DOCUMENT).splitlines()
-            return any(row[64:] in _INFO_ROWS and row[:64] != digest.encode() for row in rows)
-    return False
-
-
-def version_numbers(layout: Layout) -> list[int]:
-    """Return the numbers of the versions that are there, oldest first.
-
-    Raises:
-        ArchiveDamaged: ``versions/`` is a link.
-    """
-    names: list[str] = []
-    for _ in range(_PRUNES):
-        before = _identity(layout)
-        try:
-            names = layout.versions.names()
-        except NotPlain as error:
-            raise translate(error, layout.versions) from error
-        except (FileNotFoundError, NotADirectoryError):
-            names = []
-        if _identity(layout) == before:
-            # Else a prune has exchanged the folder meanwhile, and was emptying the one that was listed.
-            break
-    return sorted(number for name in names if (number := version_number(name)) is not None)
-
-
-class ArchiveReader:
-    """An archive opened for reading; nothing is locked and nothing is written.
-
-    Raises:
-        NoArchive: there is no archive at ``root``.
-        NewerFormat: it needs a newer program.
-        ArchiveDamaged: ``archive.json`` cannot be read.
+    What reads is inherited: ``info``, ``layout``, ``versions``, ``newest``, ``manifest``, ``state``, ``runs``.
     """
 
-    def __init__(self, root: Path) -> None:
-        self.layout = Layout(root)
-        self.info = read_info(self.layout)
-        recover(self.layout)
-        self._versions = _identity(self.layout)
-
-    def is_replaced(self) -> bool:
-        """Tell whether a prune has put other versions in the place of those that were there when this was opened."""
-        return _identity(self.layout) != self._versions
-
-    def versions(self) -> list[int]:
-        """Return the numbers of the versions, oldest first."""
-        return version_numbers(self.layout)
-
-    def newest(self) -> int | None:
-        """Return the number of the newest version, or ``None`` when there is none yet."""
-        return max(self.versions(), default=None)
-
-    def manifest(self, number: int) -> Manifest:
-        """Read a version's manifest.
+    @classmethod
+    def open(cls, path: Path) -> Self:
+        """Open the archive at ``path``.
 
         Raises:
-            ArchiveDamaged: it is missing or cannot be read.
+            NoArchive: there is none.
+            NewerFormat: it needs a newer program.
+            ArchiveDamaged: ``archive.json`` cannot be read.
         """
-        path = self.layout.manifest(number)
-        try:
-            return Manifest.decode(path.read_bytes(LARGEST_DOCUMENT), str(path))
-        except (NotPlain, TooLarge) as error:
-            raise translate(error, path) from error
-        except OSError as error:
-            raise ArchiveDamaged(f"{path} is missing or cannot be read; run verify --repair.") from error
+        return cls(path)
 
-    def resolve(self, at: int | None = None) -> int:
-        """Return the version to show: ``at``, or the newest.
+    @classmethod
+    def create(cls, path: Path, blog_id: str, created_at: datetime) -> Self:
+        """Make an empty archive at ``path``, which is new or empty.
 
         Raises:
-            NoArchive: there is no version yet.
+            UsageError: another blog's archive is there, or the folder cannot be written.
+            NoArchive: other things are there.
+            NoSpace: the disk is full.
+        """
+        writer.require_place(path, blog_id)
+        if not cls.exists(path):
+            writer.create(Layout(path), ArchiveInfo(blog_id, timestamp(created_at)))
+        return cls(path)
+
+    @staticmethod
+    def exists(path: Path) -> bool:
+        """Tell whether there is an archive at ``path``, though perhaps one that cannot be read."""
+        return is_archive(Layout(path))
+
+    @property
+    def path(self) -> Path:
+        """The archive's folder."""
+        return self.layout.root
+
+    def records(self, kind: Kind, at: int | None = None) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Yield id and raw record of a kind as of version ``at`` (default: the newest), each compared with its hash.
+
+        Raises:
             NoSuchRecord: the archive has no version ``at``.
+            ArchiveDamaged: a record is damaged, and the archive has it nowhere else.
         """
-        versions = self.versions()
-        if not versions:
-            raise NoArchive(f"{self.layout.root} holds no version yet: its first backup has not finished; run backup.")
-        if at is None:
-            return versions[-1]
-        if at not in versions:
-            raise NoSuchRecord(f"There is no version {at}: this archive has {versions[0]} to {versions[-1]}.")
-        return at
-
-    def state(self, at: int | None = None, kinds: Iterable[Kind] = tuple(Kind)) -> State:
-        """Return the state at a version (default: the newest; empty when there is none), of these kinds at least.
-
-        The newest comes from ``latest/`` where that is what the program wrote, so that the cost does not grow with the
-        number of versions; otherwise the versions are folded.
-        """
-        versions = self.versions()
-        if not versions and at is None:
-            return State(self.info.blog_id)
-        number = self.resolve(at)
-        if number == versions[-1]:
-            state = self._from_latest(versions)
-            if state is not None:
-                return state
-        return self.fold(number, kinds)
-
-    def _from_latest(self, versions: list[int]) -> State | None:
-        """Return the newest state from ``latest/``, with the versions applied that it does not show yet."""
-        shown = shown_version(self.layout)
-        if shown not in versions:
-            return None
-        state = load_latest(self.layout, self.info.blog_id, shown)
-        if state is None:
-            return None
-        state.spare = self.spare
+        state = self.state(at, [kind])
         try:
-            for version in versions[versions.index(shown) + 1 :]:
-                apply_version(state, self.layout, version)
-        except ArchiveDamaged:
+            yield from state.scan(kind)
+        finally:
             state.close()
-            return None
-        return state
 
-    def fold(
-        self,
-        number: int,
-        kinds: Iterable[Kind] = tuple(Kind),
-        *,
-        forgiven: Collection[tuple[int, Kind, int]] | None = None,
-    ) -> State:
-        """Return the state at a version from the versions alone, of these kinds only.
+    def record(self, kind: Kind, record_id: str, at: int | None = None) -> history.RecordVersion | None:
+        """Return a record as of version ``at``; see :func:`~exporter.archive.history.record_at`."""
+        return history.record_at(self, kind, record_id, at)
 
-        Args:
-            number: the version.
-            kinds: the kinds to fold.
-            forgiven: version, kind and number of lines that may be unreadable; by default those that a version up
-                to this one has healed.
+    def last_known(self, kind: Kind, record_id: str, at: int | None = None) -> history.LastKnown | None:
+        """Return a record's newest state, gone or not; see :func:`~exporter.archive.history.last_known`."""
+        return history.last_known(self, kind, record_id, at)
 
-        Raises:
-            ArchiveDamaged: a line that nothing has healed cannot be read.
-        """
-        state = State(self.info.blog_id, number, self.spare)
-        versions = [version for version in self.versions() if version <= number]
-        healed = cache(lambda: self.healed(versions) if forgiven is None else forgiven)
+    def revisions(self, kind: Kind, record_id: str) -> list[history.Revision]:
+        """Return what happened to a record, oldest first; see :func:`~exporter.archive.history.revisions`."""
+        return history.revisions(self, kind, record_id)
 
-        for version in versions:
-            apply_version(state, self.layout, version, kinds, forgives=lambda place: place in healed())
-        state.version = number
-        return state
+    def diff(self, before: int, after: int) -> Iterator[RecordChange]:
+        """Yield what differs between two versions; see :func:`~exporter.archive.history.diff_versions`."""
+        return history.diff_versions(self, before, after)
 
-    def healed(self, versions: Iterable[int] | None = None) -> set[tuple[int, Kind, int]]:
-        """Return version, kind and number of every line that one of these versions (default: all) has healed."""
-        documents = []
-        for version in self.versions() if versions is None else versions:
-            with contextlib.suppress(ArchiveDamaged):
-                documents.append(self.manifest(version).healed)
-        return healed_lines(documents)
+    def version_at(self, text: str, timezone: tzinfo = UTC) -> int:
+        """Return the version that a number or a date means; see :func:`~exporter.archive.history.version_at`."""
+        return history.version_at(self, text, timezone)
 
-    def spare(self, kind: Kind, record_id: str, identity: bytes) -> Line | None:
-        """Return an undamaged line of a record in one state, wherever the archive has one; ``None`` if nowhere."""
-        segments = [self.layout.latest_segment(kind), *(self.layout.segment(each, kind) for each in self.versions())]
-        for path in segments:
-            with contextlib.suppress(OSError), path.open("rb") as file:
-                for text in file:
-                    line, fault = examined(text)
-                    if line is not None and fault is None and line.record_id == record_id and line.identity == identity:
-                        return line
-        return None
+    def log(self) -> log.VersionLog:
+        """Return a row for every version, oldest first, as ``log`` prints it."""
+        return log.version_log(self)
 
-    def runs(self) -> list[dict[str, Any]]:
-        """Return the lines of ``runs.jsonl``, oldest first; a torn last line is passed over."""
-        return list(self.newest_runs())[::-1]
+    def head(self) -> str | None:
+        """Return the hash that covers all of it; see :func:`~exporter.archive.seal.head_hash`."""
+        return seal.head_hash(self.layout)
 
-    def newest_runs(self) -> Iterator[dict[str, Any]]:
-        """Yield the lines of ``runs.jsonl``, newest first, and pass over what is not the line of a run.
+    def verify(
+        self, *, quick: bool = False, progress: verify.OnProgress = verify.ignore_progress, remember: bool = True
+    ) -> Iterator[Finding]:
+        """Check the whole archive and yield what is wrong; see :func:`~exporter.archive.verify.verify`."""
+        return verify.verify(self, quick=quick, progress=progress, remember=remember)
 
-        No more of the file is read than is asked for.
-        """
-        with contextlib.suppress(FileNotFoundError):
-            for line in newest_lines(self.layout.runs):
-                run = run_of(line)
-                if run is not None:
-                    yield run
+    def repair(self) -> Iterator[repair.RepairedFile]:
+        """Restore damaged files offline; see :func:`~exporter.archive.repair.repair`. Needs the lock."""
+        return repair.repair(self)
+
+    def prune(self, plan: prune.PrunePlan) -> prune.PruneResult:
+        """Carry out a plan; see :func:`~exporter.archive.prune.prune`. Needs the lock."""
+        return prune.prune(self.layout, plan)
+
+    def assets(self) -> AssetStore:
+        """Return its pictures and files."""
+        return AssetStore(self.layout)
+
+    def lock(self) -> ArchiveLock:
+        """Return the right to write it, not yet acquired."""
+        return ArchiveLock(self.layout.lock)
 
 
-def steadily(root: Path, work: Callable[[ArchiveReader], _Result]) -> _Result:
+def read_consistently(path: Path, work: Callable[[Archive], _Result]) -> _Result:
     """Open an archive and do work that reads it; where a prune took its files away meanwhile, all of it again.
 
     Args:
-        root: the archive.
+        path: the archive.
         work: has no effect when it fails, and may be done again.
 
     Raises:
-        NoArchive, NewerFormat, ArchiveDamaged: see :class:`ArchiveReader`; and whatever the work raises.
+        NoArchive, NewerFormat, ArchiveDamaged: see :meth:`Archive.open`; and whatever the work raises.
     """
-    for _ in range(_PRUNES):
-        reader = ArchiveReader(root)
+    for _ in range(MOST_PRUNES):
+        archive = Archive.open(path)
         try:
-            return work(reader)
+            return work(archive)
         except Interrupted:
             raise
         except (BlogExporterError, OSError):
             # Whatever it is called: where an export is written, a file of the archive that is gone is no damage.
-            if not reader.is_replaced():
+            if not archive.is_replaced():
                 raise
-    return work(ArchiveReader(root))
-
-
-def _identity(layout: Layout) -> tuple[int, int] | None:
-    """Return what ``versions/`` is told by: another folder of the same name has another."""
-    try:
-        found = layout.versions.lstat()
-    except OSError:
-        return None
-    return (found.st_dev, found.st_ino)
-
-
-def apply_version(
-    state: State,
-    layout: Layout,
-    version: int,
-    kinds: Iterable[Kind] = tuple(Kind),
-    *,
-    forgives: Callable[[tuple[int, Kind, int]], bool] = lambda _: False,
-) -> None:
-    """Fold the lines of one version into a state, those of these kinds only.
-
-    ``forgives`` tells by version, kind and number whether a line may be unreadable; see :meth:`State.fold`.
-    """
-    folder = layout.version(version)
-    try:
-        with folder.held() as within:
-            for kind in kinds:
-                forgives_line = partial(_forgives_line, forgives, version, kind)
-                state.fold(layout.segment(version, kind), kind, version, within=within, forgives=forgives_line)
-    except OSError as error:
-        raise cannot_be_read(folder, error) from error
-    state.version = version
-
-
-def _forgives_line(forgives: Callable[[tuple[int, Kind, int]], bool], version: int, kind: Kind, line: int) -> bool:
-    return forgives((version, kind, line))
+    return work(Archive.open(path))

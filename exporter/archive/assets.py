@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final, NamedTuple, cast
 
 from exporter import lossless_json
 from exporter.archive import atomic
-from exporter.archive.findings import Code, Finding
+from exporter.archive.findings import Finding, FindingCode
 from exporter.archive.safe_files import NotPlain, inner
-from exporter.archive.verify_cache import Seen
+from exporter.archive.verify_cache import ChecksumCache
 from exporter.model.asset import Asset, asset_path, is_sha256
 from exporter.model.kinds import sort_key
 from exporter.model.records import Upload
@@ -44,7 +44,7 @@ class StoredFile(NamedTuple):
     size: int
 
 
-class Part:
+class PartialFile:
     """A file on its way into the store; what an earlier run left of it, and may be gone on with, is there already.
 
     What is resumed is as much as its note vouches for by a hash: after a power cut a file may have holes. The note is
@@ -203,7 +203,7 @@ class AssetStore:
         Returns:
             Their paths, relative to the archive.
         """
-        seen = Seen(self._layout, _RECHECKED, quick=quick)
+        seen = ChecksumCache(self._layout, _RECHECKED, quick=quick)
         damaged = {digest: each for digest, each in self._files.items() if self._fault(digest, each, None, seen)}
         for digest in damaged:
             del self._files[digest]
@@ -219,14 +219,14 @@ class AssetStore:
         with contextlib.suppress(OSError):
             (self._layout.work / _RECHECKED).unlink(missing_ok=True)
 
-    def part(self, address: str) -> Part:
+    def part(self, address: str) -> PartialFile:
         """Return the place for a file that is about to be read from ``address``."""
         with atomic.translated(self._parts):
             atomic.make_folder(self._parts)
         name = hashlib.sha256(address.encode("utf-8", "surrogatepass")).hexdigest()[:32]
-        return Part(self._parts / f"{name}.part")
+        return PartialFile(self._parts / f"{name}.part")
 
-    def keep(self, part: Part, content_type: str) -> StoredFile:
+    def keep(self, part: PartialFile, content_type: str) -> StoredFile:
         """Give a whole file its name, durably but for the name itself; see :meth:`sync`. May run in any thread.
 
         Raises:
@@ -266,7 +266,9 @@ class AssetStore:
                     removed += 1
         return removed
 
-    def verify(self, records: Iterable[tuple[str, dict[str, Any]]], *, seen: Seen | None = None) -> Iterator[Finding]:
+    def verify(
+        self, records: Iterable[tuple[str, dict[str, Any]]], *, seen: ChecksumCache | None = None
+    ) -> Iterator[Finding]:
         """Compare the files with the asset records that name them, and with their own names.
 
         Args:
@@ -279,23 +281,23 @@ class AssetStore:
             if digest is None or (is_sha256(digest) and digest in checked):
                 continue
             if not is_sha256(digest):
-                yield Finding(Code.ASSET_MISSING, "assets", f"the record of {url} does not say which file it is")
+                yield Finding(FindingCode.ASSET_MISSING, "assets", f"the record of {url} does not say which file it is")
                 continue
             checked.add(digest)
             stored = self._files.get(digest)
             if stored is None:
                 path = asset_path(digest, str(record.get("content_type")))
-                yield Finding(Code.ASSET_MISSING, path, f"it is the content of {url}")
+                yield Finding(FindingCode.ASSET_MISSING, path, f"it is the content of {url}")
                 continue
             fault = self._fault(digest, stored, record.get("bytes"), seen)
             if fault is not None:
-                yield Finding(Code.ASSET_DAMAGED, stored.path, fault)
+                yield Finding(FindingCode.ASSET_DAMAGED, stored.path, fault)
         for digest in sorted(self._files.keys() - checked):
             fault = self._fault(digest, self._files[digest], None, seen)
             if fault is not None:
-                yield Finding(Code.ASSET_DAMAGED, self._files[digest].path, fault)
+                yield Finding(FindingCode.ASSET_DAMAGED, self._files[digest].path, fault)
 
-    def _fault(self, digest: str, stored: StoredFile, size: object, seen: Seen | None = None) -> str | None:
+    def _fault(self, digest: str, stored: StoredFile, size: object, seen: ChecksumCache | None = None) -> str | None:
         if isinstance(size, int) and size != stored.size:
             return f"it has {stored.size} bytes, not {size}"
         path = self._layout.root / stored.path
@@ -335,7 +337,7 @@ def _scan(folder: InnerPath) -> Iterator[tuple[str, StoredFile]]:
                 yield name[1], StoredFile(f"assets/{shard.name}/{entry.name}", size)
 
 
-class Held(StrEnum):
+class FileState(StrEnum):
     """Whether the archive holds a file."""
 
     STORED = "stored"
@@ -354,7 +356,7 @@ class Held(StrEnum):
     """A stored file that no record of this state names; earlier versions may."""
 
 
-_PRESENT = frozenset({Held.STORED, Held.NAMELESS})
+_PRESENT = frozenset({FileState.STORED, FileState.NAMELESS})
 
 
 @dataclass(frozen=True, slots=True)
@@ -378,7 +380,7 @@ class FileRow:
         reason: why it is not there, or what is odd about it.
     """
 
-    held: Held
+    held: FileState
     url: str | None = None
     path: str | None = None
     bytes: int | None = None
@@ -426,7 +428,7 @@ def inventory(
     for file_id in sorted(uploads.keys() - shown, key=sort_key):
         info = uploads[file_id]
         yield FileRow(
-            Held.UNREAD,
+            FileState.UNREAD,
             bytes=info.bytes,
             width=info.width,
             height=info.height,
@@ -437,14 +439,14 @@ def inventory(
             reason="its address is not known, or not asked for: see --file-url and --assets",
         )
     for digest in sorted(stored.keys() - named):
-        yield FileRow(Held.NAMELESS, path=stored[digest].path, bytes=stored[digest].size, orphan=True)
+        yield FileRow(FileState.NAMELESS, path=stored[digest].path, bytes=stored[digest].size, orphan=True)
 
 
 def _row(asset: Asset, uploads: Mapping[str, Upload], stored: Mapping[str, StoredFile]) -> FileRow:
     files, entries = tuple(asset.ids("file")), tuple(asset.ids("entry"))
     info = next((uploads[file_id] for file_id in files if file_id in uploads), None)
     found = stored.get(asset.sha256) if asset.sha256 is not None else None
-    held = Held.STORED if found else Held.MISSING if asset.sha256 is not None else Held(str(asset.state))
+    held = FileState.STORED if found else FileState.MISSING if asset.sha256 is not None else FileState(str(asset.state))
     size = asset.bytes if asset.bytes is not None or info is None else info.bytes
     return FileRow(
         held,
@@ -460,5 +462,5 @@ def _row(asset: Asset, uploads: Mapping[str, Upload], stored: Mapping[str, Store
         entries=entries,
         orphan=not entries,
         status=asset.status,
-        reason="the stored file is gone: run backup" if held is Held.MISSING else asset.error,
+        reason="the stored file is gone: run backup" if held is FileState.MISSING else asset.error,
     )

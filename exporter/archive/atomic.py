@@ -16,7 +16,7 @@ import sys
 from functools import cache
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, Self, cast
 
-from exporter.archive.safe_files import NotPlain, TooLarge, inner
+from exporter.archive.safe_files import FileTooLarge, NotPlain, inner
 from exporter.errors import ArchiveDamaged, BlogExporterError, NoSpace, UsageError
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def translate(error: OSError, path: Path | str) -> BlogExporterError:
     place = error.filename or path
     if isinstance(error, NotPlain):
         return ArchiveDamaged(f"{place} is {error.kind}, {_INSTEAD_OF_A_LINK if error.kind == 'a link' else _INSTEAD}.")
-    if isinstance(error, TooLarge):
+    if isinstance(error, FileTooLarge):
         return ArchiveDamaged(f"{place} is damaged: {reason}; restore it from another copy of the archive.")
     if error.errno in _FULL:
         return NoSpace(f"No space left while writing {place} ({reason}); free some and run again, nothing is lost.")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 
-class Code(StrEnum):
+class FindingCode(StrEnum):
     """The kinds of finding; the value is what ``verify --json`` prints."""
 
     INFO_DAMAGED = "archive-json-damaged"
@@ -39,32 +39,32 @@ _RUNS = f"nothing of the blog is lost; {_COPIED}"
 _REBUILD = "run rebuild"
 _BACKUP = "run backup"
 
-MEND: dict[Code, str] = {
-    Code.INFO_DAMAGED: _COPIED,
-    Code.MANIFEST_MISSING: _COPIED,
-    Code.MANIFEST_DAMAGED: _COPIED,
-    Code.SUMS_DAMAGED: _REPAIR,
-    Code.SEGMENT_MISSING: _REPAIR,
-    Code.SEGMENT_DAMAGED: _REPAIR,
-    Code.LINE_DAMAGED: _REPAIR,
-    Code.CHAIN_BROKEN: "restore the missing or replaced version from another copy of the archive",
-    Code.FOLD_WRONG: "restore the versions before it from another copy of the archive",
-    Code.COUNTS_WRONG: "restore the versions before it from another copy of the archive",
-    Code.STRANGE_FILE: "move this file out of the version's folder",
-    Code.NOT_PLAIN: "put the file or folder that belongs there in its place, or remove it",
-    Code.ASSET_MISSING: _BACKUP,
-    Code.ASSET_DAMAGED: _BACKUP,
-    Code.RUNS_DAMAGED: _RUNS,
-    Code.RUNS_REWRITTEN: _RUNS,
-    Code.DOCUMENT_DAMAGED: "run verify --repair",
-    Code.SEAL_DAMAGED: "run backup, which seals the archive again",
-    Code.NOT_SEALED: "a run was killed before it could; the next backup seals it",
-    Code.LATEST_DAMAGED: _REBUILD,
-    Code.LATEST_STALE: _REBUILD,
-    Code.VIEW_DAMAGED: _REBUILD,
+MEND: dict[FindingCode, str] = {
+    FindingCode.INFO_DAMAGED: _COPIED,
+    FindingCode.MANIFEST_MISSING: _COPIED,
+    FindingCode.MANIFEST_DAMAGED: _COPIED,
+    FindingCode.SUMS_DAMAGED: _REPAIR,
+    FindingCode.SEGMENT_MISSING: _REPAIR,
+    FindingCode.SEGMENT_DAMAGED: _REPAIR,
+    FindingCode.LINE_DAMAGED: _REPAIR,
+    FindingCode.CHAIN_BROKEN: "restore the missing or replaced version from another copy of the archive",
+    FindingCode.FOLD_WRONG: "restore the versions before it from another copy of the archive",
+    FindingCode.COUNTS_WRONG: "restore the versions before it from another copy of the archive",
+    FindingCode.STRANGE_FILE: "move this file out of the version's folder",
+    FindingCode.NOT_PLAIN: "put the file or folder that belongs there in its place, or remove it",
+    FindingCode.ASSET_MISSING: _BACKUP,
+    FindingCode.ASSET_DAMAGED: _BACKUP,
+    FindingCode.RUNS_DAMAGED: _RUNS,
+    FindingCode.RUNS_REWRITTEN: _RUNS,
+    FindingCode.DOCUMENT_DAMAGED: "run verify --repair",
+    FindingCode.SEAL_DAMAGED: "run backup, which seals the archive again",
+    FindingCode.NOT_SEALED: "a run was killed before it could; the next backup seals it",
+    FindingCode.LATEST_DAMAGED: _REBUILD,
+    FindingCode.LATEST_STALE: _REBUILD,
+    FindingCode.VIEW_DAMAGED: _REBUILD,
 }
 
-NOTES = frozenset({Code.LATEST_STALE, Code.NOT_SEALED})
+NOTES = frozenset({FindingCode.LATEST_STALE, FindingCode.NOT_SEALED})
 """Findings that are worth a word but are no damage: what they name is simply not there yet."""
 
 
@@ -72,7 +72,7 @@ NOTES = frozenset({Code.LATEST_STALE, Code.NOT_SEALED})
 class Finding:
     """One thing that is wrong: what, where (relative to the archive), and in a few words how."""
 
-    code: Code
+    code: FindingCode
     path: str
     detail: str
 

@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 from exporter.archive.latest import file_sha256
 from exporter.archive.layout import SUMS, segment_name, version_name
-from exporter.archive.lines import Line, split
+from exporter.archive.lines import RecordLine, split
 from exporter.archive.manifest import read_sums
 from exporter.archive.safe_files import LARGEST_DOCUMENT
-from exporter.archive.verify_cache import Seen
+from exporter.archive.verify_cache import ChecksumCache
 from exporter.errors import ArchiveDamaged
 from exporter.model.kinds import Kind
 
 if TYPE_CHECKING:
-    from exporter.archive.archive import ArchiveReader
     from exporter.archive.layout import Layout
+    from exporter.archive.reader import ArchiveReader
     from exporter.archive.safe_files import InnerPath
     from exporter.archive.state import State
 
@@ -38,7 +38,7 @@ _ROUND: Final = 7
 
 
 @dataclass(frozen=True, slots=True)
-class BadLine:
+class DamagedLine:
     """A line of a version that cannot be trusted.
 
     Attributes:
@@ -66,7 +66,7 @@ class BadLine:
 
 
 @dataclass(slots=True)
-class Harm:
+class Damage:
     """What damage does to the newest state.
 
     Attributes:
@@ -76,25 +76,25 @@ class Harm:
         remember: saves which files were found sound, for the next time.
     """
 
-    lines: list[BadLine] = field(default_factory=list)
+    lines: list[DamagedLine] = field(default_factory=list)
     records: dict[Kind, set[str]] = field(default_factory=lambda: {kind: set() for kind in Kind})
     revived: dict[Kind, set[str]] = field(default_factory=lambda: {kind: set() for kind in Kind})
     remember: Callable[[], None] = lambda: None
 
 
-def bad_lines(layout: Layout, version: int, kind: Kind) -> Iterator[BadLine]:
+def damaged_lines(layout: Layout, version: int, kind: Kind) -> Iterator[DamagedLine]:
     """Yield the lines of a segment that cannot be read or do not match their hash."""
     try:
         with layout.segment(version, kind).open("rb") as file:
             for number, text in enumerate(file, 1):
-                line, fault = examined(text)
+                line, fault = split_checked(text)
                 if fault is not None:
-                    yield BadLine(version, kind, number, None if line is None else line.record_id, fault)
+                    yield DamagedLine(version, kind, number, None if line is None else line.record_id, fault)
     except OSError:
-        yield BadLine(version, kind, WHOLE_FILE, None, "the file cannot be read")
+        yield DamagedLine(version, kind, WHOLE_FILE, None, "the file cannot be read")
 
 
-def examined(text: bytes) -> tuple[Line | None, str | None]:
+def split_checked(text: bytes) -> tuple[RecordLine | None, str | None]:
     """Take a line apart; return it, if that can be done, and what is wrong with it."""
     try:
         line = split(text)
@@ -103,16 +103,18 @@ def examined(text: bytes) -> tuple[Line | None, str | None]:
     return line, line.fault()
 
 
-def open_state(reader: ArchiveReader) -> State:
+def readable_state(reader: ArchiveReader) -> State:
     """Return the newest state for a backup: from what can be read, where some cannot."""
     try:
         return reader.state()
     except ArchiveDamaged:
-        bad = [line for number in reader.versions() for kind in Kind for line in bad_lines(reader.layout, number, kind)]
+        bad = [
+            line for number in reader.versions() for kind in Kind for line in damaged_lines(reader.layout, number, kind)
+        ]
         return reader.fold(reader.resolve(), forgiven={line.place for line in bad})
 
 
-def find_harm(reader: ArchiveReader, state: State, now: datetime) -> Harm:
+def find_damage(reader: ArchiveReader, state: State, now: datetime) -> Damage:
     """Find the records of the newest state that the versions do not give as they should.
 
     The cost grows with the records that are there, not with the versions before: only files that hold one of them, and
@@ -121,11 +123,11 @@ def find_harm(reader: ArchiveReader, state: State, now: datetime) -> Harm:
 
     Args:
         reader: the archive.
-        state: its newest state, from :func:`open_state`.
+        state: its newest state, from :func:`readable_state`.
         now: the time of the run.
     """
-    seen = Seen(reader.layout, "audited.jsonl", quick=True)
-    harm = Harm(remember=seen.save)
+    seen = ChecksumCache(reader.layout, "audited.jsonl", quick=True)
+    harm = Damage(remember=seen.save)
     versions = reader.versions()
     with reader.layout.versions.held() as within:
         damaged = [
@@ -138,10 +140,10 @@ def find_harm(reader: ArchiveReader, state: State, now: datetime) -> Harm:
         return harm
     healed = reader.healed()
     for version, kind in damaged:
-        bad = list(bad_lines(reader.layout, version, kind))
-        harm.lines += bad or [BadLine(version, kind, WHOLE_FILE, None, "it is not what was written")]
+        bad = list(damaged_lines(reader.layout, version, kind))
+        harm.lines += bad or [DamagedLine(version, kind, WHOLE_FILE, None, "it is not what was written")]
     folded = reader.fold(reader.resolve(), forgiven=healed | {line.place for line in harm.lines})
-    folded.spare = lambda _kind, _id, _identity: None
+    folded.fallback = lambda _kind, _id, _identity: None
     try:
         for kind in Kind:
             suspects = {version for version, of in damaged if of is kind}
@@ -183,7 +185,9 @@ def _gives(folded: State, kind: Kind, record_id: str, identity: bytes, suspects:
         return False
 
 
-def _is_sound(reader: ArchiveReader, version: int, kind: Kind, seen: Seen, now: datetime, within: int | None) -> bool:
+def _is_sound(
+    reader: ArchiveReader, version: int, kind: Kind, seen: ChecksumCache, now: datetime, within: int | None
+) -> bool:
     """Tell whether a segment is what its version's manifest says; ``within`` is the descriptor of ``versions/``."""
     name = f"{version} {kind}"
     segment = segment_name(kind)

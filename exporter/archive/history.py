@@ -10,9 +10,9 @@ from datetime import UTC, date, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from exporter.archive.lines import Line
+from exporter.archive.lines import RecordLine
 from exporter.archive.log import VersionRow, version_rows
-from exporter.archive.lookup import Place, Spare, Told, find, places
+from exporter.archive.lookup import Fallback, LinePosition, OnDamage, find, places
 from exporter.errors import ArchiveDamaged, NoSuchRecord, UsageError
 from exporter.model.changes import ABSENT, WHOLE_RECORD, Change, FieldChange, RecordChange, field_changes, title_of
 from exporter.model.kinds import Kind, sort_key
@@ -21,18 +21,18 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from datetime import tzinfo
 
-    from exporter.archive.archive import ArchiveReader
     from exporter.archive.layout import Layout
+    from exporter.archive.reader import ArchiveReader
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class RecordVersion:
     """A record as a version holds it; ``version`` is the one whose ``put`` line it is."""
 
     kind: Kind
     record_id: str
     version: int
-    line: Line
+    line: RecordLine
 
     def data(self) -> dict[str, Any]:
         """Return the raw object."""
@@ -40,7 +40,7 @@ class Stored:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class Revision:
     """One change in a record's life.
 
     Attributes:
@@ -69,40 +69,40 @@ class LastKnown:
         evidence: why the removal was believed.
     """
 
-    stored: Stored | None
+    stored: RecordVersion | None
     gone_in: int | None = None
     gone_at: str | None = None
     evidence: dict[str, Any] | None = None
 
 
-def life(reader: ArchiveReader, kind: Kind, record_id: str) -> list[Step]:
+def revisions(reader: ArchiveReader, kind: Kind, record_id: str) -> list[Revision]:
     """Return what happened to a record, oldest first; empty when no version knows it.
 
     Raises:
         ArchiveDamaged: a segment is missing or a line cannot be read.
     """
-    steps: list[Step] = []
+    steps: list[Revision] = []
     before: dict[str, Any] | None = None
     for version in reader.versions():
-        line = find(reader.layout.segment(version, kind), record_id, partial(reader.spare, kind))
+        line = find(reader.layout.segment(version, kind), record_id, partial(reader.find_intact, kind))
         if line is None:
             continue
         finished = reader.manifest(version).finished_at
         if line.removed:
-            steps.append(Step(version, finished, Change.GONE, (), line.evidence))
+            steps.append(Revision(version, finished, Change.GONE, (), line.evidence))
             before = None
             continue
         after = line.record()
         if before is None:
-            steps.append(Step(version, finished, Change.NEW, tuple(after)))
+            steps.append(Revision(version, finished, Change.NEW, tuple(after)))
         else:
             names = tuple(field.name for field in field_changes(before, after))
-            steps.append(Step(version, finished, Change.CHANGED, names or (WHOLE_RECORD,)))
+            steps.append(Revision(version, finished, Change.CHANGED, names or (WHOLE_RECORD,)))
         before = after
     return steps
 
 
-def record_at(reader: ArchiveReader, kind: Kind, record_id: str, at: int | None = None) -> Stored | None:
+def record_at(reader: ArchiveReader, kind: Kind, record_id: str, at: int | None = None) -> RecordVersion | None:
     """Return a record as of version ``at`` (default: the newest); ``None`` when it is not there then.
 
     Raises:
@@ -123,20 +123,20 @@ def last_known(reader: ArchiveReader, kind: Kind, record_id: str, at: int | None
         ArchiveDamaged: a segment is missing or the line cannot be read.
     """
     newest = reader.resolve(at)
-    gone: tuple[int, Line] | None = None
+    gone: tuple[int, RecordLine] | None = None
     for version in reversed(reader.versions()):
         if version > newest:
             continue
-        line = find(reader.layout.segment(version, kind), record_id, partial(reader.spare, kind))
+        line = find(reader.layout.segment(version, kind), record_id, partial(reader.find_intact, kind))
         if line is None:
             continue
         if not line.removed:
-            return _known(reader, Stored(kind, record_id, version, line), gone)
+            return _known(reader, RecordVersion(kind, record_id, version, line), gone)
         gone = gone or (version, line)
     return None if gone is None else _known(reader, None, gone)
 
 
-def _known(reader: ArchiveReader, stored: Stored | None, gone: tuple[int, Line] | None) -> LastKnown:
+def _known(reader: ArchiveReader, stored: RecordVersion | None, gone: tuple[int, RecordLine] | None) -> LastKnown:
     if gone is None:
         return LastKnown(stored)
     version, line = gone
@@ -144,8 +144,8 @@ def _known(reader: ArchiveReader, stored: Stored | None, gone: tuple[int, Line] 
 
 
 def places_at(
-    layout: Layout, versions: Sequence[int], kind: Kind, ids: Iterable[str], damaged: Told | None = None
-) -> dict[str, Place]:
+    layout: Layout, versions: Sequence[int], kind: Kind, ids: Iterable[str], damaged: OnDamage | None = None
+) -> dict[str, LinePosition]:
     """Return where the lines of these records stand after ``versions``; those that are not there then are left out.
 
     Args:
@@ -159,7 +159,7 @@ def places_at(
         ArchiveDamaged: a segment is missing or a line does not begin as one, and nobody is to be told.
     """
     wanted = set(ids)
-    found: dict[str, Place] = {}
+    found: dict[str, LinePosition] = {}
     for version in reversed(versions):
         if not wanted:
             break
@@ -170,7 +170,7 @@ def places_at(
     return found
 
 
-def resolve_at(reader: ArchiveReader, text: str, timezone: tzinfo = UTC) -> int:
+def version_at(reader: ArchiveReader, text: str, timezone: tzinfo = UTC) -> int:
     """Return the version that ``--at`` means.
 
     Args:
@@ -221,7 +221,7 @@ def _finished(row: VersionRow) -> datetime:
         raise ArchiveDamaged(f"The manifest of version {row.version} has no proper finished_at; run verify.") from error
 
 
-def diff_versions(reader: ArchiveReader, a: int, b: int, damaged: Told | None = None) -> Iterator[RecordChange]:
+def diff_versions(reader: ArchiveReader, a: int, b: int, damaged: OnDamage | None = None) -> Iterator[RecordChange]:
     """Yield what differs in version ``b`` from version ``a``, by kind and id; ``a`` may be the later one.
 
     Either may be 0, which is the state before the first version. Damage that ``damaged`` is told of is passed over.
@@ -252,20 +252,20 @@ def diff_versions(reader: ArchiveReader, a: int, b: int, damaged: Told | None = 
 
 
 def _ends(
-    layout: Layout, kind: Kind, low: list[int], between: list[int], damaged: Told | None
-) -> tuple[dict[str, Place], dict[str, Place]]:
+    layout: Layout, kind: Kind, low: list[int], between: list[int], damaged: OnDamage | None
+) -> tuple[dict[str, LinePosition], dict[str, LinePosition]]:
     """Return where every record that the versions between touch stands at both ends; tombstones in the later only."""
-    later: dict[str, Place] = {}
+    later: dict[str, LinePosition] = {}
     for version in between:
         later.update(places(layout.segment(version, kind), damaged=damaged))
     return places_at(layout, low, kind, later, damaged), later
 
 
 def _compare(
-    reader: ArchiveReader, kind: Kind, record_id: str, before: Place | None, after: Place | None
+    reader: ArchiveReader, kind: Kind, record_id: str, before: LinePosition | None, after: LinePosition | None
 ) -> RecordChange | None:
-    spare = partial(reader.spare, kind)
-    old, new = _read(before, spare), _read(after, spare)
+    fallback = partial(reader.find_intact, kind)
+    old, new = _read(before, fallback), _read(after, fallback)
     if new is None:
         if old is None:
             return None
@@ -284,13 +284,13 @@ def _compare(
     return RecordChange(kind, record_id, Change.CHANGED, title, fields)
 
 
-def _read(place: Place | None, spare: Spare) -> Line | None:
-    return None if place is None or place.removed else place.read(spare)
+def _read(place: LinePosition | None, fallback: Fallback) -> RecordLine | None:
+    return None if place is None or place.removed else place.read(fallback)
 
 
-def _data(line: Line) -> dict[str, Any]:
+def _data(line: RecordLine) -> dict[str, Any]:
     return line.record()
 
 
-def _rewritten(old: Line, new: Line) -> FieldChange:
+def _rewritten(old: RecordLine, new: RecordLine) -> FieldChange:
     return FieldChange(WHOLE_RECORD, old.data.decode("utf-8"), new.data.decode("utf-8"))

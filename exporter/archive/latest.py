@@ -2,8 +2,8 @@
 
 ``.work/latest.json`` says which version it shows and the hashes of its six files, ``.work/views.jsonl`` those of the
 views' files. Where that does not hold, the state is folded from the versions and the folder is built again, so nothing
-ever depends on it. Both are written once everything they speak of is durable, and :func:`look` compares before they are
-believed.
+ever depends on it. Both are written once everything they speak of is durable, and :func:`check_latest` compares before
+they are believed.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class DerivedFile(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class LatestView:
     """A folder of ``latest/`` made from the records.
 
     Attributes:
@@ -87,7 +87,7 @@ def read_record(layout: Layout) -> dict[str, Any]:
     return dict(value) if right else {}
 
 
-def shown_version(layout: Layout) -> int | None:
+def latest_version(layout: Layout) -> int | None:
     """Return the version that ``latest/`` was written for, as far as can be told without reading it."""
     version = read_record(layout).get("version")
     return version if type(version) is int else None
@@ -120,7 +120,7 @@ def _load_segment(state: State, path: Path, kind: Kind, files: dict[str, Any]) -
     return True
 
 
-def is_current(layout: Layout, version: int, views: Sequence[View]) -> bool:
+def is_current(layout: Layout, version: int, views: Sequence[LatestView]) -> bool:
     """Tell whether ``latest/`` shows ``version`` with these views."""
     record = read_record(layout)
     return (
@@ -134,7 +134,7 @@ def is_current(layout: Layout, version: int, views: Sequence[View]) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Looked:
+class LatestCheck:
     """What a look at ``latest/`` found.
 
     Attributes:
@@ -151,7 +151,7 @@ class Looked:
         return self.known and not self.damaged
 
 
-def look(layout: Layout) -> Looked:
+def check_latest(layout: Layout) -> LatestCheck:
     """Compare every file of ``latest/`` with what was noted when it was written; the caller holds the archive's lock.
 
     A file whose size and time are as noted is believed, otherwise its hash decides. A seventh of the files, another one
@@ -163,7 +163,7 @@ def look(layout: Layout) -> Looked:
     record = read_record(layout)
     index = _index(layout, record)
     if index is None:
-        return Looked(known=False)
+        return LatestCheck(known=False)
     noted = [*_segment_entries(record), *index]
     turn = _turn(record)
     kept: list[IndexEntry] = []
@@ -188,7 +188,7 @@ def look(layout: Layout) -> Looked:
                 atomic.sync_all(layout.latest, moved)
                 record = {**record, **_write_notes(layout, kept)}
             _write_record(layout, {**record, "turn": (turn + 1) % LOOKS_FOR_ALL})
-    return Looked(damaged=frozenset(damaged))
+    return LatestCheck(damaged=frozenset(damaged))
 
 
 def _stamps(folder: InnerPath) -> dict[str, Stamp]:
@@ -220,7 +220,7 @@ def _is_still(path: InnerPath, sha256: str) -> bool:
 
 
 def write_latest(
-    layout: Layout, state: State, views: Sequence[View], *, reuse: bool = True, damaged: Collection[str] = ()
+    layout: Layout, state: State, views: Sequence[LatestView], *, reuse: bool = True, damaged: Collection[str] = ()
 ) -> int:
     """Build ``latest/`` for a state and swap it in; returns how many files of views were made anew.
 

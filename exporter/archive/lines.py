@@ -28,7 +28,7 @@ _PLAIN_PUT = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class RecordLine:
     """A line taken apart.
 
     Attributes:
@@ -155,7 +155,7 @@ def fold_facts(line: bytes) -> tuple[str, bytes | None, int | None]:
     return record_id.decode(), identity, None if version is None else int(version)
 
 
-def split(line: bytes, version: int | None = None) -> Line:
+def split(line: bytes, version: int | None = None) -> RecordLine:
     """Take a line apart; ``version`` is what a line that names none is of.
 
     Raises:
@@ -165,7 +165,7 @@ def split(line: bytes, version: int | None = None) -> Line:
     if plain is None:
         return _split_any(line, version)
     record_id, named, _, digest, raw = plain.groups()
-    return Line(
+    return RecordLine(
         record_id.decode(),
         False,
         bytes.fromhex(digest.decode()),
@@ -175,11 +175,11 @@ def split(line: bytes, version: int | None = None) -> Line:
     )
 
 
-def _split_any(line: bytes, version: int | None) -> Line:
+def _split_any(line: bytes, version: int | None) -> RecordLine:
     try:
         if line.startswith(_REMOVE):
             head = lossless_json.loads(line)
-            return Line(_identifier(head), True, b"", None, b"", None, _evidence(head))
+            return RecordLine(_identifier(head), True, b"", None, b"", None, _evidence(head))
         at = line.find(_DATA)
         if at < 0:
             raise ValueError("a line without data is no tombstone")
@@ -187,7 +187,7 @@ def _split_any(line: bytes, version: int | None) -> Line:
         if head.get("op", "put") != "put":
             raise ValueError("the line is neither put nor remove")
         raw = head.get("raw_sha256")
-        return Line(
+        return RecordLine(
             _identifier(head),
             False,
             _digest(head["sha256"]),

@@ -25,8 +25,8 @@ from exporter.text import printable
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from exporter.archive.archive import ArchiveReader
     from exporter.archive.layout import Layout
+    from exporter.archive.reader import ArchiveReader
     from exporter.archive.safe_files import InnerPath
 
 _EDITION = 2
@@ -96,7 +96,7 @@ class VersionRow(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Log:
+class VersionLog:
     """All versions as ``log`` prints them, oldest first.
 
     Attributes:
@@ -114,9 +114,9 @@ class Log:
         array = b"[" + b",".join(self.documents.splitlines()) + b"]"
         return [VersionRow.of(document) for document in json.loads(array)]  # our own lines: the codec's care is spared
 
-    def and_more(self, rows: Sequence[VersionRow]) -> Log:
+    def and_more(self, rows: Sequence[VersionRow]) -> VersionLog:
         """Return it with newer versions behind."""
-        return Log(
+        return VersionLog(
             [*self.versions, *(row.version for row in rows)],
             self.texts + b"".join(row.text().encode("utf-8") + b"\n" for row in rows),
             self.documents + b"".join(lossless_json.dumps(row.document()) + b"\n" for row in rows),
@@ -132,7 +132,7 @@ def version_rows(reader: ArchiveReader) -> list[VersionRow]:
     return version_log(reader).rows()
 
 
-def version_log(reader: ArchiveReader) -> Log:
+def version_log(reader: ArchiveReader) -> VersionLog:
     """Return what ``log`` prints, and keep it for the next time.
 
     Raises:
@@ -167,25 +167,25 @@ def _row(reader: ArchiveReader, number: int) -> VersionRow:
     )
 
 
-def _known(layout: Layout, versions: list[int]) -> Log:
+def _known(layout: Layout, versions: list[int]) -> VersionLog:
     """Return what is kept and still holds: of the oldest versions, maybe of all."""
     try:
         digest, _, body = cache_path(layout).read_bytes().partition(b"\n")
         if digest.decode("ascii") != hashlib.sha256(body).hexdigest():
-            return Log([])
+            return VersionLog([])
         line, _, lines = body.partition(b"\n")
         head = json.loads(line)
         kept = list(head["versions"])
         if head["edition"] != _EDITION or kept != versions[: len(kept)]:
-            return Log([])
+            return VersionLog([])
         if _digest(layout, kept[-1]) != head["manifest_sha256"]:
-            return Log([])
-        return Log(kept, lines[: head["texts"]], lines[head["texts"] :])
+            return VersionLog([])
+        return VersionLog(kept, lines[: head["texts"]], lines[head["texts"] :])
     except (OSError, ValueError, KeyError, TypeError, IndexError):
-        return Log([])
+        return VersionLog([])
 
 
-def _keep(layout: Layout, log: Log) -> None:
+def _keep(layout: Layout, log: VersionLog) -> None:
     """Write it down; a place that cannot be written costs only time."""
     head = {
         "edition": _EDITION,

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from exporter import lossless_json
 from exporter.archive.atomic import translate
-from exporter.archive.lines import Line, split
+from exporter.archive.lines import RecordLine, split
 from exporter.archive.safe_files import NotPlain, inner
 from exporter.errors import ArchiveDamaged
 
@@ -30,13 +30,13 @@ _SMALL = 1 << 20
 _FEW = 8
 
 Content = bytes | mmap.mmap
-Spare = Callable[[str, bytes], Line | None]
-Told = Callable[[ArchiveDamaged], object]
+Fallback = Callable[[str, bytes], RecordLine | None]
+OnDamage = Callable[[ArchiveDamaged], object]
 """Is told of damage that is passed over."""
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class LinePosition:
     """Where a line stands: its file, offset and length in bytes, and whether it is a tombstone."""
 
     path: Path
@@ -44,13 +44,13 @@ class Place:
     length: int
     removed: bool
 
-    def read(self, spare: Spare = lambda _id, _identity: None) -> Line:
-        """Read the line, a damaged record from ``spare``; see :func:`taken_apart`.
+    def read(self, fallback: Fallback = lambda _id, _identity: None) -> RecordLine:
+        """Read the line, a damaged record from ``fallback``; see :func:`taken_apart`.
 
         Raises:
             ArchiveDamaged: it is no line of an archive, or its record is damaged and nowhere else.
         """
-        return taken_apart(self.path, self.text(), spare)
+        return taken_apart(self.path, self.text(), fallback)
 
     def text(self) -> bytes:
         """Read the line's bytes, with its line feed."""
@@ -60,13 +60,13 @@ class Place:
             return data
 
 
-def taken_apart(path: Path, text: bytes, spare: Spare = lambda _id, _identity: None) -> Line:
+def taken_apart(path: Path, text: bytes, fallback: Fallback = lambda _id, _identity: None) -> RecordLine:
     """Take a line of ``path`` apart, and compare its record with its hash.
 
     Args:
         path: the file.
         text: the line.
-        spare: looks for the same state of a record elsewhere in the archive, by its id and identity.
+        fallback: looks for the same state of a record elsewhere in the archive, by its id and identity.
 
     Raises:
         ArchiveDamaged: it is no line of an archive, or its record is damaged and nowhere else.
@@ -78,26 +78,26 @@ def taken_apart(path: Path, text: bytes, spare: Spare = lambda _id, _identity: N
     fault = line.fault()
     if fault is None:
         return line
-    found = spare(line.record_id, line.identity)
+    found = fallback(line.record_id, line.identity)
     if found is None:
         raise ArchiveDamaged(f"{path} holds {line.record_id} damaged: {fault}; run verify --repair.")
     return found
 
 
-def find(path: Path, record_id: str, spare: Spare = lambda _id, _identity: None) -> Line | None:
+def find(path: Path, record_id: str, fallback: Fallback = lambda _id, _identity: None) -> RecordLine | None:
     """Return a record's line in a version's segment, a tombstone included, or ``None``.
 
     Raises:
-        ArchiveDamaged: the segment is missing, or the line is damaged and ``spare`` has no other one.
+        ArchiveDamaged: the segment is missing, or the line is damaged and ``fallback`` has no other one.
     """
     data = _content(path)
     found = _locate(path, data, record_id) if data else None
-    return None if found is None else taken_apart(path, data[found.offset : found.offset + found.length], spare)
+    return None if found is None else taken_apart(path, data[found.offset : found.offset + found.length], fallback)
 
 
 def places(
-    path: Path, wanted: Collection[str] | None = None, damaged: Told | None = None
-) -> Iterator[tuple[str, Place]]:
+    path: Path, wanted: Collection[str] | None = None, damaged: OnDamage | None = None
+) -> Iterator[tuple[str, LinePosition]]:
     """Yield the ids and places of a segment's lines, all of them or those of the ``wanted`` ids.
 
     Args:
@@ -132,17 +132,17 @@ def places(
             continue
         known = str(lossless_json.loads(head[1])) if keys is None else keys.get(head[1])
         if known is not None:
-            yield known, Place(path, start, end - start, data[start : start + len(_REMOVE)] == _REMOVE)
+            yield known, LinePosition(path, start, end - start, data[start : start + len(_REMOVE)] == _REMOVE)
         start = end
 
 
-def _pass_over(error: ArchiveDamaged, told: Told | None) -> None:
+def _pass_over(error: ArchiveDamaged, told: OnDamage | None) -> None:
     if told is None:
         raise error
     told(error)
 
 
-def _locate(path: Path, data: Content, record_id: str) -> Place | None:
+def _locate(path: Path, data: Content, record_id: str) -> LinePosition | None:
     """Search for the bytes a record's line begins with, where a line begins."""
     for op in (b"put", b"remove"):
         head = b'{"op":"%b","id":%b,' % (op, lossless_json.text(record_id))
@@ -150,7 +150,7 @@ def _locate(path: Path, data: Content, record_id: str) -> Place | None:
         while at > 0 and data[at - 1] != _LINE_FEED:
             at = data.find(head, at + 1)
         if at >= 0:
-            return Place(path, at, _line_end(data, at) - at, op == b"remove")
+            return LinePosition(path, at, _line_end(data, at) - at, op == b"remove")
     return None
 
 

@@ -30,7 +30,7 @@ _LAST_YEAR: Final = 9998
 _SHOWN: Final = 40
 
 
-class Document:
+class CheckedObject:
     """A JSON object whose members are asked for by name and type.
 
     Raises:
@@ -111,21 +111,21 @@ class Document:
             raise self._wrong(name, value, "a SHA-256")
         return value
 
-    def inner(self, name: str) -> Document:
+    def inner(self, name: str) -> CheckedObject:
         """Return a member that is an object."""
-        return Document(self._get(name), self._prefix + name)
+        return CheckedObject(self._get(name), self._prefix + name)
 
-    def objects(self, name: str) -> dict[str, Document]:
+    def objects(self, name: str) -> dict[str, CheckedObject]:
         """Return a member that is an object of objects."""
         inner = self.inner(name)
         return {key: inner.inner(key) for key in inner.members}
 
-    def rows(self, name: str) -> list[Document]:
+    def rows(self, name: str) -> list[CheckedObject]:
         """Return a member that is a list of objects."""
         value = self._get(name)
         if not isinstance(value, list):
             raise self._wrong(name, value, "a list")
-        return [Document(each, f"{self._prefix}{name}[{number}]") for number, each in enumerate(value)]
+        return [CheckedObject(each, f"{self._prefix}{name}[{number}]") for number, each in enumerate(value)]
 
     def _get(self, name: str) -> Any:
         if name not in self.members:
@@ -137,10 +137,10 @@ class Document:
 
 
 def _wrong(name: str, value: object, wanted: str) -> ValueError:
-    return ValueError(f"{printable(name, _SHOWN)} is {shown(value)}, not {wanted}")
+    return ValueError(f"{printable(name, _SHOWN)} is {in_words(value)}, not {wanted}")
 
 
-def shown(value: object) -> str:
+def in_words(value: object) -> str:
     """Return in a few words what a JSON value is."""
     match value:
         case None:
@@ -161,7 +161,7 @@ def shown(value: object) -> str:
             return "an object"
 
 
-def check_completeness(found: Document) -> None:
+def check_completeness(found: CheckedObject) -> None:
     """Check the members of ``completeness`` that the program acts on; those of earlier programs differ in the others.
 
     Raises:
@@ -174,7 +174,7 @@ def check_completeness(found: Document) -> None:
         found.number("sweeps")
 
 
-def check_problem(found: Document) -> None:
+def check_problem(found: CheckedObject) -> None:
     """Check one of ``problems``.
 
     Raises:
@@ -192,7 +192,7 @@ MANIFEST_SHA256: Final = "manifest_sha256"
 def run_fault(value: object) -> str | None:
     """Say why a value is not the line of a run, ``None`` when it is one; members that are not known are passed over."""
     try:
-        run = Document(value)
+        run = CheckedObject(value)
         run.require_plain()
         run.text("outcome")
         run.time("started_at")
@@ -203,34 +203,34 @@ def run_fault(value: object) -> str | None:
     return None
 
 
-def _check_result(run: Document) -> None:
+def _check_result(run: CheckedObject) -> None:
     """Check what only some runs have, such as one that failed before it read anything."""
     for name, check in _CHECKS.items():
         if run.members.get(name) is not None:
             check(run, name)
 
 
-def _check_counts(run: Document, name: str) -> None:
+def _check_counts(run: CheckedObject, name: str) -> None:
     for counts in run.objects(name).values():
         for each in ("total", "new", "changed", "gone"):
             counts.number(each)
 
 
-def _check_problems(run: Document, name: str) -> None:
+def _check_problems(run: CheckedObject, name: str) -> None:
     for problem in run.rows(name):
         check_problem(problem)
 
 
-_CHECKS: Final[dict[str, Callable[[Document, str], object]]] = {
+_CHECKS: Final[dict[str, Callable[[CheckedObject, str], object]]] = {
     "version": lambda run, name: run.number(name, 1, LARGEST_VERSION),
-    "exit_code": Document.number,
-    "error": Document.text,
+    "exit_code": CheckedObject.number,
+    "error": CheckedObject.text,
     "counts": _check_counts,
     "completeness": lambda run, name: check_completeness(run.inner(name)),
     "problems": _check_problems,
-    "assets": Document.inner,
-    PREVIOUS: Document.digest,
-    MANIFEST_SHA256: Document.digest,
+    "assets": CheckedObject.inner,
+    PREVIOUS: CheckedObject.digest,
+    MANIFEST_SHA256: CheckedObject.digest,
 }
 
 
@@ -292,15 +292,15 @@ class ArchiveInfo:
             value = lossless_json.loads(data)
             if not isinstance(value, dict) or value.get("format") != FORMAT_NAME:
                 raise NoArchive(f"{place} is not an archive of blog-exporter: archive.json says another format.")
-            info = Document(value)
+            info = CheckedObject(value)
             version = info.whole("format_version")
             if version < layout.FORMAT_MINIMUM:
                 raise ArchiveDamaged(
-                    f"{place}/archive.json is damaged: there is no format {shown(version)}; {_FROM_A_COPY}."
+                    f"{place}/archive.json is damaged: there is no format {in_words(version)}; {_FROM_A_COPY}."
                 )
             if version > layout.FORMAT_MAXIMUM:
                 raise NewerFormat(
-                    f"{place} has format {shown(version)}, this program reads up to {layout.FORMAT_MAXIMUM}: "
+                    f"{place} has format {in_words(version)}, this program reads up to {layout.FORMAT_MAXIMUM}: "
                     "install a newer blog-exporter."
                 )
             made = cls(_blog_id(info), info.time("created_at"), FORMAT_NAME, version, info.text("tool"))
@@ -374,7 +374,7 @@ class Manifest:
             ArchiveDamaged: it cannot be read.
         """
         try:
-            found = Document(lossless_json.loads(data))
+            found = CheckedObject(lossless_json.loads(data))
             found.require_plain()
             completeness = found.inner("completeness")
             check_completeness(completeness)
@@ -398,14 +398,14 @@ class Manifest:
             raise ArchiveDamaged(f"{place} is damaged: {error}; run verify --repair.") from error
 
 
-def _blog_id(found: Document) -> str:
+def _blog_id(found: CheckedObject) -> str:
     blog_id = found.text("blog_id")
     if not blog_id or printable(blog_id) != blog_id:
-        raise ValueError(f"blog_id is {shown(blog_id)}, not the domain of a blog")
+        raise ValueError(f"blog_id is {in_words(blog_id)}, not the domain of a blog")
     return blog_id
 
 
-def _parent(found: Document) -> dict[str, Any] | None:
+def _parent(found: CheckedObject) -> dict[str, Any] | None:
     if found.members.get("parent", "") is None:
         return None
     parent = found.inner("parent")
@@ -414,7 +414,7 @@ def _parent(found: Document) -> dict[str, Any] | None:
     return parent.members
 
 
-def _pruned(found: Document) -> dict[str, Any] | None:
+def _pruned(found: CheckedObject) -> dict[str, Any] | None:
     if found.members.get("pruned") is None:
         return None
     pruned = found.inner("pruned")
@@ -424,7 +424,7 @@ def _pruned(found: Document) -> dict[str, Any] | None:
     return pruned.members
 
 
-def _healed(found: Document) -> list[Any] | None:
+def _healed(found: CheckedObject) -> list[Any] | None:
     if found.members.get("healed") is None:
         return None
     for row in found.rows("healed"):
@@ -435,16 +435,16 @@ def _healed(found: Document) -> list[Any] | None:
     return list(found.members["healed"])
 
 
-def _counts(found: Document) -> KindCounts:
+def _counts(found: CheckedObject) -> KindCounts:
     return KindCounts(*(found.number(part.name) for part in fields(KindCounts)))
 
 
-def _problem(found: Document) -> RecordProblem:
+def _problem(found: CheckedObject) -> RecordProblem:
     check_problem(found)
     return RecordProblem(found.text("kind"), found.text_or_null("id"), found.text("reason"))
 
 
-def _segment(found: Document) -> SegmentInfo:
+def _segment(found: CheckedObject) -> SegmentInfo:
     return SegmentInfo(found.number("lines"), found.number("bytes"), found.digest("sha256"))
 
 

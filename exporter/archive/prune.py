@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Any
 
 from exporter import lossless_json
 from exporter.archive import atomic
-from exporter.archive.archive import ArchiveReader, apply_version
 from exporter.archive.latest import file_sha256
 from exporter.archive.layout import MANIFEST, SEGMENTS, SUMS, segment_name, version_name
-from exporter.archive.lookup import Place, places, taken_apart
+from exporter.archive.lookup import LinePosition, places, taken_apart
 from exporter.archive.manifest import SegmentInfo, sums
+from exporter.archive.reader import ArchiveReader, apply_version
 from exporter.archive.safe_files import NotPlain
 from exporter.archive.seal import seal
 from exporter.archive.state import State
@@ -50,7 +50,7 @@ _PERIODS: dict[str, _Period] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class KeptVersion:
     """A version that stays.
 
     Attributes:
@@ -68,7 +68,7 @@ class Kept:
 class PrunePlan:
     """What stays, oldest first; everything else is folded into what stays."""
 
-    kept: tuple[Kept, ...]
+    kept: tuple[KeptVersion, ...]
 
     @property
     def dropped(self) -> tuple[int, ...]:
@@ -151,7 +151,7 @@ def _plan(versions: list[int], reasons: dict[int, tuple[str, ...]]) -> PrunePlan
     bounds = pairwise([0, *kept])
     return PrunePlan(
         tuple(
-            Kept(high, reasons[high], tuple(version for version in versions if low < version < high))
+            KeptVersion(high, reasons[high], tuple(version for version in versions if low < version < high))
             for low, high in bounds
         )
     )
@@ -185,7 +185,7 @@ _ASSET_NAME = re.compile(r"([0-9a-f]{2})[0-9a-f]{62}(\.[^/]*)?")
 
 
 @dataclass(frozen=True, slots=True)
-class Pruned:
+class PruneResult:
     """What a prune did: how many versions went, and how many files of ``assets/`` with how many bytes."""
 
     versions: int
@@ -193,7 +193,7 @@ class Pruned:
     asset_bytes: int
 
 
-def prune(layout: Layout, plan: PrunePlan) -> Pruned:
+def prune(layout: Layout, plan: PrunePlan) -> PruneResult:
     """Carry out a plan; the caller holds the archive's lock, and writes ``latest/`` anew afterwards.
 
     ``latest/`` has to be rebuilt (:func:`~exporter.archive.latest.write_latest` of a fresh fold) whenever a version
@@ -222,7 +222,7 @@ def prune(layout: Layout, plan: PrunePlan) -> Pruned:
                 raise
         seal(layout)
         count, size = _remove_unreferenced(layout)
-    return Pruned(len(plan.dropped), count, size)
+    return PruneResult(len(plan.dropped), count, size)
 
 
 class _Rewriting:
@@ -275,12 +275,12 @@ class _Rewriting:
         self._chain = (version, digest)
         return dict(lossless_json.loads(data))
 
-    def _fold(self, kept: Kept, folder: Path, document: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    def _fold(self, kept: KeptVersion, folder: Path, document: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
         """Write the folded segments; returns the ``files`` and ``counts`` of the manifest."""
         files: dict[str, Any] = {}
         counts: dict[str, Any] = dict(document["counts"])
         for kind in Kind:
-            last: dict[str, Place] = {}
+            last: dict[str, LinePosition] = {}
             for version in (*kept.folds, kept.version):
                 last.update(places(self._layout.segment(version, kind)))
             found = {"new": 0, "changed": 0, "gone": 0}
@@ -296,7 +296,7 @@ class _Rewriting:
             counts[kind] = {**counts.get(kind, {"total": 0}), **found}
         return files, counts
 
-    def _folded_lines(self, kind: Kind, last: dict[str, Place]) -> Iterator[tuple[bytes, str | None]]:
+    def _folded_lines(self, kind: Kind, last: dict[str, LinePosition]) -> Iterator[tuple[bytes, str | None]]:
         """Yield the lines that make the state before into the state after, each with what it counts as."""
         state = self._state.kinds[kind]
         for record_id in sorted(last, key=sort_key):
@@ -311,7 +311,7 @@ class _Rewriting:
                 yield text, "changed"
 
 
-def _pruned(kept: Kept, documents: list[dict[str, Any]]) -> dict[str, Any]:
+def _pruned(kept: KeptVersion, documents: list[dict[str, Any]]) -> dict[str, Any]:
     """Return the ``pruned`` member: which versions were folded into this one, now and before."""
     earlier = [document["pruned"] for document in documents if document.get("pruned") is not None]
     return {

@@ -12,28 +12,28 @@ from enum import Enum, auto
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from exporter.archive import atomic
-from exporter.archive.archive import version_numbers
 from exporter.archive.copies import copied_document, runs_copy
-from exporter.archive.healing import examined
+from exporter.archive.healing import split_checked
 from exporter.archive.latest import file_sha256
 from exporter.archive.layout import MANIFEST, SUMS, manifest_name, segment_name, version_name
 from exporter.archive.lines import put_line
 from exporter.archive.manifest import Manifest, SegmentInfo, read_sums, run_of, sums, write_sums
+from exporter.archive.reader import version_numbers
 from exporter.archive.safe_files import LARGEST_DOCUMENT, newest_lines
-from exporter.archive.seal import head, original, runs_digest, seal, sealed_document, sealed_names
+from exporter.archive.seal import bundled_document, head_hash, runs_digest, seal, sealed_document, sealed_names
 from exporter.errors import ArchiveDamaged
 from exporter.model.kinds import Kind, sort_key
 
 if TYPE_CHECKING:
-    from exporter.archive.archive import ArchiveReader
     from exporter.archive.layout import Layout
+    from exporter.archive.reader import ArchiveReader
     from exporter.archive.safe_files import InnerPath
     from exporter.archive.state import State
 
 _PIECE: Final = 1 << 20
 
 
-class Repaired(NamedTuple):
+class RepairedFile(NamedTuple):
     """A damaged file: its path relative to the archive, and whether it is what was written again."""
 
     path: str
@@ -47,7 +47,7 @@ class _Good(NamedTuple):
     length: int
 
 
-def repair(reader: ArchiveReader) -> Iterator[Repaired]:
+def repair(reader: ArchiveReader) -> Iterator[RepairedFile]:
     """Restore what can be restored offline, and yield every damaged document and file of the versions.
 
     The caller holds the archive's lock. Pictures and ``latest/`` are not looked at: a backup reads the former again,
@@ -71,13 +71,13 @@ def repair(reader: ArchiveReader) -> Iterator[Repaired]:
                     continue
                 state = state or _newest(reader)
                 restored = state is not None and _restore(reader, state, number, kind, info)
-                yield Repaired(f"versions/{version_name(number)}/{path.name}", restored)
+                yield RepairedFile(f"versions/{version_name(number)}/{path.name}", restored)
     finally:
         if state is not None:
             state.close()
 
 
-def restore_documents(layout: Layout, newest: int | None = None) -> Iterator[Repaired]:
+def restore_documents(layout: Layout, newest: int | None = None) -> Iterator[RepairedFile]:
     """Restore the documents that stand once from their copies, and yield each that is damaged.
 
     The caller holds the archive's lock. ``SHA256SUMS`` at the root is mended, too, where it lacks a row, or has another
@@ -105,14 +105,14 @@ def restore_documents(layout: Layout, newest: int | None = None) -> Iterator[Rep
         if found is _Found.MISSTATED:
             wrong |= {name} & sealed.keys()
         elif found is not _Found.RIGHT:
-            yield Repaired(name, found is _Found.RESTORED)
+            yield RepairedFile(name, found is _Found.RESTORED)
     right = not wrong and sealed.keys() >= {*sealed_names(layout)} and write_sums(sealed) == data
-    right = right or (layout.sums.kind() is None and head(layout) is None)
+    right = right or (layout.sums.kind() is None and head_hash(layout) is None)
     if layout.info.kind() == "":
         # Also where nothing is wrong: a kill may have left it without the newest manifest, or kept it from being made.
         seal(layout, anew=wrong)
         if not right:
-            yield Repaired(SUMS, restored=True)
+            yield RepairedFile(SUMS, restored=True)
 
 
 class _Found(Enum):
@@ -133,7 +133,7 @@ def _program_document(layout: Layout, name: str, sealed: Mapping[str, str]) -> _
     data = sealed_document(name, expected or "") if _may_be_replaced(path) else None
     if data is not None:
         return _write_document(path, data)
-    return _Found.MISSTATED if found == hashlib.sha256(original(name)).hexdigest() else _Found.DAMAGED
+    return _Found.MISSTATED if found == hashlib.sha256(bundled_document(name)).hexdigest() else _Found.DAMAGED
 
 
 def _document(layout: Layout, name: str, expected: str | None) -> _Found:
@@ -252,11 +252,11 @@ def _restore(reader: ArchiveReader, state: State, number: int, kind: Kind, info:
     offset = 0
     with contextlib.suppress(OSError), path.open("rb") as file:
         for text in file:
-            line, fault = examined(text)
+            line, fault = split_checked(text)
             if line is not None and fault is None:
                 good[line.record_id] = _Good(offset, len(text))
-            elif line is not None and (spare := reader.spare(kind, line.record_id, line.identity)) is not None:
-                found[line.record_id] = put_line(line.record_id, spare.frozen)
+            elif line is not None and (intact := reader.find_intact(kind, line.record_id, line.identity)) is not None:
+                found[line.record_id] = put_line(line.record_id, intact.frozen)
             offset += len(text)
     if len(good) + len(found) < info.lines:
         found |= _missing(reader, state, number, kind, {*good, *found})

@@ -41,7 +41,7 @@ class NotPlain(OSError):
         self.kind = kind
 
 
-class TooLarge(OSError):
+class FileTooLarge(OSError):
     """A file with more bytes than any of its kind has."""
 
     def __init__(self, path: str, limit: int) -> None:
@@ -140,7 +140,7 @@ class InnerPath(_Native):
             return handle
         os.close(handle)
         kind = kind_of(found.st_mode)
-        raise NotPlain(str(self), kind) if kind else TooLarge(str(self), LARGEST_CACHE)
+        raise NotPlain(str(self), kind) if kind else FileTooLarge(str(self), LARGEST_CACHE)
 
     def open(
         self,
@@ -162,7 +162,7 @@ class InnerPath(_Native):
         """
         with self.open("rb", 0) as file:
             if os.fstat(file.fileno()).st_size > limit:
-                raise TooLarge(str(self), limit)
+                raise FileTooLarge(str(self), limit)
             data: bytes = file.read()
             return data
 
@@ -351,7 +351,7 @@ def newest_lines(path: Path) -> Iterator[bytes]:
         block, head, torn = _FIRST_BLOCK, b"", True
         while position:
             if len(head) > LARGEST_DOCUMENT:
-                raise TooLarge(str(path), LARGEST_DOCUMENT)
+                raise FileTooLarge(str(path), LARGEST_DOCUMENT)
             start = max(0, position - block)
             file.seek(start)
             head, *lines = (file.read(position - start) + head).split(b"\n")

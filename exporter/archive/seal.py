@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any
 
 from exporter import lossless_json
 from exporter.archive import atomic
-from exporter.archive.archive import version_numbers
 from exporter.archive.copies import keep_copies
 from exporter.archive.latest import file_sha256, manifest_sha256
 from exporter.archive.layout import manifest_name
 from exporter.archive.manifest import MANIFEST_SHA256, PREVIOUS, line_digest, read_sums, run_of, write_sums
-from exporter.archive.safe_files import LARGEST_DOCUMENT, TooLarge, inner, newest_lines
+from exporter.archive.reader import version_numbers
+from exporter.archive.safe_files import LARGEST_DOCUMENT, FileTooLarge, inner, newest_lines
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from exporter.archive.layout import Layout
 
 
-def original(name: str) -> bytes:
+def bundled_document(name: str) -> bytes:
     """Return what this program writes as ``README.txt`` or ``FORMAT.md`` into a new archive."""
     return resources.files("exporter.archive").joinpath(name).read_bytes()
 
@@ -40,7 +40,7 @@ def sealed_document(name: str, sealed: str) -> bytes | None:
 
     ``None`` when another program wrote it, so that only another copy of the archive has it.
     """
-    data = original(name)
+    data = bundled_document(name)
     return data if hashlib.sha256(data).hexdigest() == sealed else None
 
 
@@ -94,7 +94,7 @@ def seal(layout: Layout, *, versions: bool = True, anew: Collection[str] = ()) -
             keep_copies(layout, rows, numbers)
 
 
-def head(layout: Layout) -> str | None:
+def head_hash(layout: Layout) -> str | None:
     """Return the hash of the newest line; ``None`` where that is of a program that did not link the lines yet."""
     try:
         line = _newest_line(layout)
@@ -104,7 +104,7 @@ def head(layout: Layout) -> str | None:
     return line_digest(line) if line is not None and run is not None and PREVIOUS in run else None
 
 
-def has_been(layout: Layout, digits: str) -> int:
+def count_heads(layout: Layout, digits: str) -> int:
     """Return how many lines have a hash that begins with these digits; each has been the archive's head."""
     try:
         return sum(line_digest(line).startswith(digits) for line in run_texts(layout.runs) if line.endswith(b"\n"))
@@ -121,7 +121,7 @@ def run_texts(path: Path) -> Iterator[bytes]:
     with inner(path).open("rb") as file:
         while line := file.readline(LARGEST_DOCUMENT + 1):
             if len(line) > LARGEST_DOCUMENT:
-                raise TooLarge(str(path), LARGEST_DOCUMENT)
+                raise FileTooLarge(str(path), LARGEST_DOCUMENT)
             yield line
 
 
@@ -146,7 +146,7 @@ def _digest(layout: Layout, name: str) -> str:
     except OSError:
         if name == layout.info.name:
             raise
-        return hashlib.sha256(original(name)).hexdigest()
+        return hashlib.sha256(bundled_document(name)).hexdigest()
 
 
 def runs_digest(path: Path, stated: str | None) -> str:

@@ -12,7 +12,7 @@ from io import BufferedReader, BytesIO
 from pathlib import Path
 from typing import Any
 
-from exporter.archive.lines import Line, fold_facts, put_line, split
+from exporter.archive.lines import RecordLine, fold_facts, put_line, split
 from exporter.archive.safe_files import inner
 from exporter.errors import ArchiveDamaged
 from exporter.model.kinds import Kind, sort_key
@@ -21,7 +21,7 @@ _OPEN_FILES = 64
 _BLOCK = 128 * 1024
 
 
-class Segments:
+class SegmentFiles:
     """The files that hold lines, opened when first read, at most 64 at a time.
 
     A pinned file stays open: ``latest/`` may be swapped for a newer one while it is being read.
@@ -201,21 +201,23 @@ def cannot_be_read(path: Path, error: OSError) -> ArchiveDamaged:
     return ArchiveDamaged(f"{path} cannot be read ({reason}); run verify --repair.")
 
 
-Spare = Callable[[Kind, str, bytes], Line | None]
+RecordFallback = Callable[[Kind, str, bytes], RecordLine | None]
 """Looks elsewhere in the archive for an undamaged record by its kind, id and identity."""
 
 
 class State:
     """All records as of ``version``; also what views and exports read (the ``RecordSource`` of the exporters).
 
-    Every record is compared with its hash when it is read; a damaged one comes from ``spare``, or is refused.
+    Every record is compared with its hash when it is read; a damaged one comes from ``fallback``, or is refused.
     """
 
-    def __init__(self, blog_id: str, version: int = 0, spare: Spare = lambda _kind, _id, _identity: None) -> None:
+    def __init__(
+        self, blog_id: str, version: int = 0, fallback: RecordFallback = lambda _kind, _id, _identity: None
+    ) -> None:
         self.blog_id = blog_id
         self.version = version
-        self.segments = Segments()
-        self.spare = spare
+        self.segments = SegmentFiles()
+        self.fallback = fallback
         self.kinds: dict[Kind, KindState] = {kind: KindState() for kind in Kind}
 
     def fold(
@@ -277,7 +279,7 @@ class State:
         row = self.kinds[kind].row(record_id)
         return None if row is None else self.kinds[kind].identity(row)
 
-    def line(self, kind: Kind, record_id: str) -> Line | None:
+    def line(self, kind: Kind, record_id: str) -> RecordLine | None:
         """Read a record's line, with the version it comes from; ``None`` when it is not there."""
         state = self.kinds[kind]
         row = state.row(record_id)
@@ -290,7 +292,7 @@ class State:
         line = self.line(kind, record_id)
         return None if line is None else line.record()
 
-    def lines(self, kind: Kind) -> Iterator[Line]:
+    def lines(self, kind: Kind) -> Iterator[RecordLine]:
         """Read the lines of a kind in the order of ids, one at a time."""
         state = self.kinds[kind]
         for record_id, row in state.ordered():
@@ -303,7 +305,7 @@ class State:
             text = self.segments.read_near(*state.place(row))
             yield self._sound(kind, record_id, row, text)[0], state.version(row)
 
-    def _sound(self, kind: Kind, record_id: str, row: int, text: bytes) -> tuple[bytes, Line]:
+    def _sound(self, kind: Kind, record_id: str, row: int, text: bytes) -> tuple[bytes, RecordLine]:
         """Return a line as it stands and taken apart, once its record matches its hash; else one that does.
 
         Raises:
@@ -319,13 +321,13 @@ class State:
         else:
             if fault is None and line.identity == identity and line.record_id == record_id:
                 return text, line
-        spare = self.spare(kind, record_id, identity)
-        if spare is None:
+        intact = self.fallback(kind, record_id, identity)
+        if intact is None:
             raise ArchiveDamaged(
                 f"{kind} {record_id} of version {version} is damaged ({fault or 'it is another record'}); run backup, "
                 "which reads it again, or verify --repair."
             )
-        return put_line(record_id, spare.frozen), replace(spare, version=version)
+        return put_line(record_id, intact.frozen), replace(intact, version=version)
 
     def scan(self, kind: Kind) -> Iterator[tuple[str, dict[str, Any]]]:
         """Read the raw objects of a kind in the order of ids, one at a time."""

@@ -7,28 +7,27 @@ import hashlib
 import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from exporter.archive import latest
-from exporter.archive.archive import ArchiveReader, apply_version
 from exporter.archive.assets import AssetStore
-from exporter.archive.findings import Code, Finding
+from exporter.archive.findings import Finding, FindingCode
 from exporter.archive.latest import file_sha256
 from exporter.archive.layout import MANIFEST, SEGMENTS, SUMS, segment_name, version_name
 from exporter.archive.lines import split
 from exporter.archive.manifest import Manifest, sums
+from exporter.archive.reader import ArchiveReader, apply_version
 from exporter.archive.safe_files import LARGEST_DOCUMENT, InnerPath, kind_of
 from exporter.archive.state import State
-from exporter.archive.verify_cache import Seen
+from exporter.archive.verify_cache import ChecksumCache
 from exporter.archive.verify_documents import check_seal
 from exporter.errors import ArchiveDamaged
 from exporter.model.kinds import Kind
 
 
 def check_version(
-    reader: ArchiveReader, number: int, parent: tuple[int, str | None] | None, seen: Seen
+    reader: ArchiveReader, number: int, parent: tuple[int, str | None] | None, seen: ChecksumCache
 ) -> Iterator[Finding]:
     """Check a version.
 
@@ -43,26 +42,26 @@ def check_version(
     try:
         data = (folder / MANIFEST).read_bytes(LARGEST_DOCUMENT)
     except OSError:
-        yield Finding(Code.MANIFEST_MISSING, f"{name}/{MANIFEST}", "it cannot be read")
+        yield Finding(FindingCode.MANIFEST_MISSING, f"{name}/{MANIFEST}", "it cannot be read")
         return
     digest = hashlib.sha256(data).hexdigest()
     try:
         manifest = Manifest.decode(data, f"{name}/{MANIFEST}")
     except ArchiveDamaged as error:
-        yield Finding(Code.MANIFEST_DAMAGED, f"{name}/{MANIFEST}", str(error))
+        yield Finding(FindingCode.MANIFEST_DAMAGED, f"{name}/{MANIFEST}", str(error))
         return
     yield from _sums(reader, folder, name, digest, manifest)
     if manifest.version != number:
-        yield Finding(Code.MANIFEST_DAMAGED, f"{name}/{MANIFEST}", f"it says version {manifest.version}")
+        yield Finding(FindingCode.MANIFEST_DAMAGED, f"{name}/{MANIFEST}", f"it says version {manifest.version}")
     stated = None if manifest.parent is None else (manifest.parent.get("version"), manifest.parent.get("sha256"))
     if stated != parent:
         before = "no version" if parent is None else f"version {parent[0]}"
-        yield Finding(Code.CHAIN_BROKEN, f"{name}/{MANIFEST}", f"its parent is not {before} as it stands here")
+        yield Finding(FindingCode.CHAIN_BROKEN, f"{name}/{MANIFEST}", f"its parent is not {before} as it stands here")
     for segment in SEGMENTS:
         yield from _segment(folder / segment, f"{name}/{segment}", manifest, seen)
     for path in folder.iterdir():
         if path.name not in (MANIFEST, SUMS, *SEGMENTS):
-            yield Finding(Code.STRANGE_FILE, f"{name}/{path.name}", "no part of the format")
+            yield Finding(FindingCode.STRANGE_FILE, f"{name}/{path.name}", "no part of the format")
 
 
 def _sums(reader: ArchiveReader, folder: InnerPath, name: str, digest: str, manifest: Manifest) -> Iterator[Finding]:
@@ -72,20 +71,20 @@ def _sums(reader: ArchiveReader, folder: InnerPath, name: str, digest: str, mani
         found = b""
     listed = {row[66:]: row[:64] for row in found.decode("utf-8", "replace").splitlines()}
     if listed.get(MANIFEST) not in (None, digest):
-        yield Finding(Code.MANIFEST_DAMAGED, f"{name}/{MANIFEST}", f"its hash is not the one in {SUMS}")
+        yield Finding(FindingCode.MANIFEST_DAMAGED, f"{name}/{MANIFEST}", f"its hash is not the one in {SUMS}")
     stated = listed.get("../../archive.json")
     # One that is missing is named where the root is looked at.
     info = stated or "" if reader.layout.info.kind() is None else file_sha256(reader.layout.info)
     if stated not in (None, info):
-        yield Finding(Code.INFO_DAMAGED, "archive.json", f"its hash is not the one in {name}/{SUMS}")
+        yield Finding(FindingCode.INFO_DAMAGED, "archive.json", f"its hash is not the one in {name}/{SUMS}")
     if found != sums(digest, info, manifest.files):
-        yield Finding(Code.SUMS_DAMAGED, f"{name}/{SUMS}", "it does not agree with the manifest")
+        yield Finding(FindingCode.SUMS_DAMAGED, f"{name}/{SUMS}", "it does not agree with the manifest")
 
 
-def _segment(path: InnerPath, name: str, manifest: Manifest, seen: Seen) -> Iterator[Finding]:
+def _segment(path: InnerPath, name: str, manifest: Manifest, seen: ChecksumCache) -> Iterator[Finding]:
     info = manifest.files.get(path.name)
     if info is None:
-        yield Finding(Code.MANIFEST_DAMAGED, name, "the manifest does not list this file")
+        yield Finding(FindingCode.MANIFEST_DAMAGED, name, "the manifest does not list this file")
         return
     try:
         stat = path.lstat()
@@ -99,9 +98,9 @@ def _segment(path: InnerPath, name: str, manifest: Manifest, seen: Seen) -> Iter
                 yield from found
                 return
     except OSError:
-        yield Finding(Code.SEGMENT_MISSING, name, "it cannot be read")
+        yield Finding(FindingCode.SEGMENT_MISSING, name, "it cannot be read")
         return
-    yield Finding(Code.SEGMENT_DAMAGED, name, "its size or hash is not the one in the manifest")
+    yield Finding(FindingCode.SEGMENT_DAMAGED, name, "its size or hash is not the one in the manifest")
     if path.kind() == "":
         yield from _lines(path, name, info.lines)
 
@@ -117,21 +116,21 @@ def _lines(path: InnerPath, name: str, expected: int) -> Iterator[Finding]:
             except ValueError as error:
                 fault = str(error)
             if fault is not None:
-                yield Finding(Code.LINE_DAMAGED, name, f"line {count}: {fault}")
+                yield Finding(FindingCode.LINE_DAMAGED, name, f"line {count}: {fault}")
     if count != expected:
-        yield Finding(Code.SEGMENT_DAMAGED, name, f"it has {count} lines, the manifest says {expected}")
+        yield Finding(FindingCode.SEGMENT_DAMAGED, name, f"it has {count} lines, the manifest says {expected}")
 
 
-Told = Callable[[int, int], None]
+OnProgress = Callable[[int, int], None]
 _WORKERS = 2
 
 
-def _nobody(_done: int, _total: int) -> None:
-    """Stand in for whoever wants to know of progress."""
+def ignore_progress(_done: int, _total: int) -> None:
+    """Do nothing with the progress."""
 
 
 def verify(
-    reader: ArchiveReader, *, quick: bool = False, told: Told = _nobody, remember: bool = True
+    reader: ArchiveReader, *, quick: bool = False, progress: OnProgress = ignore_progress, remember: bool = True
 ) -> Iterator[Finding]:
     """Check the whole archive and yield what is wrong, as it is found.
 
@@ -139,10 +138,10 @@ def verify(
         reader: the archive.
         quick: check sizes, chains and sums, the sums only of files that changed since a verification found them right,
             and that every stored picture is there; lines, folds and derived files are left out.
-        told: is told how many of how many versions and stored files have been checked.
+        progress: called with how many of how many versions and stored files have been checked.
         remember: note in ``.work/`` what is right, for a later quick look; else nothing is written.
     """
-    seen = Seen(reader.layout, quick=quick)
+    seen = ChecksumCache(reader.layout, quick=quick)
     state = State(reader.info.blog_id)
     store = AssetStore(reader.layout)
     assets: dict[str, dict[str, Any]] = {}
@@ -151,12 +150,12 @@ def verify(
     foldable = not quick
     for done, (number, found) in enumerate(_versions(reader, versions, seen), 1):
         yield from found
-        if any(finding.code is not Code.STRANGE_FILE for finding in found):
+        if any(finding.code is not FindingCode.STRANGE_FILE for finding in found):
             foldable = False
         if foldable:
             yield from _fold(reader, number, state)
         assets.update(_assets(reader, number))
-        told(done, total)
+        progress(done, total)
     yield from _strangers(reader)
     yield from _not_plain(reader.layout.root)
     yield from check_seal(reader)
@@ -169,12 +168,12 @@ def verify(
         if remember:
             store.distrust()
         yield finding
-    told(total, total)
+    progress(total, total)
     if remember:
         seen.save()
 
 
-def _versions(reader: ArchiveReader, versions: list[int], seen: Seen) -> Iterator[tuple[int, list[Finding]]]:
+def _versions(reader: ArchiveReader, versions: list[int], seen: ChecksumCache) -> Iterator[tuple[int, list[Finding]]]:
     """Check the versions on both cores: hashing lets go of the interpreter."""
     digests = [latest.manifest_sha256(reader.layout, number) for number in versions]
     parents = [None, *zip(versions, digests, strict=True)]
@@ -209,20 +208,22 @@ def _fold(reader: ArchiveReader, number: int, state: State) -> Iterator[Finding]
                 line = split(text)
                 row = before.row(line.record_id)
                 if line.record_id in ids:
-                    yield Finding(Code.FOLD_WRONG, f"{name}/{segment_name(kind)}", f"{line.record_id} stands twice")
+                    yield Finding(
+                        FindingCode.FOLD_WRONG, f"{name}/{segment_name(kind)}", f"{line.record_id} stands twice"
+                    )
                 ids.add(line.record_id)
                 if line.removed and row is None and manifest.pruned is None and manifest.healed is None:
                     detail = f"{line.record_id} is removed but was not there"
-                    yield Finding(Code.FOLD_WRONG, f"{name}/{segment_name(kind)}", detail)
+                    yield Finding(FindingCode.FOLD_WRONG, f"{name}/{segment_name(kind)}", detail)
                 elif row is not None and not line.removed and not healed and before.identity(row) == line.identity:
                     detail = f"{line.record_id} is put but did not change"
-                    yield Finding(Code.FOLD_WRONG, f"{name}/{segment_name(kind)}", detail)
+                    yield Finding(FindingCode.FOLD_WRONG, f"{name}/{segment_name(kind)}", detail)
     apply_version(state, reader.layout, number)
     for kind in Kind:
         stated = manifest.counts.get(str(kind))
         if stated is not None and stated.total != len(state.kinds[kind]):
             detail = f"it counts {stated.total} {kind}, the lines give {len(state.kinds[kind])}"
-            yield Finding(Code.COUNTS_WRONG, f"{name}/{MANIFEST}", detail)
+            yield Finding(FindingCode.COUNTS_WRONG, f"{name}/{MANIFEST}", detail)
 
 
 def _strangers(reader: ArchiveReader) -> Iterator[Finding]:
@@ -230,7 +231,7 @@ def _strangers(reader: ArchiveReader) -> Iterator[Finding]:
     if reader.layout.versions.is_dir():
         for path in sorted(reader.layout.versions.iterdir()):
             if path.name not in known:
-                yield Finding(Code.STRANGE_FILE, f"versions/{path.name}", "no part of the format")
+                yield Finding(FindingCode.STRANGE_FILE, f"versions/{path.name}", "no part of the format")
 
 
 def _not_plain(root: Path) -> Iterator[Finding]:
@@ -245,19 +246,19 @@ def _not_plain(root: Path) -> Iterator[Finding]:
                     waiting.append(name)
                 elif not entry.is_file(follow_symlinks=False):
                     kind = kind_of(entry.stat(follow_symlinks=False).st_mode)
-                    yield Finding(Code.NOT_PLAIN, name, f"it is {kind}")
+                    yield Finding(FindingCode.NOT_PLAIN, name, f"it is {kind}")
 
 
 def _latest(reader: ArchiveReader, state: State) -> Iterator[Finding]:
     """Check ``latest/`` against the fold of the versions, and its views against what was written."""
     layout = reader.layout
     if not layout.latest.is_dir():
-        yield Finding(Code.LATEST_STALE, "latest", "it is not there")
+        yield Finding(FindingCode.LATEST_STALE, "latest", "it is not there")
         return
     record = latest.read_record(layout)
     manifest = latest.manifest_sha256(layout, state.version)
     if record.get("version", state.version) != state.version or record.get("manifest_sha256", manifest) != manifest:
-        yield Finding(Code.LATEST_STALE, "latest", f"it does not show version {state.version} yet")
+        yield Finding(FindingCode.LATEST_STALE, "latest", f"it does not show version {state.version} yet")
         return
     for kind in Kind:
         expected = hashlib.sha256()
@@ -270,7 +271,7 @@ def _latest(reader: ArchiveReader, state: State) -> Iterator[Finding]:
             same = False
         if not same:
             detail = f"it is not what the versions say for version {state.version}"
-            yield Finding(Code.LATEST_DAMAGED, f"latest/{path.name}", detail)
+            yield Finding(FindingCode.LATEST_DAMAGED, f"latest/{path.name}", detail)
     yield from _views(reader)
 
 
@@ -286,7 +287,7 @@ def _latest_alone(reader: ArchiveReader) -> Iterator[Finding]:
         except OSError:
             same = False
         if not same:
-            yield Finding(Code.LATEST_DAMAGED, f"latest/{path.name}", "it is not what was written")
+            yield Finding(FindingCode.LATEST_DAMAGED, f"latest/{path.name}", "it is not what was written")
     yield from _views(reader)
 
 
@@ -300,24 +301,4 @@ def _views(reader: ArchiveReader) -> Iterator[Finding]:
         except OSError:
             same = False
         if not same:
-            yield Finding(Code.VIEW_DAMAGED, f"latest/{entry.view}/{entry.path}", "it is not what was written")
-
-
-def recorded(reader: ArchiveReader, version: int | None = None) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Return ``completeness`` and ``problems`` of a version as its run recorded them.
-
-    For the newest version (the default) the newest run that read the service counts: it may have found nothing new
-    and yet something missing. Where ``runs.jsonl`` cannot be read, which is a finding, the manifest counts.
-    """
-    newest = reader.newest()
-    number = newest if version is None else version
-    if number == newest:
-        with contextlib.suppress(OSError):
-            for run in reader.newest_runs():
-                completeness = run.get("completeness")
-                if isinstance(completeness, dict):
-                    return completeness, list(run.get("problems", []))
-    if number is None:
-        return {}, []
-    manifest = reader.manifest(number)
-    return manifest.completeness, [asdict(problem) for problem in manifest.problems]
+            yield Finding(FindingCode.VIEW_DAMAGED, f"latest/{entry.view}/{entry.path}", "it is not what was written")

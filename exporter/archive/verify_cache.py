@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _Stamp = tuple[int, int, int]
 
 
-class Seen:
+class ChecksumCache:
     """The stamps of files by their path relative to the archive.
 
     Args:

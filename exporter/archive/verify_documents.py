@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from exporter import lossless_json
 from exporter.archive import seal
 from exporter.archive.atomic import is_under_way
-from exporter.archive.findings import Code, Finding
+from exporter.archive.findings import Finding, FindingCode
 from exporter.archive.latest import file_sha256, manifest_sha256
 from exporter.archive.layout import SUMS, manifest_name, version_name
 from exporter.archive.manifest import MANIFEST_SHA256, PREVIOUS, line_digest, read_sums, run_fault, write_sums
@@ -17,7 +17,7 @@ from exporter.archive.safe_files import LARGEST_DOCUMENT
 from exporter.errors import ArchiveDamaged
 
 if TYPE_CHECKING:
-    from exporter.archive.archive import ArchiveReader
+    from exporter.archive.reader import ArchiveReader
 
 _RUNS = "runs.jsonl"
 _OTHERWISE = "it is not what the archive was sealed with"
@@ -36,7 +36,7 @@ def check_seal(reader: ArchiveReader) -> Iterator[Finding]:
     if not runs.readable:
         return
     if runs.linked and not stated.there:
-        yield Finding(Code.SEAL_DAMAGED, SUMS, "it is missing")
+        yield Finding(FindingCode.SEAL_DAMAGED, SUMS, "it is missing")
     elif stated.there:
         yield from runs.check_sealed()
     yield from stated.check_manifest(runs)
@@ -67,14 +67,14 @@ class _Seal:
         if self._fault is None and self.there and not right:
             self._fault = f"it does not have a row for each of {', '.join(expected)} and the newest manifest"
         if self._fault is not None:
-            yield Finding(Code.SEAL_DAMAGED, SUMS, self._fault)
+            yield Finding(FindingCode.SEAL_DAMAGED, SUMS, self._fault)
 
     def check_documents(self) -> Iterator[Finding]:
         layout = self._reader.layout
         for path, code in (
-            (layout.readme, Code.DOCUMENT_DAMAGED),
-            (layout.format_document, Code.DOCUMENT_DAMAGED),
-            (layout.info, Code.INFO_DAMAGED),
+            (layout.readme, FindingCode.DOCUMENT_DAMAGED),
+            (layout.format_document, FindingCode.DOCUMENT_DAMAGED),
+            (layout.info, FindingCode.INFO_DAMAGED),
         ):
             digest = self.rows.get(path.name)
             if digest is None:
@@ -92,9 +92,9 @@ class _Seal:
             number = next((each for each in self._versions if manifest_name(each) == name), None)
             found = None if number is None else manifest_sha256(self._reader.layout, number)
             if found is None:
-                yield Finding(Code.MANIFEST_MISSING, name, f"{SUMS} names it, and it cannot be read")
+                yield Finding(FindingCode.MANIFEST_MISSING, name, f"{SUMS} names it, and it cannot be read")
             elif found != self.rows[name]:
-                yield Finding(Code.MANIFEST_DAMAGED, name, _OTHERWISE)
+                yield Finding(FindingCode.MANIFEST_DAMAGED, name, _OTHERWISE)
             if found != self.rows[name]:
                 return
         digest = runs.newest.get(MANIFEST_SHA256)
@@ -102,12 +102,12 @@ class _Seal:
             if self.there and not named and self._versions and (digest is not None or not runs.linked):
                 # A kill after the line leaves the line unsealed, too, and one in a prune what the prune had built.
                 killed = digest is None or not runs.sealed or is_under_way(self._reader.layout)
-                code = Code.NOT_SEALED if killed else Code.SEAL_DAMAGED
+                code = FindingCode.NOT_SEALED if killed else FindingCode.SEAL_DAMAGED
                 yield Finding(code, SUMS, "it does not name the newest manifest")
         elif not self._was_pruned():
-            yield Finding(Code.CHAIN_BROKEN, _RUNS, "the manifest that its newest line names is not there")
+            yield Finding(FindingCode.CHAIN_BROKEN, _RUNS, "the manifest that its newest line names is not there")
         elif not named:
-            yield Finding(Code.NOT_SEALED, SUMS, "a prune changed the manifests after it was written")
+            yield Finding(FindingCode.NOT_SEALED, SUMS, "a prune changed the manifests after it was written")
 
     def _stands(self, digest: str) -> bool:
         layout = self._reader.layout
@@ -160,11 +160,11 @@ class _Runs:
                 made = max(made, self.newest.get("version") or 0)
         except OSError:
             self.readable = False
-            yield Finding(Code.RUNS_DAMAGED, _RUNS, "it cannot be read")
+            yield Finding(FindingCode.RUNS_DAMAGED, _RUNS, "it cannot be read")
             return
         if made > (reader.newest() or 0):
             detail = f"{_RUNS} says that a run made it, and it is not there"
-            yield Finding(Code.CHAIN_BROKEN, f"versions/{version_name(made)}", detail)
+            yield Finding(FindingCode.CHAIN_BROKEN, f"versions/{version_name(made)}", detail)
 
     def _line(self, line: bytes) -> Iterator[Finding]:
         self._lines += 1
@@ -177,13 +177,13 @@ class _Runs:
         except lossless_json.NotJson as error:
             value, fault = None, f"it is not JSON: {error}"
         if fault is not None:
-            yield Finding(Code.RUNS_DAMAGED, _RUNS, f"line {self._lines} is not a run: {fault}")
+            yield Finding(FindingCode.RUNS_DAMAGED, _RUNS, f"line {self._lines} is not a run: {fault}")
         else:
             self.newest = dict(value)
             self.linked = self.linked or PREVIOUS in self.newest
             before = None if self._before is None else line_digest(self._before)
             if self.linked and (PREVIOUS not in self.newest or self.newest[PREVIOUS] != before):
-                yield Finding(Code.RUNS_REWRITTEN, _RUNS, f"line {self._lines} does not name the line before it")
+                yield Finding(FindingCode.RUNS_REWRITTEN, _RUNS, f"line {self._lines} does not name the line before it")
         self._before = line
 
     def check_sealed(self) -> Iterator[Finding]:
@@ -192,8 +192,8 @@ class _Runs:
             return
         if self._sealed_lines is None:
             detail = "what was sealed is not what it begins with: lines were changed or cut off"
-            yield Finding(Code.RUNS_REWRITTEN, _RUNS, detail)
+            yield Finding(FindingCode.RUNS_REWRITTEN, _RUNS, detail)
         elif self._lines > self._sealed_lines:
-            yield Finding(Code.NOT_SEALED, _RUNS, f"{self._lines - self._sealed_lines} more than were sealed")
+            yield Finding(FindingCode.NOT_SEALED, _RUNS, f"{self._lines - self._sealed_lines} more than were sealed")
         elif self._torn:
-            yield Finding(Code.NOT_SEALED, _RUNS, "its last line was cut short, and was not sealed")
+            yield Finding(FindingCode.NOT_SEALED, _RUNS, "its last line was cut short, and was not sealed")

@@ -13,11 +13,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from exporter.archive import atomic
-from exporter.archive.archive import is_archive, read_info
 from exporter.archive.latest import file_sha256
 from exporter.archive.layout import MANIFEST, SUMS, Layout, segment_name
 from exporter.archive.manifest import ArchiveInfo, KindCounts, Manifest, RecordProblem, SegmentInfo, sums
-from exporter.archive.seal import append_run, original
+from exporter.archive.reader import is_archive, read_info
+from exporter.archive.seal import append_run, bundled_document
 from exporter.errors import NoArchive, UsageError
 from exporter.model.kinds import Kind
 
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 
     from exporter.archive.safe_files import InnerPath
 
-__all__ = ["Draft", "append_run", "clean_leftovers", "commit", "create", "require_place"]
+__all__ = ["append_run", "clean_leftovers", "commit", "create", "require_place"]
 
 _LEFTOVERS = ("new-version", "latest.new", "latest.old", "views.new.jsonl", "checkpoint.old")
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class VersionDraft:
     """What a run wants to commit; ``lines`` are finished lines in the order they shall stand."""
 
     parent: int | None
@@ -76,7 +76,7 @@ def _is_unfinished(layout: Layout, path: InnerPath) -> bool:
     if path == layout.runs:
         return path.kind() == "" and path.stat().st_size == 0
     if path in (layout.readme, layout.format_document):
-        return path.kind() == "" and path.read_bytes() == original(path.name)
+        return path.kind() == "" and path.read_bytes() == bundled_document(path.name)
     names = (layout.readme.name, layout.format_document.name, layout.runs.name, layout.info.name)
     return path == layout.work or path.name in {f".{name}.tmp" for name in names}
 
@@ -87,8 +87,8 @@ def create(layout: Layout, info: ArchiveInfo) -> None:
         atomic.make_folder(layout.root)
         atomic.make_folder(layout.versions)
         atomic.make_folder(layout.assets)
-        atomic.write_file(layout.readme, original(layout.readme.name))
-        atomic.write_file(layout.format_document, original(layout.format_document.name))
+        atomic.write_file(layout.readme, bundled_document(layout.readme.name))
+        atomic.write_file(layout.format_document, bundled_document(layout.format_document.name))
         if not layout.runs.exists():
             atomic.write_file(layout.runs, b"")
         atomic.write_file(layout.info, info.encode())
@@ -118,7 +118,7 @@ def _temporary(folder: InnerPath) -> list[InnerPath]:
         return []
 
 
-def commit(layout: Layout, draft: Draft) -> Manifest:
+def commit(layout: Layout, draft: VersionDraft) -> Manifest:
     """Write the next version and give it its name; returns its manifest.
 
     Raises:

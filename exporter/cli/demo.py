@@ -7,8 +7,7 @@ from pathlib import Path
 
 import click
 
-from exporter.archive.archive import ArchiveReader
-from exporter.archive.verify import verify
+from exporter.archive.archive import Archive
 from exporter.cli.backup import back_up
 from exporter.cli.options import running
 from exporter.cli.output import Output, counted
@@ -53,8 +52,8 @@ def command(*, out: Output, directory: Path, fixed_clock: bool) -> int:
         later_changes(blog)
         out.say("\nThe blog goes on: a post is edited, one is written, one is deleted. Backing it up again:\n")
         run(1)
-    reader = ArchiveReader(directory)
-    findings = [finding for finding in verify(reader) if finding.damage]
+    reader = Archive.open(directory)
+    findings = [finding for finding in reader.verify() if finding.damage]
     if findings:
         raise ArchiveDamaged(f"The demo's archive is damaged: {findings[0].path}: {findings[0].detail}.")
     versions = counted(len(reader.versions()), "version")
@@ -65,7 +64,7 @@ def command(*, out: Output, directory: Path, fixed_clock: bool) -> int:
     return 0
 
 
-def _sights(directory: Path, reader: ArchiveReader) -> list[tuple[str, str]]:
+def _sights(directory: Path, reader: Archive) -> list[tuple[str, str]]:
     edited = _edited_entry(reader)
     return [
         ("the blog, in a browser: open", str(directory / "latest" / "site" / "index.html")),
@@ -78,7 +77,7 @@ def _sights(directory: Path, reader: ArchiveReader) -> list[tuple[str, str]]:
     ]
 
 
-def _edited_entry(reader: ArchiveReader) -> str:
+def _edited_entry(reader: Archive) -> str:
     first, newest = reader.state(1), reader.state()
     return next(
         key

@@ -10,8 +10,7 @@ from pathlib import Path
 import click
 
 from exporter.archive import atomic
-from exporter.archive.archive import ArchiveReader
-from exporter.archive.history import diff_versions, resolve_at
+from exporter.archive.archive import Archive
 from exporter.cli.options import archive_argument, config_option, querying, setting_options
 from exporter.cli.output import Output
 from exporter.errors import UsageError
@@ -55,25 +54,25 @@ def command(
 
     A and B are numbers or dates. By default B is the newest version, and A the one before it.
     """
-    reader = ArchiveReader(archive)
+    reader = Archive.open(archive)
     settings = resolve({"timezone": timezone}, config=config, blog_id=reader.info.blog_id, warn=out.warn)
     before, after = _ends(reader, settings, a, b)
     if page is not None:
         _check_page(page, reader.layout.root, force=force)
         names = [f"version {number} ({reader.manifest(number).finished_at})" for number in (before, after)]
-        changes = diff_versions(reader, before, after)
+        changes = reader.diff(before, after)
         data = diff_page(changes, blog_id=reader.info.blog_id, before=names[0], after=names[1])
         with atomic.translated(page):
             atomic.write_file(page, data)
         out.say(f"Written to {page}.")
     if out.as_json:
-        changes = diff_versions(reader, before, after)
+        changes = reader.diff(before, after)
         out.document({"from": before, "to": after, "changes": [change.document() for change in changes]})
     elif stat:
         _stat(out, reader, before, after)
     elif page is None:
         shown = sys.stdout.isatty() if colour is None else colour
-        for line in diff_text(diff_versions(reader, before, after), colour=shown):
+        for line in diff_text(reader.diff(before, after), colour=shown):
             out.answer(line, colour=shown)
     return 0
 
@@ -87,19 +86,19 @@ def _check_page(page: Path, archive: Path, *, force: bool) -> None:
         raise UsageError(f"{page} is there already; add --force to replace it, or name another file.")
 
 
-def _ends(reader: ArchiveReader, settings: Settings, a: str | None, b: str | None) -> tuple[int, int]:
+def _ends(reader: Archive, settings: Settings, a: str | None, b: str | None) -> tuple[int, int]:
     zone = settings.timezone
-    after = reader.resolve() if b is None else resolve_at(reader, b, zone)
+    after = reader.resolve() if b is None else reader.version_at(b, zone)
     if a is not None:
-        return resolve_at(reader, a, zone), after
+        return reader.version_at(a, zone), after
     before = [number for number in reader.versions() if number < after]
     if not before:
         raise UsageError(f"{reader.layout.root} has one version only; there is nothing to compare it with.")
     return before[-1], after
 
 
-def _stat(out: Output, reader: ArchiveReader, before: int, after: int) -> None:
-    counts = Counter((change.kind, str(change.change)) for change in diff_versions(reader, before, after))
+def _stat(out: Output, reader: Archive, before: int, after: int) -> None:
+    counts = Counter((change.kind, str(change.change)) for change in reader.diff(before, after))
     kinds = dict.fromkeys(kind for kind, _ in counts)
     for kind in kinds:
         parts = [f"{counts[kind, name]:,} {name}" for name in ("new", "changed", "gone") if counts[kind, name]]

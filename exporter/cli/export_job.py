@@ -23,8 +23,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import platformdirs
 
 from exporter.archive import atomic
-from exporter.archive.archive import ArchiveReader, steadily
-from exporter.archive.history import resolve_at
+from exporter.archive.archive import Archive, read_consistently
 from exporter.archive.state import State
 from exporter.cli.export_options import check_form, check_patterns, read_options
 from exporter.cli.inspect import HINT
@@ -225,7 +224,7 @@ def run(job: Job, out: Output, *, dry_run: bool, tell: Teller | None = None) -> 
     """
     check_form(job.form, job.given)
     form = FORMATS[job.form]
-    blog_id = ArchiveReader(job.archive).info.blog_id
+    blog_id = Archive.open(job.archive).info.blog_id
     settings = resolve(
         {"timezone": job.given["timezone"], **said(job.given)},
         config=job.given["config"],
@@ -237,11 +236,11 @@ def run(job: Job, out: Output, *, dry_run: bool, tell: Teller | None = None) -> 
     declared = Declared() if form.whole else declared_flags(settings, blog_id, tell, all_as_draft=drafts)
     at = job.given["at"]
 
-    def stated(reader: ArchiveReader) -> tuple[int, datetime]:
-        version = reader.resolve() if at is None else resolve_at(reader, at, settings.timezone)
+    def stated(reader: Archive) -> tuple[int, datetime]:
+        version = reader.resolve() if at is None else reader.version_at(at, settings.timezone)
         return version, read_at(reader, version)
 
-    version, moment = steadily(job.archive, stated)
+    version, moment = read_consistently(job.archive, stated)
     options = read_options(dict(job.given), settings, declared, moment)
     if not form.holds_back:
         options = replace(options, hidden_comments=False)
@@ -251,7 +250,7 @@ def run(job: Job, out: Output, *, dry_run: bool, tell: Teller | None = None) -> 
             check_apart(folder, job.archive)
             check_target(folder, force=job.given["force"])
 
-    def made(reader: ArchiveReader) -> list[Done]:
+    def made(reader: Archive) -> list[Done]:
         with contextlib.closing(reader.state(version)) as state, newest_beside(reader, version) as newest:
             if not form.whole:
                 _stop_undeclared(job.form, state, options.service, declared, out)
@@ -262,11 +261,11 @@ def run(job: Job, out: Output, *, dry_run: bool, tell: Teller | None = None) -> 
             with _ended_by_signal():
                 return [making.side(replace(options, side=side), folder) for side, folder in folders.items()]
 
-    return steadily(job.archive, made)
+    return read_consistently(job.archive, made)
 
 
 @contextmanager
-def newest_beside(reader: ArchiveReader, version: int) -> Iterator[Newest | None]:
+def newest_beside(reader: Archive, version: int) -> Iterator[Newest | None]:
     """Give the newest state where ``version`` is an older one: what was hidden or removed since is not public."""
     newest = reader.resolve()
     if version == newest:
@@ -326,7 +325,7 @@ class _Making:
     """What the sides of one export share."""
 
     form: str
-    reader: ArchiveReader
+    reader: Archive
     state: State
     newest: Newest | None
     declared: Declared
@@ -380,7 +379,7 @@ def _ended_by_signal() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def read_at(reader: ArchiveReader, version: int) -> datetime:
+def read_at(reader: Archive, version: int) -> datetime:
     """Return when the blog was read for a version."""
     moment = datetime.fromisoformat(reader.manifest(version).finished_at)
     return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)

@@ -9,9 +9,8 @@ from pathlib import Path
 
 import click
 
-from exporter.archive.archive import ArchiveReader
-from exporter.archive.assets import AssetStore, FileRow, inventory
-from exporter.archive.history import resolve_at
+from exporter.archive.archive import Archive
+from exporter.archive.assets import FileRow, inventory
 from exporter.cli.options import archive_argument, querying
 from exporter.cli.output import Output, counted, size_text
 from exporter.errors import UsageError
@@ -36,12 +35,12 @@ def command(*, out: Output, archive: Path, missing: bool, as_csv: bool, at: str 
     """List the uploads and pictures of the blog in DIR, with their sizes and where they are used."""
     if as_csv and out.as_json:
         raise UsageError("--csv and --json cannot both be given.")
-    reader = ArchiveReader(archive)
-    version = reader.resolve() if at is None else resolve_at(reader, at)
+    reader = Archive.open(archive)
+    version = reader.resolve() if at is None else reader.version_at(at)
     state = reader.state(version)
     assets = (raw for _, raw in state.scan(Kind.ASSETS))
     uploads = {file_id: DEFAULT_RECORDS.upload(raw) for file_id, raw in state.scan(Kind.FILES)}
-    rows = list(inventory(assets, uploads, AssetStore(reader.layout).files()))
+    rows = list(inventory(assets, uploads, reader.assets().files()))
     state.close()
     shown = [row for row in rows if row.absent or not missing]
     counts = Counter(str(row.held) for row in rows)

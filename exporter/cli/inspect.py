@@ -6,8 +6,7 @@ from pathlib import Path
 
 import click
 
-from exporter.archive.archive import ArchiveReader
-from exporter.archive.history import resolve_at
+from exporter.archive.archive import Archive
 from exporter.cli.options import archive_argument, config_option, querying, setting_options
 from exporter.cli.output import Output
 from exporter.export.survey import comment_combinations, entry_combinations, survey_lines
@@ -38,9 +37,9 @@ def command(*, out: Output, archive: Path, at: str | None, timezone: str | None,
 
     Their meanings are not documented; an export publishes nothing before its owner has said which are public.
     """
-    reader = ArchiveReader(archive)
+    reader = Archive.open(archive)
     settings = resolve({"timezone": timezone}, config=config, blog_id=reader.info.blog_id, warn=out.warn)
-    version = reader.resolve() if at is None else resolve_at(reader, at, settings.timezone)
+    version = reader.resolve() if at is None else reader.version_at(at, settings.timezone)
     state, service = reader.state(version), service_of(settings)
     try:
         if out.as_json:

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import click
 
-from exporter.archive.archive import ArchiveReader
-from exporter.archive.history import Step, life
-from exporter.archive.log import version_log
+from exporter.archive.archive import Archive
+from exporter.archive.history import Revision
 from exporter.cli.options import archive_argument, querying
 from exporter.cli.output import Output
 from exporter.errors import NoSuchRecord
@@ -23,10 +22,10 @@ from exporter.text import printable
 @querying
 def command(*, out: Output, archive: Path, entry: str | None) -> int:
     """List the versions of the archive in DIR: when, and what was new (+), changed (~) and gone (-)."""
-    reader = ArchiveReader(archive)
+    reader = Archive.open(archive)
     if entry is not None:
         return _life(reader, entry, out)
-    log = version_log(reader)
+    log = reader.log()
     out.lines("versions", log.documents)
     if not log.versions:
         reader.resolve()
@@ -34,8 +33,8 @@ def command(*, out: Output, archive: Path, entry: str | None) -> int:
     return 0
 
 
-def _life(reader: ArchiveReader, entry_id: str, out: Output) -> int:
-    steps = life(reader, Kind.ENTRIES, entry_id)
+def _life(reader: Archive, entry_id: str, out: Output) -> int:
+    steps = reader.revisions(Kind.ENTRIES, entry_id)
     if not steps:
         raise NoSuchRecord(f"No version of {reader.layout.root} has an entry {entry_id}.")
     out.document({"entry": entry_id, "steps": [{**asdict(step), "change": str(step.change)} for step in steps]})
@@ -44,6 +43,6 @@ def _life(reader: ArchiveReader, entry_id: str, out: Output) -> int:
     return 0
 
 
-def _step_text(step: Step) -> str:
+def _step_text(step: Revision) -> str:
     said = ", ".join(printable(name, 40) for name in step.fields) if step.change == "changed" else ""
     return f"{step.version:>6}  {step.date}  {step.change:<8} {said}".rstrip()

@@ -8,10 +8,8 @@ from typing import Any
 
 import click
 
-from exporter.archive.archive import ArchiveReader
-from exporter.archive.lock import ArchiveLock
-from exporter.archive.log import version_rows
-from exporter.archive.prune import PrunePlan, plan_prune, prune
+from exporter.archive.archive import Archive
+from exporter.archive.prune import PrunePlan, plan_prune
 from exporter.cli.options import archive_argument, config_option, setting_options, talking
 from exporter.cli.output import Output, counted, size_text
 from exporter.clock import SystemClock
@@ -59,7 +57,7 @@ def command(
     The newest state loses nothing, and every version kept reads back identically; what existed only in a forgotten
     version is gone for good.
     """
-    reader = ArchiveReader(archive)
+    reader = Archive.open(archive)
     reader.resolve()
     options = {"timezone": timezone, "wait_lock": wait_lock}
     settings = resolve(options, config=config, blog_id=reader.info.blog_id, warn=out.warn)
@@ -67,20 +65,20 @@ def command(
         plan = _plan(reader, settings, keep)
         _report(out, archive, plan, dry_run=True)
         return 0
-    with ArchiveLock(reader.layout.lock) as lock:
+    with reader.lock() as lock:
         lock.acquire(SystemClock().now(), settings.wait_lock.total_seconds())
         plan = _plan(reader, settings, keep)
         views = present_views(settings, archive)
-        done = prune(reader.layout, plan)
+        done = reader.prune(plan)
         if plan.dropped:
             refresh_latest(reader, views, force=True)
     _report(out, archive, plan, dry_run=False, assets=done.assets, asset_bytes=done.asset_bytes)
     return 0
 
 
-def _plan(reader: ArchiveReader, settings: Settings, keep: dict[str, int]) -> PrunePlan:
+def _plan(reader: Archive, settings: Settings, keep: dict[str, int]) -> PrunePlan:
     zone = settings.timezone
-    times = [(row.version, datetime.fromisoformat(row.finished_at).astimezone(zone)) for row in version_rows(reader)]
+    times = [(row.version, datetime.fromisoformat(row.finished_at).astimezone(zone)) for row in reader.log().rows()]
     return plan_prune(times, **keep)
 
 

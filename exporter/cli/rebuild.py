@@ -7,9 +7,7 @@ from typing import Any
 
 import click
 
-from exporter.archive.archive import ArchiveReader
-from exporter.archive.history import resolve_at
-from exporter.archive.lock import ArchiveLock
+from exporter.archive.archive import Archive
 from exporter.cli.options import archive_argument, config_option, setting_options, talking, without_views
 from exporter.cli.output import Output, counted
 from exporter.clock import SystemClock
@@ -29,11 +27,11 @@ def command(*, out: Output, archive: Path, at: str | None, config: Path | None, 
 
     With --at it shows an older version, until the next backup or rebuild.
     """
-    reader = ArchiveReader(archive)
+    reader = Archive.open(archive)
     settings = resolve(options, config=config, blog_id=reader.info.blog_id, warn=out.warn)
-    number = reader.resolve() if at is None else resolve_at(reader, at, settings.timezone)
+    number = reader.resolve() if at is None else reader.version_at(at, settings.timezone)
     views = wanted_views(settings, archive)
-    with ArchiveLock(reader.layout.lock) as lock:
+    with reader.lock() as lock:
         lock.acquire(SystemClock().now(), settings.wait_lock.total_seconds())
         made = refresh_latest(reader, views, force=True, at=number)
     out.document({"archive": str(archive.absolute()), "version": number, "files_made": made.files})

@@ -8,8 +8,7 @@ from typing import Any
 
 import click
 
-from exporter.archive.archive import ArchiveReader
-from exporter.archive.history import resolve_at
+from exporter.archive.archive import Archive
 from exporter.cli.options import archive_argument, config_option, querying, setting_options
 from exporter.cli.output import Output, counted
 from exporter.model.kinds import Kind
@@ -59,10 +58,10 @@ def command(
     Every word must be there, as any part of the text; upper and lower case, full and half width are the same. A phrase
     stands in double quotes.
     """
-    reader = ArchiveReader(archive)
+    reader = Archive.open(archive)
     settings = resolve({"timezone": timezone}, config=config, blog_id=reader.info.blog_id, warn=out.warn)
     query = parse_query(words, kind, since, regex=regex, limit=limit, timezone=settings.timezone)
-    version = reader.resolve() if at is None else resolve_at(reader, at, settings.timezone)
+    version = reader.resolve() if at is None else reader.version_at(at, settings.timezone)
     with open_index(reader, at=version) as index:
         found = index.find(query)
     out.document({"version": version, "found": found.total, "hits": [_document(hit) for hit in found.hits]})

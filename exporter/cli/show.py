@@ -8,8 +8,8 @@ from pathlib import Path
 import click
 
 from exporter import lossless_json
-from exporter.archive.archive import ArchiveReader
-from exporter.archive.history import LastKnown, Stored, last_known, record_at, resolve_at
+from exporter.archive.archive import Archive
+from exporter.archive.history import LastKnown, RecordVersion
 from exporter.archive.lines import latest_line
 from exporter.cli.options import archive_argument, config_option, querying, setting_options
 from exporter.cli.output import Output
@@ -67,10 +67,10 @@ def command(
 
     A record that is gone is shown as the version that last had it.
     """
-    reader = ArchiveReader(archive)
+    reader = Archive.open(archive)
     settings = resolve({"timezone": timezone}, config=config, blog_id=reader.info.blog_id, warn=out.warn)
-    version = reader.resolve() if at is None else resolve_at(reader, at, settings.timezone)
-    known = last_known(reader, KINDS[kind], record_id, version)
+    version = reader.resolve() if at is None else reader.version_at(at, settings.timezone)
+    known = reader.last_known(KINDS[kind], record_id, version)
     if known is None:
         raise NoSuchRecord(f"{archive} has no {kind} {record_id} in version {version} or before.")
     if known.stored is None:
@@ -97,7 +97,7 @@ def command(
     else:
         _tell(out, kind, stored)
         if stored.kind is Kind.ENTRIES:
-            item = record_at(reader, Kind.ENTRY_LIST, record_id, version)
+            item = reader.record(Kind.ENTRY_LIST, record_id, version)
             if item is not None:
                 _tell(out, "list item", item)
     return 0
@@ -107,19 +107,19 @@ def _gone(kind: str, record_id: str, known: LastKnown) -> str:
     return f"{kind} {printable(record_id, 40)} is gone since version {known.gone_in} ({known.gone_at})"
 
 
-def _bodies(reader: ArchiveReader) -> Callable[[str], str]:
+def _bodies(reader: Archive) -> Callable[[str], str]:
     """Return what makes bodies fit for a page without files: in place of pictures are links to where they were."""
     base = f"https://{reader.info.blog_id}/"
     writer = of_one_page(AssetMap([], base), base, "en")
     return lambda source: writer.html(source, "")
 
 
-def _markdown(reader: ArchiveReader, stored: Stored, version: int, service: Records) -> bytes:
+def _markdown(reader: Archive, stored: RecordVersion, version: int, service: Records) -> bytes:
     if stored.kind is Kind.COMMENTS:
         return render_comments([service.comment(stored.data())]).text.encode() + b"\n"
     if stored.kind is not Kind.ENTRIES:
         raise UsageError("--markdown is for entries and comments; this kind has --json and --html.")
-    item = record_at(reader, Kind.ENTRY_LIST, stored.record_id, version)
+    item = reader.record(Kind.ENTRY_LIST, stored.record_id, version)
     state = reader.state(version, [Kind.COMMENTS])
     comments = [
         service.comment(raw) for _, raw in state.scan(Kind.COMMENTS) if service.post_id(raw) == stored.record_id
@@ -129,7 +129,7 @@ def _markdown(reader: ArchiveReader, stored: Stored, version: int, service: Reco
     return render_entry(post, comments).text.encode()
 
 
-def _tell(out: Output, name: str, stored: Stored) -> None:
+def _tell(out: Output, name: str, stored: RecordVersion) -> None:
     out.answer(f"{name} {printable(stored.record_id)}, from version {stored.version}")
     for field, value in stored.data().items():
         text = value if isinstance(value, str) else lossless_json.canonical(value).decode("utf-8")

@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from exporter.archive.archive import ArchiveReader, steadily
-from exporter.archive.history import resolve_at
-from exporter.archive.lock import ArchiveLock
+from exporter.archive.archive import Archive, read_consistently
 from exporter.cli import export_job
 from exporter.cli.export_job import listed, newest_beside, read_at
 from exporter.cli.inspect import HINT
@@ -80,24 +78,24 @@ def command(
 
     With --at and without OUT, latest/ shows that older version until the next backup, rebuild or site.
     """
-    settings = resolve(options, config=config, blog_id=ArchiveReader(archive).info.blog_id, warn=out.warn)
+    settings = resolve(options, config=config, blog_id=Archive.open(archive).info.blog_id, warn=out.warn)
     if target is None and public_only:
         raise UsageError("--public-only makes a site of its own: name a new folder OUT for it.")
 
-    def made(reader: ArchiveReader) -> Path:
-        version = reader.resolve() if at is None else resolve_at(reader, at, settings.timezone)
+    def made(reader: Archive) -> Path:
+        version = reader.resolve() if at is None else reader.version_at(at, settings.timezone)
         if target is None:
             return _refresh(out, reader, settings, version)
         return _copy(out, reader, settings, target, version, options, public_only=public_only, force=force)
 
-    start = steadily(archive, made)
+    start = read_consistently(archive, made)
     if opens:
         webbrowser.open(start.absolute().as_uri())
     return 0
 
 
-def _refresh(out: Output, reader: ArchiveReader, settings: Settings, version: int) -> Path:
-    with ArchiveLock(reader.layout.lock) as lock:
+def _refresh(out: Output, reader: Archive, settings: Settings, version: int) -> Path:
+    with reader.lock() as lock:
         lock.acquire(SystemClock().now(), settings.wait_lock.total_seconds())
         views = present_views(settings, reader.layout.root, also={NAME})
         made = refresh_latest(reader, views, at=version)
@@ -112,7 +110,7 @@ def _refresh(out: Output, reader: ArchiveReader, settings: Settings, version: in
 
 def _copy(
     out: Output,
-    reader: ArchiveReader,
+    reader: Archive,
     settings: Settings,
     target: Path,
     version: int,
@@ -157,9 +155,7 @@ def _copy(
     return target / "index.html"
 
 
-def _public(
-    out: Output, reader: ArchiveReader, settings: Settings, state: State, given: Mapping[str, Any]
-) -> PublicRecords:
+def _public(out: Output, reader: Archive, settings: Settings, state: State, given: Mapping[str, Any]) -> PublicRecords:
     blog_id = reader.info.blog_id
     declared = export_job.declared_flags(settings, blog_id, export_job.teller(out, blog_id), all_as_draft=False)
     if declared.public_access is None:

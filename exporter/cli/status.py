@@ -9,9 +9,7 @@ from typing import Any
 import click
 
 from exporter import settings
-from exporter.archive.archive import ArchiveReader
-from exporter.archive.lock import ArchiveLock
-from exporter.archive.verify import recorded
+from exporter.archive.archive import Archive
 from exporter.cli.options import archive_argument, talking
 from exporter.cli.output import Output, counted
 from exporter.cli.summary import completeness_lines, problem_text
@@ -35,19 +33,19 @@ def command(*, out: Output, archive: Path, max_age: str | None) -> int:
     last success is older than --max-age, with 3 when something is not saved. With -q, prints nothing when all is well.
     """
     limit = _limit(max_age)
-    reader = ArchiveReader(archive)
+    reader = Archive.open(archive)
     last = next(reader.newest_runs(), None)
     if last is None:
         reader.resolve()
     number = reader.newest()
     newest = None if number is None else reader.manifest(number)
     good = next((run for run in reader.newest_runs() if run.get("outcome") in _GOOD), None)
-    completeness, problems = recorded(reader)
+    completeness, problems = reader.completeness()
     since = str(good["finished_at"]) if good is not None else newest.finished_at if newest is not None else None
     age = None if since is None else SystemClock().now() - datetime.fromisoformat(since)
     # A run of the future says that a clock is or was wrong, and nothing about how old the archive is.
     stale = limit is not None and (age is None or not -_CLOCKS_DIFFER <= age <= limit)
-    writer = ArchiveLock(reader.layout.lock).holder() or None
+    writer = reader.lock().holder() or None
     interrupted = reader.layout.checkpoint.is_dir()
     complete = bool(completeness.get("complete"))
     document: dict[str, Any] = {

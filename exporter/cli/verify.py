@@ -8,12 +8,9 @@ from typing import Final
 
 import click
 
-from exporter.archive.archive import ArchiveReader
-from exporter.archive.findings import Code
-from exporter.archive.lock import ArchiveLock
-from exporter.archive.repair import repair
-from exporter.archive.seal import has_been, head
-from exporter.archive.verify import recorded, verify
+from exporter.archive.archive import Archive
+from exporter.archive.findings import FindingCode
+from exporter.archive.seal import count_heads
 from exporter.cli.options import archive_argument, talking
 from exporter.cli.output import Output, counted
 from exporter.cli.progress import Bar
@@ -24,7 +21,9 @@ from exporter.library.views import present_views, refresh_latest
 from exporter.settings import resolve
 from exporter.text import printable
 
-_UNFOLDABLE = frozenset({Code.MANIFEST_MISSING, Code.SEGMENT_MISSING, Code.SEGMENT_DAMAGED, Code.LINE_DAMAGED})
+_UNFOLDABLE = frozenset(
+    {FindingCode.MANIFEST_MISSING, FindingCode.SEGMENT_MISSING, FindingCode.SEGMENT_DAMAGED, FindingCode.LINE_DAMAGED}
+)
 _DIGITS: Final = re.compile("[0-9a-f]{8,64}")
 
 
@@ -45,18 +44,18 @@ def command(*, out: Output, archive: Path, quick: bool, repairs: bool, expect: s
     with 3 when it is intact but incomplete.
     """
     digits = None if expect is None else _digits(expect)
-    reader = ArchiveReader(archive)
+    reader = Archive.open(archive)
     reader.resolve()
     restored = _repair(out, reader) if repairs else []
     findings = []
     with Bar(out, "verifying") as bar:
-        for finding in verify(reader, quick=quick, told=bar.update):
+        for finding in reader.verify(quick=quick, progress=bar.update):
             findings.append(finding)
             out.answer(f"{finding.code}: {printable(finding.path)}: {printable(finding.detail)} ({finding.mend})")
     damage = [finding for finding in findings if finding.damage]
-    completeness, problems = recorded(reader)
+    completeness, problems = reader.completeness()
     complete = bool(completeness.get("complete"))
-    newest = head(reader.layout)
+    newest = reader.head()
     known = None if digits is None else _has_been(reader, digits)
     out.document(
         {
@@ -98,17 +97,17 @@ def command(*, out: Output, archive: Path, quick: bool, repairs: bool, expect: s
     return 0
 
 
-def _repair(out: Output, reader: ArchiveReader) -> list[str]:
+def _repair(out: Output, reader: Archive) -> list[str]:
     """Repair what can be repaired, tell of every file, and return the paths of those that are as they were written."""
     restored = []
-    with ArchiveLock(reader.layout.lock) as lock:
+    with reader.lock() as lock:
         lock.acquire(SystemClock().now(), 0.0)
-        for path, done in repair(reader):
+        for path, done in reader.repair():
             out.answer(f"{'restored' if done else 'cannot be restored offline'}: {printable(path)}")
             restored += [path] if done else []
         settings = resolve({}, blog_id=reader.info.blog_id, warn=out.warn)
-        derived = {Code.LATEST_DAMAGED, Code.LATEST_STALE, Code.VIEW_DAMAGED}
-        codes = {finding.code for finding in verify(reader)}
+        derived = {FindingCode.LATEST_DAMAGED, FindingCode.LATEST_STALE, FindingCode.VIEW_DAMAGED}
+        codes = {finding.code for finding in reader.verify()}
         if codes & derived and not codes & _UNFOLDABLE:
             refresh_latest(reader, present_views(settings, reader.layout.root), force=True)
             out.answer("restored: latest")
@@ -125,9 +124,9 @@ def _digits(text: str) -> str:
     return digits
 
 
-def _has_been(reader: ArchiveReader, digits: str) -> bool:
+def _has_been(reader: Archive, digits: str) -> bool:
     """Tell whether the archive has, or had, a head that begins with these digits."""
-    found = has_been(reader.layout, digits)
+    found = count_heads(reader.layout, digits)
     if found > 1:
         raise UsageError(
             f"option --expect is {digits!r}, with which {found} heads of this archive begin: give more digits."

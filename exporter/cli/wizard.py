@@ -11,8 +11,7 @@ from typing import Any, Final
 
 import click
 
-from exporter.archive.archive import ArchiveReader
-from exporter.archive.history import resolve_at
+from exporter.archive.archive import Archive
 from exporter.cli import export_job
 from exporter.cli.export_job import Done, Job, check_apart, run, said
 from exporter.cli.export_options import check_form
@@ -142,7 +141,7 @@ class _Wizard:
 
     def run(self, out: Output, named: Path | None) -> int:
         archive = named if named is not None else self._archive()
-        reader = ArchiveReader(archive)
+        reader = Archive.open(archive)
         blog_id = reader.info.blog_id
         self._ask.say(self._words["of"].format(blog_id=blog_id))
         service = self._service()
@@ -174,7 +173,7 @@ class _Wizard:
         offered = [service for service in SERVICES if service.form in FORMATS]
         return offered[self._ask.number(self._words["where"], [one.label[self._language] for one in offered])]
 
-    def _flags(self, out: Output, reader: ArchiveReader, form: Format) -> None:
+    def _flags(self, out: Output, reader: Archive, form: Format) -> None:
         """Ask which values of the flags are public, as far as nothing says so yet.
 
         Raises:
@@ -342,5 +341,5 @@ def _free(proposed: str) -> str:
     return name
 
 
-def _version(reader: ArchiveReader, at: str | None, settings: Settings) -> int:
-    return reader.resolve() if at is None else resolve_at(reader, at, settings.timezone)
+def _version(reader: Archive, at: str | None, settings: Settings) -> int:
+    return reader.resolve() if at is None else reader.version_at(at, settings.timezone)

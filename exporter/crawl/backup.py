@@ -14,12 +14,13 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from exporter.archive import writer
-from exporter.archive.archive import ArchiveReader, is_archive
-from exporter.archive.healing import Harm, find_harm, open_state
+from exporter.archive.archive import Archive
+from exporter.archive.healing import Damage, find_damage, readable_state
 from exporter.archive.latest import file_sha256
 from exporter.archive.layout import Layout
 from exporter.archive.manifest import ArchiveInfo, RecordProblem
-from exporter.archive.repair import Repaired, repair, restore_documents
+from exporter.archive.reader import is_archive
+from exporter.archive.repair import RepairedFile, repair, restore_documents
 from exporter.archive.state import State
 from exporter.clock import timestamp
 from exporter.crawl import commit
@@ -166,34 +167,34 @@ class BackupRun:
                 checkpoint.flush()
             await self._commit(harvest, removals, parent, harm)
             if harm.lines:
-                self._restored(await in_thread(lambda: list(repair(ArchiveReader(self._layout.root)))))
+                self._restored(await in_thread(lambda: list(repair(Archive.open(self._layout.root)))))
             harm.remember()
             newest = self._sealed(self.outcome.version or parent)
             if newest is not None:
                 listed = harvest.ledgers[Kind.ENTRY_LIST].seen_in(len(harvest.sweeps))
                 freshness.save(self._layout.freshness, newest, listed)
 
-    def _open_archive(self) -> tuple[State, list[str], Harm]:
+    def _open_archive(self) -> tuple[State, list[str], Damage]:
         """Return the newest state, the entries that could not be read for it, and what is damaged of it.
 
         A dead run's commit is finished first.
         """
         if not is_archive(self._layout):
-            return State(self._settings.blog_id), [], Harm()
-        reader = ArchiveReader(self._layout.root)
+            return State(self._settings.blog_id), [], Damage()
+        reader = Archive.open(self._layout.root)
         if self._settings.dry_run:
-            return reader.state(), unread_before(reader), Harm()
+            return reader.state(), unread_before(reader), Damage()
         self._restored(restore_documents(self._layout, _MANIFESTS_LOOKED_AT))
         finish_commit(reader)
         if reader.newest() is None:
-            return reader.state(), unread_before(reader), Harm()
-        state = open_state(reader)
-        harm = find_harm(reader, state, self._clock.now())
+            return reader.state(), unread_before(reader), Damage()
+        state = readable_state(reader)
+        harm = find_damage(reader, state, self._clock.now())
         if harm.lines and self._restored(restore_documents(self._layout)):
-            harm = find_harm(reader, state, self._clock.now())
+            harm = find_damage(reader, state, self._clock.now())
         return state, unread_before(reader), harm
 
-    def _restored(self, repaired: Iterable[Repaired]) -> bool:
+    def _restored(self, repaired: Iterable[RepairedFile]) -> bool:
         """Take note of what was restored, and tell whether anything was."""
         found = list(repaired)
         self.outcome.restored += [each.path for each in found if each.restored]
@@ -280,7 +281,7 @@ class BackupRun:
             self._layout, self._settings.assets, records, ledger, self._clock, self._emit
         )
 
-    async def _commit(self, harvest: Harvest, removals: Removals, parent: int | None, harm: Harm) -> None:
+    async def _commit(self, harvest: Harvest, removals: Removals, parent: int | None, harm: Damage) -> None:
         healing = Healing.of(harm, harvest.ledgers, removals)
         counts = {kind: commit.count(harvest.ledgers[kind], removals.of(kind)) for kind in Kind}
         completeness, problems = assess(
@@ -299,7 +300,7 @@ class BackupRun:
         done.completeness = {**completeness, "complete": not done.problems}
         done.healed = healing.records
         if parent is None or commit.has_changes(counts) or healing.lines or healing.records:
-            draft = writer.Draft(
+            draft = writer.VersionDraft(
                 parent=parent,
                 base_url=self._settings.base_url,
                 started_at=done.started_at,

@@ -17,8 +17,8 @@ from exporter.errors import Incomplete
 from exporter.model.kinds import Kind, sort_key
 
 if TYPE_CHECKING:
-    from exporter.archive.archive import ArchiveReader
-    from exporter.archive.healing import BadLine, Harm
+    from exporter.archive.archive import Archive
+    from exporter.archive.healing import Damage, DamagedLine
     from exporter.archive.layout import Layout
     from exporter.crawl.assets.join import AssetSummary
     from exporter.crawl.assets.run import AssetSettings
@@ -142,7 +142,7 @@ _DIED_WITH_IT = ("requests", "retries", "bytes")
 """What only the dead run knew; null in its line."""
 
 
-def finish_commit(reader: ArchiveReader) -> None:
+def finish_commit(reader: Archive) -> None:
     """Write the line and the seal that a dead run could not write, and drop the checkpoint of the newest version.
 
     The caller holds the archive's lock.
@@ -176,7 +176,7 @@ def _drop_committed(layout: Layout, newest: Manifest) -> None:
         drop(layout.checkpoint)
 
 
-def unread_before(reader: ArchiveReader) -> list[str]:
+def unread_before(reader: Archive) -> list[str]:
     """Return the entries that the newest run with a result could not read; the next run reads them first."""
     for run in reader.newest_runs():
         if run.get("completeness") is not None:
@@ -199,13 +199,13 @@ class Healing:
         revived: by kind, ids whose tombstone has to be written again.
     """
 
-    lines: Sequence[BadLine]
+    lines: Sequence[DamagedLine]
     records: int
     problems: Sequence[RecordProblem]
     revived: Mapping[Kind, set[str]]
 
     @classmethod
-    def of(cls, harm: Harm, ledgers: Mapping[Kind, Ledger], removals: Removals) -> Self:
+    def of(cls, harm: Damage, ledgers: Mapping[Kind, Ledger], removals: Removals) -> Self:
         """Judge what a run has read; a record that is gone needs no healing."""
         left: dict[Kind, set[str]] = {}
         records = 0

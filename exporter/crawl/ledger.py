@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from exporter.archive.lines import split
-from exporter.archive.state import KindState, Segments
+from exporter.archive.state import KindState, SegmentFiles
 from exporter.crawl.checkpoint import Checkpoint, note_of
 from exporter.errors import ArchiveDamaged
 from exporter.model.kinds import Kind
@@ -50,7 +50,7 @@ class Ledger:
         self.base = base
         self.fresh = KindState()
         self._spool = spool
-        self._segments = Segments()
+        self._segments = SegmentFiles()
         self._segment = self._segments.add(spool.path)
         self._base_seen = bytearray(base.rows())
         self._fresh_seen = bytearray()

@@ -17,9 +17,8 @@ from typing import Any, Final
 
 from exporter import lossless_json
 from exporter.archive import atomic
-from exporter.archive.archive import ArchiveReader
+from exporter.archive.archive import Archive
 from exporter.archive.layout import Layout
-from exporter.archive.verify import verify
 from exporter.errors import ArchiveDamaged, UsageError
 from exporter.export.interface import (
     Content,
@@ -227,7 +226,7 @@ def _copies(whole: Whole, archive: Path) -> Iterator[Copy]:
     Raises:
         ArchiveDamaged: one of them is not what was written; its copy would have a right hash in the export.
     """
-    for found in verify(ArchiveReader(archive), remember=False):
+    for found in Archive.open(archive).verify(remember=False):
         if found.damage:
             raise ArchiveDamaged(f"{archive} is damaged: {found.path}: {found.detail}; {found.mend}.")
     layout = Layout(archive)

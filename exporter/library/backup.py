@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import Self, TypeVar
 
 from exporter.archive import writer
-from exporter.archive.archive import ArchiveReader, is_archive
+from exporter.archive.archive import Archive
 from exporter.archive.atomic import remove_folder
-from exporter.archive.latest import Looked, View, look, read_record
+from exporter.archive.latest import LatestCheck, LatestView, check_latest, read_record
 from exporter.archive.layout import Layout
 from exporter.archive.lock import ArchiveLock
+from exporter.archive.reader import is_archive
 from exporter.clock import Clock, SystemClock
 from exporter.crawl.assets.fetch import check_fallback
 from exporter.crawl.assets.plan import Mode
@@ -166,7 +167,7 @@ class Backup:
     """
 
     def __init__(
-        self, root: Path, run: BackupRun, views: list[View], clock: Clock, wait: float, *, dry_run: bool
+        self, root: Path, run: BackupRun, views: list[LatestView], clock: Clock, wait: float, *, dry_run: bool
     ) -> None:
         self._root = root
         self._run = run
@@ -213,7 +214,7 @@ class Backup:
             async with aclosing(self._run.events()) as events:
                 async for event in events:
                     yield event
-            self.refreshed = await self._in_thread(lambda: self._refresh(ArchiveReader(self._root), looked))
+            self.refreshed = await self._in_thread(lambda: self._refresh(Archive.open(self._root), looked))
             yield self.refreshed
 
     @asynccontextmanager
@@ -248,7 +249,7 @@ class Backup:
             return False
         return True
 
-    def _catch_up(self) -> tuple[Looked, int]:
+    def _catch_up(self) -> tuple[LatestCheck, int]:
         """Show in ``latest/`` what a run saved that died before it could show it, and make again what is damaged there.
 
         Before the service is asked for anything: it may be down today. Returns what is still damaged, and how many
@@ -256,18 +257,18 @@ class Backup:
         """
         layout = Layout(self._root)
         if not is_archive(layout):
-            return Looked(), 0
-        reader = ArchiveReader(self._root)
-        looked = look(layout)
+            return LatestCheck(), 0
+        reader = Archive.open(self._root)
+        looked = check_latest(layout)
         if looked.whole and read_record(layout).get("version") == reader.newest():
             return looked, 0
         try:
             self._refresh(reader, looked)
         except ArchiveDamaged:  # the run that follows heals it, and all is shown then
             return looked, 0
-        return Looked(), len(looked.damaged)
+        return LatestCheck(), len(looked.damaged)
 
-    def _refresh(self, reader: ArchiveReader, looked: Looked) -> LatestRefreshed:
+    def _refresh(self, reader: Archive, looked: LatestCheck) -> LatestRefreshed:
         return refresh_latest(reader, self._views, looked=looked, check=self._require_not_stopped)
 
     def _require_not_stopped(self) -> None:

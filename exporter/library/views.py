@@ -10,8 +10,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from exporter.archive.archive import ArchiveReader
-from exporter.archive.latest import DerivedFile, Looked, View, is_current, look, read_record, write_latest
+from exporter.archive.archive import Archive
+from exporter.archive.latest import (
+    DerivedFile,
+    LatestCheck,
+    LatestView,
+    check_latest,
+    is_current,
+    read_record,
+    write_latest,
+)
 from exporter.archive.layout import Layout
 from exporter.errors import UsageError
 from exporter.html.links import AddressPattern
@@ -41,12 +49,12 @@ class LatestRefreshed:
 
 
 def refresh_latest(
-    reader: ArchiveReader,
-    views: Iterable[View],
+    reader: Archive,
+    views: Iterable[LatestView],
     *,
     at: int | None = None,
     force: bool = False,
-    looked: Looked | None = None,
+    looked: LatestCheck | None = None,
     check: Callable[[], None] = lambda: None,
 ) -> LatestRefreshed:
     """Bring ``latest/`` to the newest version or to version ``at``, and make again what is damaged there.
@@ -56,7 +64,7 @@ def refresh_latest(
         views: the views to keep.
         at: the version to show.
         force: fold the versions and make everything again.
-        looked: what :func:`~exporter.archive.latest.look` found, where the caller has looked already.
+        looked: what :func:`~exporter.archive.latest.check_latest` found, where the caller has looked already.
         check: called before each file of a view; what it raises ends the work, and ``latest/`` stays as it was.
     """
     layout = reader.layout
@@ -67,7 +75,7 @@ def refresh_latest(
     if force:
         made = write_latest(layout, reader.fold(number), wanted, reuse=False)
     else:
-        found = look(layout) if looked is None else looked
+        found = check_latest(layout) if looked is None else looked
         if found.whole and is_current(layout, number, wanted):
             return LatestRefreshed()
         made = write_latest(layout, reader.state(number), wanted, damaged=found.damaged)
@@ -85,12 +93,12 @@ def _checked(
     return checked
 
 
-def wanted_views(settings: Settings, root: Path) -> list[View]:
+def wanted_views(settings: Settings, root: Path) -> list[LatestView]:
     """Return the views that the settings ask to keep."""
     return _views(settings, root, markdown=settings.markdown, site=settings.site)
 
 
-def present_views(settings: Settings, root: Path, *, also: Collection[str] = ()) -> list[View]:
+def present_views(settings: Settings, root: Path, *, also: Collection[str] = ()) -> list[LatestView]:
     """Return the views that are in ``latest/`` now, and ``also`` these: for commands that add and drop no others."""
     latest = Layout(root).latest
     markdown, site = (name in also or (latest / name).is_dir() for name in (MARKDOWN, SITE))
@@ -127,23 +135,23 @@ def _options(settings: Settings, root: Path) -> dict[str, str]:
     return options | {name: value for name, value in given.items() if value}
 
 
-def _views(settings: Settings, root: Path, *, markdown: bool, site: bool) -> list[View]:
+def _views(settings: Settings, root: Path, *, markdown: bool, site: bool) -> list[LatestView]:
     return [
         *([_markdown_view(settings, root)] if markdown else []),
         *([_site_view(settings, root)] if site else []),
     ]
 
 
-def _markdown_view(settings: Settings, root: Path) -> View:
+def _markdown_view(settings: Settings, root: Path) -> LatestView:
     from exporter.export.markdown import MarkdownView  # noqa: PLC0415 - see above
 
     pattern = _options(settings, root).get("entry_url")
     view = MarkdownView(service_of(settings), [] if pattern is None else [AddressPattern(pattern, "entry_url")])
     options = {} if pattern is None else {"entry_url": pattern}
-    return View(MARKDOWN, view.edition, view.files, options, lambda: view.replaced)
+    return LatestView(MARKDOWN, view.edition, view.files, options, lambda: view.replaced)
 
 
-def _site_view(settings: Settings, root: Path) -> View:
+def _site_view(settings: Settings, root: Path) -> LatestView:
     options = site_options(settings, root)
     service = service_of(settings)
 
@@ -151,14 +159,14 @@ def _site_view(settings: Settings, root: Path) -> View:
         from exporter.site.history import ArchiveHistory  # noqa: PLC0415 - see above
         from exporter.site.view import SiteView  # noqa: PLC0415 - see above
 
-        return SiteView(service, ArchiveHistory(ArchiveReader(root), state.version), options).files(state)
+        return SiteView(service, ArchiveHistory(Archive.open(root), state.version), options).files(state)
 
     def facts(version: int) -> str:
         from exporter.site.history import completeness_at  # noqa: PLC0415 - see above
 
-        return repr(completeness_at(ArchiveReader(root), version))
+        return repr(completeness_at(Archive.open(root), version))
 
     chosen = {"site_title": options.title, "site_lang": options.language}
     if options.entry_addresses:
         chosen["entry_url"] = options.entry_addresses[0]
-    return View(SITE, edition(service, options), files, chosen, facts=facts)
+    return LatestView(SITE, edition(service, options), files, chosen, facts=facts)

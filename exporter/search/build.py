@@ -20,7 +20,7 @@ from exporter.service.records_v1 import DEFAULT_RECORDS
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from exporter.archive.archive import ArchiveReader
+    from exporter.archive.archive import Archive
     from exporter.archive.layout import Layout
     from exporter.archive.safe_files import InnerPath
     from exporter.archive.state import State
@@ -79,7 +79,7 @@ def index_path(layout: Layout) -> InnerPath:
     return layout.work / "search.sqlite"
 
 
-def open_store(reader: ArchiveReader, version: int, temporary: Path, *, anew: bool = False) -> Store:
+def open_store(reader: Archive, version: int, temporary: Path, *, anew: bool = False) -> Store:
     """Return an index of a version that agrees with its records.
 
     Args:
@@ -134,7 +134,7 @@ def _current(path: Path, key: str) -> Store | None:
     return None
 
 
-def _renewed(reader: ArchiveReader, version: int, path: Path, key: str) -> Store | None:
+def _renewed(reader: Archive, version: int, path: Path, key: str) -> Store | None:
     """Bring the index of another version up to date; ``None`` when that cannot be done."""
     try:
         store = Store.open(path, writable=True)
@@ -160,7 +160,7 @@ def _renewed(reader: ArchiveReader, version: int, path: Path, key: str) -> Store
     return None
 
 
-def _made(reader: ArchiveReader, version: int, path: Path, key: str) -> Store:
+def _made(reader: Archive, version: int, path: Path, key: str) -> Store:
     """Make an index beside its name and put it there whole, so that no half of one is ever found."""
     handle, name = tempfile.mkstemp(prefix=".search-", suffix=".tmp", dir=path.parent)
     os.close(handle)

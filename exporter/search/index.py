@@ -26,7 +26,7 @@ from exporter.search.store import StoredText
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from exporter.archive.archive import ArchiveReader
+    from exporter.archive.archive import Archive
     from exporter.search.query import Query
 
 _BEFORE = 30
@@ -155,7 +155,7 @@ class _Match:
     spans: list[Span] | None = None
 
 
-def open_index(reader: ArchiveReader, *, at: int | None = None) -> Index:
+def open_index(reader: Archive, *, at: int | None = None) -> Index:
     """Open the index of a version (default: the newest), made or renewed first where needed.
 
     Raises:
@@ -169,7 +169,7 @@ def open_index(reader: ArchiveReader, *, at: int | None = None) -> Index:
 class Index:
     """An index open for searching; close it, or use it as a context."""
 
-    def __init__(self, reader: ArchiveReader, version: int) -> None:
+    def __init__(self, reader: Archive, version: int) -> None:
         self._reader = reader
         self._version = version
         self._temporary = tempfile.TemporaryDirectory(prefix="blog-exporter-search-")

@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from exporter.archive.history import diff_versions
 from exporter.archive.log import VersionRow, version_rows
-from exporter.archive.lookup import Place, Spare, places
-from exporter.archive.verify import recorded
+from exporter.archive.lookup import Fallback, LinePosition, places
 from exporter.errors import ArchiveDamaged
 from exporter.model.kinds import Kind
 
 if TYPE_CHECKING:
-    from exporter.archive.archive import ArchiveReader
-    from exporter.archive.lines import Line
+    from exporter.archive.archive import Archive
+    from exporter.archive.lines import RecordLine
     from exporter.archive.manifest import Manifest
     from exporter.model.changes import RecordChange
 
@@ -37,8 +36,8 @@ class GoneEntry:
 
     version: int
     date: str
-    last: Place
-    spare: Spare
+    last: LinePosition
+    fallback: Fallback
 
     @property
     def identity(self) -> bytes:
@@ -47,7 +46,7 @@ class GoneEntry:
 
     def load(self) -> dict[str, Any]:
         """Read its last state."""
-        return self.last.read(self.spare).record()
+        return self.last.read(self.fallback).record()
 
 
 class KindCompleteness(NamedTuple):
@@ -74,9 +73,9 @@ class Completeness(NamedTuple):
         return any(each.lost or each.by_choice for each in self.kinds)
 
 
-def completeness_at(reader: ArchiveReader, version: int) -> Completeness:
+def completeness_at(reader: Archive, version: int) -> Completeness:
     """Return the completeness of a version: of the newest one as the newest run found it."""
-    document, problems = recorded(reader, version)
+    document, problems = reader.completeness(version)
     kinds = []
     for kind in (Kind.ENTRIES, Kind.COMMENTS, Kind.FILES, Kind.ASSETS):
         part = document.get(kind)
@@ -122,12 +121,12 @@ class ArchiveHistory:
     blog from being read. The newest state comes from elsewhere, and is never served damaged.
     """
 
-    def __init__(self, reader: ArchiveReader, at: int | None = None) -> None:
+    def __init__(self, reader: Archive, at: int | None = None) -> None:
         self._reader = reader
         self._version = reader.resolve(at)
         self._rows = [row for row in version_rows(reader) if at is None or row.version <= at]
         self._dates = {row.version: row.finished_at for row in self._rows}
-        self._lives: dict[str, list[tuple[int, Place]]] = self._walk()
+        self._lives: dict[str, list[tuple[int, LinePosition]]] = self._walk()
 
     def completeness(self) -> Completeness:
         """Return whether everything asked for is in the archive."""
@@ -150,7 +149,7 @@ class ArchiveHistory:
             version, last = life[-1]
             readable = next((place for place in reversed(held) if self._line(place) is not None), None)
             if last.removed and readable is not None:
-                found[entry_id] = GoneEntry(version, self._dates[version], readable, self._spare)
+                found[entry_id] = GoneEntry(version, self._dates[version], readable, self._find_intact)
         return found
 
     def changed_entries(self) -> Mapping[str, tuple[int, ...]]:
@@ -170,23 +169,23 @@ class ArchiveHistory:
         found = list(diff_versions(self._reader, earlier[-1], version, damage.append)) if earlier else []
         return found, len(damage)
 
-    def _step(self, version: int, place: Place) -> Step:
+    def _step(self, version: int, place: LinePosition) -> Step:
         line = None if place.removed else self._line(place)
         damaged = line is None and not place.removed
         return Step(version, self._dates[version], None if line is None else line.record(), damaged)
 
-    def _line(self, place: Place) -> Line | None:
+    def _line(self, place: LinePosition) -> RecordLine | None:
         """Read a line of an entry; ``None`` where it is damaged."""
         try:
-            return place.read(self._spare)
+            return place.read(self._find_intact)
         except ArchiveDamaged:
             return None
 
-    def _spare(self, record_id: str, identity: bytes) -> Line | None:
-        return self._reader.spare(Kind.ENTRIES, record_id, identity)
+    def _find_intact(self, record_id: str, identity: bytes) -> RecordLine | None:
+        return self._reader.find_intact(Kind.ENTRIES, record_id, identity)
 
-    def _walk(self) -> dict[str, list[tuple[int, Place]]]:
-        lives: defaultdict[str, list[tuple[int, Place]]] = defaultdict(list)
+    def _walk(self) -> dict[str, list[tuple[int, LinePosition]]]:
+        lives: defaultdict[str, list[tuple[int, LinePosition]]] = defaultdict(list)
         layout = self._reader.layout
         for row in self._rows[1:]:
             for entry_id, place in places(layout.segment(row.version, Kind.ENTRIES), damaged=_left_out):

@@ -11,8 +11,8 @@ from typing import Any
 
 from exporter import lossless_json
 from exporter.archive import writer
-from exporter.archive.archive import ArchiveReader
-from exporter.archive.latest import View, write_latest
+from exporter.archive.archive import Archive
+from exporter.archive.latest import LatestView, write_latest
 from exporter.archive.layout import Layout
 from exporter.archive.lines import put_line, remove_line
 from exporter.archive.manifest import ArchiveInfo, KindCounts, RecordProblem
@@ -56,9 +56,9 @@ class Built:
         return built
 
     @property
-    def reader(self) -> ArchiveReader:
+    def reader(self) -> Archive:
         """A reader of the archive as it stands."""
-        return ArchiveReader(self.root)
+        return Archive.open(self.root)
 
     def commit(self, changes: Changes, *, run: bool = True) -> int:
         """Commit a version with these changes, and the line of its run; returns its number."""
@@ -81,7 +81,7 @@ class Built:
                 lines[kind].append(put_line(record_id, frozen))
             counts[kind] = KindCounts(len(after[kind]), new, changed, gone)
         self.states.append(after)
-        draft = writer.Draft(
+        draft = writer.VersionDraft(
             parent=number - 1 or None,
             base_url="https://api.example",
             started_at=CREATED,
@@ -100,7 +100,7 @@ class Built:
         """Add the line of a run, and seal the archive."""
         writer.append_run(self.layout, run_line(**members))
 
-    def refresh(self, *views: View, reuse: bool = True) -> int:
+    def refresh(self, *views: LatestView, reuse: bool = True) -> int:
         """Bring ``latest/`` to the newest version."""
         return write_latest(self.layout, self.reader.state(), views, reuse=reuse)
 
@@ -114,10 +114,10 @@ class Page:
     render: Callable[[], bytes]
 
 
-def pages(files: Mapping[str, bytes], *, name: str = "markdown", edition: str = "1") -> View:
+def pages(files: Mapping[str, bytes], *, name: str = "markdown", edition: str = "1") -> LatestView:
     """Give a view of fixed files, each depending on its content alone."""
     made = [Page(path, content, partial(bytes, content)) for path, content in files.items()]
-    return View(name, edition, lambda _state: made)
+    return LatestView(name, edition, lambda _state: made)
 
 
 def record(**members: Any) -> bytes:

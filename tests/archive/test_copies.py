@@ -10,7 +10,7 @@ import pytest
 
 from exporter.archive.copies import copied_document, runs_copy
 from exporter.archive.layout import manifest_name
-from exporter.archive.prune import Kept, PrunePlan, prune
+from exporter.archive.prune import KeptVersion, PrunePlan, prune
 from exporter.model.kinds import Kind
 from tests.archive.builder import Built, entry
 
@@ -52,7 +52,7 @@ def test_each_seal_adds_what_is_new(built: Built) -> None:
 
 
 def test_a_prune_changes_the_manifests_and_so_the_copies(built: Built) -> None:
-    prune(built.layout, PrunePlan((Kept(2, ("daily",), (1,)), Kept(3, ("newest",), ()))))
+    prune(built.layout, PrunePlan((KeptVersion(2, ("daily",), (1,)), KeptVersion(3, ("newest",), ()))))
     assert names(built) == ["archive.json", *map(manifest_name, (2, 3))]
     assert all(is_copied(built, name) for name in names(built))
 

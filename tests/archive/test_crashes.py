@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from exporter.archive import writer
-from exporter.archive.archive import ArchiveReader
+from exporter.archive.archive import Archive
 from exporter.archive.latest import is_current
 from exporter.archive.layout import Layout
 from exporter.archive.manifest import ArchiveInfo
@@ -38,12 +38,12 @@ def crashes(step: str, template: Path, folder: Path, *, at_least: int) -> Iterat
 
 def damage(root: Path) -> list[str]:
     """What verify finds, in words."""
-    return [f"{found.code} {found.path} {found.detail}" for found in verify(ArchiveReader(root)) if found.damage]
+    return [f"{found.code} {found.path} {found.detail}" for found in verify(Archive.open(root)) if found.damage]
 
 
 def ids(root: Path) -> list[str]:
     """The ids of the newest entries."""
-    state = ArchiveReader(root).state()
+    state = Archive.open(root).state()
     found = state.ids(Kind.ENTRIES)
     state.close()
     return found
@@ -54,12 +54,12 @@ def finish(root: Path) -> None:
     layout = Layout(root)
     writer.require_place(root, BLOG)
     writer.clean_leftovers(layout)
-    if ArchiveReader(root).newest() == 5:
+    if Archive.open(root).newest() == 5:
         STEPS["commit"](root)
     seal(layout)
     STEPS["write_latest"](root)
     assert damage(root) == []
-    assert list(verify(ArchiveReader(root))) == []
+    assert list(verify(Archive.open(root))) == []
     assert is_current(layout, 6, [pages(NEW_VIEW)])
     assert {path.name for path in layout.work.iterdir()} <= {
         "latest.json", "views.jsonl", "verified.jsonl", "documents.jsonl", "runs.jsonl",
@@ -85,7 +85,7 @@ def test_a_new_archive_can_be_begun_again(tmp_path: Path) -> None:
         whole.append((root / "archive.json").exists())
         if not whole[-1]:
             STEPS["create"](root)
-        assert ArchiveReader(root).info == ArchiveInfo(BLOG, CREATED)
+        assert Archive.open(root).info == ArchiveInfo(BLOG, CREATED)
         assert {path.name for path in root.iterdir()} >= {"README.txt", "FORMAT.md", "runs.jsonl", "versions", "assets"}
         writer.clean_leftovers(Layout(root))
         assert not list(root.glob(".*.tmp"))
@@ -98,7 +98,7 @@ def test_a_version_is_there_whole_or_not_at_all(five: Built, tmp_path: Path) -> 
     before = ids(five.root)
     for root, finished in crashes("commit", five.root, tmp_path / "runs", at_least=12):
         assert damage(root) == []
-        newest = ArchiveReader(root).newest()
+        newest = Archive.open(root).newest()
         assert set(ids(root)) - {"99"} == set(before)
         assert ("99" in ids(root)) == (newest == 6)
         seen.append(newest)
@@ -112,7 +112,7 @@ def test_a_run_has_its_line_or_not(five: Built, tmp_path: Path) -> None:
     before = five.reader.runs()
     seen = []
     for root, _ in crashes("append_run", five.root, tmp_path / "runs", at_least=1):
-        runs = ArchiveReader(root).runs()
+        runs = Archive.open(root).runs()
         assert runs[:5] == before
         assert damage(root) == []
         seen.append(len(runs))
@@ -132,7 +132,7 @@ def test_a_whole_run_is_valid_at_every_instant(five: Built, tmp_path: Path) -> N
     for number, (root, finished) in enumerate(crashes("whole", five.root, tmp_path / "runs", at_least=40)):
         assert damage(root) == []
         if finished:
-            assert list(verify(ArchiveReader(root))) == []
+            assert list(verify(Archive.open(root))) == []
         if number % 5 == 0:
             finish(root)
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from exporter.archive.archive import ArchiveReader
+from exporter.archive.archive import Archive
 from exporter.demo.content import Blog, fields
 from exporter.demo.service import DemoService
 from exporter.model.kinds import Kind
@@ -107,7 +107,7 @@ def heals(program: Program, origin: Origin, root: Path, what: str) -> bool:
     ran = program(*origin.order(root), "--json")
     assert ran.code == 0, (what, ran.err)
     there = held(origin.blog)
-    reader = ArchiveReader(root)
+    reader = Archive.open(root)
     state = reader.state()
     try:
         read = {kind: {line.record_id: line.data for line in state.lines(kind)} for kind in there}
@@ -184,7 +184,7 @@ def test_a_damaged_record_is_not_served_and_not_copied_over_a_good_one(
     ran = program(*origin.order(root), "--json")
     assert (ran.code, ran.json["healed"]) == (0, 1)
     assert "Healed: 1 record of damaged versions written again" in ran.err
-    manifest = ArchiveReader(root).manifest(3)
+    manifest = Archive.open(root).manifest(3)
     assert manifest.healed is not None
     assert [(each["version"], each["file"], each["id"]) for each in manifest.healed] == [(1, "entries.jsonl", "5")]
     assert "題5" in program("show", root, "entry", "5", "--json").out

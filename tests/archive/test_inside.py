@@ -12,7 +12,7 @@ import pytest
 
 from exporter.archive import atomic, safe_files
 from exporter.archive.layout import is_inside
-from exporter.archive.safe_files import InnerPath, NotPlain, TooLarge, inner
+from exporter.archive.safe_files import FileTooLarge, InnerPath, NotPlain, inner
 from exporter.errors import ArchiveDamaged
 from tests.archive.builder import open_files
 
@@ -158,7 +158,7 @@ class TestSizes:
     def test_a_document_has_a_largest_size(self, root: InnerPath) -> None:
         path = root / "deep" / "file"
         assert path.read_bytes(len(DATA)) == DATA
-        with pytest.raises(TooLarge):
+        with pytest.raises(FileTooLarge):
             path.read_bytes(len(DATA) - 1)
         with pytest.raises(ArchiveDamaged, match="as none of its kind"), atomic.translated(path):
             path.read_bytes(len(DATA) - 1)
@@ -166,7 +166,7 @@ class TestSizes:
     def test_a_file_of_holes_is_not_opened(self, root: InnerPath) -> None:
         with (Path(root) / "holes").open("wb") as file:
             file.truncate(1 << 40)
-        with pytest.raises(TooLarge):
+        with pytest.raises(FileTooLarge):
             (root / "holes").open("rb")
 
 

@@ -16,10 +16,10 @@ import pytest
 from exporter.archive import atomic, latest
 from exporter.archive.latest import (
     LOOKS_FOR_ALL,
-    Looked,
+    LatestCheck,
+    check_latest,
     is_current,
     load_latest,
-    look,
     read_index,
     read_record,
     write_latest,
@@ -246,7 +246,7 @@ class TestLooking:
     def test_what_was_written_is_whole(self, archive: Built) -> None:
         before = notes(archive)
         for _ in range(LOOKS_FOR_ALL):
-            assert look(archive.layout).whole
+            assert check_latest(archive.layout).whole
         assert notes(archive) == before
 
     @pytest.mark.parametrize("place", PLACES)
@@ -262,7 +262,7 @@ class TestLooking:
         elif damage != "missing":
             path.write_bytes({"empty": b"", "cut": data[:-1], "other": b"?" * len(data)}[damage])
         before = notes(archive)
-        assert look(archive.layout).damaged == {place}
+        assert check_latest(archive.layout).damaged == {place}
         assert notes(archive) == before
 
     @pytest.mark.parametrize("place", PLACES)
@@ -272,7 +272,7 @@ class TestLooking:
         path = archive.layout.latest / place
         data = path.read_bytes()
         touch(path, data[:-1] + b"?")
-        found = [look(archive.layout).damaged for _ in range(LOOKS_FOR_ALL)]
+        found = [check_latest(archive.layout).damaged for _ in range(LOOKS_FOR_ALL)]
         # Once noticed it is noticed at every look, until it is mended.
         assert found == sorted(found)
         assert found[-1] == {place}
@@ -286,7 +286,7 @@ class TestLooking:
         found = []
         for turn in range(LOOKS_FOR_ALL):
             archive.layout.latest_record.write_text(json.dumps({**record, "turn": turn}))
-            found.append(look(archive.layout).damaged)
+            found.append(check_latest(archive.layout).damaged)
         assert frozenset().union(*found) == {f"markdown/{name}" for name in files}
         assert all(70 < len(part) < 130 for part in found)
 
@@ -294,13 +294,13 @@ class TestLooking:
         shutil.copytree(archive.root, tmp_path / "copy", copy_function=shutil.copy)
         copy = Built.reopen(tmp_path / "copy")
         before = notes(copy)
-        assert look(copy.layout).whole
+        assert check_latest(copy.layout).whole
         after = notes(copy)
         assert after != before
         assert [entry.sha256 for entry in read_index(copy.layout)] == [
             each.sha256 for each in read_index(archive.layout)
         ]
-        assert look(copy.layout).whole
+        assert check_latest(copy.layout).whole
         assert notes(copy) == after
 
     def test_an_index_of_an_earlier_program_is_checked_by_hashes(self, archive: Built) -> None:
@@ -312,17 +312,17 @@ class TestLooking:
         del record["stamps"], record["turn"]
         archive.layout.latest_record.write_text(json.dumps(record))
         touch(archive.layout.latest / "markdown/index.md", b"# inbex\n")
-        assert look(archive.layout).damaged == {"markdown/index.md"}
+        assert check_latest(archive.layout).damaged == {"markdown/index.md"}
         touch(archive.layout.latest / "markdown/index.md", FILES["index.md"])
-        assert look(archive.layout).whole
+        assert check_latest(archive.layout).whole
         assert {len(json.loads(line)) for line in index.read_bytes().splitlines()} == {6}
 
     def test_without_an_index_nothing_is_known(self, archive: Built) -> None:
-        assert look(archive.layout) == Looked()
+        assert check_latest(archive.layout) == LatestCheck()
         (archive.layout.work / "views.jsonl").unlink()
-        assert not look(archive.layout).known
+        assert not check_latest(archive.layout).known
         archive.layout.latest_record.unlink()
-        assert not look(archive.layout).whole
+        assert not check_latest(archive.layout).whole
 
     @pytest.mark.parametrize("line", ["7", "{}", '["a"]', "[1,2,3,4]", '["markdown","../../x","","",1,2]'])
     def test_lines_that_are_none_are_passed_over(self, archive: Built, line: str) -> None:
@@ -330,11 +330,11 @@ class TestLooking:
         index.write_bytes(index.read_bytes() + line.encode() + b"\n")
         record = {**read_record(archive.layout), "index_sha256": latest.file_sha256(index)}
         archive.layout.latest_record.write_text(json.dumps(record))
-        assert look(archive.layout).whole
+        assert check_latest(archive.layout).whole
         index.write_bytes(b"{]\n")
         record["index_sha256"] = latest.file_sha256(index)
         archive.layout.latest_record.write_text(json.dumps(record))
-        assert not look(archive.layout).known
+        assert not check_latest(archive.layout).known
 
     @pytest.mark.parametrize("data", [b"", b"# inbex\n"])
     def test_a_damaged_file_is_not_linked_into_the_next_folder(self, archive: Built, data: bytes) -> None:
@@ -349,7 +349,7 @@ class TestLooking:
         view = archive.layout.latest / "markdown"
         inode = (view / "2016/01/a.md").stat().st_ino
         touch(view / "index.md", b"# inbex\n")
-        while not (damaged := look(archive.layout).damaged):
+        while not (damaged := check_latest(archive.layout).damaged):
             pass
         assert write_latest(archive.layout, archive.reader.state(), [pages(FILES)], damaged=damaged) == 1
         assert (view / "index.md").read_bytes() == FILES["index.md"]
@@ -360,7 +360,7 @@ class TestLooking:
         os.utime(path, ns=(1, 1))
         assert archive.refresh(pages(FILES)) == 0
         before = notes(archive)
-        assert look(archive.layout).whole
+        assert check_latest(archive.layout).whole
         assert notes(archive) == before
 
 
@@ -453,7 +453,7 @@ class TestDurability:
         with pytest.raises(BlogExporterError, match="Input/output error"):
             archive.refresh(pages({f"{number}.md": b"y" for number in range(80)}))
         assert (archive.layout.latest / "markdown/7.md").read_bytes() == b"x"
-        assert look(archive.layout).whole
+        assert check_latest(archive.layout).whole
 
 
 def test_writing_an_older_state_is_possible(archive: Built) -> None:

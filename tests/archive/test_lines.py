@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from exporter import lossless_json
-from exporter.archive.lines import Line, as_latest, latest_line, put_line, remove_line, split
+from exporter.archive.lines import RecordLine, as_latest, latest_line, put_line, remove_line, split
 from exporter.lossless_json import Frozen
 from tests.support.json_texts import objects, strings, texts
 
@@ -34,7 +34,7 @@ class TestRoundTrip:
         assert line.endswith(b"}\n")
         found = split(line)
         record_id = json.loads(json.dumps(record_id))
-        assert found == Line(record_id, False, frozen.digest, frozen.raw_digest, frozen.data)
+        assert found == RecordLine(record_id, False, frozen.digest, frozen.raw_digest, frozen.data)
         assert found.frozen == frozen
         assert found.identity == frozen.identity
         assert found.fault() is None

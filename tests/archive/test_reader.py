@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from exporter.archive.archive import ArchiveReader, apply_version, read_info, steadily, version_numbers
+from exporter.archive.archive import Archive, read_consistently
 from exporter.archive.prune import plan_prune, prune
+from exporter.archive.reader import apply_version, read_info, version_numbers
 from exporter.archive.state import State
 from exporter.errors import ArchiveDamaged, Interrupted, NewerFormat, NoArchive, NoSuchRecord, UsageError
 from exporter.model.kinds import Kind
@@ -19,34 +20,34 @@ from tests.archive.builder import BLOG, CREATED, Built
 
 class TestOpening:
     def test_an_archive(self, five: Built) -> None:
-        reader = ArchiveReader(five.root)
+        reader = Archive.open(five.root)
         assert (reader.info.blog_id, reader.versions(), reader.newest()) == (BLOG, [1, 2, 3, 4, 5], 5)
 
     @pytest.mark.parametrize("name", ["", "missing", "file", "file/below"])
     def test_no_archive(self, tmp_path: Path, name: str) -> None:
         (tmp_path / "file").write_bytes(b"")
         with pytest.raises(NoArchive, match=r"is no archive: there is no archive\.json in it\.$"):
-            ArchiveReader(tmp_path / name)
+            Archive.open(tmp_path / name)
 
     def test_another_programs_folder(self, tmp_path: Path) -> None:
         (tmp_path / "archive.json").write_text('{"format":"photo-album"}')
         with pytest.raises(NoArchive, match="says another format"):
-            ArchiveReader(tmp_path)
+            Archive.open(tmp_path)
 
     def test_a_newer_format(self, tmp_path: Path) -> None:
         (tmp_path / "archive.json").write_text('{"format":"blog-exporter-archive","format_version":7}')
         with pytest.raises(NewerFormat, match="has format 7"):
-            ArchiveReader(tmp_path)
+            Archive.open(tmp_path)
 
     def test_a_document_that_cannot_be_read(self, tmp_path: Path) -> None:
         (tmp_path / "archive.json").write_bytes(b'{"format"')
         with pytest.raises(ArchiveDamaged, match=r"archive\.json is damaged"):
-            ArchiveReader(tmp_path)
+            Archive.open(tmp_path)
 
     def test_a_folder_in_its_place(self, tmp_path: Path) -> None:
         (tmp_path / "archive.json").mkdir()
         with pytest.raises(ArchiveDamaged, match=r"archive\.json is a folder, .*; remove it"):
-            ArchiveReader(tmp_path)
+            Archive.open(tmp_path)
 
     @pytest.mark.parametrize(
         ("old", "new"),
@@ -168,7 +169,7 @@ class TestSteadily:
     def test_work_starts_again_when_a_prune_took_its_files(self, archive: Built) -> None:
         seen: list[list[int]] = []
 
-        def work(reader: ArchiveReader) -> list[str]:
+        def work(reader: Archive) -> list[str]:
             versions = reader.versions()
             seen.append(versions)
             if len(seen) == 1:
@@ -176,32 +177,32 @@ class TestSteadily:
                 prune(reader.layout, plan_prune(times, keep_last=1))
             return [reader.manifest(version).finished_at for version in versions]
 
-        assert steadily(archive.root, work) == [CREATED]
+        assert read_consistently(archive.root, work) == [CREATED]
         assert seen == [[1, 2, 3, 4, 5], [5]]
 
     @pytest.mark.parametrize("error", [UsageError("Cannot write"), FileNotFoundError("entries.jsonl")])
     def test_whatever_a_missing_file_is_called(self, archive: Built, error: Exception) -> None:
         tries = []
 
-        def work(reader: ArchiveReader) -> int:
+        def work(reader: Archive) -> int:
             tries.append(reader)
             if len(tries) == 1:
                 self.replace_versions(archive)
                 raise error
             return len(reader.versions())
 
-        assert steadily(archive.root, work) == 5
+        assert read_consistently(archive.root, work) == 5
 
     def test_an_interruption_is_none(self, archive: Built) -> None:
         tries = []
 
-        def work(reader: ArchiveReader) -> None:
+        def work(reader: Archive) -> None:
             tries.append(reader)
             self.replace_versions(archive)
             raise Interrupted("Interrupted.")
 
         with pytest.raises(Interrupted):
-            steadily(archive.root, work)
+            read_consistently(archive.root, work)
         assert len(tries) == 1
 
     def replace_versions(self, archive: Built) -> None:
@@ -215,22 +216,22 @@ class TestSteadily:
         archive.layout.manifest(3).unlink()
         tries = []
 
-        def work(reader: ArchiveReader) -> list[int]:
+        def work(reader: Archive) -> list[int]:
             tries.append(reader)
             return [reader.manifest(version).version for version in reader.versions()]
 
         with pytest.raises(ArchiveDamaged, match="000003"):
-            steadily(archive.root, work)
+            read_consistently(archive.root, work)
         assert len(tries) == 1
 
     def test_it_gives_up_on_an_archive_that_is_never_still(self, archive: Built) -> None:
         tries = []
 
-        def work(reader: ArchiveReader) -> None:
+        def work(reader: Archive) -> None:
             tries.append(reader)
             self.replace_versions(archive)
             raise ArchiveDamaged("it changed")
 
         with pytest.raises(ArchiveDamaged, match="it changed"):
-            steadily(archive.root, work)
+            read_consistently(archive.root, work)
         assert 1 < len(tries) < 10

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from exporter.archive.archive import ArchiveReader
+from exporter.archive.archive import Archive
 from exporter.archive.atomic import building_place
-from exporter.archive.prune import Kept, PrunePlan, prune
-from exporter.archive.seal import has_been, head, original, seal, sealed_document
+from exporter.archive.prune import KeptVersion, PrunePlan, prune
+from exporter.archive.seal import bundled_document, count_heads, head_hash, seal, sealed_document
 from exporter.archive.verify import verify
 from exporter.errors import ArchiveError
 from exporter.model.kinds import Kind
@@ -42,14 +42,14 @@ def sealed(tmp_path: Path) -> Built:
 def damage(root: Path) -> set[str]:
     """What is damaged, by verify or by whoever opens the archive."""
     try:
-        return {found.path for found in verify(ArchiveReader(root), quick=True) if found.damage}
+        return {found.path for found in verify(Archive.open(root), quick=True) if found.damage}
     except ArchiveError as error:
         return {str(error)}
 
 
 def notes(root: Path) -> set[tuple[str, str]]:
     """What verify finds that is no damage."""
-    return {(str(found.code), found.path) for found in verify(ArchiveReader(root), quick=True) if not found.damage}
+    return {(str(found.code), found.path) for found in verify(Archive.open(root), quick=True) if not found.damage}
 
 
 def sha256sum(folder: Path) -> int:
@@ -160,7 +160,7 @@ class TestDamage:
         assert sha256sum(sealed.root) != 0
         stated = dict(row.split("  ")[::-1] for row in sealed.layout.sums.read_text().splitlines())[name]
         document = sealed_document(name, stated)
-        assert document == original(name)
+        assert document == bundled_document(name)
         assert document is not None
         _write(sealed.root, name, document)
         assert (damage(sealed.root), sha256sum(sealed.root)) == (set(), 0)
@@ -192,14 +192,14 @@ class TestKills:
         assert b"  versions/000003/manifest.json\n" in sealed.layout.sums.read_bytes()
 
     def test_around_the_exchange_of_a_prune(self, sealed: Built) -> None:
-        newest = head(sealed.layout)
+        newest = head_hash(sealed.layout)
         seal(sealed.layout, versions=False)
         assert damage(sealed.root) == {"SHA256SUMS"}
         building_place(sealed.layout).mkdir()
         assert (damage(sealed.root), notes(sealed.root)) == (set(), {("not-sealed", "SHA256SUMS")})
         assert sha256sum(sealed.root) == 0
         loose = sealed.layout.sums.read_bytes()
-        prune(sealed.layout, PrunePlan((Kept(2, ("newest",), (1,)),)))
+        prune(sealed.layout, PrunePlan((KeptVersion(2, ("newest",), (1,)),)))
         sealed.refresh(reuse=False)
         assert (damage(sealed.root), notes(sealed.root), sha256sum(sealed.root)) == (set(), set(), 0)
         sealed.layout.sums.write_bytes(loose)
@@ -208,26 +208,26 @@ class TestKills:
         sealed.run(outcome="unchanged")
         assert (damage(sealed.root), notes(sealed.root), sha256sum(sealed.root)) == (set(), set(), 0)
         assert newest is not None
-        assert has_been(sealed.layout, newest) == 1
+        assert count_heads(sealed.layout, newest) == 1
 
 
 class TestHead:
     def test_it_covers_every_line_and_the_newest_manifest(self, sealed: Built) -> None:
         lines = sealed.layout.runs.read_bytes().splitlines()
         heads = [hashlib.sha256(line).hexdigest() for line in lines]
-        assert head(sealed.layout) == heads[-1]
+        assert head_hash(sealed.layout) == heads[-1]
         assert [json.loads(line)["previous"] for line in lines] == [None, *heads[:-1]]
         manifests = [hashlib.sha256(sealed.layout.manifest(number).read_bytes()).hexdigest() for number in (1, 2)]
         found = [json.loads(line)["manifest_sha256"] for line in lines]
         assert found == [manifests[0], manifests[0], manifests[1], manifests[1]]
-        assert [has_been(sealed.layout, each[:8]) for each in heads] == [1, 1, 1, 1]
-        assert has_been(sealed.layout, "0" * 64) == 0
+        assert [count_heads(sealed.layout, each[:8]) for each in heads] == [1, 1, 1, 1]
+        assert count_heads(sealed.layout, "0" * 64) == 0
 
     def test_an_archive_without_runs_has_none(self, tmp_path: Path) -> None:
         built = Built(tmp_path / "archive")
-        assert head(built.layout) is None
+        assert head_hash(built.layout) is None
         built.layout.runs.unlink()
-        assert (head(built.layout), has_been(built.layout, "0" * 8)) == (None, 0)
+        assert (head_hash(built.layout), count_heads(built.layout, "0" * 8)) == (None, 0)
 
 
 class TestArchivesOfEarlierPrograms:
@@ -237,7 +237,7 @@ class TestArchivesOfEarlierPrograms:
         before = old.layout.runs.read_bytes()
         assert not old.layout.sums.exists()
         assert damage(old.root) == set()
-        assert head(old.layout) is None
+        assert head_hash(old.layout) is None
         old.run(outcome="unchanged")
         assert (damage(old.root), sha256sum(old.root)) == (set(), 0)
         added = json.loads(old.layout.runs.read_bytes().removeprefix(before))
@@ -250,4 +250,4 @@ class TestArchivesOfEarlierPrograms:
         old = Built.reopen(tmp_path / "archive")
         seal(old.layout)
         assert (damage(old.root), sha256sum(old.root)) == (set(), 0)
-        assert head(old.layout) is None
+        assert head_hash(old.layout) is None

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from exporter.archive import state
-from exporter.archive.state import Segments
+from exporter.archive.state import SegmentFiles
 
 
 @pytest.fixture
@@ -18,7 +18,7 @@ def lines(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
 
 def test_lines_read_near_each_other_are_those_read_one_by_one(tmp_path: Path, lines: list[bytes]) -> None:
     """Forwards, backwards and across two files, with lines that lie across blocks or are longer than one."""
-    found = Segments()
+    found = SegmentFiles()
     numbers = []
     for name in ("one", "two"):
         (tmp_path / name).write_bytes(b"".join(lines))
@@ -40,7 +40,7 @@ def test_lines_read_near_each_other_are_those_read_one_by_one(tmp_path: Path, li
 def test_what_was_appended_since_is_read_too(tmp_path: Path, lines: list[bytes]) -> None:
     path = tmp_path / "spool"
     path.write_bytes(b"one\n")
-    found = Segments()
+    found = SegmentFiles()
     number = found.add(path)
     assert found.read_near(number, 0, 4) == b"one\n"
     with path.open("ab") as file:

@@ -13,13 +13,13 @@ import pytest
 
 from exporter import lossless_json
 from exporter.archive import writer
-from exporter.archive.archive import ArchiveReader
+from exporter.archive.archive import Archive
 from exporter.archive.atomic import building_place
-from exporter.archive.findings import MEND, NOTES, Code, Finding
+from exporter.archive.findings import MEND, NOTES, Finding, FindingCode
 from exporter.archive.lines import put_line, remove_line
 from exporter.archive.manifest import KindCounts
 from exporter.archive.seal import seal
-from exporter.archive.verify import recorded, verify
+from exporter.archive.verify import verify
 from exporter.errors import ArchiveDamaged
 from exporter.model.kinds import Kind
 from tests.archive.builder import CREATED, EVIDENCE, Built, entry, pages, record, run_line
@@ -41,7 +41,7 @@ def commit_lines(archive: Built, lines: list[bytes], total: int | None = None) -
     if total is not None:
         counts[Kind.ENTRIES] = KindCounts(total)
     made = {Kind.ENTRIES: lines}
-    writer.commit(archive.layout, writer.Draft(5, "https://api.example", CREATED, CREATED, counts, {}, [], made))
+    writer.commit(archive.layout, writer.VersionDraft(5, "https://api.example", CREATED, CREATED, counts, {}, [], made))
     archive.refresh()
 
 
@@ -80,198 +80,198 @@ def in_turn(*damages: Damage) -> Damage:
     return damage
 
 
-DAMAGES: list[tuple[Code, str, str, Damage]] = [
+DAMAGES: list[tuple[FindingCode, str, str, Damage]] = [
     (
-        Code.INFO_DAMAGED, "archive.json", "its hash is not the one in versions/000001/SHA256SUMS",
+        FindingCode.INFO_DAMAGED, "archive.json", "its hash is not the one in versions/000001/SHA256SUMS",
         lambda a: edit(a.layout.info, b"sea.example", b"tea.example"),
     ),
-    (Code.MANIFEST_MISSING, f"{V3}/manifest.json", "it cannot be read", lambda a: a.layout.manifest(3).unlink()),
+    (FindingCode.MANIFEST_MISSING, f"{V3}/manifest.json", "it cannot be read", lambda a: a.layout.manifest(3).unlink()),
     (
-        Code.MANIFEST_MISSING, f"{V3}/manifest.json", "it cannot be read",
+        FindingCode.MANIFEST_MISSING, f"{V3}/manifest.json", "it cannot be read",
         in_turn(lambda a: shutil.rmtree(a.layout.version(3)), lambda a: a.layout.version(3).write_bytes(b"")),
     ),
-    (Code.MANIFEST_DAMAGED, f"{V3}/manifest.json", "is damaged", lambda a: a.layout.manifest(3).write_bytes(b"{")),
+    (FindingCode.MANIFEST_DAMAGED, f"{V3}/manifest.json", "is damaged", lambda a: a.layout.manifest(3).write_bytes(b"{")),
     (
-        Code.MANIFEST_DAMAGED, f"{V3}/manifest.json", "its hash is not the one in SHA256SUMS",
+        FindingCode.MANIFEST_DAMAGED, f"{V3}/manifest.json", "its hash is not the one in SHA256SUMS",
         lambda a: edit(a.layout.manifest(3), b"answered 404", b"answered 504"),
     ),
     (
-        Code.MANIFEST_DAMAGED, f"{V3}/manifest.json", "it says version 8",
+        FindingCode.MANIFEST_DAMAGED, f"{V3}/manifest.json", "it says version 8",
         lambda a: edit(a.layout.manifest(3), b'"version": 3', b'"version": 8'),
     ),
     (
-        Code.MANIFEST_DAMAGED, f"{V3}/user.jsonl", "the manifest does not list this file",
+        FindingCode.MANIFEST_DAMAGED, f"{V3}/user.jsonl", "the manifest does not list this file",
         lambda a: edit(a.layout.manifest(3), b'"user.jsonl"', b'"users.json"'),
     ),
     (
-        Code.SUMS_DAMAGED, f"{V3}/SHA256SUMS", "it does not agree with the manifest",
+        FindingCode.SUMS_DAMAGED, f"{V3}/SHA256SUMS", "it does not agree with the manifest",
         lambda a: edit(a.layout.version(3) / "SHA256SUMS", b"  user.jsonl", b"  uses.jsonl"),
     ),
     (
-        Code.SUMS_DAMAGED, f"{V3}/SHA256SUMS", "it does not agree with the manifest",
+        FindingCode.SUMS_DAMAGED, f"{V3}/SHA256SUMS", "it does not agree with the manifest",
         lambda a: (a.layout.version(3) / "SHA256SUMS").unlink(),
     ),
     (
-        Code.SEGMENT_MISSING, f"{V3}/user.jsonl", "it cannot be read",
+        FindingCode.SEGMENT_MISSING, f"{V3}/user.jsonl", "it cannot be read",
         lambda a: a.layout.segment(3, Kind.USER).unlink(),
     ),
     (
-        Code.SEGMENT_DAMAGED, f"{V3}/user.jsonl", "its size or hash is not the one in the manifest",
+        FindingCode.SEGMENT_DAMAGED, f"{V3}/user.jsonl", "its size or hash is not the one in the manifest",
         lambda a: a.layout.segment(3, Kind.USER).write_bytes(put_line("x", lossless_json.freeze({"id": "x"}))),
     ),
     (
-        Code.SEGMENT_DAMAGED, f"{V3}/user.jsonl", "it has 1 lines, the manifest says 0",
+        FindingCode.SEGMENT_DAMAGED, f"{V3}/user.jsonl", "it has 1 lines, the manifest says 0",
         lambda a: a.layout.segment(3, Kind.USER).write_bytes(put_line("x", lossless_json.freeze({"id": "x"}))),
     ),
     (
-        Code.LINE_DAMAGED, "versions/000001/user.jsonl", "line 1: its data does not match its sha256",
+        FindingCode.LINE_DAMAGED, "versions/000001/user.jsonl", "line 1: its data does not match its sha256",
         lambda a: edit(a.layout.segment(1, Kind.USER), "浜".encode(), "海".encode()),
     ),
     (
-        Code.LINE_DAMAGED, "versions/000002/entries.jsonl", "line 1: ",
+        FindingCode.LINE_DAMAGED, "versions/000002/entries.jsonl", "line 1: ",
         lambda a: edit(a.layout.segment(2, Kind.ENTRIES), b'"id":"7"', b'"id": 7 '),
     ),
     (
-        Code.CHAIN_BROKEN, "versions/000004/manifest.json", "its parent is not version 2 as it stands here",
+        FindingCode.CHAIN_BROKEN, "versions/000004/manifest.json", "its parent is not version 2 as it stands here",
         lambda a: shutil.rmtree(a.layout.version(3)),
     ),
     (
-        Code.CHAIN_BROKEN, "versions/000002/manifest.json", "its parent is not no version as it stands here",
+        FindingCode.CHAIN_BROKEN, "versions/000002/manifest.json", "its parent is not no version as it stands here",
         lambda a: shutil.rmtree(a.layout.version(1)),
     ),
     (
-        Code.CHAIN_BROKEN, "versions/000004/manifest.json", "its parent is not version 3 as it stands here",
+        FindingCode.CHAIN_BROKEN, "versions/000004/manifest.json", "its parent is not version 3 as it stands here",
         lambda a: edit(a.layout.manifest(3), b"answered 404", b"answered 504"),
     ),
     (
-        Code.CHAIN_BROKEN, "versions/000005", "runs.jsonl says that a run made it, and it is not there",
+        FindingCode.CHAIN_BROKEN, "versions/000005", "runs.jsonl says that a run made it, and it is not there",
         lambda a: shutil.rmtree(a.layout.version(5)),
     ),
     (
-        Code.CHAIN_BROKEN, "versions/000005", "runs.jsonl says that a run made it, and it is not there",
+        FindingCode.CHAIN_BROKEN, "versions/000005", "runs.jsonl says that a run made it, and it is not there",
         lambda a: shutil.rmtree(a.layout.versions),
     ),
     (
-        Code.FOLD_WRONG, "versions/000006/entries.jsonl", "1 is put but did not change",
+        FindingCode.FOLD_WRONG, "versions/000006/entries.jsonl", "1 is put but did not change",
         lambda a: commit_lines(a, [entry_line(a, "1")]),
     ),
     (
-        Code.FOLD_WRONG, "versions/000006/entries.jsonl", "999 is removed but was not there",
+        FindingCode.FOLD_WRONG, "versions/000006/entries.jsonl", "999 is removed but was not there",
         lambda a: commit_lines(a, [remove_line("999", EVIDENCE)]),
     ),
     (
-        Code.FOLD_WRONG, "versions/000006/entries.jsonl", "1 stands twice",
+        FindingCode.FOLD_WRONG, "versions/000006/entries.jsonl", "1 stands twice",
         lambda a: commit_lines(a, [put_line("1", lossless_json.freeze({"n": n})) for n in (1, 2)]),
     ),
     (
-        Code.COUNTS_WRONG, "versions/000006/manifest.json", "it counts 77 entries, the lines give 11",
+        FindingCode.COUNTS_WRONG, "versions/000006/manifest.json", "it counts 77 entries, the lines give 11",
         lambda a: commit_lines(a, [], total=77),
     ),
     (
-        Code.STRANGE_FILE, f"{V3}/notes.txt", "no part of the format",
+        FindingCode.STRANGE_FILE, f"{V3}/notes.txt", "no part of the format",
         lambda a: (a.layout.version(3) / "notes.txt").write_bytes(b""),
     ),
     (
-        Code.STRANGE_FILE, "versions/3", "no part of the format",
+        FindingCode.STRANGE_FILE, "versions/3", "no part of the format",
         lambda a: (a.layout.versions / "3").mkdir(),
     ),
     (
-        Code.NOT_PLAIN, "latest/markdown/2016", "it is a link",
+        FindingCode.NOT_PLAIN, "latest/markdown/2016", "it is a link",
         in_turn(
             lambda a: shutil.rmtree(a.layout.latest / "markdown/2016"),
             lambda a: (a.root / "latest/markdown/2016").symlink_to(a.root),
         ),
     ),
-    (Code.NOT_PLAIN, ".work/queue", "it is a FIFO", lambda a: os.mkfifo(a.layout.work / "queue")),
-    (Code.RUNS_DAMAGED, "runs.jsonl", "it cannot be read", lambda a: a.layout.runs.unlink()),
-    (Code.RUNS_DAMAGED, "runs.jsonl", "line 6 is not a run", lambda a: a.layout.runs.open("ab").write(b"[1]\n")),
-    (Code.RUNS_DAMAGED, "runs.jsonl", "line 6 is not a run", lambda a: a.layout.runs.open("ab").write(b"{\n")),
+    (FindingCode.NOT_PLAIN, ".work/queue", "it is a FIFO", lambda a: os.mkfifo(a.layout.work / "queue")),
+    (FindingCode.RUNS_DAMAGED, "runs.jsonl", "it cannot be read", lambda a: a.layout.runs.unlink()),
+    (FindingCode.RUNS_DAMAGED, "runs.jsonl", "line 6 is not a run", lambda a: a.layout.runs.open("ab").write(b"[1]\n")),
+    (FindingCode.RUNS_DAMAGED, "runs.jsonl", "line 6 is not a run", lambda a: a.layout.runs.open("ab").write(b"{\n")),
     (
-        Code.LATEST_DAMAGED, "latest/user.jsonl", "it is not what the versions say for version 5",
+        FindingCode.LATEST_DAMAGED, "latest/user.jsonl", "it is not what the versions say for version 5",
         lambda a: edit(a.layout.latest_segment(Kind.USER), "浜".encode(), "海".encode()),
     ),
     (
-        Code.LATEST_DAMAGED, "latest/user.jsonl", "it is not what the versions say for version 5",
+        FindingCode.LATEST_DAMAGED, "latest/user.jsonl", "it is not what the versions say for version 5",
         lambda a: a.layout.latest_segment(Kind.USER).unlink(),
     ),
     (
-        Code.LATEST_DAMAGED, "latest/user.jsonl", "it is not what the versions say for version 5",
+        FindingCode.LATEST_DAMAGED, "latest/user.jsonl", "it is not what the versions say for version 5",
         in_turn(lambda a: a.layout.latest_record.unlink(), lambda a: a.layout.latest_segment(Kind.USER).write_bytes(b"")),
     ),
     (
-        Code.RUNS_DAMAGED, "runs.jsonl", "line 6 is not a run: outcome is missing",
+        FindingCode.RUNS_DAMAGED, "runs.jsonl", "line 6 is not a run: outcome is missing",
         lambda a: a.layout.runs.open("ab").write(b"{}\n"),
     ),
     (
-        Code.RUNS_REWRITTEN, "runs.jsonl", "what was sealed is not what it begins with",
+        FindingCode.RUNS_REWRITTEN, "runs.jsonl", "what was sealed is not what it begins with",
         lambda a: edit(a.layout.runs, b'"version":5', b'"version":4'),
     ),
     (
-        Code.RUNS_REWRITTEN, "runs.jsonl", "line 4 does not name the line before it",
+        FindingCode.RUNS_REWRITTEN, "runs.jsonl", "line 4 does not name the line before it",
         lambda a: edit(a.layout.runs, b'"version":3', b'"version":2'),
     ),
     (
-        Code.RUNS_REWRITTEN, "runs.jsonl", "line 6 does not name the line before it",
+        FindingCode.RUNS_REWRITTEN, "runs.jsonl", "line 6 does not name the line before it",
         lambda a: a.layout.runs.open("ab").write(lossless_json.dumps(run_line()) + b"\n"),
     ),
     (
-        Code.CHAIN_BROKEN, "runs.jsonl", "the manifest that its newest line names is not there",
+        FindingCode.CHAIN_BROKEN, "runs.jsonl", "the manifest that its newest line names is not there",
         lambda a: relink(a, manifest_sha256="0" * 64),
     ),
     (
-        Code.DOCUMENT_DAMAGED, "README.txt", "it is not what the archive was sealed with",
+        FindingCode.DOCUMENT_DAMAGED, "README.txt", "it is not what the archive was sealed with",
         lambda a: edit(a.layout.readme, b"no network needed", b"no network nedeed"),
     ),
-    (Code.DOCUMENT_DAMAGED, "FORMAT.md", "it cannot be read", lambda a: a.layout.format_document.unlink()),
+    (FindingCode.DOCUMENT_DAMAGED, "FORMAT.md", "it cannot be read", lambda a: a.layout.format_document.unlink()),
     (
-        Code.INFO_DAMAGED, "archive.json", "it is not what the archive was sealed with",
+        FindingCode.INFO_DAMAGED, "archive.json", "it is not what the archive was sealed with",
         lambda a: edit(a.layout.info, b"sea.example", b"tea.example"),
     ),
     (
-        Code.MANIFEST_DAMAGED, "versions/000005/manifest.json", "it is not what the archive was sealed with",
+        FindingCode.MANIFEST_DAMAGED, "versions/000005/manifest.json", "it is not what the archive was sealed with",
         lambda a: edit(a.layout.manifest(5), b"answered 404", b"answered 504"),
     ),
     (
-        Code.MANIFEST_MISSING, "versions/000005/manifest.json", "SHA256SUMS names it, and it cannot be read",
+        FindingCode.MANIFEST_MISSING, "versions/000005/manifest.json", "SHA256SUMS names it, and it cannot be read",
         lambda a: shutil.rmtree(a.layout.version(5)),
     ),
-    (Code.SEAL_DAMAGED, "SHA256SUMS", "it is missing", lambda a: a.layout.sums.unlink()),
+    (FindingCode.SEAL_DAMAGED, "SHA256SUMS", "it is missing", lambda a: a.layout.sums.unlink()),
     (
-        Code.SEAL_DAMAGED, "SHA256SUMS", "it does not have a row for each of README.txt, FORMAT.md",
+        FindingCode.SEAL_DAMAGED, "SHA256SUMS", "it does not have a row for each of README.txt, FORMAT.md",
         lambda a: edit(a.layout.sums, b"README.txt", b"README.tyt"),
     ),
     (
-        Code.SEAL_DAMAGED, "SHA256SUMS", "it cannot be read",
+        FindingCode.SEAL_DAMAGED, "SHA256SUMS", "it cannot be read",
         in_turn(lambda a: a.layout.sums.unlink(), lambda a: a.layout.sums.mkdir()),
     ),
-    (Code.NOT_SEALED, "runs.jsonl", "1 more than were sealed", lambda a: unsealed(a, a.run)),
+    (FindingCode.NOT_SEALED, "runs.jsonl", "1 more than were sealed", lambda a: unsealed(a, a.run)),
     (
-        Code.NOT_SEALED, "runs.jsonl", "its last line was cut short, and was not sealed",
+        FindingCode.NOT_SEALED, "runs.jsonl", "its last line was cut short, and was not sealed",
         lambda a: a.layout.runs.open("ab").write(b'{"started_at":'),
     ),
     (
-        Code.SEAL_DAMAGED, "SHA256SUMS", "it does not name the newest manifest",
+        FindingCode.SEAL_DAMAGED, "SHA256SUMS", "it does not name the newest manifest",
         lambda a: seal(a.layout, versions=False),
     ),
     (
-        Code.NOT_SEALED, "SHA256SUMS", "it does not name the newest manifest",
+        FindingCode.NOT_SEALED, "SHA256SUMS", "it does not name the newest manifest",
         in_turn(lambda a: seal(a.layout, versions=False), lambda a: building_place(a.layout).mkdir()),
     ),
-    (Code.LATEST_STALE, "latest", "it is not there", lambda a: shutil.rmtree(a.layout.latest)),
+    (FindingCode.LATEST_STALE, "latest", "it is not there", lambda a: shutil.rmtree(a.layout.latest)),
     (
-        Code.LATEST_STALE, "latest", "it does not show version 6 yet",
+        FindingCode.LATEST_STALE, "latest", "it does not show version 6 yet",
         lambda a: a.commit({Kind.ENTRIES: {"99": entry(99, "後")}}),
     ),
     (
-        Code.VIEW_DAMAGED, "latest/markdown/2016/01/a.md", "it is not what was written",
+        FindingCode.VIEW_DAMAGED, "latest/markdown/2016/01/a.md", "it is not what was written",
         lambda a: (a.layout.latest / "markdown/2016/01/a.md").write_bytes(b"b\n"),
     ),
     (
-        Code.VIEW_DAMAGED, "latest/markdown/index.md", "it is not what was written",
+        FindingCode.VIEW_DAMAGED, "latest/markdown/index.md", "it is not what was written",
         lambda a: (a.layout.latest / "markdown/index.md").unlink(),
     ),
 ]  # fmt: skip
-STORED_FILES = {Code.ASSET_MISSING, Code.ASSET_DAMAGED}
+STORED_FILES = {FindingCode.ASSET_MISSING, FindingCode.ASSET_DAMAGED}
 """What is found by those who keep the files, and tested with them."""
 
 
@@ -287,7 +287,9 @@ class TestFindings:
     @pytest.mark.parametrize(
         ("code", "path", "detail", "damage"), DAMAGES, ids=[f"{at}-{row[0]}" for at, row in enumerate(DAMAGES)]
     )
-    def test_each_damage_is_found(self, archive: Built, code: Code, path: str, detail: str, damage: Damage) -> None:
+    def test_each_damage_is_found(
+        self, archive: Built, code: FindingCode, path: str, detail: str, damage: Damage
+    ) -> None:
         damage(archive)
         found = check(archive)
         matching = [each for each in found if (each.code, each.path) == (code, path) and detail in each.detail]
@@ -297,8 +299,8 @@ class TestFindings:
         assert all("\n" not in each.detail for each in found)
 
     def test_every_code_has_its_damage(self) -> None:
-        assert {code for code, *_ in DAMAGES} == set(Code) - STORED_FILES
-        assert set(MEND) == set(Code)
+        assert {code for code, *_ in DAMAGES} == set(FindingCode) - STORED_FILES
+        assert set(MEND) == set(FindingCode)
 
     def test_a_broken_version_does_not_hide_the_next(self, archive: Built) -> None:
         edit(archive.layout.segment(1, Kind.USER), "浜".encode(), "海".encode())
@@ -310,7 +312,7 @@ class TestFindings:
     def test_a_strange_file_does_not_hide_damage_in_latest(self, archive: Built) -> None:
         (archive.layout.version(2) / ".DS_Store").write_bytes(b"")
         archive.layout.latest_segment(Kind.USER).write_bytes(b"")
-        assert {found.code for found in check(archive)} == {Code.STRANGE_FILE, Code.LATEST_DAMAGED}
+        assert {found.code for found in check(archive)} == {FindingCode.STRANGE_FILE, FindingCode.LATEST_DAMAGED}
 
     def test_rebuilding_mends_what_it_promises_to(self, archive: Built) -> None:
         (archive.layout.latest / "markdown/index.md").write_bytes(b"x")
@@ -353,7 +355,7 @@ class TestFlippedBits:
     def blamed(self, root: Path) -> set[str]:
         """The files that are named as damaged, by verify or by whoever opens the archive."""
         try:
-            return {found.path for found in verify(ArchiveReader(root)) if found.damage}
+            return {found.path for found in verify(Archive.open(root)) if found.damage}
         except ArchiveDamaged as error:
             return {str(path.relative_to(root)) for path in [root / "archive.json"] if str(path) in str(error)}
 
@@ -412,12 +414,12 @@ class TestCompleteness:
         problems = [{"kind": "entries", "id": "13", "reason": "answered 404"}]
         writer.append_run(archive.layout, run_line(completeness={"complete": False}, problems=problems))
         writer.append_run(archive.layout, run_line(completeness=None, outcome="failed"))
-        assert recorded(archive.reader) == ({"complete": False}, problems)
+        assert archive.reader.completeness() == ({"complete": False}, problems)
 
     def test_without_runs_the_newest_manifest_knows(self, archive: Built) -> None:
         archive.layout.runs.unlink()
         problems = [{"kind": "entries", "id": "13", "reason": "answered 404"}]
-        assert recorded(archive.reader) == ({"complete": True, "sweeps": 2}, problems)
+        assert archive.reader.completeness() == ({"complete": True, "sweeps": 2}, problems)
 
     def test_without_anything_nobody_does(self, tmp_path: Path) -> None:
-        assert recorded(Built(tmp_path / "archive").reader) == ({}, [])
+        assert Built(tmp_path / "archive").reader.completeness() == ({}, [])

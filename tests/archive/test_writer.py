@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from exporter.archive import writer
-from exporter.archive.archive import ArchiveReader
+from exporter.archive.archive import Archive
 from exporter.archive.layout import SEGMENTS, Layout
 from exporter.archive.manifest import ArchiveInfo, KindCounts
 from exporter.archive.verify import verify
@@ -151,13 +151,13 @@ class TestCommit:
 
     def test_a_draft_without_lines_of_a_kind_makes_empty_files(self, tmp_path: Path) -> None:
         built = Built(tmp_path / "archive")
-        draft = writer.Draft(None, "https://api.example", CREATED, CREATED, {}, {}, [])
+        draft = writer.VersionDraft(None, "https://api.example", CREATED, CREATED, {}, {}, [])
         assert writer.commit(built.layout, draft).version == 1
         assert [(built.layout.version(1) / name).read_bytes() for name in SEGMENTS] == [b""] * 6
 
     def test_a_version_that_is_there_is_never_written_over(self, archive: Built) -> None:
         before = archive.layout.manifest(2).read_bytes()
-        draft = writer.Draft(1, "https://api.example", CREATED, CREATED, {}, {}, [])
+        draft = writer.VersionDraft(1, "https://api.example", CREATED, CREATED, {}, {}, [])
         with pytest.raises(Exception, match="not empty"):
             writer.commit(archive.layout, draft)
         assert archive.layout.manifest(2).read_bytes() == before
@@ -174,7 +174,7 @@ class TestCommit:
             yield b"{}\n"
             raise ArchiveDamaged("half way")
 
-        draft = writer.Draft(5, "https://api.example", CREATED, CREATED, {}, {}, [], {Kind.FILES: lines()})
+        draft = writer.VersionDraft(5, "https://api.example", CREATED, CREATED, {}, {}, [], {Kind.FILES: lines()})
         with pytest.raises(ArchiveDamaged, match="half way"):
             writer.commit(archive.layout, draft)
         assert archive.reader.versions() == [1, 2, 3, 4, 5]
@@ -214,6 +214,6 @@ def test_the_newest_record_wins_in_the_next_version(tmp_path: Path) -> None:
     built = Built(tmp_path / "archive")
     built.commit({Kind.USER: {"u": record(id="u", nickname="a")}})
     built.commit({Kind.USER: {"u": record(id="u", nickname="b")}})
-    state = ArchiveReader(built.root).state()
+    state = Archive.open(built.root).state()
     assert dict(state.scan(Kind.USER)) == {"u": {"id": "u", "nickname": "b"}}
     state.close()

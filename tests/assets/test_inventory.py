@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from exporter.archive.assets import FileRow, Held, StoredFile, inventory
+from exporter.archive.assets import FileRow, FileState, StoredFile, inventory
 from exporter.model.asset import Asset, AssetState, asset_path
 from exporter.service.records_v1 import DEFAULT_RECORDS
 
@@ -25,11 +25,23 @@ def test_what_is_stored_is_shown_with_where_it_is_used() -> None:
     stored = Asset("http://h/a.gif", 200, "image/gif", 9, SHA, None, [{"entry": "1"}, {"file": "7"}], 3, 4)
     row, left_over = rows(stored)
     assert row == FileRow(
-        Held.STORED, "http://h/a.gif", STORE[SHA].path, 9, "image/gif", 3, 4, "海.jpg", "海", ("7",), ("1",), False, 200
+        FileState.STORED,
+        "http://h/a.gif",
+        STORE[SHA].path,
+        9,
+        "image/gif",
+        3,
+        4,
+        "海.jpg",
+        "海",
+        ("7",),
+        ("1",),
+        False,
+        200,
     )
     assert not row.absent
     assert row.document()["held"] == "stored"
-    assert left_over == FileRow(Held.NAMELESS, path=STORE[OTHER].path, bytes=9, orphan=True)
+    assert left_over == FileRow(FileState.NAMELESS, path=STORE[OTHER].path, bytes=9, orphan=True)
     assert not left_over.absent
 
 
@@ -38,9 +50,9 @@ def test_what_is_lost_missing_or_unread_is_absent() -> None:
     missing = Asset("http://h/c.gif", 200, "image/gif", 9, VANISHED, refs=[{"entry": "1"}])
     found = [row for row in rows(lost, missing) if row.absent]
     assert [(row.held, row.reason) for row in found] == [
-        (Held.LOST, "it answered 404"),
-        (Held.MISSING, "the stored file is gone: run backup"),
-        (Held.UNREAD, "its address is not known, or not asked for: see --file-url and --assets"),
+        (FileState.LOST, "it answered 404"),
+        (FileState.MISSING, "the stored file is gone: run backup"),
+        (FileState.UNREAD, "its address is not known, or not asked for: see --file-url and --assets"),
     ]
     assert (found[0].path, found[1].path) == (None, None)
     assert (found[2].files, found[2].bytes, found[2].name) == (("7",), 9, "海.jpg")
@@ -49,17 +61,17 @@ def test_what_is_lost_missing_or_unread_is_absent() -> None:
 @pytest.mark.parametrize(
     ("asset", "held"),
     [
-        (Asset("http://h/b.gif", 404), Held.LOST),
-        (Asset("http://h/b.gif", 410), Held.LOST),
-        (Asset("http://h/b.gif", 503), Held.PENDING),
-        (Asset("http://h/b.gif", None), Held.PENDING),
-        (Asset("http://h/b.gif", 200), Held.PENDING),
-        (Asset("http://h/b.gif", None, absence=AssetState.LOST), Held.LOST),
-        (Asset("http://h/b.gif", 404, absence=AssetState.PENDING), Held.PENDING),
-        (Asset("http://h/b.gif", 200, absence=AssetState.LEFT_OUT), Held.LEFT_OUT),
+        (Asset("http://h/b.gif", 404), FileState.LOST),
+        (Asset("http://h/b.gif", 410), FileState.LOST),
+        (Asset("http://h/b.gif", 503), FileState.PENDING),
+        (Asset("http://h/b.gif", None), FileState.PENDING),
+        (Asset("http://h/b.gif", 200), FileState.PENDING),
+        (Asset("http://h/b.gif", None, absence=AssetState.LOST), FileState.LOST),
+        (Asset("http://h/b.gif", 404, absence=AssetState.PENDING), FileState.PENDING),
+        (Asset("http://h/b.gif", 200, absence=AssetState.LEFT_OUT), FileState.LEFT_OUT),
     ],
 )
-def test_why_a_file_is_absent_is_told(asset: Asset, held: Held) -> None:
+def test_why_a_file_is_absent_is_told(asset: Asset, held: FileState) -> None:
     row = rows(replace(asset, error="why", refs=[{"entry": "1"}]))[0]
     assert (row.held, row.absent, row.reason) == (held, True, "why")
 

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from exporter.archive.assets import AssetStore, Part, StoredFile
-from exporter.archive.findings import Code
+from exporter.archive.assets import AssetStore, PartialFile, StoredFile
+from exporter.archive.findings import FindingCode
 from exporter.archive.layout import Layout
-from exporter.archive.verify_cache import Seen
+from exporter.archive.verify_cache import ChecksumCache
 from exporter.errors import NoSpace
 from exporter.model.asset import Asset, asset_path
 
@@ -199,8 +199,10 @@ def record(sha256: str | None = SHA, size: int | None = len(BODY)) -> tuple[str,
     return "http://h/", {"url": "http://h/", "sha256": sha256, "bytes": size, "content_type": "image/png"}
 
 
-def findings(layout: Layout, *records: tuple[str, dict[str, Any]], quick: bool = False) -> list[tuple[Code, str, str]]:
-    seen = Seen(layout, quick=quick)
+def findings(
+    layout: Layout, *records: tuple[str, dict[str, Any]], quick: bool = False
+) -> list[tuple[FindingCode, str, str]]:
+    seen = ChecksumCache(layout, quick=quick)
     found = list(AssetStore(layout).verify(records, seen=seen))
     seen.save()
     return [(each.code, each.path, each.detail) for each in found]
@@ -215,14 +217,16 @@ def test_what_is_as_it_was_is_fine(layout: Layout, quick: bool) -> None:
 
 @pytest.mark.parametrize("quick", [True, False])
 def test_a_missing_file_is_found(layout: Layout, quick: bool) -> None:
-    assert findings(layout, record(), quick=quick) == [(Code.ASSET_MISSING, PATH, "it is the content of http://h/")]
+    assert findings(layout, record(), quick=quick) == [
+        (FindingCode.ASSET_MISSING, PATH, "it is the content of http://h/")
+    ]
 
 
 @pytest.mark.parametrize("quick", [True, False])
 def test_a_file_of_another_size_is_found(layout: Layout, quick: bool) -> None:
     keep(AssetStore(layout))
     (layout.root / PATH).write_bytes(b"torn")
-    assert findings(layout, record(), quick=quick) == [(Code.ASSET_DAMAGED, PATH, "it has 4 bytes, not 9")]
+    assert findings(layout, record(), quick=quick) == [(FindingCode.ASSET_DAMAGED, PATH, "it has 4 bytes, not 9")]
 
 
 def test_a_file_of_another_content_is_found_also_by_a_quick_look_since_it_was_written_to(layout: Layout) -> None:
@@ -230,7 +234,7 @@ def test_a_file_of_another_content_is_found_also_by_a_quick_look_since_it_was_wr
     keep(store)
     assert findings(layout, record()) == []
     (layout.root / PATH).write_bytes(b"A PICTURE")
-    wrong = (Code.ASSET_DAMAGED, PATH, "its content is not what its name says")
+    wrong = (FindingCode.ASSET_DAMAGED, PATH, "its content is not what its name says")
     assert findings(layout, record(), quick=True) == [wrong]
     assert findings(layout, record()) == [wrong]
     assert findings(layout) == [wrong]
@@ -257,12 +261,12 @@ def test_a_file_that_cannot_be_read_is_found(layout: Layout) -> None:
     (layout.root / PATH).unlink()
     found = list(store.verify([record()]))
     assert [(each.code, each.detail) for each in found] == [
-        (Code.ASSET_DAMAGED, "it cannot be read: No such file or directory")
+        (FindingCode.ASSET_DAMAGED, "it cannot be read: No such file or directory")
     ]
 
 
 def test_a_full_disk_is_told(tmp_path: Path) -> None:
-    part = Part(tmp_path / "x.part")
+    part = PartialFile(tmp_path / "x.part")
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, before[1]))
     try:
@@ -286,7 +290,7 @@ def test_there_is_no_path_of_what_is_no_hash(digest: str) -> None:
 @pytest.mark.parametrize("digest", ["../../docs/passwords", SHA.upper(), 5, ["x"]])
 def test_a_record_that_names_no_file_is_found(layout: Layout, digest: object) -> None:
     found = list(AssetStore(layout).verify([("http://h/", {**record()[1], "sha256": digest})]))
-    assert [(each.code, each.damage) for each in found] == [(Code.ASSET_MISSING, True)]
+    assert [(each.code, each.damage) for each in found] == [(FindingCode.ASSET_MISSING, True)]
 
 
 def test_the_path_of_an_unknown_type() -> None:

@@ -11,7 +11,7 @@ from benchmarks.history_blog import HistorySize, NightlyBlog
 from benchmarks.history_rivals import Taken, compare, rivals
 from benchmarks.history_service import running_service
 from benchmarks.measure import Cores, Sample
-from exporter.archive.archive import ArchiveReader
+from exporter.archive.archive import Archive
 from exporter.archive.verify import verify
 from exporter.model.kinds import Kind
 from tests.archive import plain_reader
@@ -25,8 +25,8 @@ def test_few_versions_and_many_end_in_the_same_blog(tmp_path: Path) -> None:
     assert os.fsync is real
     ends = []
     for layout, count in ((many, 12), (few, 3)):
-        assert list(verify(ArchiveReader(layout.root), quick=True)) == []
-        assert [finding for finding in verify(ArchiveReader(layout.root)) if finding.damage] == []
+        assert list(verify(Archive.open(layout.root), quick=True)) == []
+        assert [finding for finding in verify(Archive.open(layout.root)) if finding.damage] == []
         numbers, states = zip(*plain_reader.states(Path(str(layout.root))), strict=True)
         assert numbers == tuple(range(1, count + 1))
         ends.append(states[-1])

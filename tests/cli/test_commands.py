@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from exporter import __version__, lossless_json
-from exporter.archive.archive import ArchiveReader
+from exporter.archive.archive import Archive
 from exporter.archive.layout import Layout
 from exporter.archive.seal import append_run
 from exporter.cli import main as main_module
@@ -131,7 +131,7 @@ def test_log(program: Program, archive: Path) -> None:
 
 
 def test_show_a_record_as_it_is_and_as_it_was(program: Program, archive: Path) -> None:
-    reader = ArchiveReader(archive)
+    reader = Archive.open(archive)
     old, new = reader.state(1), reader.state(2)
     edited = next(
         key
@@ -151,7 +151,7 @@ def test_show_a_record_as_it_is_and_as_it_was(program: Program, archive: Path) -
 
 
 def test_show_every_kind(program: Program, archive: Path) -> None:
-    state = ArchiveReader(archive).state()
+    state = Archive.open(archive).state()
     for name, kind in (
         ("item", Kind.ENTRY_LIST),
         ("comment", Kind.COMMENTS),
@@ -204,7 +204,7 @@ def test_verify_prints_the_head_and_expects_it_later(program: Program, archive: 
     shutil.copytree(archive, older)
     first = str(program("verify", archive, "--json").json["head"])
     assert f"Head: {first}\n" in program("verify", archive).out
-    last = next(ArchiveReader(archive).newest_runs())
+    last = next(Archive.open(archive).newest_runs())
     append_run(Layout(archive), {**last, "outcome": "unchanged", "version": None})
     found = program("verify", archive, "--quick", "--expect", first, "--json").json
     assert (found["expected"], found["intact"]) == (True, True)
@@ -244,7 +244,7 @@ def test_an_archive_that_was_never_sealed_has_no_head(program: Program, archive:
 
 
 def test_verify_says_intact_but_incomplete(program: Program, archive: Path) -> None:
-    last = next(ArchiveReader(archive).newest_runs())
+    last = next(Archive.open(archive).newest_runs())
     last["completeness"]["complete"] = False
     last["problems"] = [{"kind": "entries", "id": "\x1b[31m7", "reason": "it \u202ewould not"}]
     append_run(Layout(archive), last)
@@ -311,7 +311,7 @@ def test_the_module_runs_as_a_program() -> None:
 def test_an_unexpected_error_is_one_line_and_a_traceback_only_on_demand(
     program: Program, archive: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ArchiveReader, "versions", lambda _: 1 // 0)
+    monkeypatch.setattr(Archive, "versions", lambda _: 1 // 0)
     failed = program("log", archive)
     assert failed.code == 1
     assert failed.err == (
@@ -322,10 +322,10 @@ def test_an_unexpected_error_is_one_line_and_a_traceback_only_on_demand(
 
 
 def test_errors_of_the_system_are_translated(program: Program, archive: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(_: ArchiveReader) -> list[int]:
+    def full(_: Archive) -> list[int]:
         raise OSError(28, "No space left on device", "some/file")
 
-    monkeypatch.setattr(ArchiveReader, "versions", full)
+    monkeypatch.setattr(Archive, "versions", full)
     failed = program("log", archive)
     assert failed.code == 28
     assert "some/file" in failed.err
@@ -335,10 +335,10 @@ def test_errors_of_the_system_are_translated(program: Program, archive: Path, mo
 def test_other_endings(
     program: Program, archive: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException, code: int
 ) -> None:
-    def end(_: ArchiveReader) -> list[int]:
+    def end(_: Archive) -> list[int]:
         raise error
 
-    monkeypatch.setattr(ArchiveReader, "versions", end)
+    monkeypatch.setattr(Archive, "versions", end)
     assert program("log", archive).code == code
 
 
@@ -349,7 +349,7 @@ def test_output_into_a_closed_pipe_is_no_error(archive: Path) -> None:
 
 
 def test_a_terminal_without_japanese_does_not_end_the_program(archive: Path) -> None:
-    state = ArchiveReader(archive).state()
+    state = Archive.open(archive).state()
     entry_id = state.ids(Kind.ENTRIES)[0]
     done = subprocess.run(
         [sys.executable, "-m", "exporter", "show", str(archive), "entry", entry_id],
@@ -395,7 +395,7 @@ def test_show_as_markdown_and_as_html(program: Program, archive: Path) -> None:
     markdown = program("show", archive, "entry", 5, "--markdown").out
     page = next(archive.glob("latest/markdown/*/*/*-5.md"))
     assert markdown.encode() == page.read_bytes()
-    comment = ArchiveReader(archive).state().ids(Kind.COMMENTS)[0]
+    comment = Archive.open(archive).state().ids(Kind.COMMENTS)[0]
     assert program("show", archive, "comment", comment, "--markdown").out.startswith("### ")
     assert program("show", archive, "file", "1", "--markdown").code == 2
     html = program("show", archive, "entry", EDITED_ENTRY, "--html").out
@@ -554,7 +554,7 @@ def test_rebuild_shows_an_older_version_until_the_next_rebuild(program: Program,
     newest = (archive / "latest" / "entries.jsonl").read_bytes()
     assert program("rebuild", archive, "--at", 1, "--json").json["version"] == 1
     older = [lossless_json.loads(line) for line in (archive / "latest" / "entries.jsonl").read_bytes().splitlines()]
-    state = ArchiveReader(archive).state(1)
+    state = Archive.open(archive).state(1)
     assert [line["id"] for line in older] == state.ids(Kind.ENTRIES)
     assert {line["version"] for line in older} == {1}
     stale = program("verify", archive)

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from exporter import lossless_json
-from exporter.archive.archive import ArchiveReader
+from exporter.archive.archive import Archive
 from exporter.clock import timestamp
 from exporter.model.kinds import Kind
 from tests.cli.conftest import Program
@@ -24,7 +24,7 @@ from tests.support.runs import Runs, serving
 
 def append_run(root: Path, **changed: Any) -> None:
     """Add a line like the newest one of an archive."""
-    line = {**next(ArchiveReader(root).newest_runs()), **changed}
+    line = {**next(Archive.open(root).newest_runs()), **changed}
     with (root / "runs.jsonl").open("ab") as runs:
         runs.write(lossless_json.dumps(line) + b"\n")
 
@@ -162,7 +162,7 @@ def test_one_missing_picture_of_an_older_version_is_damage(
 def test_damage_of_one_kind_hides_no_other(damaged: Kind, archive: Path, program: Program) -> None:
     segment = next(
         path
-        for number in ArchiveReader(archive).versions()
+        for number in Archive.open(archive).versions()
         if (path := archive / f"versions/{number:06d}/{damaged}.jsonl").stat().st_size
     )
     data = bytearray(segment.read_bytes())

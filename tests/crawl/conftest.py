@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import pytest
 
-from exporter.archive.archive import ArchiveReader
+from exporter.archive.archive import Archive
 from exporter.archive.latest import write_latest
 from exporter.crawl.backup import BackupRun
 from exporter.crawl.commit import Outcome, RunSettings
@@ -127,7 +127,7 @@ class Crawl:
 
     def show_latest(self) -> None:
         """Bring ``latest/`` up to date, as the command does after a run."""
-        write_latest(ArchiveReader(self.root).layout, ArchiveReader(self.root).state(), [])
+        write_latest(Archive.open(self.root).layout, Archive.open(self.root).state(), [])
 
 
 MakeCrawl = Callable[[DemoService], Crawl]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from aiohttp import web
 
-from exporter.archive.archive import ArchiveReader
+from exporter.archive.archive import Archive
 from exporter.crawl.events import RecordFailed
 from exporter.demo.content import RecordList, fields
 from exporter.demo.service import DemoService, ServiceOptions
@@ -39,7 +39,7 @@ async def test_an_entry_that_stays_unreadable(crawl_of: MakeCrawl, status: int) 
         assert found[Kind.ENTRIES]["7"] == older
         assert "31" in found[Kind.ENTRY_LIST]
         assert "31" not in found[Kind.ENTRIES]
-        manifest = ArchiveReader(crawl.root).manifest(2)
+        manifest = Archive.open(crawl.root).manifest(2)
         line = lines_of_runs(crawl.root)[-1]
         assert [problem.id for problem in manifest.problems] == [problem["id"] for problem in line["problems"]]
         assert manifest.completeness["entries"] == {

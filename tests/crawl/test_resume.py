@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from exporter.archive.archive import ArchiveReader
+from exporter.archive.archive import Archive
 from exporter.archive.layout import Layout
 from exporter.archive.manifest import Manifest
 from exporter.crawl.backup import BackupRun
@@ -96,7 +96,7 @@ async def test_an_interrupted_first_run_never_makes_a_later_one_believe_it_has_e
             crawl = crawl_of(service)
             shutil.rmtree(crawl.root, ignore_errors=True)
             await die(crawl, EntryRead, 7, refresh=refresh)
-            assert ArchiveReader(crawl.root).newest() is None
+            assert Archive.open(crawl.root).newest() is None
             shutil.rmtree(crawl.root / ".work")
             assert (await crawl.run(refresh=refresh)).code == 0
             assert len(crawl.gets) == 30
@@ -370,7 +370,7 @@ class Halting:
 
         real = writer.commit
 
-        def commit(layout: Layout, draft: writer.Draft) -> Manifest:
+        def commit(layout: Layout, draft: writer.VersionDraft) -> Manifest:
             loop = self.loop
             if late:
                 made = real(layout, draft)
@@ -395,7 +395,7 @@ async def test_stopping_in_the_middle_of_a_commit(crawl_of: MakeCrawl, monkeypat
         with monkeypatch.context() as patched:
             ran = await crawl.run(Halting(patched, late=False))
         assert (ran.code, ran.outcome.version) == (130, None)
-        assert ArchiveReader(crawl.root).newest() is None
+        assert Archive.open(crawl.root).newest() is None
         assert (crawl.root / ".work/checkpoint").is_dir()
         ran = await crawl.run()
         assert (ran.code, crawl.gets) == (0, [])

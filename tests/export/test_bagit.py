@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from exporter.archive.archive import ArchiveReader
+from exporter.archive.archive import Archive
 from exporter.export.folder import measure_export, write_export
 from exporter.export.formats import FORMATS
 from exporter.export.interface import ExportOptions, Summary, WrittenFile
@@ -43,8 +43,8 @@ def test_a_bag_is_the_archive_with_sums(program: Program, made: Path, tmp_path: 
     size = sum((bag / name).stat().st_size for name in payload)
     assert info["Payload-Oxum"] == f"{size}.{len(payload)}"
     assert info["Internal-Sender-Description"].startswith("NOT PUBLIC")
-    state = ArchiveReader(bag / "data").state()
-    assert len(state.ids(Kind.ENTRIES)) == len(ArchiveReader(made).state().ids(Kind.ENTRIES))
+    state = Archive.open(bag / "data").state()
+    assert len(state.ids(Kind.ENTRIES)) == len(Archive.open(made).state().ids(Kind.ENTRIES))
     kept = {path: data for path, data in tree(made).items() if not path.startswith(".work")}
     assert tree(bag / "data") == kept
     counted = result.json["exports"][0]
@@ -73,7 +73,7 @@ def test_a_bag_is_refused_unless_everything_was_asked_for(
 
 def test_an_archive_makes_one_bag_only(made: Path, tmp_path: Path) -> None:
     def written(target: Path | None) -> list[WrittenFile]:
-        state = ArchiveReader(made).state()
+        state = Archive.open(made).state()
         files = FORMATS["bagit"].files(state, ExportOptions(), Report())
         found = measure_export(files, made) if target is None else write_export(files, made, target)
         state.close()

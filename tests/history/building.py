@@ -10,7 +10,7 @@ from typing import Any
 
 from exporter import lossless_json
 from exporter.archive import writer
-from exporter.archive.archive import ArchiveReader
+from exporter.archive.archive import Archive
 from exporter.archive.layout import Layout
 from exporter.archive.lines import put_line, remove_line
 from exporter.archive.manifest import ArchiveInfo, KindCounts
@@ -36,8 +36,8 @@ class ArchiveMaker:
         writer.create(self.layout, ArchiveInfo("sea.example", timestamp(START)))
 
     @property
-    def reader(self) -> ArchiveReader:
-        return ArchiveReader(self.layout.root)
+    def reader(self) -> Archive:
+        return Archive.open(self.layout.root)
 
     def commit(self, changes: Changes) -> int:
         """Commit one version and return its number; what does not change its record is left out, as a run would."""
@@ -61,7 +61,7 @@ class ArchiveMaker:
                 known[record_id] = frozen.identity
                 lines.setdefault(kind, []).append(put_line(record_id, frozen))
             counts[kind] = KindCounts(len(known), new, changed, gone)
-        draft = writer.Draft(
+        draft = writer.VersionDraft(
             parent=self._newest,
             base_url="https://api.example",
             started_at=timestamp(self._now - timedelta(minutes=5)),

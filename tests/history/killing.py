@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from exporter.archive import atomic
-from exporter.archive.archive import ArchiveReader
+from exporter.archive.archive import Archive
 from exporter.archive.layout import Layout
 from exporter.archive.log import version_rows
 from exporter.archive.prune import PrunePlan, plan_prune, prune
@@ -28,7 +28,7 @@ CALLS = ("rename", "replace", "fsync", "unlink", "rmdir", "link")
 
 
 def plan_of(layout: Layout, keep_last: int) -> PrunePlan:
-    rows = version_rows(ArchiveReader(layout.root))
+    rows = version_rows(Archive.open(layout.root))
     return plan_prune([(row.version, datetime.fromisoformat(row.finished_at)) for row in rows], keep_last=keep_last)
 
 
@@ -67,7 +67,7 @@ def prune_killed_at(layout: Layout, keep_last: int, number: int) -> bool:
 
 def faults_of(layout: Layout, expected: dict[int, Any], kept: set[int]) -> list[str]:
     """Say what is wrong with the archive: a damage, or a kept version that reads back otherwise."""
-    found = [f"{finding.path}: {finding.detail}" for finding in verify(ArchiveReader(layout.root)) if finding.damage]
+    found = [f"{finding.path}: {finding.detail}" for finding in verify(Archive.open(layout.root)) if finding.damage]
     states = plain_states(layout.root, lenient=True)
     if not kept <= states.keys():
         found.append(f"of the kept versions only {sorted(states)} are there")
@@ -98,7 +98,7 @@ def main(template: Path, folder: Path, way: str, keep_last: int) -> dict[str, An
         prune(layout, plan_of(layout, keep_last))
         report["faults"] += [f"completed after {number}: {fault}" for fault in faults_of(layout, expected, kept)]
         rest = {path.name for path in layout.root.iterdir()} | {f".work/{path.name}" for path in layout.work.iterdir()}
-        if set(ArchiveReader(layout.root).versions()) != kept or rest & {
+        if set(Archive.open(layout.root).versions()) != kept or rest & {
             "versions.new",
             "versions.old",
             ".work/new-versions",

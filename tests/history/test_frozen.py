@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from exporter import lossless_json
-from exporter.archive.archive import ArchiveReader
-from exporter.archive.history import life, record_at
+from exporter.archive.archive import Archive
+from exporter.archive.history import record_at, revisions
 from exporter.archive.verify import verify
 from exporter.model.changes import Change
 from exporter.model.kinds import Kind
@@ -32,11 +32,11 @@ def expected() -> dict[str, Any]:
 
 
 def test_format_1_is_intact(archive: Path) -> None:
-    assert [finding for finding in verify(ArchiveReader(archive)) if finding.damage] == []
+    assert [finding for finding in verify(Archive.open(archive)) if finding.damage] == []
 
 
 def test_format_1_reads_back_at_every_version(archive: Path) -> None:
-    reader = ArchiveReader(archive)
+    reader = Archive.open(archive)
     assert reader.versions() == [1, 2, 3]
     for version in reader.versions():
         state = reader.fold(version)
@@ -57,7 +57,7 @@ def test_format_1_reads_back_without_the_package(archive: Path) -> None:
 
 
 def test_odd_records_of_format_1(archive: Path) -> None:
-    reader = ArchiveReader(archive)
+    reader = Archive.open(archive)
     twice = record_at(reader, Kind.ENTRIES, "3", 1)
     assert twice is not None
     assert twice.line.data == b'{"entry_id":"3","title":"twice","title":"again","price":1.10,"zero":-0,"huge":1e400}'
@@ -68,7 +68,7 @@ def test_odd_records_of_format_1(archive: Path) -> None:
     number = record_at(reader, Kind.ENTRIES, "2")
     assert number is not None
     assert number.data()["big"] == 123456789012345678901234567890
-    assert [step.change for step in life(reader, Kind.COMMENTS, "7")] == [Change.NEW, Change.GONE, Change.NEW]
+    assert [step.change for step in revisions(reader, Kind.COMMENTS, "7")] == [Change.NEW, Change.GONE, Change.NEW]
     deep = record_at(reader, Kind.ENTRIES, "deep")
     assert deep is not None
     assert lossless_json.freeze(lossless_json.loads(deep.line.data)) == deep.line.frozen

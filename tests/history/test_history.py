@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from exporter import lossless_json
-from exporter.archive.history import LastKnown, Step, last_known, life, places_at, record_at, resolve_at
+from exporter.archive.history import LastKnown, Revision, last_known, places_at, record_at, revisions, version_at
 from exporter.archive.lookup import find, places
 from exporter.errors import ArchiveDamaged, NoArchive, NoSuchRecord, UsageError
 from exporter.model.changes import WHOLE_RECORD, Change
@@ -32,28 +32,31 @@ def made(root: Path) -> ArchiveMaker:
 
 def test_life_tells_every_change_of_a_record(tmp_path: Path) -> None:
     reader = made(tmp_path).reader
-    steps = life(reader, Kind.ENTRIES, "1")
+    steps = revisions(reader, Kind.ENTRIES, "1")
     assert [(step.version, step.change) for step in steps] == [(1, Change.NEW), (2, Change.CHANGED), (4, Change.GONE)]
     assert steps[0].date == "2026-01-01T12:00:00Z"
     assert "title" in steps[0].fields
     assert set(steps[1].fields) == {"title", "mood"}
-    assert steps[2] == Step(4, "2026-01-04T12:00:00Z", Change.GONE, (), EVIDENCE)
+    assert steps[2] == Revision(4, "2026-01-04T12:00:00Z", Change.GONE, (), EVIDENCE)
 
 
 def test_life_starts_anew_when_a_record_comes_back(tmp_path: Path) -> None:
-    steps = life(made(tmp_path).reader, Kind.COMMENTS, "7")
+    steps = revisions(made(tmp_path).reader, Kind.COMMENTS, "7")
     assert [(step.version, step.change) for step in steps] == [(1, Change.NEW), (2, Change.GONE), (5, Change.NEW)]
 
 
 def test_life_of_a_stranger_is_empty(tmp_path: Path) -> None:
-    assert life(made(tmp_path).reader, Kind.ENTRIES, "999") == []
+    assert revisions(made(tmp_path).reader, Kind.ENTRIES, "999") == []
 
 
 def test_life_names_a_change_that_no_field_shows(tmp_path: Path) -> None:
     maker = ArchiveMaker(tmp_path / "archive")
     for body in (b'{"entry_id":"1","price":1.10}', b'{"entry_id":"1","price":1.1}'):
         maker.commit({Kind.ENTRIES: {"1": lossless_json.loads(body)}})
-    assert [step.fields for step in life(maker.reader, Kind.ENTRIES, "1")] == [("entry_id", "price"), (WHOLE_RECORD,)]
+    assert [step.fields for step in revisions(maker.reader, Kind.ENTRIES, "1")] == [
+        ("entry_id", "price"),
+        (WHOLE_RECORD,),
+    ]
 
 
 def test_record_at_any_version(tmp_path: Path) -> None:
@@ -89,7 +92,7 @@ def test_an_archive_without_a_version_says_so(tmp_path: Path) -> None:
     with pytest.raises(NoArchive):
         record_at(reader, Kind.ENTRIES, "1")
     with pytest.raises(NoArchive):
-        resolve_at(reader, "2026-01-01")
+        version_at(reader, "2026-01-01")
 
 
 @pytest.mark.parametrize(
@@ -111,26 +114,26 @@ def test_resolve_at(tmp_path: Path, text: str, version: int | None) -> None:
     reader = made(tmp_path).reader
     if version is None:
         with pytest.raises(NoSuchRecord, match="There is no version 20260103"):
-            resolve_at(reader, text, JST)
+            version_at(reader, text, JST)
     else:
-        assert resolve_at(reader, text, JST) == version
+        assert version_at(reader, text, JST) == version
 
 
 def test_a_time_without_an_offset_is_utc_unless_said_otherwise(tmp_path: Path) -> None:
     reader = made(tmp_path).reader
-    assert resolve_at(reader, "2026-01-02T12:00") == 2
-    assert resolve_at(reader, "2026-01-02T21:00+09:00") == 2
+    assert version_at(reader, "2026-01-02T12:00") == 2
+    assert version_at(reader, "2026-01-02T21:00+09:00") == 2
 
 
 @pytest.mark.parametrize("text", ["yesterday", "", "2026-13-01", "-1", "1.5"])
 def test_what_is_no_time_is_a_usage_error(tmp_path: Path, text: str) -> None:
     with pytest.raises(UsageError, match="neither a version's number nor a date"):
-        resolve_at(made(tmp_path).reader, text)
+        version_at(made(tmp_path).reader, text)
 
 
 def test_before_the_first_version_there_is_none(tmp_path: Path) -> None:
     with pytest.raises(NoSuchRecord, match="the oldest one is of 2026-01-01T12:00:00Z"):
-        resolve_at(made(tmp_path).reader, "2025-12-31")
+        version_at(made(tmp_path).reader, "2025-12-31")
 
 
 def test_a_manifest_without_a_time_is_damage(tmp_path: Path) -> None:
@@ -138,7 +141,7 @@ def test_a_manifest_without_a_time_is_damage(tmp_path: Path) -> None:
     path = reader.layout.manifest(5)
     path.write_bytes(path.read_bytes().replace(b"2026-01-05T12:00:00Z", b"tomorrow"))
     with pytest.raises(ArchiveDamaged, match=r"000005/manifest\.json is damaged: finished_at is"):
-        resolve_at(reader, "2026-01-02")
+        version_at(reader, "2026-01-02")
 
 
 def test_damage_is_named(tmp_path: Path) -> None:

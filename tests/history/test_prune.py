@@ -17,12 +17,12 @@ from hypothesis import strategies as st
 
 from exporter import lossless_json
 from exporter.archive import atomic
-from exporter.archive.archive import ArchiveReader
+from exporter.archive.archive import Archive
 from exporter.archive.history import last_known
 from exporter.archive.latest import load_latest, write_latest
 from exporter.archive.layout import Layout
 from exporter.archive.log import version_rows
-from exporter.archive.prune import Kept, Pruned, PrunePlan, plan_prune, prune
+from exporter.archive.prune import KeptVersion, PrunePlan, PruneResult, plan_prune, prune
 from exporter.archive.safe_files import InnerPath
 from exporter.archive.verify import verify
 from exporter.errors import ArchiveDamaged, NoSpace, UsageError
@@ -63,7 +63,7 @@ def keep(*versions: int, of: int = 6) -> PrunePlan:
     kept = []
     before = 0
     for version in versions:
-        kept.append(Kept(version, ("last",), tuple(range(before + 1, version))))
+        kept.append(KeptVersion(version, ("last",), tuple(range(before + 1, version))))
         before = version
     assert before == of
     return PrunePlan(tuple(kept))
@@ -72,7 +72,7 @@ def keep(*versions: int, of: int = 6) -> PrunePlan:
 def damages(layout: Layout) -> list[str]:
     return [
         f"{finding.code} {finding.path}: {finding.detail}"
-        for finding in verify(ArchiveReader(layout.root))
+        for finding in verify(Archive.open(layout.root))
         if finding.damage
     ]
 
@@ -83,7 +83,7 @@ def test_every_kept_version_reads_back_the_same(tmp_path: Path, kept: tuple[int,
     before = plain_states(layout.root)
     done = prune(layout, keep(*kept))
     assert done.versions == 6 - len(kept)
-    assert ArchiveReader(layout.root).versions() == list(kept)
+    assert Archive.open(layout.root).versions() == list(kept)
     assert plain_states(layout.root, lenient=True) == {number: before[number] for number in kept}
     assert damages(layout) == []
 
@@ -92,7 +92,7 @@ def test_a_reader_of_the_package_folds_the_same(tmp_path: Path) -> None:
     layout = made(tmp_path).layout
     before = plain_states(layout.root)
     prune(layout, keep(3, 5, 6))
-    reader = ArchiveReader(layout.root)
+    reader = Archive.open(layout.root)
     for number in reader.versions():
         state = reader.fold(number)
         found = {kind: {line.record_id: line.data for line in state.lines(kind)} for kind in Kind}
@@ -102,7 +102,7 @@ def test_a_reader_of_the_package_folds_the_same(tmp_path: Path) -> None:
 def test_the_manifest_says_what_was_folded_and_counts_against_its_new_parent(tmp_path: Path) -> None:
     layout = made(tmp_path).layout
     prune(layout, keep(2, 5, 6))
-    reader = ArchiveReader(layout.root)
+    reader = Archive.open(layout.root)
     second, fifth, sixth = (reader.manifest(number) for number in (2, 5, 6))
     assert second.pruned == {"first": 1, "last": 1, "count": 1, "started_at": "2026-01-01T11:55:00Z"}
     assert second.parent is None
@@ -117,8 +117,8 @@ def test_the_manifest_says_what_was_folded_and_counts_against_its_new_parent(tmp
 def test_pruning_again_adds_up(tmp_path: Path) -> None:
     layout = made(tmp_path).layout
     prune(layout, keep(2, 5, 6))
-    prune(layout, PrunePlan((Kept(6, ("last",), (2, 5)),)))
-    assert ArchiveReader(layout.root).manifest(6).pruned == {
+    prune(layout, PrunePlan((KeptVersion(6, ("last",), (2, 5)),)))
+    assert Archive.open(layout.root).manifest(6).pruned == {
         "first": 1,
         "last": 5,
         "count": 5,
@@ -133,7 +133,7 @@ def test_tombstones_stay_and_changes_that_came_to_nothing_go(tmp_path: Path) -> 
     ids = [json.loads(line)["id"] for line in layout.segment(5, Kind.ENTRIES).read_bytes().splitlines()]
     assert ids == ["2", "3", "4"]
     assert layout.segment(5, Kind.COMMENTS).read_bytes() == b""
-    known = last_known(ArchiveReader(layout.root), Kind.ENTRIES, "3")
+    known = last_known(Archive.open(layout.root), Kind.ENTRIES, "3")
     assert known is not None
     assert (known.stored, known.gone_in, known.evidence) == (None, 5, EVIDENCE)
 
@@ -166,7 +166,7 @@ def test_unreferenced_assets_go_and_others_stay(tmp_path: Path) -> None:
     layout = made(tmp_path).layout
     stranger = layout.assets / HASHES[0][:2] / "notes.txt"
     stranger.write_text("mine")
-    assert prune(layout, keep(1, 2, 3, 4, 5, 6)) == Pruned(0, 1, 3)
+    assert prune(layout, keep(1, 2, 3, 4, 5, 6)) == PruneResult(0, 1, 3)
     assert prune(layout, keep(2, 6)).assets == 1
     assert sorted(path.name for path in layout.assets.glob("*/*")) == sorted([HASHES[1] + ".jpg", "notes.txt"])
 
@@ -180,12 +180,12 @@ def test_assets_of_a_run_under_way_stay(tmp_path: Path) -> None:
 
 def test_latest_is_stale_until_it_is_written_again(tmp_path: Path) -> None:
     layout = made(tmp_path).layout
-    write_latest(layout, ArchiveReader(layout.root).fold(6), ())
+    write_latest(layout, Archive.open(layout.root).fold(6), ())
     prune(layout, keep(3, 6))
     assert load_latest(layout, "sea.example", 6) is None
     assert damages(layout) == []
-    write_latest(layout, ArchiveReader(layout.root).fold(6), ())
-    assert list(verify(ArchiveReader(layout.root))) == []
+    write_latest(layout, Archive.open(layout.root).fold(6), ())
+    assert list(verify(Archive.open(layout.root))) == []
 
 
 @pytest.mark.parametrize("what", ["segment", "line", "sums", "chain", "missing"])

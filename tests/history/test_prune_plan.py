@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter.archive.prune import ALL, Kept, PrunePlan, plan_prune
+from exporter.archive.prune import ALL, KeptVersion, PrunePlan, plan_prune
 from exporter.errors import UsageError
 
 JST = timezone(timedelta(hours=9))
@@ -20,7 +20,11 @@ def kept(plan: PrunePlan) -> list[int]:
 
 def test_last_keeps_the_newest_and_folds_the_rest_into_the_oldest_of_them() -> None:
     plan = plan_prune(DAYS, keep_last=3)
-    assert plan.kept == (Kept(38, ("last",), tuple(range(1, 38))), Kept(39, ("last",)), Kept(40, ("last",)))
+    assert plan.kept == (
+        KeptVersion(38, ("last",), tuple(range(1, 38))),
+        KeptVersion(39, ("last",)),
+        KeptVersion(40, ("last",)),
+    )
     assert plan.dropped == tuple(range(1, 38))
     assert plan.versions == tuple(range(1, 41))
 

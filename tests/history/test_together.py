@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from exporter.archive import atomic
-from exporter.archive.archive import ArchiveReader
-from exporter.archive.history import diff_versions, last_known, life, record_at, resolve_at
+from exporter.archive.archive import Archive
+from exporter.archive.history import diff_versions, last_known, record_at, revisions, version_at
 from exporter.archive.layout import Layout
 from exporter.archive.log import version_rows
 from exporter.archive.lookup import find, places
@@ -39,7 +39,7 @@ def years(root: Path, versions: int = 40) -> ArchiveMaker:
 
 
 def plan_for(layout: Layout, **rules: int) -> PrunePlan:
-    rows = version_rows(ArchiveReader(layout.root))
+    rows = version_rows(Archive.open(layout.root))
     return plan_prune([(row.version, datetime.fromisoformat(row.finished_at)) for row in rows], **rules)
 
 
@@ -47,7 +47,7 @@ def test_after_a_prune_history_is_coarser_and_still_true(tmp_path: Path) -> None
     layout = years(tmp_path).layout
     states = plain_states(layout.root)
     prune(layout, plan_for(layout, keep_daily=3, keep_weekly=4))
-    reader = ArchiveReader(layout.root)
+    reader = Archive.open(layout.root)
     kept = reader.versions()
     assert kept == [25, 32, 38, 39, 40]
     for version in kept:
@@ -55,7 +55,7 @@ def test_after_a_prune_history_is_coarser_and_still_true(tmp_path: Path) -> None
             stored = record_at(reader, Kind.ENTRIES, record_id, version)
             assert stored is not None
             assert stored.line.data == data
-    steps = life(reader, Kind.ENTRIES, "0")
+    steps = revisions(reader, Kind.ENTRIES, "0")
     assert [step.version for step in steps] == kept
     assert [step.change for step in steps] == [Change.NEW, *[Change.CHANGED] * (len(kept) - 1)]
 
@@ -64,7 +64,7 @@ def test_after_a_prune_a_diff_is_that_of_the_states(tmp_path: Path) -> None:
     layout = years(tmp_path).layout
     states = plain_states(layout.root)
     prune(layout, plan_for(layout, keep_last=2, keep_weekly=3))
-    reader = ArchiveReader(layout.root)
+    reader = Archive.open(layout.root)
     kept = reader.versions()
     for a in kept:
         for b in kept:
@@ -80,21 +80,21 @@ def test_after_a_prune_a_diff_is_that_of_the_states(tmp_path: Path) -> None:
 def test_after_a_prune_a_date_means_the_version_kept_before_it(tmp_path: Path) -> None:
     layout = years(tmp_path).layout
     prune(layout, plan_for(layout, keep_last=1, keep_monthly=2))
-    reader = ArchiveReader(layout.root)
+    reader = Archive.open(layout.root)
     assert reader.versions() == [31, 40]
-    assert resolve_at(reader, "2026-02-05") == 31
-    assert resolve_at(reader, "2026-02-09") == 40
+    assert version_at(reader, "2026-02-05") == 31
+    assert version_at(reader, "2026-02-09") == 40
     with pytest.raises(NoSuchRecord, match="the oldest one is of 2026-01-31"):
-        resolve_at(reader, "2026-01-30")
+        version_at(reader, "2026-01-30")
     with pytest.raises(NoSuchRecord, match="no version 30"):
-        resolve_at(reader, "30")
+        version_at(reader, "30")
 
 
 def test_after_a_prune_a_backup_goes_on(tmp_path: Path) -> None:
     maker = years(tmp_path)
     prune(maker.layout, plan_for(maker.layout, keep_last=2))
     assert maker.commit({Kind.ENTRIES: {"0": entry("0", "また")}}) == 41
-    reader = ArchiveReader(maker.layout.root)
+    reader = Archive.open(maker.layout.root)
     assert reader.versions() == [39, 40, 41]
     assert [(item.record_id, item.change) for item in diff_versions(reader, 40, 41)] == [("0", Change.CHANGED)]
 
@@ -102,7 +102,7 @@ def test_after_a_prune_a_backup_goes_on(tmp_path: Path) -> None:
 def test_a_comment_that_went_before_the_oldest_version_is_still_known_to_be_gone(tmp_path: Path) -> None:
     layout = years(tmp_path).layout
     prune(layout, plan_for(layout, keep_last=1))
-    known = last_known(ArchiveReader(layout.root), Kind.COMMENTS, "5")
+    known = last_known(Archive.open(layout.root), Kind.COMMENTS, "5")
     assert known is not None
     assert (known.stored, known.gone_in) == (None, 40)
 
@@ -138,7 +138,7 @@ def test_a_reader_beside_a_prune_sees_the_old_set_or_the_new_one(tmp_path: Path)
 
     def look() -> None:
         while not stop.is_set():
-            seen.add(tuple(ArchiveReader(layout.root).versions()))
+            seen.add(tuple(Archive.open(layout.root).versions()))
 
     thread = threading.Thread(target=look)
     thread.start()

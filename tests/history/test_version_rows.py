@@ -7,7 +7,7 @@ import pytest
 
 from exporter.archive import atomic
 from exporter.archive import log as module
-from exporter.archive.archive import ArchiveReader
+from exporter.archive.archive import Archive
 from exporter.archive.log import VersionRow, cache_path, version_log, version_rows
 from exporter.archive.manifest import KindCounts
 from exporter.errors import ArchiveDamaged
@@ -43,7 +43,7 @@ def counting(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     read: list[int] = []
     real = module._row
 
-    def row(reader: ArchiveReader, number: int) -> VersionRow:
+    def row(reader: Archive, number: int) -> VersionRow:
         read.append(number)
         return real(reader, number)
 

@@ -13,11 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from exporter import lossless_json
-from exporter.archive.archive import ArchiveReader, version_numbers
+from exporter.archive.archive import Archive
 from exporter.archive.latest import write_latest
 from exporter.archive.layout import Layout, segment_name
 from exporter.archive.lines import put_line, split
 from exporter.archive.prune import write_documents
+from exporter.archive.reader import version_numbers
 from exporter.demo.content import Blog, fields
 from exporter.model.kinds import Kind
 from tests.support.generated import generated_blog
@@ -73,7 +74,7 @@ class Outside:
 def assets_of(root: Path) -> Iterator[tuple[int, bytes]]:
     """Yield the lines about assets with their versions."""
     layout = Layout(root)
-    for version in ArchiveReader(root).versions():
+    for version in Archive.open(root).versions():
         for line in layout.segment(version, Kind.ASSETS).read_bytes().splitlines(keepends=True):
             yield version, line
 
@@ -102,7 +103,7 @@ def forge_assets(root: Path, change: Callable[[dict[str, Any]], dict[str, Any]],
     seal(root)
     layout.latest_record.unlink(missing_ok=True)
     if latest:
-        write_latest(layout, ArchiveReader(root).fold(max(lines)), [])
+        write_latest(layout, Archive.open(root).fold(max(lines)), [])
 
 
 def seal(root: Path) -> None:

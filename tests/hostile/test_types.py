@@ -13,7 +13,7 @@ import pytest
 
 from exporter import lossless_json
 from exporter.archive import seal as root_seal
-from exporter.archive.archive import ArchiveReader
+from exporter.archive.archive import Archive
 from exporter.archive.latest import file_sha256
 from exporter.archive.layout import Layout, manifest_name
 from exporter.archive.lines import put_line, remove_line, split
@@ -140,7 +140,7 @@ def _run(**members: Any) -> Change:
 
     def change(root: Path) -> None:
         layout = Layout(root)
-        last = next(ArchiveReader(root).newest_runs())
+        last = next(Archive.open(root).newest_runs())
         root_seal.append_run(layout, {**last, "version": None, **members})
 
     return change

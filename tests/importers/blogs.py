@@ -11,7 +11,7 @@ from html import unescape
 from pathlib import Path
 from typing import Any
 
-from exporter.archive.archive import ArchiveReader
+from exporter.archive.archive import Archive
 from exporter.export.bodies import comment_html
 from exporter.export.folder import write_export
 from exporter.export.formats import FORMATS
@@ -86,7 +86,7 @@ class Blog:
 def blog(name: str, folder: Path) -> Iterator[Blog]:
     """Open one of the blogs."""
     if name == "demo":
-        reader = ArchiveReader(ROOT / "sample_output")
+        reader = Archive.open(ROOT / "sample_output")
         state = reader.state()
         try:
             yield Blog(name, state, reader.layout.root)

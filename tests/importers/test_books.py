@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from exporter.archive.archive import ArchiveReader
+from exporter.archive.archive import Archive
 from exporter.export.interface import Side
 from exporter.model.kinds import Kind
 from tests.importers.blogs import BLOGS, blog, shown
@@ -72,10 +72,10 @@ def test_bagit(tool: Tool, ledger: Ledger, tmp_path: Path) -> None:
     with blog("demo", tmp_path / "archive") as moved:
         report = moved.export("bagit", tmp_path / "out", side=Side.REST)
         assert "is valid" in tool("bagit.py", "--validate", tmp_path / "out")
-        state = ArchiveReader(tmp_path / "out" / "data").state()
+        state = Archive.open(tmp_path / "out" / "data").state()
         found = Count(len(state.ids(Kind.ENTRY_LIST)), len(state.ids(Kind.COMMENTS)), None, None)
         state.close()
-        state = ArchiveReader(ROOT / "sample_output").state()
+        state = Archive.open(ROOT / "sample_output").state()
         given = Count(len(state.ids(Kind.ENTRY_LIST)), len(state.ids(Kind.COMMENTS)), None, None)
         state.close()
         ledger.enter("bagit", "bagit.py, and the archive in the bag", "demo", given, found, report, tool.seconds)

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from exporter.archive import atomic
-from exporter.archive.archive import ArchiveReader
+from exporter.archive.archive import Archive
 from exporter.errors import ArchiveDamaged, BlogExporterError, NoArchive, NoSuchRecord, UsageError
 from exporter.model.kinds import Kind
 from exporter.search import build
@@ -252,7 +252,7 @@ def small(root: Path) -> ArchiveMaker:
     return made
 
 
-def hits_of(reader: ArchiveReader, word: str, at: int | None = None) -> list[str]:
+def hits_of(reader: Archive, word: str, at: int | None = None) -> list[str]:
     with open_index(reader, at=at) as found:
         return ids(found.search(parse_query([word])))
 

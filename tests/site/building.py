@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from exporter import lossless_json
-from exporter.archive.archive import ArchiveReader
-from exporter.archive.latest import View
+from exporter.archive.archive import Archive
+from exporter.archive.latest import LatestView
 from exporter.cli.backup import back_up
 from exporter.cli.output import Output
 from exporter.crawl.assets.content_type import dimensions
@@ -27,7 +27,7 @@ from exporter.site.view import SiteView
 from tests.archive.builder import Built, Changes
 
 
-def demo_archive(root: Path) -> ArchiveReader:
+def demo_archive(root: Path) -> Archive:
     """Back the demo up twice, and store its pictures in a third version."""
     blog = demo_blog()
     service = DemoService(blog)
@@ -37,7 +37,7 @@ def demo_archive(root: Path) -> ArchiveReader:
         later_changes(blog)
         back_up(root, blog.blog_id, settings, Output(verbosity=-1))
     Built.reopen(root).commit({Kind.ASSETS: store_pictures(root, blog)})
-    return ArchiveReader(root)
+    return Archive.open(root)
 
 
 def store_pictures(root: Path, blog: Blog) -> dict[str, bytes | None]:
@@ -76,10 +76,10 @@ def stored(root: Path, url: str, body: bytes, *, refs: list[dict[str, str]], con
     return asset
 
 
-def site_view(reader: ArchiveReader, **options: Any) -> View:
+def site_view(reader: Archive, **options: Any) -> LatestView:
     """Give the site as ``latest/`` keeps it."""
     view = SiteView(history=ArchiveHistory(reader), options=SiteOptions(**options))
-    return View(view.name, view.edition, view.files)
+    return LatestView(view.name, view.edition, view.files)
 
 
 def build(built: Built, **options: Any) -> int:

@@ -10,8 +10,8 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
-from exporter.archive.archive import ArchiveReader
-from exporter.archive.latest import View, write_latest
+from exporter.archive.archive import Archive
+from exporter.archive.latest import LatestView, write_latest
 from exporter.service.records_v1 import DEFAULT_RECORDS
 from exporter.site.history import ArchiveHistory
 from exporter.site.options import SiteOptions
@@ -29,9 +29,9 @@ OPTIONS = {
 
 
 def written(archive: Path, options: SiteOptions) -> Path:
-    reader = ArchiveReader(archive)
+    reader = Archive.open(archive)
     view = SiteView(DEFAULT_RECORDS, ArchiveHistory(reader), options)
-    write_latest(reader.layout, reader.state(), [View(view.name, view.edition, view.files)])
+    write_latest(reader.layout, reader.state(), [LatestView(view.name, view.edition, view.files)])
     return archive / "latest" / "site"
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from exporter import lossless_json
-from exporter.archive.archive import ArchiveReader
+from exporter.archive.archive import Archive
 from exporter.archive.verify import verify
 from exporter.demo.content import Blog, Record, fields, wire
 from exporter.demo.service import DemoService
@@ -206,7 +206,7 @@ def canonical(sent: bytes) -> bytes:
 
 def folded(root: Path, at: int | None = None) -> State:
     """Return what an archive holds, from its versions alone."""
-    reader = ArchiveReader(root)
+    reader = Archive.open(root)
     state = reader.fold(reader.resolve(at))
     try:
         return {
@@ -218,17 +218,17 @@ def folded(root: Path, at: int | None = None) -> State:
 
 def findings(root: Path) -> list[str]:
     """Return what verify finds, notes left out: they say that something derived is not there yet."""
-    return [f"{each.code} {each.path} {each.detail}" for each in verify(ArchiveReader(root)) if each.damage]
+    return [f"{each.code} {each.path} {each.detail}" for each in verify(Archive.open(root)) if each.damage]
 
 
 def all_findings(root: Path) -> list[str]:
     """Return what verify finds, notes included."""
-    return [f"{each.code} {each.path} {each.detail}" for each in verify(ArchiveReader(root))]
+    return [f"{each.code} {each.path} {each.detail}" for each in verify(Archive.open(root))]
 
 
 def lines_of_runs(root: Path) -> list[dict[str, Any]]:
     """Return the lines of ``runs.jsonl``."""
-    return ArchiveReader(root).runs()
+    return Archive.open(root).runs()
 
 
 def tree(folder: Path) -> dict[str, bytes]:

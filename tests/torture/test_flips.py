@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from exporter.archive.archive import ArchiveReader
+from exporter.archive.archive import Archive
 from exporter.archive.verify import verify
 from exporter.demo.content import fields
 from exporter.errors import BlogExporterError
@@ -44,7 +44,7 @@ def precious(root: Path) -> list[Path]:
 def noticed(root: Path) -> str:
     """Everything that is said of damage, in one text."""
     try:
-        return "\n".join(f"{each.path}: {each.detail}" for each in verify(ArchiveReader(root)) if each.damage)
+        return "\n".join(f"{each.path}: {each.detail}" for each in verify(Archive.open(root)) if each.damage)
     except BlogExporterError as error:
         return str(error)
 

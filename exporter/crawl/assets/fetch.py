@@ -15,7 +15,7 @@ from exporter.http.transport import Unreachable
 from exporter.model.asset import Asset, AssetState
 
 if TYPE_CHECKING:
-    from exporter.archive.assets import AssetStore, Part
+    from exporter.archive.assets import AssetStore, PartialFile
     from exporter.http.download import Download, Hosts
 
 _OK, _NOT_MODIFIED = 200, 304
@@ -141,7 +141,7 @@ class Fetcher:
             part.close()
 
     async def _whole(
-        self, url: str, part: Part, expected: Expected, known: Download | None, before: str | None = None
+        self, url: str, part: PartialFile, expected: Expected, known: Download | None, before: str | None = None
     ) -> Fetched:
         """Read a file; one that may have been cut short is read a second time, and believed if it is the same."""
         answer = await self._hosts.read(self._locate(url), part, known=known)
@@ -159,7 +159,9 @@ class Fetcher:
             part.restart(None, None)
         return await self._whole(url, part, expected, known, before)
 
-    async def _keep(self, url: str, part: Part, answer: Download, expected: Expected, *, certain: bool) -> Fetched:
+    async def _keep(
+        self, url: str, part: PartialFile, answer: Download, expected: Expected, *, certain: bool
+    ) -> Fetched:
         facts = judge(part.file, part.size, expected, certain=certain)
         asset = Asset(
             url,

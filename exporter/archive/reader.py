@@ -1,0 +1,318 @@
+"""Reading an archive: what it is, which versions it has, and the state of all records at any of them."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+from dataclasses import asdict
+from functools import cache, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from exporter.archive.atomic import recover, translate
+from exporter.archive.copies import copied_document
+from exporter.archive.healing import healed_lines, split_checked
+from exporter.archive.latest import latest_version, load_latest
+from exporter.archive.layout import SUMS, Layout, version_number
+from exporter.archive.manifest import ArchiveInfo, Manifest, read_sums, run_of
+from exporter.archive.safe_files import LARGEST_DOCUMENT, FileTooLarge, NotPlain, newest_lines
+from exporter.archive.state import State, cannot_be_read
+from exporter.errors import ArchiveDamaged, BlogExporterError, NewerFormat, NoArchive, NoSuchRecord
+from exporter.model.kinds import Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Iterator
+
+    from exporter.archive.lines import RecordLine
+
+MOST_PRUNES: Final = 4
+"""How many prunes in a row a reader starts again after: one that takes seconds follows another only on purpose."""
+_INFO_ROWS = (b"  archive.json", b"  ../../archive.json")
+
+
+def read_info(layout: Layout) -> ArchiveInfo:
+    """Read ``archive.json``, or its copy where it is missing or another than was sealed and there is one.
+
+    Where it is another than the one the versions were sealed with, say that it is damaged.
+
+    Raises:
+        NoArchive: there is no archive.
+        NewerFormat: it needs a newer program.
+        ArchiveDamaged: ``archive.json`` is not what was written.
+    """
+    copy = copied_info(layout)
+    if copy is not None:
+        return copy
+    try:
+        data = layout.info.read_bytes(LARGEST_DOCUMENT)
+    except (FileNotFoundError, NotADirectoryError):
+        raise NoArchive(f"{layout.root} is no archive: there is no archive.json in it.") from None
+    except (NotPlain, FileTooLarge) as error:
+        raise translate(error, layout.info) from error
+    except OSError as error:
+        raise BlogExporterError(f"Cannot read {layout.info}: {os.strerror(error.errno or 0)}.") from error
+    try:
+        return ArchiveInfo.decode(data, str(layout.root))
+    except (NoArchive, NewerFormat):
+        if _is_sealed_otherwise(layout, hashlib.sha256(data).hexdigest()):
+            raise ArchiveDamaged(
+                f"{layout.info} is damaged: its hash is not the one in SHA256SUMS; "
+                "restore it from another copy of the archive."
+            ) from None
+        raise
+
+
+def copied_info(layout: Layout) -> ArchiveInfo | None:
+    """Return what ``archive.json`` said, from its copy; ``None`` where it is as it was sealed, or there is no copy."""
+    try:
+        sealed = read_sums(layout.sums.read_bytes(LARGEST_DOCUMENT)).get(layout.info.name)
+        with contextlib.suppress(FileNotFoundError):
+            if sealed in {None, hashlib.sha256(layout.info.read_bytes(LARGEST_DOCUMENT)).hexdigest()}:
+                return None
+    except OSError:
+        return None
+    data = copied_document(layout, layout.info.name, sealed or "")
+    return None if data is None else ArchiveInfo.decode(data, str(layout.root))
+
+
+def is_archive(layout: Layout) -> bool:
+    """Tell whether there is an archive: ``archive.json``, or its copy where that is missing."""
+    return layout.info.kind() is not None or copied_info(layout) is not None
+
+
+def _is_sealed_otherwise(layout: Layout, digest: str) -> bool:
+    """Tell whether the archive, or else some version, was sealed with another ``archive.json``."""
+    for path in (layout.sums, *(layout.version(number) / SUMS for number in version_numbers(layout))):
+        with contextlib.suppress(OSError):
+            rows = path.read_bytes(LARGEST_DOCUMENT).splitlines()
+            return any(row[64:] in _INFO_ROWS and row[:64] != digest.encode() for row in rows)
+    return False
+
+
+def version_numbers(layout: Layout) -> list[int]:
+    """Return the numbers of the versions that are there, oldest first.
+
+    Raises:
+        ArchiveDamaged: ``versions/`` is a link.
+    """
+    names: list[str] = []
+    for _ in range(MOST_PRUNES):
+        before = _identity(layout)
+        try:
+            names = layout.versions.names()
+        except NotPlain as error:
+            raise translate(error, layout.versions) from error
+        except (FileNotFoundError, NotADirectoryError):
+            names = []
+        if _identity(layout) == before:
+            # Else a prune has exchanged the folder meanwhile, and was emptying the one that was listed.
+            break
+    return sorted(number for name in names if (number := version_number(name)) is not None)
+
+
+class ArchiveReader:
+    """An archive opened for reading; nothing is locked and nothing is written.
+
+    Raises:
+        NoArchive: there is no archive at ``root``.
+        NewerFormat: it needs a newer program.
+        ArchiveDamaged: ``archive.json`` cannot be read.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self.layout = Layout(root)
+        self.info = read_info(self.layout)
+        recover(self.layout)
+        self._versions = _identity(self.layout)
+
+    def is_replaced(self) -> bool:
+        """Tell whether a prune has put other versions in the place of those that were there when this was opened."""
+        return _identity(self.layout) != self._versions
+
+    def versions(self) -> list[int]:
+        """Return the numbers of the versions, oldest first."""
+        return version_numbers(self.layout)
+
+    def newest(self) -> int | None:
+        """Return the number of the newest version, or ``None`` when there is none yet."""
+        return max(self.versions(), default=None)
+
+    def manifest(self, number: int) -> Manifest:
+        """Read a version's manifest.
+
+        Raises:
+            ArchiveDamaged: it is missing or cannot be read.
+        """
+        path = self.layout.manifest(number)
+        try:
+            return Manifest.decode(path.read_bytes(LARGEST_DOCUMENT), str(path))
+        except (NotPlain, FileTooLarge) as error:
+            raise translate(error, path) from error
+        except OSError as error:
+            raise ArchiveDamaged(f"{path} is missing or cannot be read; run verify --repair.") from error
+
+    def resolve(self, at: int | None = None) -> int:
+        """Return the version to show: ``at``, or the newest.
+
+        Raises:
+            NoArchive: there is no version yet.
+            NoSuchRecord: the archive has no version ``at``.
+        """
+        versions = self.versions()
+        if not versions:
+            raise NoArchive(f"{self.layout.root} holds no version yet: its first backup has not finished; run backup.")
+        if at is None:
+            return versions[-1]
+        if at not in versions:
+            raise NoSuchRecord(f"There is no version {at}: this archive has {versions[0]} to {versions[-1]}.")
+        return at
+
+    def state(self, at: int | None = None, kinds: Iterable[Kind] = tuple(Kind)) -> State:
+        """Return the state at a version (default: the newest; empty when there is none), of these kinds at least.
+
+        The newest comes from ``latest/`` where that is what the program wrote, so that the cost does not grow with the
+        number of versions; otherwise the versions are folded.
+        """
+        versions = self.versions()
+        if not versions and at is None:
+            return State(self.info.blog_id)
+        number = self.resolve(at)
+        if number == versions[-1]:
+            state = self._from_latest(versions)
+            if state is not None:
+                return state
+        return self.fold(number, kinds)
+
+    def _from_latest(self, versions: list[int]) -> State | None:
+        """Return the newest state from ``latest/``, with the versions applied that it does not show yet."""
+        shown = latest_version(self.layout)
+        if shown not in versions:
+            return None
+        state = load_latest(self.layout, self.info.blog_id, shown)
+        if state is None:
+            return None
+        state.fallback = self.find_intact
+        try:
+            for version in versions[versions.index(shown) + 1 :]:
+                apply_version(state, self.layout, version)
+        except ArchiveDamaged:
+            state.close()
+            return None
+        return state
+
+    def fold(
+        self,
+        number: int,
+        kinds: Iterable[Kind] = tuple(Kind),
+        *,
+        forgiven: Collection[tuple[int, Kind, int]] | None = None,
+    ) -> State:
+        """Return the state at a version from the versions alone, of these kinds only.
+
+        Args:
+            number: the version.
+            kinds: the kinds to fold.
+            forgiven: version, kind and number of lines that may be unreadable; by default those that a version up
+                to this one has healed.
+
+        Raises:
+            ArchiveDamaged: a line that nothing has healed cannot be read.
+        """
+        state = State(self.info.blog_id, number, self.find_intact)
+        versions = [version for version in self.versions() if version <= number]
+        healed = cache(lambda: self.healed(versions) if forgiven is None else forgiven)
+
+        for version in versions:
+            apply_version(state, self.layout, version, kinds, forgives=lambda place: place in healed())
+        state.version = number
+        return state
+
+    def healed(self, versions: Iterable[int] | None = None) -> set[tuple[int, Kind, int]]:
+        """Return version, kind and number of every line that one of these versions (default: all) has healed."""
+        documents = []
+        for version in self.versions() if versions is None else versions:
+            with contextlib.suppress(ArchiveDamaged):
+                documents.append(self.manifest(version).healed)
+        return healed_lines(documents)
+
+    def find_intact(self, kind: Kind, record_id: str, identity: bytes) -> RecordLine | None:
+        """Return an undamaged line of a record in one state, wherever the archive has one; ``None`` if nowhere."""
+        segments = [self.layout.latest_segment(kind), *(self.layout.segment(each, kind) for each in self.versions())]
+        for path in segments:
+            with contextlib.suppress(OSError), path.open("rb") as file:
+                for text in file:
+                    line, fault = split_checked(text)
+                    if line is not None and fault is None and line.record_id == record_id and line.identity == identity:
+                        return line
+        return None
+
+    def completeness(self, version: int | None = None) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+        """Return ``completeness`` and ``problems`` of a version as its run recorded them.
+
+        For the newest version (the default) the newest run that read the service counts: it may have found nothing new
+        and yet something missing. Where ``runs.jsonl`` cannot be read, which is a finding, the manifest counts.
+        """
+        newest = self.newest()
+        number = newest if version is None else version
+        if number == newest:
+            with contextlib.suppress(OSError):
+                for run in self.newest_runs():
+                    completeness = run.get("completeness")
+                    if isinstance(completeness, dict):
+                        return completeness, list(run.get("problems", []))
+        if number is None:
+            return {}, []
+        manifest = self.manifest(number)
+        return manifest.completeness, [asdict(problem) for problem in manifest.problems]
+
+    def runs(self) -> list[dict[str, Any]]:
+        """Return the lines of ``runs.jsonl``, oldest first; a torn last line is passed over."""
+        return list(self.newest_runs())[::-1]
+
+    def newest_runs(self) -> Iterator[dict[str, Any]]:
+        """Yield the lines of ``runs.jsonl``, newest first, and pass over what is not the line of a run.
+
+        No more of the file is read than is asked for.
+        """
+        with contextlib.suppress(FileNotFoundError):
+            for line in newest_lines(self.layout.runs):
+                run = run_of(line)
+                if run is not None:
+                    yield run
+
+
+def _identity(layout: Layout) -> tuple[int, int] | None:
+    """Return what ``versions/`` is told by: another folder of the same name has another."""
+    try:
+        found = layout.versions.lstat()
+    except OSError:
+        return None
+    return (found.st_dev, found.st_ino)
+
+
+def apply_version(
+    state: State,
+    layout: Layout,
+    version: int,
+    kinds: Iterable[Kind] = tuple(Kind),
+    *,
+    forgives: Callable[[tuple[int, Kind, int]], bool] = lambda _: False,
+) -> None:
+    """Fold the lines of one version into a state, those of these kinds only.
+
+    ``forgives`` tells by version, kind and number whether a line may be unreadable; see :meth:`State.fold`.
+    """
+    folder = layout.version(version)
+    try:
+        with folder.held() as within:
+            for kind in kinds:
+                forgives_line = partial(_forgives_line, forgives, version, kind)
+                state.fold(layout.segment(version, kind), kind, version, within=within, forgives=forgives_line)
+    except OSError as error:
+        raise cannot_be_read(folder, error) from error
+    state.version = version
+
+
+def _forgives_line(forgives: Callable[[tuple[int, Kind, int]], bool], version: int, kind: Kind, line: int) -> bool:
+    return forgives((version, kind, line))
