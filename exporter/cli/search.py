@@ -14,6 +14,7 @@ from exporter.cli.output import Output, counted
 from exporter.model.kinds import Kind
 from exporter.search.index import Hit, open_index
 from exporter.search.query import parse_query
+from exporter.service.records_v1 import service_of
 from exporter.settings import resolve
 from exporter.text import printable
 
@@ -62,7 +63,7 @@ def command(
     settings = resolve({"timezone": timezone}, config=config, blog_id=reader.info.blog_id, warn=out.warn)
     query = parse_query(words, kind, since, regex=regex, limit=limit, timezone=settings.timezone)
     version = reader.resolve() if at is None else reader.version_at(at, settings.timezone)
-    with open_index(reader, at=version) as index:
+    with open_index(reader, service_of(settings), at=version) as index:
         found = index.find(query)
     out.document({"version": version, "found": found.total, "hits": [_document(hit) for hit in found.hits]})
     for hit in found.hits:

@@ -15,13 +15,12 @@ from exporter.cli.options import archive_argument, config_option, querying, sett
 from exporter.cli.output import Output
 from exporter.errors import NoSuchRecord, UsageError
 from exporter.export.entry_page import render_comments, render_entry
-from exporter.html.local_links import AssetMap
+from exporter.html.page_body import BodyWriter
 from exporter.html.pages import record_page
 from exporter.model.kinds import Kind
 from exporter.service.interface import Records
 from exporter.service.records_v1 import service_of
 from exporter.settings import resolve
-from exporter.site.body import of_one_page
 from exporter.text import printable
 
 KINDS = {
@@ -109,8 +108,7 @@ def _gone(kind: str, record_id: str, known: LastKnown) -> str:
 
 def _bodies(reader: Archive) -> Callable[[str], str]:
     """Return what makes bodies fit for a page without files: in place of pictures are links to where they were."""
-    base = f"https://{reader.info.blog_id}/"
-    writer = of_one_page(AssetMap([], base), base, "en")
+    writer = BodyWriter(lambda _: None, f"https://{reader.info.blog_id}/", "en", alone=True)
     return lambda source: writer.html(source, "")
 
 

@@ -17,11 +17,11 @@ from exporter.export.media import Media
 from exporter.export.posts import ExportPost, PostComment, Posts
 from exporter.export.report import Report
 from exporter.export.xml import cleaned
+from exporter.html.local_links import openable
+from exporter.html.page_body import BodyWriter
 from exporter.html.pages import single_page
 from exporter.html.runs import collapse
 from exporter.model.asset import extension_of
-from exporter.site.body import BodyWriter, of_one_page
-from exporter.site.pictures import openable
 from exporter.text import visible
 
 _STYLE: Final = """
@@ -74,25 +74,21 @@ def _chunks(posts: Posts, media: Media, report: Report, linked: dict[str, None])
         yield f'<li><a href="{_place_of(post.id)}">{_title(post)}</a> {day(post.record.date)}</li>\n'.encode()
     yield b"</ol>\n</nav>\n"
     base = f"https://{posts.blog_id}/"
-    bodies = of_one_page(_Files(media), base, "ja", page_of=media.new_home, drawn=lambda path: _ending(path) in _TYPES)
+
+    def local_path(address: str) -> str | None:
+        found = media.find(address)
+        return None if found is None else found.source
+
+    def drawn(path: str) -> bool:
+        return _ending(path) in _TYPES
+
+    bodies = BodyWriter(local_path, base, alone=True, page_of=media.new_home, drawn=drawn)
     for post in posts.by_date():
         article = _article(post, media, bodies, report)
         linked.update((found[1], None) for found in _LINK.finditer(article))
         yield from _with_pictures(article)
         report.wrote(len(post.comments), post.category)
     yield b"</body>\n</html>\n"
-
-
-class _Files:
-    """The stored files of posts."""
-
-    def __init__(self, media: Media) -> None:
-        self._media = media
-
-    def local_path(self, address: str) -> str | None:
-        """Return where the archive has a file, relative to the archive."""
-        found = self._media.find(address)
-        return None if found is None else found.source
 
 
 def _place_of(entry_id: str) -> str:

@@ -5,12 +5,18 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 from urllib.parse import quote, urlsplit, urlunsplit
 
 from exporter.html.links import AddressPattern, absolute, meaning
 from exporter.html.tree import Element
 from exporter.model.asset import Asset, asset_path
+
+_OPENABLE: Final = frozenset(
+    {"aac", "avif", "bmp", "flac", "gif", "heic", "ico", "jp2", "jpg", "jxl", "m4a", "mid", "mov", "mp3", "mp4"}
+    | {"mpg", "ogg", "pdf", "png", "tif", "wav", "webm", "webp", "3gp"}
+    | {"7z", "doc", "docx", "gz", "lzh", "pptx", "rar", "xlsx", "zip"}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +110,11 @@ def stored_path(asset: Asset) -> str | None:
     if asset.sha256 is None:
         return None
     return asset_path(asset.sha256, asset.content_type or "")
+
+
+def openable(path: str) -> bool:
+    """Tell whether a link may lead to a stored file: never to one in which a browser would run an untrusted script."""
+    return path.rpartition(".")[2] in _OPENABLE
 
 
 def relative_link(page: str, target: str) -> str:

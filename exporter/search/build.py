@@ -15,7 +15,6 @@ from exporter.errors import BlogExporterError
 from exporter.model.kinds import Kind
 from exporter.search.documents import KINDS, Document, comment_document, entry_document, file_document, listed_document
 from exporter.search.store import EDITION, Store
-from exporter.service.records_v1 import DEFAULT_RECORDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,11 +23,11 @@ if TYPE_CHECKING:
     from exporter.archive.layout import Layout
     from exporter.archive.safe_files import InnerPath
     from exporter.archive.state import State
+    from exporter.service.interface import Records
 
 
-def update(store: Store, state: State) -> int:
-    """Make an index agree with a state; returns how many records were indexed anew."""
-    made = 0
+def update(store: Store, state: State, service: Records) -> None:
+    """Make an index agree with a state; only what changed is read."""
     for kind in KINDS:
         known = store.identities(kind)
         for record_id, identity in _identities(state, kind):
@@ -37,11 +36,9 @@ def update(store: Store, state: State) -> int:
                 continue
             if number is not None:
                 store.remove(number)
-            store.add(kind, record_id, identity, _document(state, kind, record_id))
-            made += 1
+            store.add(kind, record_id, identity, _document(state, service, kind, record_id))
         for number, _ in known.values():
             store.remove(number)
-    return made
 
 
 def _identities(state: State, kind: Kind) -> Iterator[tuple[str, bytes]]:
@@ -60,14 +57,14 @@ def _identities(state: State, kind: Kind) -> Iterator[tuple[str, bytes]]:
                 yield record_id, state.identity(Kind.ENTRY_LIST, record_id) or b""
 
 
-def _document(state: State, kind: Kind, record_id: str) -> Document:
+def _document(state: State, service: Records, kind: Kind, record_id: str) -> Document:
     raw = state.load(kind, record_id)
     if kind is Kind.COMMENTS:
-        return comment_document(raw or {}, DEFAULT_RECORDS)
+        return comment_document(raw or {}, service)
     if kind is Kind.FILES:
-        return file_document(raw or {}, DEFAULT_RECORDS)
+        return file_document(raw or {}, service)
     item = state.load(Kind.ENTRY_LIST, record_id)
-    return listed_document(item or {}, DEFAULT_RECORDS) if raw is None else entry_document(raw, item, DEFAULT_RECORDS)
+    return listed_document(item or {}, service) if raw is None else entry_document(raw, item, service)
 
 
 _FAILURES = (OSError, sqlite3.Error)
@@ -79,11 +76,12 @@ def index_path(layout: Layout) -> InnerPath:
     return layout.work / "search.sqlite"
 
 
-def open_store(reader: Archive, version: int, temporary: Path, *, anew: bool = False) -> Store:
+def open_store(reader: Archive, service: Records, version: int, temporary: Path, *, anew: bool = False) -> Store:
     """Return an index of a version that agrees with its records.
 
     Args:
         reader: the archive.
+        service: reads its records.
         version: which of its versions.
         temporary: an empty folder, used where the archive cannot hold the index.
         anew: do not believe the index that is there.
@@ -93,21 +91,30 @@ def open_store(reader: Archive, version: int, temporary: Path, *, anew: bool = F
         BlogExporterError: the index can be written nowhere.
     """
     path = index_path(reader.layout)
-    key = f"{EDITION} {version} {manifest_sha256(reader.layout, version)}"
+    key = f"{_edition(service)} {version} {manifest_sha256(reader.layout, version)}"
     if version == reader.newest():
         with contextlib.suppress(*_FAILURES):
             path.parent.require_folder()
-            store = None if anew or not _is_ours(path) else _current(path, key) or _renewed(reader, version, path, key)
+            store = (
+                None
+                if anew or not _is_ours(path)
+                else _current(path, key) or _renewed(reader, service, version, path, key)
+            )
             if store is not None:
                 return store
             atomic.make_folder(path.parent)
-            return _made(reader, version, path, key)
+            return _made(reader, service, version, path, key)
     try:
-        return _made(reader, version, temporary / path.name, key)
+        return _made(reader, service, version, temporary / path.name, key)
     except _FAILURES as error:
         raise BlogExporterError(
             f"The search index cannot be written to {temporary}: {error}; free some space."
         ) from error
+
+
+def _edition(service: Records) -> str:
+    """Return what changes whenever the same records would give another index; no space is in it."""
+    return f"{EDITION}:{service.name}:{service.timezone}".replace(" ", "_")
 
 
 def _is_ours(path: InnerPath) -> bool:
@@ -134,18 +141,18 @@ def _current(path: Path, key: str) -> Store | None:
     return None
 
 
-def _renewed(reader: Archive, version: int, path: Path, key: str) -> Store | None:
+def _renewed(reader: Archive, service: Records, version: int, path: Path, key: str) -> Store | None:
     """Bring the index of another version up to date; ``None`` when that cannot be done."""
     try:
         store = Store.open(path, writable=True)
     except _FAILURES:
         return None
     try:
-        if (store.key() or "").split(" ")[0] == str(EDITION):
+        if (store.key() or "").split(" ")[0] == _edition(service):
             state = reader.state(version)
             try:
                 with store.transaction():
-                    update(store, state)
+                    update(store, state, service)
                 # On its own, once the rest is durable: within one transaction the disk may get the key first.
                 store.set_key(key)
             finally:
@@ -160,7 +167,7 @@ def _renewed(reader: Archive, version: int, path: Path, key: str) -> Store | Non
     return None
 
 
-def _made(reader: Archive, version: int, path: Path, key: str) -> Store:
+def _made(reader: Archive, service: Records, version: int, path: Path, key: str) -> Store:
     """Make an index beside its name and put it there whole, so that no half of one is ever found."""
     handle, name = tempfile.mkstemp(prefix=".search-", suffix=".tmp", dir=path.parent)
     os.close(handle)
@@ -170,7 +177,7 @@ def _made(reader: Archive, version: int, path: Path, key: str) -> Store:
         state = reader.state(version)
         try:
             with store.transaction():
-                update(store, state)
+                update(store, state, service)
                 store.set_key(key)
         finally:
             state.close()

@@ -1,55 +1,15 @@
-"""A body's HTML as the text a reader saw, for searching. Pure."""
+"""What of a record can be searched: its texts as a reader saw them. Pure."""
 
 from __future__ import annotations
 
-import html
-import re
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import IntEnum
 
-from exporter.html.tree import BLOCKS, DROPPED, Element, TooLarge, TooTangled, parse, text_of
+from exporter.html.text import plain_text
 from exporter.model.kinds import Kind
 from exporter.model.records import Raw
 from exporter.service.interface import Records
-
-_TAG = re.compile(r"<[^<>]*>")
-_LINE_ENDS = re.compile(r"(?<![ \t\r])[ \t\r]*\n[ \t\r\n]*")
-
-
-def plain_text(source: str, read: Callable[[str], Element] = parse) -> str:
-    """Return the text of a body: blocks and ``<br>`` end a line, pictures give their ``alt``, scripts nothing.
-
-    Args:
-        source: HTML or text.
-        read: parses the HTML, for those who have the tree already.
-    """
-    if "<" not in source and "&" not in source:
-        return source
-    try:
-        body = read(source)
-    except TooLarge:
-        return text_of(source)
-    except TooTangled:
-        return html.unescape(_TAG.sub(" ", source))
-    parts: list[str] = []
-    todo: list[Element | str] = [body]
-    while todo:
-        node = todo.pop()
-        if isinstance(node, str):
-            parts.append(node)
-        elif node.tag == "br":
-            parts.append("\n")
-        elif node.tag == "img":
-            parts.append(node.attributes.get("alt", ""))
-        elif node.tag not in DROPPED:
-            if node.tag in BLOCKS:
-                parts.append("\n")
-                todo.append("\n")
-            todo.extend(reversed(node.children))
-    return _LINE_ENDS.sub("\n", "".join(parts)).strip()
-
 
 KINDS = (Kind.ENTRIES, Kind.COMMENTS, Kind.FILES)
 """The kinds a hit can be of."""

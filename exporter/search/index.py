@@ -21,13 +21,14 @@ from exporter.model.kinds import Kind, sort_key
 from exporter.search.build import open_store
 from exporter.search.query import fold_with_places
 from exporter.search.regex_worker import DAMAGED
-from exporter.search.store import StoredText
+from exporter.search.store import Store, StoredText
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from exporter.archive.archive import Archive
     from exporter.search.query import Query
+    from exporter.service.interface import Records
 
 _BEFORE = 30
 _LENGTH = 120
@@ -155,7 +156,7 @@ class _Match:
     spans: list[Span] | None = None
 
 
-def open_index(reader: Archive, *, at: int | None = None) -> Index:
+def open_index(reader: Archive, service: Records, *, at: int | None = None) -> Index:
     """Open the index of a version (default: the newest), made or renewed first where needed.
 
     Raises:
@@ -163,21 +164,25 @@ def open_index(reader: Archive, *, at: int | None = None) -> Index:
         NoArchive: the archive has no version yet.
         ArchiveDamaged: the records cannot be read.
     """
-    return Index(reader, reader.resolve(at))
+    return Index(reader, service, reader.resolve(at))
 
 
 class Index:
     """An index open for searching; close it, or use it as a context."""
 
-    def __init__(self, reader: Archive, version: int) -> None:
+    def __init__(self, reader: Archive, service: Records, version: int) -> None:
         self._reader = reader
+        self._service = service
         self._version = version
         self._temporary = tempfile.TemporaryDirectory(prefix="blog-exporter-search-")
         try:
-            self._store = open_store(reader, version, Path(self._temporary.name))
+            self._store = self._open()
         except BaseException:
             self._temporary.cleanup()
             raise
+
+    def _open(self, *, anew: bool = False) -> Store:
+        return open_store(self._reader, self._service, self._version, Path(self._temporary.name), anew=anew)
 
     def search(self, query: Query) -> list[Hit]:
         """Return the hits, best first; see :meth:`find`."""
@@ -193,7 +198,7 @@ class Index:
             return self._found(query, regex_seconds)
         except sqlite3.DatabaseError:
             self._store.close()
-            self._store = open_store(self._reader, self._version, Path(self._temporary.name), anew=True)
+            self._store = self._open(anew=True)
             return self._found(query, regex_seconds)
 
     def close(self) -> None:

@@ -40,7 +40,7 @@ class SiteOptions:
 
 
 _PACKAGE: Final = Path(__file__).parent.parent
-_PARTS: Final = ("model", "render", "search", "site")
+_PARTS: Final = ("html", "model", "search", "service", "site")
 """The parts of this program whose code shows in pages."""
 _SUFFIXES: Final = frozenset({".py", ".html", ".css", ".js", ".svg"})
 

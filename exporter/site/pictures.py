@@ -4,16 +4,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from exporter.html.local_links import stored_path
 from exporter.model.asset import Asset
-
-_OPENABLE: Final = frozenset(
-    {"aac", "avif", "bmp", "flac", "gif", "heic", "ico", "jp2", "jpg", "jxl", "m4a", "mid", "mov", "mp3", "mp4"}
-    | {"mpg", "ogg", "pdf", "png", "tif", "wav", "webm", "webp", "3gp"}
-    | {"7z", "doc", "docx", "gz", "lzh", "pptx", "rar", "xlsx", "zip"}
-)
 
 
 class Picture(NamedTuple):
@@ -53,8 +47,3 @@ class Pictures:
     def depends(self, entry_id: str) -> str:
         """Return what changes whenever an entry's page would show other files."""
         return "\n".join(self._depends.get(entry_id, ()))
-
-
-def openable(path: str) -> bool:
-    """Tell whether a link may lead to a stored file: never to one in which a browser would run a stranger's script."""
-    return path.rpartition(".")[2] in _OPENABLE

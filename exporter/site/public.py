@@ -8,14 +8,13 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from exporter.export.posts import Judge
-from exporter.html.local_links import stored_path
+from exporter.html.local_links import openable, stored_path
 from exporter.model.asset import Asset
 from exporter.model.kinds import Kind
 from exporter.model.publication import Declared, Status
 from exporter.model.records import Post, Raw
 from exporter.service.interface import Records
 from exporter.service.records_v1 import DEFAULT_RECORDS
-from exporter.site.pictures import openable
 
 if TYPE_CHECKING:
     from exporter.export.interface import RecordSource

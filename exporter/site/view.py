@@ -18,11 +18,11 @@ from unicodedata import unidata_version
 from exporter.export.interface import Content, Copy, ExportFile, RecordSource, ViewFile
 from exporter.html.links import AddressPattern, absolute
 from exporter.html.local_links import AssetMap, EntryAddresses, stored_path
+from exporter.html.page_body import BodyWriter
 from exporter.model.asset import Asset
 from exporter.model.kinds import Kind
 from exporter.service.interface import Records
 from exporter.service.records_v1 import DEFAULT_RECORDS
-from exporter.site.body import BodyWriter
 from exporter.site.catalogue import Catalogue, fingerprint
 from exporter.site.options import NAME, SiteOptions, edition
 from exporter.site.pages.entry import comment_files, entry_files
@@ -115,15 +115,8 @@ class SiteView:
             entry_id = entries.entry_of(address) if patterns else None
             return None if entry_id is None else catalogue.by_id[entry_id].page
 
-        bodies = BodyWriter(
-            AssetMap(assets, base),
-            base,
-            options.assets,
-            lost=pages.words["lost_picture"],
-            player=pages.words["player"],
-            language=options.language,
-            page_of=page_of,
-        )
+        local_path = AssetMap(assets, base).local_path
+        bodies = BodyWriter(local_path, base, options.language, prefix=options.assets, page_of=page_of)
         return Site(options, catalogue, pages, bodies, Pictures(assets), page_of, patterns)
 
 

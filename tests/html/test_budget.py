@@ -14,13 +14,12 @@ from exporter.export.bodies import ONLY_TEXT, comment_html, safe_body
 from exporter.export.movabletype import defused
 from exporter.html.diff import word_diff
 from exporter.html.links import candidates, embedded, rewrite_addresses
-from exporter.html.local_links import AssetMap
 from exporter.html.markdown import to_markdown
+from exporter.html.page_body import BodyWriter
+from exporter.html.text import plain_text
 from exporter.html.tree import BODY_CHARACTERS, BODY_MARKS, TooLarge, find, parse, text_of, too_large, too_large_words
-from exporter.search.documents import plain_text
 from exporter.search.index import excerpt, spans_of
 from exporter.service.records_v1 import DEFAULT_RECORDS
-from exporter.site.body import BodyWriter
 from exporter.text import visible
 from tests.export.memory import Memory, export
 from tests.html import records
@@ -55,8 +54,7 @@ BODIES = {
 
 
 def writer(language: str = "ja") -> BodyWriter:
-    base = "https://sea.example/"
-    return BodyWriter(AssetMap([], base), base, "", lost="L", player="P", language=language)
+    return BodyWriter(lambda _: None, "https://sea.example/", language)
 
 
 WAYS: dict[str, Callable[[str], object]] = {

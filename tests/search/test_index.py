@@ -5,6 +5,7 @@ import shutil
 import sqlite3
 import subprocess
 from collections.abc import Callable, Iterator
+from datetime import timedelta, timezone
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +16,16 @@ from hypothesis import strategies as st
 from exporter.archive import atomic
 from exporter.archive.archive import Archive
 from exporter.errors import ArchiveDamaged, BlogExporterError, NoArchive, NoSuchRecord, UsageError
+from exporter.model.assumptions import Assumptions
 from exporter.model.kinds import Kind
-from exporter.search import build
+from exporter.model.records import Comment, Post, Raw
 from exporter.search.build import index_path
 from exporter.search.documents import comment_document, entry_document
 from exporter.search.index import Hit, Index, open_index
 from exporter.search.query import Query, fold, parse_query
 from exporter.search.store import Store
-from exporter.service.records_v1 import DEFAULT_RECORDS
+from exporter.service.interface import Records
+from exporter.service.records_v1 import DEFAULT_RECORDS, RecordsV1
 from tests.history.building import ArchiveMaker, comment, entry
 
 FAMILY = "👨\u200d👩\u200d👧"
@@ -70,7 +73,7 @@ def maker(tmp_path_factory: pytest.TempPathFactory) -> ArchiveMaker:
 
 @pytest.fixture(scope="module")
 def index(maker: ArchiveMaker) -> Iterator[Index]:
-    with open_index(maker.reader) as found:
+    with open_index(maker.reader, DEFAULT_RECORDS) as found:
         yield found
 
 
@@ -147,7 +150,7 @@ def test_a_hit_says_where_it_is(index: Index) -> None:
 def test_a_comment_of_an_entry_that_is_gone_has_no_title(tmp_path: Path) -> None:
     made = ArchiveMaker(tmp_path / "archive")
     made.commit({Kind.COMMENTS: {"7": comment("7", "99")}})
-    with open_index(made.reader) as found:
+    with open_index(made.reader, DEFAULT_RECORDS) as found:
         assert found.search(parse_query(["きれい"]))[0].title == ""
 
 
@@ -164,7 +167,7 @@ def test_more_hits_come_first_and_then_the_newer(tmp_path: Path) -> None:
             }
         }
     )
-    with open_index(made.reader) as found:
+    with open_index(made.reader, DEFAULT_RECORDS) as found:
         assert [hit.record_id for hit in found.search(parse_query(["海"]))] == ["2", "3", "1", "10", "4"]
 
 
@@ -180,7 +183,7 @@ def test_expressions(index: Index) -> None:
 def test_a_hostile_expression_is_ended(tmp_path: Path) -> None:
     made = ArchiveMaker(tmp_path / "archive")
     made.commit({Kind.ENTRIES: {"1": entry("1", "x", "a" * 60 + "!")}})
-    with open_index(made.reader) as found, pytest.raises(UsageError, match=r"more than 1\.5 seconds"):
+    with open_index(made.reader, DEFAULT_RECORDS) as found, pytest.raises(UsageError, match=r"more than 1\.5 seconds"):
         found.find(parse_query(["(a+)+$"], regex=True), regex_seconds=1.5)
 
 
@@ -221,7 +224,7 @@ def test_hits_are_exactly_those_of_a_search_through_all_texts(
         f"comments/{key}": [fold(text.text) for text in comment_document(raw, DEFAULT_RECORDS).texts]
         for key, raw in said.items()
     }
-    with open_index(made.reader) as found:
+    with open_index(made.reader, DEFAULT_RECORDS) as found:
         for wanted in words:
             terms = tuple(key for word in wanted if (key := fold(word)))
             if not terms:
@@ -234,16 +237,26 @@ def test_hits_are_exactly_those_of_a_search_through_all_texts(
                 assert any(fold(hit.excerpt[low:high]) for low, high in hit.marks)
 
 
-def counting(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Return a list that grows by the number of records each time an index is made or renewed."""
-    counts: list[int] = []
+class CountingRecords(RecordsV1):
+    """Counts the records that are read; the one whose number is ``last`` ends the work as Ctrl-C does."""
 
-    def update(store: Store, state: Any) -> int:
-        counts.append(build.update(store, state))
-        return counts[-1]
+    def __init__(self, last: int | None = None) -> None:
+        super().__init__()
+        self.read = 0
+        self._last = last
 
-    monkeypatch.setattr(build, "update", update)
-    return counts
+    def _count(self) -> None:
+        self.read += 1
+        if self.read == self._last:
+            raise KeyboardInterrupt
+
+    def post(self, raw: Raw | None, item: Raw | None = None) -> Post:
+        self._count()
+        return super().post(raw, item)
+
+    def comment(self, raw: Raw) -> Comment:
+        self._count()
+        return super().comment(raw)
 
 
 def small(root: Path) -> ArchiveMaker:
@@ -252,46 +265,48 @@ def small(root: Path) -> ArchiveMaker:
     return made
 
 
-def hits_of(reader: Archive, word: str, at: int | None = None) -> list[str]:
-    with open_index(reader, at=at) as found:
+def hits_of(reader: Archive, word: str, at: int | None = None, *, service: Records = DEFAULT_RECORDS) -> list[str]:
+    with open_index(reader, service, at=at) as found:
         return ids(found.search(parse_query([word])))
 
 
-def test_the_index_is_made_once_and_renewed_record_by_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_index_is_made_once_and_renewed_record_by_record(tmp_path: Path) -> None:
     made = small(tmp_path)
-    counts = counting(monkeypatch)
-    assert hits_of(made.reader, "海の日") == ["entries/1"]
-    assert hits_of(made.reader, "海の日") == ["entries/1"]
-    assert counts == [3]
+    service = CountingRecords()
+    assert hits_of(made.reader, "海の日", service=service) == ["entries/1"]
+    assert hits_of(made.reader, "海の日", service=service) == ["entries/1"]
+    assert service.read == 3
     made.commit({Kind.ENTRIES: {"1": entry("1", "川の日"), "3": entry("3", "空")}, Kind.COMMENTS: {"7": None}})
-    assert hits_of(made.reader, "海の日") == []
-    assert hits_of(made.reader, "川") == ["entries/1"]
-    assert hits_of(made.reader, "きれい") == []
-    assert counts == [3, 2]
+    assert hits_of(made.reader, "海の日", service=service) == []
+    assert hits_of(made.reader, "川", service=service) == ["entries/1"]
+    assert hits_of(made.reader, "きれい", service=service) == []
+    assert service.read == 3 + 2
     assert index_path(made.layout).stat().st_mode & 0o777 == 0o600
     assert [path.name for path in made.layout.work.glob(".search*")] == []
 
 
 @pytest.mark.parametrize("known", [True, False])
-def test_an_index_whose_making_was_cut_short_is_as_before(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, known: bool
-) -> None:
+def test_an_index_whose_making_was_cut_short_is_as_before(tmp_path: Path, known: bool) -> None:
     made = small(tmp_path)
     if known:
         hits_of(made.reader, "海")
         made.commit({Kind.ENTRIES: {"1": entry("1", "川の日")}})
 
-    def cut(store: Store, state: Any) -> int:
-        build.update(store, state)
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr(build, "update", cut)
-        with pytest.raises(KeyboardInterrupt):
-            open_index(made.reader)
+    with pytest.raises(KeyboardInterrupt):
+        open_index(made.reader, CountingRecords(last=1 if known else 3))
     assert index_path(made.layout).exists() == known
     assert [path.name for path in made.layout.work.glob(".search*")] == []
     assert hits_of(made.reader, "川") == (["entries/1"] if known else [])
+
+
+def test_an_index_whose_dates_are_of_another_timezone_is_made_again(tmp_path: Path) -> None:
+    made = small(tmp_path)
+    for hours in (9, 0):
+        service = RecordsV1(Assumptions(timezone=timezone(timedelta(hours=hours))))
+        with open_index(made.reader, service) as found:
+            (hit,) = found.search(parse_query(["海の日"], "entry"))
+        assert hit.date is not None
+        assert hit.date.utcoffset() == timedelta(hours=hours)
 
 
 def test_older_versions_have_an_index_of_their_own_for_a_while(tmp_path: Path) -> None:
@@ -301,12 +316,12 @@ def test_older_versions_have_an_index_of_their_own_for_a_while(tmp_path: Path) -
     assert not index_path(made.layout).exists()
     assert hits_of(made.reader, "海の日", 2) == []
     with pytest.raises(NoSuchRecord, match="no version 3"):
-        open_index(made.reader, at=3)
+        open_index(made.reader, DEFAULT_RECORDS, at=3)
 
 
 def test_an_archive_without_a_version(tmp_path: Path) -> None:
     with pytest.raises(NoArchive):
-        open_index(ArchiveMaker(tmp_path / "archive").reader)
+        open_index(ArchiveMaker(tmp_path / "archive").reader, DEFAULT_RECORDS)
 
 
 def harm_text(path: Path) -> None:
@@ -326,7 +341,7 @@ def harm_edition(path: Path) -> None:
 
 def harm_schema(path: Path) -> None:
     connection = sqlite3.connect(path)
-    connection.execute("UPDATE meta SET value = '1 0 x'")
+    connection.execute("UPDATE meta SET value = replace(value, ' 1 ', ' 0 ')")
     connection.execute("DROP TABLE texts")
     connection.commit()
     connection.close()
@@ -348,7 +363,7 @@ def test_damage_that_shows_only_when_searching_is_healed(tmp_path: Path, regex: 
     connection.execute("DROP TABLE texts")
     connection.commit()
     connection.close()
-    with open_index(made.reader) as found:
+    with open_index(made.reader, DEFAULT_RECORDS) as found:
         assert ids(found.search(parse_query(["海の日"], regex=regex))) == ["entries/1"]
 
 
@@ -385,7 +400,7 @@ def test_no_place_for_an_index_is_one_clear_line(tmp_path: Path, monkeypatch: py
 
     monkeypatch.setattr(Store, "create", full)
     with pytest.raises(BlogExporterError, match="disk is full; free some space"):
-        open_index(made.reader)
+        open_index(made.reader, DEFAULT_RECORDS)
     assert list(made.layout.work.iterdir()) == []
 
 
@@ -398,7 +413,7 @@ def test_a_damaged_archive_is_not_searched(tmp_path: Path, known: bool) -> None:
     path = made.layout.segment(1, Kind.ENTRIES)
     path.write_bytes(b"nonsense\n")
     with pytest.raises(ArchiveDamaged):
-        open_index(made.reader)
+        open_index(made.reader, DEFAULT_RECORDS)
 
 
 def test_the_index_says_what_it_is_made_for_once_its_content_is_durable(

@@ -9,11 +9,11 @@ from typing import Any, Final, NamedTuple
 
 from exporter import lossless_json
 from exporter.export.interface import ViewFile
+from exporter.html.local_links import openable
 from exporter.html.tree import BODY_CHARACTERS
 from exporter.model.kinds import Kind, sort_key
 from exporter.site.catalogue import ORPHANS_PAGE, UNDATED, PostSummary, fingerprint, safe_name, shown
 from exporter.site.pages.page import ShownComment, Site, category_page
-from exporter.site.pictures import openable
 from exporter.site.templating import root_of
 
 _MOST_PICTURES: Final = 60

@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
 from exporter.export.interface import ViewFile
+from exporter.html.local_links import openable
 from exporter.model.kinds import Kind
 from exporter.site.catalogue import UNDATED, PostSummary, fingerprint, shown
 from exporter.site.pages.page import Site
-from exporter.site.pictures import Picture, openable
+from exporter.site.pictures import Picture
 
 UNUSED: Final = "unused"
 _NEWEST: Final = 48

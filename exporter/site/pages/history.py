@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from exporter.export.interface import ViewFile
 from exporter.html.diff import Op, in_context, value_text, word_diff
+from exporter.html.text import plain_text
 from exporter.html.tree import too_large
 from exporter.model.changes import ABSENT, Change, FieldChange, RecordChange, field_changes, title_of
 from exporter.model.kinds import Kind
-from exporter.search.documents import plain_text
 from exporter.site.catalogue import fingerprint, shown
 from exporter.site.pages.entry import life_page
 from exporter.site.pages.page import Site

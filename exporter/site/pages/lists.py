@@ -14,8 +14,8 @@ from markupsafe import Markup
 
 from exporter.export.interface import ViewFile
 from exporter.html.links import Use, embedded
+from exporter.html.text import plain_text
 from exporter.model.kinds import Kind
-from exporter.search.documents import plain_text
 from exporter.site.catalogue import ORPHANS_PAGE, UNDATED, Catalogue, PostSummary, fingerprint, shown
 from exporter.site.pages.page import Site, category_page, listed
 from exporter.site.search_data import script

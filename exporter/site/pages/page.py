@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
     from exporter.html.links import AddressPattern
+    from exporter.html.page_body import BodyWriter
     from exporter.model.kinds import Kind
     from exporter.model.records import Comment
-    from exporter.site.body import BodyWriter
     from exporter.site.options import SiteOptions
     from exporter.site.pictures import Pictures
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from exporter.model.kinds import Kind
 from tests.archive.builder import Built, record
+from tests.html.payloads import PAYLOADS
 from tests.site.building import build, of_records, stored
-from tests.site.payloads import PAYLOADS
 from tests.support.pictures import png
 
 BEACON = "https://attacker.example"

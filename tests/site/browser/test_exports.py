@@ -12,12 +12,12 @@ import pytest
 
 from exporter.model.kinds import Kind
 from tests.archive.builder import Built, record
+from tests.html.payloads import PAYLOADS
 from tests.site.browser.hostile import BEACON, REACHING
 from tests.site.browser.tabs import Tab, told
 from tests.site.browser.test_payloads import TOUCH, WITNESS
 from tests.site.browser.trap import Trap
 from tests.site.building import of_records, stored
-from tests.site.payloads import PAYLOADS
 from tests.support.pictures import png
 
 pytestmark = pytest.mark.browser

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Error
 
-from exporter.site.sanitize import clean
+from exporter.html.page_sanitizer import clean
 from exporter.site.templating import POLICY
+from tests.html.payloads import PAYLOADS
+from tests.html.test_page_body import writer
 from tests.site.browser.tabs import Tab
-from tests.site.payloads import PAYLOADS
-from tests.site.test_body import writer
 
 pytestmark = pytest.mark.browser
 

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from exporter.html.links import AddressPattern
 from exporter.html.local_links import AssetMap, EntryAddresses
+from exporter.html.page_body import BodyWriter
+from exporter.html.page_sanitizer import ATTRIBUTES, TAGS, clean, safe_style
 from exporter.html.tree import Element, parse
 from exporter.model.asset import Asset
-from exporter.site.body import BodyWriter
-from exporter.site.sanitize import ATTRIBUTES, TAGS, clean, safe_style
-from tests.site.payloads import PAYLOADS
+from tests.html.payloads import PAYLOADS
 
 BASE = "https://sea.example/"
 SHA = "ab" * 32
@@ -27,14 +27,7 @@ def asset(url: str, content_type: str = "image/png", sha256: str | None = SHA) -
 
 
 def writer(*assets: dict[str, object], page_of: Callable[[str], str | None] = lambda _: None) -> BodyWriter:
-    return BodyWriter(
-        AssetMap(assets, BASE),
-        BASE,
-        "../../",
-        lost="lost",
-        player="player",
-        page_of=page_of,
-    )
+    return BodyWriter(AssetMap(assets, BASE).local_path, BASE, "en", prefix="../../", page_of=page_of)
 
 
 @pytest.fixture

@@ -1,4 +1,7 @@
-"""Which inline styles of strangers may stay: by property, and each value checked. Pure."""
+"""What of untrusted HTML may stand in a page: tags, attributes, addresses, and inline styles by property. Pure.
+
+The page's own policy forbids scripts as well; this is what still holds where a file is opened without it.
+"""
 
 from __future__ import annotations
 
@@ -10,14 +13,14 @@ import nh3
 
 from exporter.html.tree import tag_set
 
-_LENGTH_STYLE = r"(?:0|[0-9]{1,4}(?:\.[0-9]{1,3})?(?:px|pt|em|rem|ex|ch|%|mm|cm|in)?)"
+_LENGTH = r"(?:0|[0-9]{1,4}(?:\.[0-9]{1,3})?(?:px|pt|em|rem|ex|ch|%|mm|cm|in)?)"
 _COLOUR = (
     r"(?:#[0-9a-fA-F]{3,8}|[a-zA-Z]{3,24}"
     r"|(?:rgb|hsl)a?\([ ]?[0-9.]{1,6}%?(?:[ ]?[,/ ][ ]?[0-9.]{1,6}%?){2,3}[ ]?\))"
 )
-_LENGTHS = rf"(?:{_LENGTH_STYLE}|auto)(?: (?:{_LENGTH_STYLE}|auto)){{0,3}}"
+_LENGTHS = rf"(?:{_LENGTH}|auto)(?: (?:{_LENGTH}|auto)){{0,3}}"
 _WORDS = r"[a-z-]{2,24}(?: [a-z-]{2,24}){0,3}"
-_BORDER = rf"(?:{_LENGTH_STYLE}|{_COLOUR}|[a-z]{{4,8}})(?: (?:{_LENGTH_STYLE}|{_COLOUR}|[a-z]{{4,8}})){{0,3}}"
+_BORDER = rf"(?:{_LENGTH}|{_COLOUR}|[a-z]{{4,8}})(?: (?:{_LENGTH}|{_COLOUR}|[a-z]{{4,8}})){{0,3}}"
 
 _VALUES: Final[dict[str, re.Pattern[str]]] = {
     **dict.fromkeys(("color", "background-color", "background", "text-decoration-color"), re.compile(_COLOUR)),
@@ -32,10 +35,10 @@ _VALUES: Final[dict[str, re.Pattern[str]]] = {
         re.compile(_BORDER),
     ),
     "display": re.compile(r"block"),
-    "font-size": re.compile(rf"{_LENGTH_STYLE}|(?:x{{1,3}}-|xx-)?(?:small|large)|medium|smaller|larger"),
+    "font-size": re.compile(rf"{_LENGTH}|(?:x{{1,3}}-|xx-)?(?:small|large)|medium|smaller|larger"),
     "line-height": re.compile(r"normal|[0-9](?:\.[0-9]{1,3})?(?:em|%)?|[0-9]{2,3}(?:px|pt|%)"),
     "font-weight": re.compile(r"normal|bold|bolder|lighter|[1-9]00"),
-    "vertical-align": re.compile(rf"[a-z-]{{3,12}}|{_LENGTH_STYLE}"),
+    "vertical-align": re.compile(rf"[a-z-]{{3,12}}|{_LENGTH}"),
     **dict.fromkeys(
         ("font-style", "font-variant", "text-align", "text-decoration", "text-decoration-line", "text-decoration-style",
          "text-transform", "white-space", "word-break", "float", "clear", "list-style-type", "border-collapse",
@@ -60,96 +63,6 @@ def safe_style(style: str) -> str | None:
         if colon and allowed is not None and allowed.fullmatch(value):
             kept.append(f"{name}:{value}")
     return ";".join(kept) or None
-
-
-_CELLS: Final = tag_set("td th")
-_LINED: Final = tag_set("col colgroup tbody td tfoot th thead tr")
-_SIZED: Final = tag_set("col colgroup hr pre table td th tr")
-_FONT_SIZES: Final = ("x-small", "small", "medium", "large", "x-large", "xx-large", "xxx-large")
-_LENGTH: Final = re.compile(r"[0-9]{1,4}%?")
-_NUMBER: Final = re.compile(r"[0-9]{1,4}")
-_LOOKS: Final = {
-    "b": "font-weight:bold",
-    "big": "font-size:larger",
-    "center": "text-align:center",
-    "cite": "font-style:italic",
-    "em": "font-style:italic",
-    "i": "font-style:italic",
-    "s": "text-decoration:line-through",
-    "small": "font-size:smaller",
-    "strong": "font-weight:bold",
-    "u": "text-decoration:underline",
-}
-
-
-def styles(tag: str, attributes: dict[str, str], *, shown_as: str) -> str:
-    """Return the declarations for what a tag and its attributes looked like, and then its own; values are not checked.
-
-    Args:
-        tag: as the author wrote it.
-        attributes: all of them.
-        shown_as: the tag that stands on the page.
-    """
-    if not attributes:
-        return _LOOKS[tag] if tag in _LOOKS and tag != shown_as else ""
-    value = {name: text.strip().lower() for name, text in attributes.items()}
-    found = [_LOOKS[tag]] if tag in _LOOKS and tag != shown_as else []
-    found += _aligned(tag, value.get("align", ""))
-    if tag in _LINED and value.get("valign") in {"top", "middle", "bottom", "baseline"}:
-        found.append(f"vertical-align:{value['valign']}")
-    if value.get("bgcolor"):
-        found.append(f"background-color:{_colour(value['bgcolor'])}")
-    if tag in _SIZED:
-        found += [
-            f"{name}:{_length(value[name])}" for name in ("width", "height") if _LENGTH.fullmatch(value.get(name, ""))
-        ]
-    if tag in _CELLS and "nowrap" in value:
-        found.append("white-space:nowrap")
-    if tag == "font":
-        found += _font(value)
-    if tag == "img":
-        found += _spaced(value)
-    if tag in {"ul", "li"} and value.get("type") in {"disc", "circle", "square"}:
-        found.append(f"list-style-type:{value['type']}")
-    own = attributes.get("style", "")
-    return ";".join([*found, own] if own else found)
-
-
-def _aligned(tag: str, align: str) -> list[str]:
-    if tag == "img":
-        if align in {"left", "right"}:
-            return [f"float:{align}"]
-        return [f"vertical-align:{align}"] if align in {"top", "middle", "bottom"} else []
-    if tag == "table":
-        return {"left": ["float:left"], "right": ["float:right"], "center": ["margin:0 auto"]}.get(align, [])
-    return [f"text-align:{align}"] if align in {"left", "right", "center", "justify"} else []
-
-
-def _font(value: dict[str, str]) -> list[str]:
-    found = [f"color:{_colour(value['color'])}"] if value.get("color") else []
-    size = value.get("size", "")
-    if re.fullmatch(r"[+-]?[0-9]", size):
-        number = int(size) + (3 if size[0] in "+-" else 0)
-        found.append(f"font-size:{_FONT_SIZES[min(max(number, 1), 7) - 1]}")
-    return found
-
-
-def _spaced(value: dict[str, str]) -> list[str]:
-    found = []
-    for name, sides in (("hspace", ("left", "right")), ("vspace", ("top", "bottom"))):
-        if _NUMBER.fullmatch(value.get(name, "")):
-            found += [f"margin-{side}:{value[name]}px" for side in sides]
-    if _NUMBER.fullmatch(value.get("border", "")) and value["border"].strip("0"):
-        found.append(f"border:{value['border']}px solid")
-    return found
-
-
-def _colour(value: str) -> str:
-    return f"#{value}" if re.fullmatch(r"[0-9a-f]{6}", value) else value
-
-
-def _length(value: str) -> str:
-    return value if value.endswith("%") else f"{value}px"
 
 
 ID_PREFIX: Final = "c-"
@@ -186,7 +99,7 @@ ATTRIBUTES: Final[dict[str, frozenset[str]]] = {
     "ul": frozenset({"type"}),
 }
 CLASSES: Final = {"a": {"player"}, "span": {"lost"}}
-"""The only classes that stay; :mod:`exporter.site.body` sets them."""
+"""The only classes that stay; :mod:`exporter.html.page_body` sets them."""
 
 _NEVER_SHOWN: Final = set(
     tag_set(
@@ -230,22 +143,22 @@ def _attribute(tag: str, name: str, value: str) -> str | None:
     if name in {"href", "cite"}:
         return value if is_link(value) else None
     if name == "src":
-        return value if tag == "img" and (_LOCAL_PICTURE.fullmatch(value) or is_pixels(value)) else None
+        return value if tag == "img" and (_LOCAL_PICTURE.fullmatch(value) or is_inline_picture(value)) else None
     return value
 
 
 def is_link(url: str) -> bool:
-    """Tell whether a link may lead there: to the web, to mail, or to what :mod:`exporter.site.body` writes."""
+    """Tell whether a link may lead there: to the web, to mail, or to what :mod:`exporter.html.page_body` writes."""
     return _SCHEME.match(url) is not None or _relative(url) is not None
 
 
-def is_pixels(url: str) -> bool:
+def is_inline_picture(url: str) -> bool:
     """Tell whether an address holds a picture itself, of a kind that is nothing but pixels."""
     return _PIXELS.fullmatch(url) is not None
 
 
 def _relative(url: str) -> str | None:
-    """Let only the addresses through that :mod:`exporter.site.body` writes; a network share is none of them."""
+    """Let only the addresses through that :mod:`exporter.html.page_body` writes; a network share is none of them."""
     if _FRAGMENT.fullmatch(url) or _LOCAL_PICTURE.fullmatch(url) or _LOCAL_PAGE.fullmatch(url):
         return url
     return None

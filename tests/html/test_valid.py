@@ -7,10 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exporter.html.tree import Element, parse
-from exporter.site.conforming import DEEPEST, conforming
-from exporter.site.sanitize import styles
-from tests.site.payloads import PAYLOADS
-from tests.site.test_body import writer
+from exporter.html.valid import DEEPEST, looks, valid_html
+from tests.html.payloads import PAYLOADS
+from tests.html.test_page_body import writer
 
 
 def shown(html: str) -> str:
@@ -41,14 +40,14 @@ def test_cells_and_pictures_look_as_they_did() -> None:
     table = shown("<table width=300 align=center><tr><td nowrap valign=top bgcolor=#ffeeee height=20>a</table>")
     assert '<table style="margin:0 auto;width:300px">' in table
     assert '<td style="vertical-align:top;background-color:#ffeeee;height:20px;white-space:nowrap">a</td>' in table
-    assert styles("table", {"align": "left"}, shown_as="table") == "float:left"
-    assert styles("img", {"align": "right", "hspace": "8", "vspace": "x", "border": "2"}, shown_as="img") == (
+    assert looks("table", {"align": "left"}, shown_as="table") == "float:left"
+    assert looks("img", {"align": "right", "hspace": "8", "vspace": "x", "border": "2"}, shown_as="img") == (
         "float:right;margin-left:8px;margin-right:8px;border:2px solid"
     )
-    assert styles("img", {"align": "middle", "border": "0", "style": "width:9px"}, shown_as="img") == (
+    assert looks("img", {"align": "middle", "border": "0", "style": "width:9px"}, shown_as="img") == (
         "vertical-align:middle;width:9px"
     )
-    assert styles("img", {"align": "absmiddle"}, shown_as="img") == ""
+    assert looks("img", {"align": "absmiddle"}, shown_as="img") == ""
 
 
 @pytest.mark.parametrize(
@@ -81,7 +80,7 @@ def test_what_may_not_stand_there_stands_as_something_else(html: str, expected: 
 def test_a_picture_that_leads_somewhere_has_a_name() -> None:
     html = "<a href=https://x.example/><img src='data:image/png;base64,AAAA'></a>"
     assert 'alt="…"' in shown(html)
-    tree = conforming(
+    tree = valid_html(
         parse("<a href=x><img src=/a/%E6%B5%B7.png?1></a>", bare=frozenset()), kept=frozenset(), dropped=frozenset()
     )
     assert [node.attributes["alt"] for node in tree.walk() if isinstance(node, Element) and node.tag == "img"] == [
@@ -106,5 +105,5 @@ def test_nothing_is_deeper_than_browsers_draw() -> None:
 def test_no_text_is_lost(parts: list[str]) -> None:
     html = "".join(f"<{part}>文{at}" if part.isalnum() else part for at, part in enumerate(parts))
     tree = parse(html, bare=frozenset())
-    shown_tree = conforming(tree, kept=frozenset(), dropped=frozenset())
+    shown_tree = valid_html(tree, kept=frozenset(), dropped=frozenset())
     assert "".join(shown_tree.text().replace("…", "").split()) == "".join(tree.text().replace("…", "").split())

@@ -1,7 +1,7 @@
-"""A body in the form the HTML Standard asks of authors, looking as before.
+"""Old and broken HTML as valid HTML that looks as before.
 
-What stands where it may not becomes a plain block or span, what is obsolete becomes CSS, headings follow the page's
-own, and nothing is deeper than browsers draw.
+What the HTML Standard does not allow in its place becomes a plain block or span, what is obsolete becomes CSS, headings
+follow the page's own, and nothing is deeper than browsers draw.
 
 Rules: HTML Standard, sections 3.2.5 (content models), 4.3 to 4.5 (elements) and 16.2 (obsolete features). Pure.
 """
@@ -13,7 +13,6 @@ from typing import Final, NamedTuple
 from urllib.parse import unquote
 
 from exporter.html.tree import Element, tag_set
-from exporter.site.sanitize import styles
 
 DEEPEST: Final = 200
 """Elements below this depth lose their tags and keep their texts; Firefox draws 513 and says so on the console."""
@@ -32,7 +31,7 @@ _HEADINGS: Final = tag_set("h1 h2 h3 h4 h5 h6")
 _LINES: Final = _HEADINGS | tag_set("caption dt p pre summary th")
 """Blocks that hold text only."""
 _ANYWHERE: Final = tag_set("a del ins")
-"""What may hold whatever may stand in its place."""
+"""What may hold whatever is allowed in its place."""
 _CHILDREN: Final = {
     "ul": tag_set("li"), "ol": tag_set("li"), "dl": tag_set("dt dd"), "details": tag_set("summary"),
     "figure": tag_set("figcaption"), "ruby": tag_set("rt rp"), "colgroup": tag_set("col"), "tr": tag_set("td th"),
@@ -55,13 +54,29 @@ _OWN: Final = {
     "th": tag_set("colspan rowspan scope"), "time": tag_set("datetime"),
     "img": tag_set("alt data-original data-src height src width"),
 }  # fmt: skip
-
-
+_CELLS: Final = tag_set("td th")
+_LINED: Final = tag_set("col colgroup tbody td tfoot th thead tr")
+_SIZED: Final = tag_set("col colgroup hr pre table td th tr")
+_FONT_SIZES: Final = ("x-small", "small", "medium", "large", "x-large", "xx-large", "xxx-large")
+_LENGTH: Final = re.compile(r"[0-9]{1,4}%?")
+_NUMBER: Final = re.compile(r"[0-9]{1,4}")
+_LOOKS: Final = {
+    "b": "font-weight:bold",
+    "big": "font-size:larger",
+    "center": "text-align:center",
+    "cite": "font-style:italic",
+    "em": "font-style:italic",
+    "i": "font-style:italic",
+    "s": "text-decoration:line-through",
+    "small": "font-size:smaller",
+    "strong": "font-weight:bold",
+    "u": "text-decoration:underline",
+}
 _SEEN: Final = tag_set("img input audio embed iframe object video")
 
 
-class _Place(NamedTuple):
-    """Where a node stands: in which element of the page, whether only text may, whether in a link, and how deep."""
+class _Context(NamedTuple):
+    """Where a node will be: in which element of the page, whether only text may be there, in a link, and how deep."""
 
     parent: Element
     line: bool
@@ -69,7 +84,7 @@ class _Place(NamedTuple):
     depth: int
 
 
-def conforming(body: Element, *, kept: frozenset[str], dropped: frozenset[str]) -> Element:
+def valid_html(body: Element, *, kept: frozenset[str], dropped: frozenset[str]) -> Element:
     """Return the tree as it may stand in a page.
 
     Args:
@@ -77,75 +92,75 @@ def conforming(body: Element, *, kept: frozenset[str], dropped: frozenset[str]) 
         kept: the tags that are left as they are with all that is in them, and shown by somebody else.
         dropped: the tags that go with all that is in them.
     """
-    return _Conformer(body, kept, dropped).tree
+    return _Rewriter(body, kept, dropped).tree
 
 
-class _Conformer:
+class _Rewriter:
     def __init__(self, body: Element, kept: frozenset[str], dropped: frozenset[str]) -> None:
         self._ids = _targets(body)
         self._levels: list[int] = []
         self._blocky = _with_blocks(body)
         self.tree = Element("body", {}, [])
-        todo: list[tuple[Element | str, _Place]] = []
-        self._below(todo, body, _Place(self.tree, line=False, linked=False, depth=0))
+        todo: list[tuple[Element | str, _Context]] = []
+        self._below(todo, body, _Context(self.tree, line=False, linked=False, depth=0))
         while todo:
-            node, place = todo.pop()
+            node, context = todo.pop()
             if isinstance(node, str):
-                self._text(node, place)
-            elif node.tag in kept or _is_button(node):
-                _home(place).append(node)
+                self._text(node, context)
+            elif node.tag in kept:
+                _siblings(context).append(node)
             elif node.tag not in dropped:
-                self._element(todo, node, place)
+                self._element(todo, node, context)
 
-    def _below(self, todo: list[tuple[Element | str, _Place]], element: Element, place: _Place) -> None:
-        todo.extend((child, place) for child in reversed(element.children))
+    def _below(self, todo: list[tuple[Element | str, _Context]], element: Element, context: _Context) -> None:
+        todo.extend((child, context) for child in reversed(element.children))
 
-    def _text(self, text: str, place: _Place) -> None:
-        if not text.strip() and place.parent.tag in _TEXTLESS | _LIST_PARENTS:
-            place.parent.children.append(text)
+    def _text(self, text: str, context: _Context) -> None:
+        if not text.strip() and context.parent.tag in _TEXTLESS | _LIST_PARENTS:
+            context.parent.children.append(text)
         else:
-            _home(place).append(text)
+            _siblings(context).append(text)
 
-    def _element(self, todo: list[tuple[Element | str, _Place]], node: Element, place: _Place) -> None:
-        tag = self._tag(node, place)
-        if tag is None or place.depth >= DEEPEST:
-            self._below(todo, node, place)
+    def _element(self, todo: list[tuple[Element | str, _Context]], node: Element, context: _Context) -> None:
+        tag = self._tag(node, context)
+        if tag is None or context.depth >= DEEPEST:
+            self._below(todo, node, context)
             return
         shown = Element(tag, self._attributes(node, tag), [])
-        (place.parent.children if tag in _CHILDREN.get(place.parent.tag, ()) else _home(place)).append(shown)
-        if tag == "img" and place.linked and not shown.attributes.get("alt", "").strip():
+        (context.parent.children if tag in _CHILDREN.get(context.parent.tag, ()) else _siblings(context)).append(shown)
+        if tag == "img" and context.linked and not shown.attributes.get("alt", "").strip():
             shown.attributes["alt"] = _name_of(node)
         if tag == "th":
-            shown.attributes.setdefault("scope", "row" if _is_first(shown, place.parent) else "col")
+            shown.attributes.setdefault("scope", "row" if _is_first(shown, context.parent) else "col")
         if tag == "details" and not _first_is(node, "summary"):
             shown.children.append(Element("summary", {}, ["…"]))
-        line = place.line or tag in _LINES or (tag not in _BLOCKS and tag not in _ANYWHERE)
-        linked = place.linked or (tag == "a" and "href" in shown.attributes)
-        self._below(todo, node, _Place(shown, line, linked, place.depth + 1))
+        line = context.line or tag in _LINES or (tag not in _BLOCKS and tag not in _ANYWHERE)
+        linked = context.linked or (tag == "a" and "href" in shown.attributes)
+        self._below(todo, node, _Context(shown, line, linked, context.depth + 1))
 
-    def _tag(self, node: Element, place: _Place) -> str | None:
+    def _tag(self, node: Element, context: _Context) -> str | None:
         """Return what an element is on the page; ``None`` when only what is in it is."""
         tag = _RENAMED.get(node.tag, node.tag)
-        parent = place.parent
+        parent = context.parent
         if tag in _BELONGING:
             if tag in _CHILDREN.get(parent.tag, ()) and _in_order(tag, parent):
                 return tag
-            return None if tag in {"col", "colgroup", "rp"} else ("span" if place.line or tag == "rt" else "div")
+            return None if tag in {"col", "colgroup", "rp"} else ("span" if context.line or tag == "rt" else "div")
         if tag == "a":
-            return None if place.linked or _says_nothing(node) else tag
+            return None if context.linked or _says_nothing(node) else tag
         if tag == "rtc":
             return None
         if tag == "dl" and not _paired(node):
             tag = "div"
         if tag in _HEADINGS:
             tag = self._heading(node)
-        if place.line:
+        if context.line:
             return "span" if tag in _BLOCKS and tag != "hr" else ("br" if tag == "hr" else tag)
         if tag == "time" and "datetime" not in self._attributes(node, tag):
             tag = "span"
         if id(node) in self._blocky and (tag == "p" or (tag not in _BLOCKS and tag not in _ANYWHERE)):
             return "div"
-        return "span" if tag == "details" and place.linked else tag
+        return "span" if tag == "details" and context.linked else tag
 
     def _heading(self, node: Element) -> str:
         """Return the heading's level below the page's own: the first is the second, and none is skipped."""
@@ -166,7 +181,7 @@ class _Conformer:
             for name, value in node.attributes.items()
             if name in names and (name not in _VALUES or re.fullmatch(_VALUES[name], value.strip()))
         }
-        style = styles(node.tag, node.attributes, shown_as=tag)
+        style = looks(node.tag, node.attributes, shown_as=tag)
         if tag == "span" and _RENAMED.get(node.tag, node.tag) in _BLOCKS:
             style = f"display:block;{style}"
         if style:
@@ -180,9 +195,9 @@ class _Conformer:
         return found
 
 
-def _home(place: _Place) -> list[Element | str]:
+def _siblings(context: _Context) -> list[Element | str]:
     """Return where a node goes that is none of the children its parent must have: into one, made for it."""
-    parent = place.parent
+    parent = context.parent
     if parent.tag not in _LIST_PARENTS:
         return parent.children
     made = Element("li", {}, [])
@@ -209,11 +224,6 @@ def _is_first(cell: Element, row: Element) -> bool:
     return next(child for child in row.children if isinstance(child, Element)) is cell
 
 
-def _is_button(node: Element) -> bool:
-    """Tell a picture that sent a form, which is still a picture."""
-    return node.tag == "input" and node.attributes.get("type", "").strip().lower() == "image"
-
-
 def _says_nothing(node: Element) -> bool:
     """Tell a link with nothing in it to read or see."""
     return "href" in node.attributes and not any(
@@ -223,7 +233,7 @@ def _says_nothing(node: Element) -> bool:
 
 def _name_of(picture: Element) -> str:
     """Return a picture's file name, which is what can be said of one that leads somewhere and says nothing itself."""
-    address = next(filter(None, (picture.attributes.get(name) for name in ("data-src", "data-original", "src"))), "")
+    address = picture_source(picture)
     return "…" if address.startswith("data:") else unquote(address.partition("?")[0].rpartition("/")[2]) or "…"
 
 
@@ -257,3 +267,79 @@ def _with_blocks(body: Element) -> set[int]:
         if id(child) in found or _RENAMED.get(child.tag, child.tag) in _BLOCKS:
             found.add(id(parent))
     return found
+
+
+def picture_source(picture: Element) -> str:
+    """Return the address of a picture; one that waits for a script (``data-src``) is the picture meant."""
+    attributes = picture.attributes
+    return next(filter(None, (attributes.get(name, "") for name in ("data-src", "data-original", "src"))), "")
+
+
+def looks(tag: str, attributes: dict[str, str], *, shown_as: str) -> str:
+    """Return the declarations for what a tag and its attributes looked like, and then its own; values are not checked.
+
+    Args:
+        tag: as the author wrote it.
+        attributes: all of them.
+        shown_as: the tag that stands on the page.
+    """
+    if not attributes:
+        return _LOOKS[tag] if tag in _LOOKS and tag != shown_as else ""
+    value = {name: text.strip().lower() for name, text in attributes.items()}
+    found = [_LOOKS[tag]] if tag in _LOOKS and tag != shown_as else []
+    found += _aligned(tag, value.get("align", ""))
+    if tag in _LINED and value.get("valign") in {"top", "middle", "bottom", "baseline"}:
+        found.append(f"vertical-align:{value['valign']}")
+    if value.get("bgcolor"):
+        found.append(f"background-color:{_colour(value['bgcolor'])}")
+    if tag in _SIZED:
+        found += [
+            f"{name}:{_length(value[name])}" for name in ("width", "height") if _LENGTH.fullmatch(value.get(name, ""))
+        ]
+    if tag in _CELLS and "nowrap" in value:
+        found.append("white-space:nowrap")
+    if tag == "font":
+        found += _font(value)
+    if tag == "img":
+        found += _spaced(value)
+    if tag in {"ul", "li"} and value.get("type") in {"disc", "circle", "square"}:
+        found.append(f"list-style-type:{value['type']}")
+    own = attributes.get("style", "")
+    return ";".join([*found, own] if own else found)
+
+
+def _aligned(tag: str, align: str) -> list[str]:
+    if tag == "img":
+        if align in {"left", "right"}:
+            return [f"float:{align}"]
+        return [f"vertical-align:{align}"] if align in {"top", "middle", "bottom"} else []
+    if tag == "table":
+        return {"left": ["float:left"], "right": ["float:right"], "center": ["margin:0 auto"]}.get(align, [])
+    return [f"text-align:{align}"] if align in {"left", "right", "center", "justify"} else []
+
+
+def _font(value: dict[str, str]) -> list[str]:
+    found = [f"color:{_colour(value['color'])}"] if value.get("color") else []
+    size = value.get("size", "")
+    if re.fullmatch(r"[+-]?[0-9]", size):
+        number = int(size) + (3 if size[0] in "+-" else 0)
+        found.append(f"font-size:{_FONT_SIZES[min(max(number, 1), 7) - 1]}")
+    return found
+
+
+def _spaced(value: dict[str, str]) -> list[str]:
+    found = []
+    for name, sides in (("hspace", ("left", "right")), ("vspace", ("top", "bottom"))):
+        if _NUMBER.fullmatch(value.get(name, "")):
+            found += [f"margin-{side}:{value[name]}px" for side in sides]
+    if _NUMBER.fullmatch(value.get("border", "")) and value["border"].strip("0"):
+        found.append(f"border:{value['border']}px solid")
+    return found
+
+
+def _colour(value: str) -> str:
+    return f"#{value}" if re.fullmatch(r"[0-9a-f]{6}", value) else value
+
+
+def _length(value: str) -> str:
+    return value if value.endswith("%") else f"{value}px"

@@ -1,0 +1,31 @@
+"""A body's HTML as text."""
+
+from __future__ import annotations
+
+import pytest
+
+from exporter.html.text import plain_text
+
+
+@pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        ("波の音", "波の音"),
+        ("<p>東<b>京</b></p><p>大阪</p>", "東京\n大阪"),
+        ("東京<br>大阪", "東京\n大阪"),
+        ("a &amp; b &lt;c&gt;", "a & b <c>"),
+        ('<img src="x" alt="海の写真">と<script>alert(1)</script><style>p{}</style>', "海の写真と"),
+        ("<ul><li>一<li>二</ul>", "一\n二"),
+        ("<table><tr><td>甲<td>乙</table>", "甲\n乙"),
+        ("", ""),
+        ("5 < 6 & 7", "5 < 6 & 7"),
+        ("<div>" * 3000 + "底", "底"),
+    ],
+)
+def test_plain_text_is_what_a_reader_saw(source: str, text: str) -> None:
+    assert plain_text(source) == text
+
+
+def test_a_body_too_tangled_to_read_is_searched_without_its_tags() -> None:
+    source = "".join(f'<b x="{number}"><p>' for number in range(40_000)) + "底 &amp; 海"
+    assert plain_text(source).strip() == "底 & 海"
