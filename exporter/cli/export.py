@@ -17,7 +17,6 @@ from exporter.cli.output import Output, counted, size_text
 from exporter.errors import UsageError
 from exporter.export.folder import report_path
 from exporter.export.formats import FORMATS, TARGETS
-from exporter.export.report import short_table
 from exporter.text import printable
 
 _LIST = "\n".join(f"  {name:<14} {form.help}" for name, form in FORMATS.items())
@@ -96,7 +95,7 @@ def _export(out: Output, job: Job) -> int:
 
 def _tell(out: Output, job: Job, side: Done, *, dry_run: bool) -> None:
     document = side.document
-    for line in short_table(document):
+    for line in side.report.lines():
         out.say(printable(line))
     files, total = counted(document["file_count"], "file"), size_text(document["bytes"])
     if dry_run:
@@ -105,7 +104,7 @@ def _tell(out: Output, job: Job, side: Done, *, dry_run: bool) -> None:
         out.answer(f"{side.folder}: {files}, {total}; the whole report is {report_path(side.folder)}.")
     if document["in"]["entries"] and not document["out"]["entries"]:
         out.warn(f"No entry is in {side.folder}; the lines above say why.")
-    hidden = sum(row["count"] for row in document["left_out"] if row["reason"].endswith("is not visible"))
+    hidden = side.report.hidden_comments()
     if hidden and not side.declared.visible_comment_flags:
         out.warn(
             f"{counted(hidden, 'comment')} left out: say which are shown with --visible-delete-flg f (see inspect)."

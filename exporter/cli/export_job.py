@@ -193,9 +193,10 @@ class Job:
 
 
 class Done(NamedTuple):
-    """One side of an export: its folder, its report, its files, and what the owner had declared."""
+    """One side of an export: its folder, its report, as a document too, its files, and what the owner had declared."""
 
     folder: Path
+    report: Report
     document: dict[str, Any]
     files: list[WrittenFile]
     declared: Declared
@@ -350,7 +351,7 @@ class _Making:
             }
 
         written = measure_export(files, root) if self.dry_run else write_export(files, root, folder, document)
-        return Done(folder, document(written), written, self.declared)
+        return Done(folder, report, document(written), written, self.declared)
 
 
 def listed(written: list[WrittenFile], *, public: bool) -> dict[str, Any]:

@@ -16,13 +16,14 @@ from exporter.cli import export_job
 from exporter.cli.export_job import Done, Job, check_apart, run, said
 from exporter.cli.export_options import check_form
 from exporter.cli.output import Output, size_text
-from exporter.cli.wizard_report import WORDS, language_of, report_lines
+from exporter.cli.wizard_report import WORDS, language_of
 from exporter.cli.wizard_services import SERVICES, Service
 from exporter.errors import BlogExporterError, UsageError
 from exporter.export.folder import check_target, report_path
 from exporter.export.formats import FORMATS, Format
 from exporter.export.interface import Side
 from exporter.export.survey import Combination, comment_combinations, entry_combinations, survey_lines
+from exporter.export.words import Language
 from exporter.html.links import absolute
 from exporter.model.publication import Declared
 from exporter.service.interface import Records
@@ -127,13 +128,13 @@ def ask_and_export(out: Output, archive: Path | None, given: dict[str, Any]) -> 
         archive: the archive's folder, where it was named.
         given: the options of the command line; what they say is not asked for.
     """
-    language = given["lang"] or language_of(os.environ)
+    language: Language = given["lang"] or language_of(os.environ)
     wizard = _Wizard(Questions(WORDS[language]), language, dict(given))
     return wizard.run(out, archive)
 
 
 class _Wizard:
-    def __init__(self, ask: Questions, language: str, given: dict[str, Any]) -> None:
+    def __init__(self, ask: Questions, language: Language, given: dict[str, Any]) -> None:
         self._ask = ask
         self._words = ask.words
         self._language = language
@@ -266,7 +267,7 @@ class _Wizard:
         for side in tried:
             self._ask.say()
             self._ask.say(str(side.folder))
-            for line in report_lines(side.document, self._words, self._language):
+            for line in side.report.lines(self._language):
                 self._ask.say(line)
         self._ask.say()
         if not any(side.document["out"]["entries"] for side in tried):

@@ -10,6 +10,7 @@ from exporter.export.interface import Copy, ExportFile, ExportOptions
 from exporter.export.media import Copies, Media, new_address
 from exporter.export.posts import ExportPost, Posts
 from exporter.export.report import Report
+from exporter.export.words import Reason
 from exporter.export.xml import Frame, Piece, cleaned, escaped, split
 
 _TAIL: Final = b"</feed>\n"
@@ -65,7 +66,7 @@ def _pieces(posts: Posts, media: Media, options: ExportOptions, report: Report) 
     for post in posts.by_date(newest_first=True):
         yield Piece(post.id, "\n".join(_entry(post, posts, media, options, report)).encode() + b"\n")
         for each in post.comments:
-            report.left("comments", "the format has no place for comments", each.comment.id)
+            report.left("comments", Reason.NO_COMMENTS, each.comment.id)
         report.wrote(0, post.category)
 
 
@@ -73,7 +74,7 @@ def _entry(post: ExportPost, posts: Posts, media: Media, options: ExportOptions,
     media.account(post, report)
     name_large(post, report)
     body = cleaned(feed_body(post, media))
-    report.changed("entries", "characters removed that XML cannot hold", post.id, body.characters)
+    report.changed("entries", Reason.NOT_IN_XML, post.id, body.characters)
     address = feed_address(post, posts, options)
     yield "<entry>"
     yield f"<id>{escaped(feed_id(post, posts))}</id>"

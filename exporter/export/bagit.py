@@ -13,6 +13,7 @@ from typing import Final
 from exporter import __version__
 from exporter.export.interface import Content, ExportFile, ExportOptions, RecordSource, Summary, Whole, WrittenFile
 from exporter.export.report import Report
+from exporter.export.words import Reason
 from exporter.html.runs import collapse
 from exporter.model.asset import Asset
 from exporter.model.kinds import Kind
@@ -45,7 +46,7 @@ def _account(records: RecordSource, options: ExportOptions, report: Report) -> N
     report.took("comments", comments)
     report.written["comments"] += comments
     for url, raw in records.scan(Kind.ASSETS):
-        report.picture(url, "" if Asset.from_raw(raw).sha256 is not None else "the archive does not have it")
+        report.picture(url, None if Asset.from_raw(raw).sha256 is not None else Reason.NOT_SAVED)
 
 
 def _info(blog_id: str, options: ExportOptions, files: Sequence[WrittenFile]) -> Iterator[bytes]:

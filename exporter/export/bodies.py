@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from html import escape
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
+from exporter.export.words import Reason
 from exporter.html.links import commenter_link
 from exporter.html.runs import collapse
 from exporter.html.sanitize import safe_html
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from exporter.export.report import Report
     from exporter.html.tree import Element
 
-ONLY_TEXT: Final = "too large to be shown with its markup: its text only"
 _TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]*)")
 
 
@@ -58,10 +58,10 @@ def name_large(post: ExportPost, report: Report, *, bodies: bool = True) -> None
         bodies: whether that holds for the post's own bodies too, and not for its comments alone.
     """
     if bodies and any(too_large(as_html(body)) for body in (post.record.body, post.record.more)):
-        report.changed("entries", ONLY_TEXT, post.id)
+        report.changed("entries", Reason.ONLY_TEXT, post.id)
     for found in post.comments:
         if too_large(as_html(found.comment.text)):
-            report.changed("comments", ONLY_TEXT, found.comment.id)
+            report.changed("comments", Reason.ONLY_TEXT, found.comment.id)
 
 
 def comment_author(comment: Comment) -> str:

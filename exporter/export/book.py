@@ -16,6 +16,7 @@ from exporter.export.interface import Content, Copy, ExportFile, ExportOptions, 
 from exporter.export.media import Media
 from exporter.export.posts import ExportPost, PostComment, Posts
 from exporter.export.report import Report
+from exporter.export.words import Reason
 from exporter.export.xml import cleaned
 from exporter.html.local_links import openable
 from exporter.html.page_body import BodyWriter
@@ -57,7 +58,6 @@ _STORED: Final = r"(assets/[0-9a-f]{2}/[0-9a-f]{64}\.[a-z0-9]{1,8})"
 _BEFORE: Final = r"""(?:[^<>"]|"[^"]*")*?"""
 _PLACE: Final = re.compile(rf'(?<=<img ){_BEFORE}src="{_STORED}"')
 _LINK: Final = re.compile(rf'(?<=<a ){_BEFORE}href="{_STORED}"')
-_ACTIVE: Final = "a browser could run what is in it; its old address is linked to"
 
 
 def export(posts: Posts, options: ExportOptions, report: Report) -> Iterator[ExportFile]:
@@ -123,8 +123,8 @@ def _account(post: ExportPost, media: Media, report: Report, paths: Container[st
         if picture.source in paths:
             written.add(picture.name)
         elif picture.source is not None and not (_ending(picture.source) in _TYPES or openable(picture.source)):
-            report.picture(picture.asset.url, _ACTIVE, referred=True)
-    media.account(post, report, "the page shows it nowhere", written=written, referred=False)
+            report.picture(picture.asset.url, Reason.ACTIVE_FILE, referred=True)
+    media.account(post, report, Reason.NOT_SHOWN, written=written, referred=False)
 
 
 def _comment(found: PostComment, bodies: BodyWriter) -> str:

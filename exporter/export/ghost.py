@@ -15,6 +15,7 @@ from exporter.export.jsonl import comment_lines
 from exporter.export.media import Copies, Media
 from exporter.export.posts import ExportPost, Posts
 from exporter.export.report import Report
+from exporter.export.words import Reason
 from exporter.export.xml import cleaned, escaped
 from exporter.html.runs import collapse
 from exporter.model.publication import Status
@@ -67,12 +68,12 @@ def _post(
     post: ExportPost, number: int, names: UniqueNames, media: Media, options: ExportOptions, report: Report
 ) -> dict[str, Any]:
     if len(post.title) > TITLE_CHARACTERS:
-        report.changed("entries", "title cut at the 255 characters Ghost holds", post.id)
+        report.changed("entries", Reason.TITLE_CUT.at(TITLE_CHARACTERS), post.id)
     if not post.title:
-        report.changed("entries", "title made up, since Ghost wants one", post.id)
+        report.changed("entries", Reason.TITLE_MADE, post.id)
     media.account(post, report)
     clean = cleaned(_html(post, media, options))
-    report.changed("entries", "characters removed that no importer reads", post.id, clean.characters)
+    report.changed("entries", Reason.NOT_IN_IMPORTS, post.id, clean.characters)
     updated = post.record.updated or post.when
     public = post.status is Status.PUBLISH
     return {
@@ -93,9 +94,9 @@ def _tag(name: str, report: Report) -> str:
     """Return a category's name as Ghost takes it: a comma at its beginning is refused, and ``#`` would hide the tag."""
     wide = name[:1].translate(_WIDE) + name[1:]
     if wide != name:
-        report.changed("categories", "tag's first character written full-width, since Ghost reads it otherwise", name)
+        report.changed("categories", Reason.TAG_WIDENED, name)
     if len(wide) > _TAG_CHARACTERS:
-        report.changed("categories", f"tag cut at the {_TAG_CHARACTERS} characters Ghost holds", name)
+        report.changed("categories", Reason.TAG_CUT.at(_TAG_CHARACTERS), name)
     return wide[:_TAG_CHARACTERS]
 
 

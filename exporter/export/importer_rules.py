@@ -19,6 +19,7 @@ from urllib.parse import quote
 from exporter.export.bodies import comment_author, comment_url
 from exporter.export.posts import ExportPost
 from exporter.export.report import Report
+from exporter.export.words import Reason
 from exporter.export.xml import cleaned
 from exporter.model.records import Comment
 from exporter.text import visible
@@ -44,11 +45,11 @@ class Commenter(NamedTuple):
 def look(post: ExportPost, report: Report) -> None:
     """Name an entry that importers are known to change or to refuse."""
     if not post.title:
-        report.limit("without a title", post.id)
+        report.limit(Reason.NO_TITLE, post.id)
     if size(post.title) > TEXT_BYTES:
-        report.limit(f"has a title above the {TEXT_BYTES:,} bytes WordPress holds", post.id)
+        report.limit(Reason.TITLE_LONG.at(TEXT_BYTES), post.id)
     if _ACTIVE.search(post.record.body) or _ACTIVE.search(post.record.more):
-        report.limit("has scripts, frames or forms, which most services drop", post.id)
+        report.limit(Reason.ACTIVE, post.id)
 
 
 def commenter(comment: Comment, report: Report) -> Commenter:
@@ -56,10 +57,10 @@ def commenter(comment: Comment, report: Report) -> Commenter:
     author, url = comment_author(comment), comment_url(comment)
     name = stored_name(author, _AUTHOR_BYTES)
     if name != stored_name(author):
-        report.changed("comments", f"name cut at the {_AUTHOR_BYTES} bytes WordPress holds", comment.id)
+        report.changed("comments", Reason.NAME_CUT.at(_AUTHOR_BYTES), comment.id)
     if len(url) > _URL_CHARACTERS:
         url = ""
-        report.changed("comments", f"address above {_URL_CHARACTERS} characters left out", comment.id)
+        report.changed("comments", Reason.ADDRESS_CUT.at(_URL_CHARACTERS), comment.id)
     return Commenter(name, url)
 
 

@@ -12,6 +12,7 @@ from exporter.export.interface import Content, ExportFile, ExportOptions
 from exporter.export.media import Copies, Media
 from exporter.export.posts import ExportPost, Posts
 from exporter.export.report import Report
+from exporter.export.words import Reason
 from exporter.text import visible
 
 
@@ -40,7 +41,7 @@ def _chunks(posts: Posts, media: Media, options: ExportOptions, report: Report) 
         yield end + _text(_item(post, posts, media, options)).encode()
         end = b",\n"
         for each in post.comments:
-            report.left("comments", "the format has no place for comments", each.comment.id)
+            report.left("comments", Reason.NO_COMMENTS, each.comment.id)
         report.wrote(0, post.category)
     yield b"\n]}\n"
 

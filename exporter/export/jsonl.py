@@ -13,6 +13,7 @@ from exporter.export.media import Copies, Media, new_address
 from exporter.export.posts import ExportPost, PostComment, Posts
 from exporter.export.report import Report
 from exporter.export.table import plain_text
+from exporter.export.words import Reason
 from exporter.html.links import commenter_link
 from exporter.text import REPLACEMENT
 
@@ -98,5 +99,5 @@ def _date(date: datetime | None) -> str | None:
 
 def _line(record: dict[str, Any], report: Report, kind: str, record_id: str) -> bytes:
     text, replaced = _SURROGATE.subn(REPLACEMENT, json.dumps(record, ensure_ascii=False))
-    report.changed(kind, "lone surrogates replaced, which many readers of JSON refuse", record_id, replaced)
+    report.changed(kind, Reason.SURROGATES, record_id, replaced)
     return text.encode() + b"\n"

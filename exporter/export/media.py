@@ -12,6 +12,7 @@ from exporter.export.entry_page import slug
 from exporter.export.interface import Copy, ExportOptions, RecordSource
 from exporter.export.posts import ExportPost, Posts
 from exporter.export.report import Report
+from exporter.export.words import Reason
 from exporter.html.links import AddressPattern, Found, Use, absolute, embedded, meaning, rewrite_addresses
 from exporter.html.local_links import EntryAddresses, stored_path
 from exporter.model.asset import Asset, extension_of
@@ -22,13 +23,7 @@ FOLDER: Final = "media"
 SLUG: Final = "slug"
 """A field of new addresses beside those of the record: the title as names of files have it."""
 
-STAYS: Final = "only its old address is written; --media-folder would bring the file along"
-"""What becomes of a picture of which nobody said where it will be."""
 
-MOVES: Final = "only its new address is written, below --media-base-url; the file must be put there"
-FETCHED: Final = "only its address is written, from where the target fetches the file"
-
-_LOST: Final = "the archive does not have it"
 _SHOWN_DIGITS: Final = 16
 _FOUND: Final = 512
 """How many addresses are remembered: those of a post are asked for several times in a row."""
@@ -102,7 +97,7 @@ class Media:
         self,
         post: ExportPost,
         report: Report,
-        reason: str | None = None,
+        reason: Reason | None = None,
         *,
         written: Container[str] = (),
         referred: bool = True,
@@ -118,25 +113,25 @@ class Media:
             written: the names of those whose bytes are.
             referred: whether their addresses are in it.
         """
-        why = reason or (MOVES if self._options.media_base_url else STAYS)
+        why = reason or (Reason.NEW_ADDRESS if self._options.media_base_url else Reason.OLD_ADDRESS)
         lost = leads_out = False
         for body in (post.record.body, post.record.more):
             for found in _embedded(body):
                 picture = self.find(found.text)
                 if picture is not None and picture.source is not None:
-                    report.picture(picture.asset.url, "" if picture.name in written else why, referred=referred)
+                    report.picture(picture.asset.url, None if picture.name in written else why, referred=referred)
                 elif picture is not None or found.use is Use.SHOWN:
                     lost = lost or found.use is Use.SHOWN
-                    report.picture(picture.asset.url if picture is not None else found.text, _LOST)
+                    report.picture(picture.asset.url if picture is not None else found.text, Reason.NOT_SAVED)
                 elif self._home is not None and not leads_out:
                     entry_id = self._own.entry_of(found.text)
                     leads_out = entry_id is not None and entry_id not in self._posts
         if leads_out:
-            report.limit("links to entries that are not in this export", post.id)
+            report.limit(Reason.LEADS_OUT, post.id)
         if lost:
-            report.limit("shows pictures that the archive does not have", post.id)
+            report.limit(Reason.PICTURE_LOST, post.id)
         if post.record.date is None:
-            report.changed("entries", "date impossible or missing, replaced by the nearest known", post.id)
+            report.changed("entries", Reason.DATE_REPLACED, post.id)
 
     def new_address(self, picture: Picture) -> str:
         """Return where a target will find a picture: under the base that was named, or where it always was."""

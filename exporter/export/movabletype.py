@@ -17,6 +17,7 @@ from exporter.export.interface import Copy, ExportFile, ExportOptions
 from exporter.export.media import Copies, Media
 from exporter.export.posts import ExportPost, PostComment, Posts
 from exporter.export.report import Report
+from exporter.export.words import Reason
 from exporter.export.xml import Frame, Piece, cleaned, split
 from exporter.html.runs import collapse
 from exporter.model.kinds import Kind
@@ -132,7 +133,6 @@ def _cut(text: str) -> Iterator[str]:
         yield text[at:]
 
 
-_LONG: Final = "has lines longer than old importers read at once"
 _LINE_ENDS: Final = str.maketrans(dict.fromkeys("\v\f\x1c\x1d\x1e\x85\u2028\u2029", " "))
 
 
@@ -168,7 +168,7 @@ class _Writer:
         name_large(post, self._report, bodies=False)
         importer_rules.look(post, self._report)
         if importer_rules.size(post.title) > LINE_BYTES:
-            self._report.limit(_LONG, post.id)
+            self._report.limit(Reason.LINES_LONG, post.id)
         if self._options.media_folder:
             self.copies += self._making.of(self._media.pictures(post.record.body, post.record.more))
 
@@ -176,7 +176,7 @@ class _Writer:
         entry = post.record
         when = self._dates.fit(post.title, post.when)
         seconds = int((when - post.when).total_seconds())
-        what = "date moved by seconds, since another has its title and date"
+        what = Reason.DATE_MOVED
         self._report.changed("entries", what, post.id, seconds)
         yield f"AUTHOR: {_line(self._author)}"
         yield f"TITLE: {_line(post.title)}"
@@ -203,7 +203,7 @@ class _Writer:
         lead = collapse(post.record.more_title).replace("&", "&amp;").replace("<", "&lt;")
         more = self._media.rewritten(as_html(post.record.more))
         if lead:
-            self._report.changed("entries", "link text of the continuation written as its first line", post.id)
+            self._report.changed("entries", Reason.LEAD_MOVED, post.id)
         return "\n".join(filter(None, [f"<p><strong>{lead}</strong></p>" if lead else "", more]))
 
     def _comment(self, found: PostComment, entry_id: str) -> Iterator[str]:
@@ -222,13 +222,11 @@ class _Writer:
         yield "-----"
 
     def _told(self, made: Defused, kind: str, record_id: str, entry_id: str) -> Defused:
-        self._report.changed(kind, "characters removed that no importer reads", record_id, made.removed)
-        self._report.changed(
-            kind, "lines defused that an importer would take for keys or separators", record_id, made.defused
-        )
-        self._report.changed(kind, "long lines broken", record_id, made.broken)
+        self._report.changed(kind, Reason.NOT_IN_IMPORTS, record_id, made.removed)
+        self._report.changed(kind, Reason.LINES_DEFUSED, record_id, made.defused)
+        self._report.changed(kind, Reason.LINES_BROKEN, record_id, made.broken)
         if made.long:
-            self._report.limit(_LONG, entry_id)
+            self._report.limit(Reason.LINES_LONG, entry_id)
         return made
 
 

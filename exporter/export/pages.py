@@ -16,6 +16,7 @@ from exporter.export.interface import ExportOptions
 from exporter.export.media import Media
 from exporter.export.posts import ExportPost, PostComment, Posts
 from exporter.export.report import Report
+from exporter.export.words import Reason
 from exporter.export.xml import cleaned
 from exporter.html.markdown import to_markdown
 from exporter.html.runs import collapse
@@ -23,7 +24,6 @@ from exporter.text import visible
 
 _ESCAPED_IN_YAML = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 _NAME_CHARACTERS: Final = 60
-_REPLACED: Final = "characters replaced that a page or its feed cannot hold"
 MORE: Final = "<!--more-->"
 
 Risky = Callable[[str], bool]
@@ -75,24 +75,24 @@ class Bodies:
         text, replaced = visible("\n\n".join(part for part in parts if part))
         # Generators put bodies into feeds, and fail where XML cannot hold a character.
         clean = cleaned(text)
-        self._report.changed("entries", _REPLACED, post.id, replaced + clean.characters)
+        self._report.changed("entries", Reason.NOT_IN_PAGES, post.id, replaced + clean.characters)
         return f"{clean.text}\n"
 
     def category(self, post: ExportPost) -> str:
         """Return the name of a post's category as the generator can name a folder after it; empty for none."""
         name = cleaned(visible(post.category)[0]).text
         if len(name) > self._most:
-            self._report.changed("entries", "category's name cut to what a folder's name can hold", post.id)
+            self._report.changed("entries", Reason.FOLDER_CUT, post.id)
         return name[: self._most].rstrip()
 
     def _text(self, html: str, post: ExportPost) -> str:
         if self._options.body == "html":
             return self._as_html(html)
         made = to_markdown(html)
-        self._report.changed("entries", _REPLACED, post.id, made.replaced)
+        self._report.changed("entries", Reason.NOT_IN_PAGES, post.id, made.replaced)
         if not self._risky(made.text):
             return made.text
-        self._report.changed("entries", "body kept as HTML, since the generator would run what is in it", post.id)
+        self._report.changed("entries", Reason.KEPT_AS_HTML, post.id)
         return self._as_html(html)
 
     def _as_html(self, html: str) -> str:

@@ -11,16 +11,10 @@ from typing import Final, NamedTuple
 
 from exporter.export.interface import ExportOptions, RecordSource, Side
 from exporter.export.report import Report
+from exporter.export.words import Reason
 from exporter.html.runs import collapse
 from exporter.model.kinds import Kind
-from exporter.model.publication import (
-    IN_THE_NEWEST,
-    REMOVED,
-    Declared,
-    Status,
-    Verdict,
-    more_hidden,
-)
+from exporter.model.publication import Cause, Declared, Hidden, Status, Verdict, more_hidden
 from exporter.model.records import Comment, Post, Raw
 from exporter.service.interface import Records
 
@@ -86,14 +80,6 @@ class Newest(NamedTuple):
     as_of: datetime | None
 
 
-class Seen(NamedTuple):
-    """Whether a comment may be shown, why not, and whether that is because it was removed since."""
-
-    visible: bool
-    reason: str = ""
-    removed: bool = False
-
-
 class Judge:
     """Tells of the entries and comments of one state who may see them.
 
@@ -124,15 +110,16 @@ class Judge:
         verdict = self._service.publication(post, self._declared, self._as_of)
         return verdict if self._newest is None else more_hidden(verdict, self._now(post.id, self._newest))
 
-    def comment(self, cm_id: str, comment: Comment) -> Seen:
-        """Return whether a comment of the state may be shown."""
+    def why_hidden(self, cm_id: str, comment: Comment) -> Cause | None:
+        """Return why a comment of the state may not be shown; ``None`` when it may."""
         if self._newest is not None:
             raw = self._newest.records.load(Kind.COMMENTS, cm_id)
             if raw is None:
-                return Seen(False, REMOVED, removed=True)
+                return Cause(Hidden.REMOVED)
             if self._service.is_visible(comment, self._declared):
-                return self._seen(self._service.comment(raw), IN_THE_NEWEST)
-        return self._seen(comment)
+                since = self._cause(self._service.comment(raw))
+                return None if since is None else replace(since, newest=True)
+        return self._cause(comment)
 
     def _now(self, entry_id: str, newest: Newest) -> Verdict | None:
         raw = newest.records.load(Kind.ENTRIES, entry_id)
@@ -141,10 +128,8 @@ class Judge:
         post = self._service.post(raw, newest.records.load(Kind.ENTRY_LIST, entry_id))
         return self._service.publication(post, self._declared, newest.as_of)
 
-    def _seen(self, comment: Comment, when: str = "") -> Seen:
-        if self._service.is_visible(comment, self._declared):
-            return Seen(True)
-        return Seen(False, f"{when}{self._service.why_hidden(comment)}")
+    def _cause(self, comment: Comment) -> Cause | None:
+        return None if self._service.is_visible(comment, self._declared) else self._service.why_hidden(comment)
 
 
 _NO_DATE = datetime(1970, 1, 1, tzinfo=UTC)
@@ -252,9 +237,9 @@ class Posts:
             self._report.took("entries")
             post = self._read(entry_id, raw)
             verdict = self._judge.entry(post)
-            reason = self._refusal(post, verdict)
-            if reason:
-                self._report.left("entries", reason, entry_id)
+            cause = self._refusal(post, verdict)
+            if cause is not None:
+                self._report.left("entries", cause, entry_id)
             else:
                 self._categories.update(dict.fromkeys(filter(None, [self._category(post)])))
                 # Some importers publish what is marked private: whoever asks for drafts gets drafts only.
@@ -265,24 +250,23 @@ class Posts:
         for entry_id in self.records.ids(Kind.ENTRY_LIST):
             if not self._is_read(entry_id):
                 self._report.took("entries")
-                self._report.left("entries", "listed, but the archive has no full record of it", entry_id)
+                self._report.left("entries", Reason.NOT_READ, entry_id)
 
-    def _refusal(self, post: Post, verdict: Verdict) -> str:
-        """Return why an entry is not part of this export; empty when it is."""
+    def _refusal(self, post: Post, verdict: Verdict) -> Reason | Cause | None:
+        """Return why an entry is not part of this export; ``None`` when it is."""
         options = self._options
         side = self._side(verdict)
         if side is not options.side:
-            named = {Side.PUBLIC: "public, and so in the other export", Side.DRAFTS: "a draft, and in the other export"}
-            return named.get(side, f"not public: {verdict.reason}")
+            return {Side.PUBLIC: Reason.IN_PUBLIC, Side.DRAFTS: Reason.IN_DRAFTS}.get(side, verdict.cause)
         if options.category is not None and self._category(post) != options.category:
-            return "of another category"
+            return Reason.OTHER_CATEGORY
         if options.since is not None or options.until is not None:
             if post.date is None:
-                return "without a date, and a span of dates was asked for"
+                return Reason.NO_DAY
             day = post.date.date()
             if (options.since and day < options.since) or (options.until and day > options.until):
-                return "outside of the dates asked for"
-        return ""
+                return Reason.OTHER_DAY
+        return None
 
     def _side(self, verdict: Verdict) -> Side:
         if verdict.status is Status.PUBLISH:
@@ -300,18 +284,18 @@ class Posts:
             row = self._rows.get(entry_id)
             comment = self._options.service.comment(raw)
             if row is None:
-                of = "is not in this export" if self._is_read(entry_id) else "is not in the archive"
-                self._report.left("comments", f"its entry {of}", cm_id)
-            elif not (seen := self._judge.comment(cm_id, comment)).visible and not self._keeps(seen):
-                self._report.left("comments", seen.reason, cm_id)
+                why = Reason.ENTRY_LEFT_OUT if self._is_read(entry_id) else Reason.ENTRY_UNKNOWN
+                self._report.left("comments", why, cm_id)
+            elif (cause := self._judge.why_hidden(cm_id, comment)) is not None and not self._keeps(cause):
+                self._report.left("comments", cause, cm_id)
             else:
                 date = comment.date
                 self._threads.add(row, cm_id, self._moments[row] if date is None else int(date.timestamp()))
         self._threads.part()
 
-    def _keeps(self, seen: Seen) -> bool:
+    def _keeps(self, cause: Cause) -> bool:
         """Tell whether a comment that may not be shown is written unapproved; a removed one is only in the rest."""
-        return self._hidden and (not seen.removed or self._options.side is Side.REST)
+        return self._hidden and (cause.reason is not Hidden.REMOVED or self._options.side is Side.REST)
 
     def _load(self, entry_id: str, row: int) -> ExportPost:
         post = self._read(entry_id, self.records.load(Kind.ENTRIES, entry_id) or {})
@@ -328,7 +312,7 @@ class Posts:
     def _comment(self, place: Place) -> PostComment:
         comment = self._options.service.comment(self.records.load(Kind.COMMENTS, place.cm_id) or {})
         when = datetime.fromtimestamp(place.second, self._options.service.timezone)
-        return PostComment(comment, self._judge.comment(place.cm_id, comment).visible, when)
+        return PostComment(comment, self._judge.why_hidden(place.cm_id, comment) is None, when)
 
     def _read(self, entry_id: str, raw: Raw) -> Post:
         """Read an entry with its list item; its id is the archive's, whatever the record says."""

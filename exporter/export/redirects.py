@@ -12,6 +12,7 @@ from exporter.export.interface import Content, ExportFile, ExportOptions
 from exporter.export.media import new_address
 from exporter.export.posts import Posts
 from exporter.export.report import Report
+from exporter.export.words import Reason
 
 _SPECIAL = re.compile(r"([\\.^$*+?{}\[\]|()\"'\s])")
 _EXACT_BYTES: Final = 255
@@ -57,16 +58,16 @@ def _moves(posts: Posts, options: ExportOptions, report: Report) -> Iterator[_Mo
         new = None if options.new_url is None else new_address(posts.records, post.id, options.new_url)
         olds = [old for pattern in options.old_urls if (old := pattern.fill(post.record.raw)) and old not in taken]
         for each in post.comments:
-            report.left("comments", "redirects hold addresses only", each.comment.id)
+            report.left("comments", Reason.ADDRESSES_ONLY, each.comment.id)
         if new is None or not olds:
-            report.left("entries", "lacks a field of the patterns, or shares its old address", post.id)
+            report.left("entries", Reason.NO_NEW_ADDRESS, post.id)
             continue
         taken.update(olds)
         report.wrote(0, post.category)
         for old in olds:
             move = _Move(post.id, old, new)
             if not move.is_path:
-                report.limit("has an old address that only redirects.csv can hold", post.id)
+                report.limit(Reason.CSV_ONLY, post.id)
             yield move
 
 

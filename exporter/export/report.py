@@ -3,19 +3,41 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, Final
 
-KINDS: Final = ("entries", "comments", "pictures", "categories")
-_ONE: Final = {"entries": "entry", "comments": "comment", "pictures": "picture", "categories": "category"}
+from exporter import text
+from exporter.export.words import HEADINGS, IDS, ROWS, Language, Part, Reason, kind_name, sentence
+from exporter.model.publication import Cause, Hidden
 
+KINDS: Final = ("entries", "comments", "pictures", "categories")
 _OF_IDS: Final = ("entries", "comments")
 """The kinds whose names in a report are ids of the service; those of the others are words that people chose."""
 
 _NAMED: Final = 5
 _NAMED_LONG: Final = 2
 _SHORT: Final = 24
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """Records of a kind that share a fate and its reason.
+
+    Attributes:
+        kind: one of :data:`KINDS`.
+        cause: the reason.
+        count: how many records.
+        ids: their ids, or the names of pictures and categories; empty where these may not be told.
+        times: how often it happened to all of them together.
+    """
+
+    kind: str
+    cause: Cause
+    count: int
+    ids: list[str]
+    times: int
 
 
 class _Fate(IntEnum):
@@ -39,18 +61,18 @@ class Report:
 
     def __init__(self, *, public: bool = True) -> None:
         self._public = public
-        self.received: Counter[str] = Counter()
+        self._received: Counter[str] = Counter()
         self.written: Counter[str] = Counter()
-        self.left_out: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
-        self.changes: defaultdict[tuple[str, str], Counter[str]] = defaultdict(Counter)
-        self.limits: defaultdict[str, list[str]] = defaultdict(list)
+        self._left: defaultdict[tuple[str, Cause], list[str]] = defaultdict(list)
+        self._changes: defaultdict[tuple[str, Cause], Counter[str]] = defaultdict(Counter)
+        self._limits: defaultdict[Cause, list[str]] = defaultdict(list)
         self._categories: dict[str, bool] = {}
         self._pictures: dict[int, _Fate] = {}
-        self._addresses: defaultdict[tuple[_Fate, str], dict[str, None]] = defaultdict(dict)
+        self._addresses: defaultdict[tuple[_Fate, Cause], dict[str, None]] = defaultdict(dict)
 
     def took(self, kind: str, count: int = 1) -> None:
         """Count records that the archive holds."""
-        self.received[kind] += count
+        self._received[kind] += count
 
     def category(self, name: str) -> None:
         """Name a category that entries of this export have."""
@@ -63,15 +85,15 @@ class Report:
         if category:
             self._categories[category] = True
 
-    def picture(self, address: str, reason: str = "", *, referred: bool = False) -> None:
+    def picture(self, address: str, why: Reason | None = None, *, referred: bool = False) -> None:
         """Count a picture or file of the entries, once and by the best that happened to it.
 
         Args:
             address: where it was.
-            reason: why its bytes are not in the export; empty when they are.
+            why: why its bytes are not in the export; ``None`` when they are.
             referred: whether an address of it is, where its bytes are not.
         """
-        fate = _Fate.WRITTEN if not reason else _Fate.REFERRED if referred else _Fate.LEFT
+        fate = _Fate.WRITTEN if why is None else _Fate.REFERRED if referred else _Fate.LEFT
         digest = hash(address)
         before = self._pictures.get(digest)
         if before is not None and before >= fate:
@@ -81,90 +103,111 @@ class Report:
             for (of, _), addresses in self._addresses.items():
                 if of is before:
                     addresses.pop(address, None)
-        if reason:
-            self._addresses[fate, reason][address] = None
+        if why is not None:
+            self._addresses[fate, Cause(why)][address] = None
 
-    def left(self, kind: str, reason: str, record_id: str) -> None:
+    def left(self, kind: str, why: Reason | Cause, record_id: str) -> None:
         """Name a record that is in no file, and say why."""
-        self.left_out[kind, reason].append(record_id)
+        self._left[kind, _cause(why)].append(record_id)
 
-    def changed(self, kind: str, what: str, record_id: str, times: int = 1) -> None:
+    def changed(self, kind: str, what: Reason | Cause, record_id: str, times: int = 1) -> None:
         """Name a record of which something had to be written otherwise, and how often."""
         if times:
-            self.changes[kind, what][record_id] += times
+            self._changes[kind, _cause(what)][record_id] += times
 
-    def limit(self, what: str, entry_id: str) -> None:
+    def limit(self, what: Reason | Cause, entry_id: str) -> None:
         """Name an entry that meets a known limit of the target."""
-        if entry_id not in self.limits[what][-1:]:
-            self.limits[what].append(entry_id)
+        ids = self._limits[_cause(what)]
+        if entry_id not in ids[-1:]:
+            ids.append(entry_id)
 
-    def left_count(self, kind: str) -> int:
-        """Return how many records of a kind are in no file."""
-        return sum(len(ids) for (of, _), ids in self.left_out.items() if of == kind)
+    def hidden_comments(self) -> int:
+        """Return how many comments are left out since nobody said that they are shown."""
+        return sum(len(ids) for (_, cause), ids in self._left.items() if cause.reason is Hidden.COMMENT)
+
+    def rows(self) -> dict[Part, list[Row]]:
+        """Return what happened to records beside being written."""
+        lost = [name for name, is_written in self._categories.items() if not is_written]
+        categories = {("categories", Cause(Reason.ENTRIES_LEFT_OUT)): lost} if lost else {}
+        return {
+            "left_out": self._rows({**self._left, **categories, **self._of_pictures(_Fate.LEFT)}),
+            "by_address": self._rows(self._of_pictures(_Fate.REFERRED)),
+            "changed": self._rows(self._changes),
+            "preflight": self._rows({("entries", cause): ids for cause, ids in self._limits.items()}),
+        }
+
+    def totals(self) -> dict[str, dict[str, int]]:
+        """Return how many records of each kind came in, are written, and are referred to."""
+        fates = Counter(self._pictures.values())
+        written = Counter(self._categories.values())[True]
+        received = {**self._received, "pictures": fates.total(), "categories": len(self._categories)}
+        out = {**self.written, "pictures": fates[_Fate.WRITTEN], "categories": written}
+        return {
+            "in": {kind: received.get(kind, 0) for kind in KINDS},
+            "out": {kind: out.get(kind, 0) for kind in KINDS},
+            "referred": {kind: fates[_Fate.REFERRED] if kind == "pictures" else 0 for kind in KINDS},
+        }
 
     def document(self) -> dict[str, Any]:
         """Return the report as it is written to ``OUT.report.json``."""
-        received, written, left_out = dict(self.received), dict(self.written), dict(self.left_out)
-        fates = Counter(self._pictures.values())
-        received["pictures"], written["pictures"] = fates.total(), fates[_Fate.WRITTEN]
-        received["categories"] = received.get("categories", 0) + len(self._categories)
-        written["categories"] = written.get("categories", 0) + sum(self._categories.values())
-        lost = [name for name, is_written in self._categories.items() if not is_written]
-        if lost:
-            left_out["categories", "its entries are left out"] = lost
-        left_out |= self._of_pictures(_Fate.LEFT)
+        rows = self.rows()
         return {
-            "in": {kind: received.get(kind, 0) for kind in KINDS},
-            "out": {kind: written.get(kind, 0) for kind in KINDS},
-            "referred": {kind: fates[_Fate.REFERRED] if kind == "pictures" else 0 for kind in KINDS},
-            "left_out": self._rows(left_out),
-            "by_address": self._rows(self._of_pictures(_Fate.REFERRED)),
+            **self.totals(),
+            **{
+                part: [
+                    {"kind": row.kind, "reason": _english(row), "count": row.count, "ids": row.ids}
+                    for row in rows[part]
+                ]
+                for part in ("left_out", "by_address")
+            },
             "changed": [
-                {
-                    "kind": kind,
-                    "what": what,
-                    "records": len(times),
-                    "times": times.total(),
-                    "ids": self._named(kind, list(times)),
-                }
-                for (kind, what), times in sorted(self.changes.items())
+                {"kind": row.kind, "what": _english(row), "records": row.count, "times": row.times, "ids": row.ids}
+                for row in rows["changed"]
             ],
             "preflight": [
-                {"limit": what, "count": len(ids), "entries": ids} for what, ids in sorted(self.limits.items())
+                {"limit": _english(row), "count": row.count, "entries": row.ids} for row in rows["preflight"]
             ],
         }
 
-    def _of_pictures(self, fate: _Fate) -> dict[tuple[str, str], list[str]]:
+    def lines(self, language: Language = "en") -> Iterator[str]:
+        """Yield the report as people read it, with the first few ids; its untrusted text is not made printable."""
+        rows, totals = self.rows(), self.totals()
+        yield text.left("", 12) + "".join(text.right(heading, 11) for heading in HEADINGS[language])
+        for kind in KINDS:
+            left = sum(row.count for row in rows["left_out"] if row.kind == kind)
+            numbers = (*(totals[part][kind] for part in ("in", "out", "referred")), left)
+            yield text.left(kind_name(kind, 2, language), 12) + "".join(f"{number:>11,}" for number in numbers)
+        for part, template in ROWS[language].items():
+            for row in rows[part]:
+                why = sentence(row.kind, row.cause, language)
+                yield template.format(
+                    kind=kind_name(row.kind, row.count, language), count=f"{row.count:,}", why=why
+                ) + (IDS[language].format(names(row.ids)) if row.ids else "")
+
+    def _of_pictures(self, fate: _Fate) -> dict[tuple[str, Cause], list[str]]:
         rows = self._addresses.items()
-        return {("pictures", reason): list(found) for (of, reason), found in rows if of is fate and found}
+        return {("pictures", cause): list(found) for (of, cause), found in rows if of is fate and found}
 
-    def _rows(self, found: Mapping[tuple[str, str], list[str]]) -> list[dict[str, Any]]:
-        return [
-            {"kind": kind, "reason": reason, "count": len(ids), "ids": self._named(kind, ids)}
-            for (kind, reason), ids in sorted(found.items())
+    def _rows(self, found: Mapping[tuple[str, Cause], list[str] | Counter[str]]) -> list[Row]:
+        rows = [
+            Row(
+                kind,
+                cause,
+                len(ids),
+                list(ids) if self._public or kind in _OF_IDS else [],
+                ids.total() if isinstance(ids, Counter) else len(ids),
+            )
+            for (kind, cause), ids in found.items()
         ]
-
-    def _named(self, kind: str, ids: list[str]) -> list[str]:
-        return ids if self._public or kind in _OF_IDS else []
+        return sorted(rows, key=lambda row: (row.kind, _english(row)))
 
 
-def short_table(document: Mapping[str, Any]) -> list[str]:
-    """Return a report's document as lines for people, without the ids beyond the first five."""
-    lines = [f"{'':<12} {'in':>9} {'written':>9} {'referred':>9} {'left out':>9}"]
-    for kind in KINDS:
-        left = sum(row["count"] for row in document["left_out"] if row["kind"] == kind)
-        numbers = (document["in"][kind], document["out"][kind], document["referred"][kind], left)
-        lines.append(" ".join([f"{kind:<12}", *(f"{number:>9,}" for number in numbers)]))
-    lines += [_row("left out", row["kind"], row["reason"], row["count"], row["ids"]) for row in document["left_out"]]
-    lines += [_row("referred", row["kind"], row["reason"], row["count"], row["ids"]) for row in document["by_address"]]
-    lines += [_row("changed", row["kind"], row["what"], row["records"], row["ids"]) for row in document["changed"]]
-    lines += [_row("mind", "entries", row["limit"], row["count"], row["entries"]) for row in document["preflight"]]
-    return lines
+def _cause(why: Reason | Cause) -> Cause:
+    return why if isinstance(why, Cause) else Cause(why)
 
 
-def _row(verb: str, kind: str, reason: str, count: int, ids: list[str]) -> str:
-    named = f" ({names(ids)})" if ids else ""
-    return f"{verb}: {count:,} {_ONE[kind] if count == 1 else kind}: {reason}{named}"
+def _english(row: Row) -> str:
+    return sentence(row.kind, row.cause, "en")
 
 
 def names(ids: Sequence[str]) -> str:

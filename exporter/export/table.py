@@ -11,6 +11,7 @@ from exporter.export.interface import Content, ExportFile, ExportOptions
 from exporter.export.media import Media, new_address
 from exporter.export.posts import ExportPost, Posts
 from exporter.export.report import Report
+from exporter.export.words import Reason
 from exporter.html.links import Use, embedded
 from exporter.html.tree import text_of, too_large
 from exporter.text import visible
@@ -37,11 +38,11 @@ def _rows(posts: Posts, options: ExportOptions, report: Report) -> Iterator[byte
     yield _BOM + _row(list(COLUMNS))
     media = Media(posts, options)
     for post in posts:
-        media.account(post, report, "the format has no place for pictures", referred=False)
+        media.account(post, report, Reason.NO_PICTURES, referred=False)
         cells = [_safe(cell, post, report) for cell in _cells(post, posts, options)]
         report.wrote(0, post.category)
         for each in post.comments:
-            report.left("comments", "the format has a row for each entry only", each.comment.id)
+            report.left("comments", Reason.ROWS_OF_ENTRIES, each.comment.id)
         yield _row(cells)
 
 
@@ -79,12 +80,12 @@ def plain_text(html: str) -> str:
 def _safe(cell: str, post: ExportPost, report: Report) -> str:
     """Return a cell that is text to a spreadsheet: one that it would take for a formula gets an apostrophe."""
     text, replaced = visible(cell.replace("\r\n", "\n").replace("\r", "\n"))
-    report.changed("entries", "characters replaced that a text file cannot hold", post.id, replaced)
+    report.changed("entries", Reason.NOT_IN_TEXT, post.id, replaced)
     if _FORMULA.match(text) and not text.removeprefix("-").isdecimal():
-        report.changed("entries", "cells defused that a spreadsheet would calculate", post.id)
+        report.changed("entries", Reason.FORMULA, post.id)
         text = f"'{text}"
     if len(text) > CELL_CHARACTERS:
-        report.changed("entries", "text cut at the 32,767 characters a cell holds", post.id)
+        report.changed("entries", Reason.CELL_CUT.at(CELL_CHARACTERS), post.id)
         text = text[:CELL_CHARACTERS]
     return text
 

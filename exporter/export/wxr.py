@@ -16,13 +16,14 @@ from exporter.export import importer_rules
 from exporter.export.bodies import as_html, comment_html, name_large
 from exporter.export.importer_rules import Nicenames, Numbers, UniqueDates, UniqueNames
 from exporter.export.interface import Copy, ExportFile, ExportOptions
-from exporter.export.media import FETCHED, Copies, Media, Picture, new_address
+from exporter.export.media import Copies, Media, Picture, new_address
 from exporter.export.posts import ExportPost, PostComment, Posts
 from exporter.export.report import Report
+from exporter.export.words import Reason
 from exporter.export.xml import Frame, Piece, cdata, cleaned, escaped, split
 from exporter.html.runs import collapse
 from exporter.model.kinds import Kind
-from exporter.model.publication import Status
+from exporter.model.publication import Cause, Status
 
 HOLDS_BACK: Final = True
 
@@ -96,8 +97,8 @@ class _Writer:
     def _item(self, post: ExportPost) -> Iterator[str]:
         when = self._dates.fit(post.title, post.when)
         seconds = int((when - post.when).total_seconds())
-        self._report.changed("entries", "date moved by seconds, since another has its title and date", post.id, seconds)
-        self._media.account(post, self._report, FETCHED)
+        self._report.changed("entries", Reason.DATE_MOVED, post.id, seconds)
+        self._media.account(post, self._report, Reason.FETCHED)
         name_large(post, self._report, bodies=False)
         importer_rules.look(post, self._report)
         number = self._numbers.of(post.id)
@@ -136,7 +137,7 @@ class _Writer:
     def _category(self, post: ExportPost) -> str:
         most = importer_rules.CATEGORY_CHARACTERS
         if len(post.category) > most:
-            self._report.changed("entries", f"category's name cut at the {most} characters WordPress holds", post.id)
+            self._report.changed("entries", Reason.CATEGORY_CUT.at(most), post.id)
         nicename = escaped(self._nicenames.of(post.category))
         return f'<category domain="category" nicename="{nicename}">{cdata(_category_name(post.category))}</category>'
 
@@ -146,9 +147,7 @@ class _Writer:
         lead = collapse(post.record.more_title)
         if not more and not lead:
             if {body, post.title} <= {"", "0"}:
-                self._report.changed(
-                    "entries", "an empty comment added, since WordPress drops posts without texts", post.id
-                )
+                self._report.changed("entries", Reason.NOT_EMPTY, post.id)
                 return f"{body}<!-- -->"
             return body
         label = escaped(lead).replace("--", "&#45;&#45;")
@@ -156,9 +155,7 @@ class _Writer:
 
     def _text(self, what: str, post: ExportPost, text: str) -> str:
         clean = cleaned(text)
-        self._report.changed(
-            "entries", f"characters removed from the {what} that XML cannot hold", post.id, clean.characters
-        )
+        self._report.changed("entries", Cause(Reason.NOT_IN_XML_OF, what), post.id, clean.characters)
         return cdata(clean.text)
 
     def _link(self, post: ExportPost) -> str:
@@ -178,8 +175,8 @@ class _Writer:
         who = importer_rules.commenter(comment, self._report)
         clean = cleaned(comment_html(comment))
         if importer_rules.size(clean.text) > importer_rules.TEXT_BYTES:
-            self._report.limit(f"has a comment above the {importer_rules.TEXT_BYTES:,} bytes WordPress holds", entry_id)
-        self._report.changed("comments", "characters removed that XML cannot hold", comment.id, clean.characters)
+            self._report.limit(Reason.COMMENT_LONG.at(importer_rules.TEXT_BYTES), entry_id)
+        self._report.changed("comments", Reason.NOT_IN_XML, comment.id, clean.characters)
         yield "<wp:comment>"
         yield f"<wp:comment_id>{self._comment_numbers.of(comment.id)}</wp:comment_id>"
         yield f"<wp:comment_author>{cdata(who.author)}</wp:comment_author>"

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from exporter.export.interface import Content, ExportOptions
 from exporter.export.report import Report
+from exporter.export.words import Reason
 from exporter.text import REPLACEMENT
 
 _LINE_END = re.compile(r"\r\n?")
@@ -93,6 +94,6 @@ def _part(rest: _Rest, frame: Frame, options: ExportOptions, report: Report) -> 
         size += len(piece.data)
         count += 1
         if options.max_bytes and count == 1 and size > options.max_bytes:
-            report.limit("is larger than a file may be, and has one of its own", piece.entry_id)
+            report.limit(Reason.FILE_LARGE, piece.entry_id)
         yield rest.take(piece)
     yield frame.tail

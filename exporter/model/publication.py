@@ -5,8 +5,8 @@ A service judges its own records (:meth:`exporter.service.interface.Records.publ
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from enum import StrEnum
+from dataclasses import dataclass, replace
+from enum import Enum, StrEnum, auto
 from typing import Final, NamedTuple
 
 
@@ -35,18 +35,49 @@ class Declared:
     all_as_draft: bool = False
 
 
+class Hidden(Enum):
+    """Why an entry or a comment may not be shown."""
+
+    FLAG = auto()
+    """A flag of the entry says so."""
+    UNDECLARED = auto()
+    """Its owner has not declared that the value of a flag means public."""
+    ALL_DRAFTS = auto()
+    """Every entry is to be a draft."""
+    NO_DATE = auto()
+    LATER = auto()
+    """It is dated later than the backup."""
+    REMOVED = auto()
+    """The newest version does not hold it any more."""
+    COMMENT = auto()
+    """Its owner has not declared that the value of a comment's flag means shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """A reason with what makes it definite.
+
+    Attributes:
+        reason: a member of :class:`Hidden`, or of what an export has as reasons.
+        field: the raw field that decided.
+        value: its value as Python writes it, or a limit.
+        newest: whether the newest version shows it, and not the older one that is read.
+    """
+
+    reason: Enum
+    field: str = ""
+    value: str = ""
+    newest: bool = False
+
+
 class Verdict(NamedTuple):
-    """An entry's status, and why it is not published; the reason is empty when it is."""
+    """An entry's status, and why it is not published; ``None`` when it is."""
 
     status: Status
-    reason: str = ""
+    cause: Cause | None = None
 
 
 _OPENNESS: Final = (Status.PRIVATE, Status.DRAFT, Status.PUBLISH)
-IN_THE_NEWEST: Final = "in the newest version, "
-"""What a reason begins with that an older version does not show."""
-
-REMOVED: Final = "the newest version does not hold it any more"
 
 
 def more_hidden(then: Verdict, now: Verdict | None) -> Verdict:
@@ -58,7 +89,7 @@ def more_hidden(then: Verdict, now: Verdict | None) -> Verdict:
             an entry wants it to be seen by nobody.
     """
     if now is None:
-        return Verdict(Status.PRIVATE, REMOVED)
-    if _OPENNESS.index(now.status) < _OPENNESS.index(then.status):
-        return Verdict(now.status, f"{IN_THE_NEWEST}{now.reason}")
+        return Verdict(Status.PRIVATE, Cause(Hidden.REMOVED))
+    if now.cause is not None and _OPENNESS.index(now.status) < _OPENNESS.index(then.status):
+        return Verdict(now.status, replace(now.cause, newest=True))
     return then

@@ -8,7 +8,7 @@ from datetime import datetime, tzinfo
 from typing import Any, ClassVar
 
 from exporter.model.kinds import Kind
-from exporter.model.publication import Declared, Verdict
+from exporter.model.publication import Cause, Declared, Verdict
 from exporter.model.records import Comment, Post, Raw, Upload, User
 
 
@@ -86,5 +86,5 @@ class Records(ABC):
         """Tell whether a comment may be shown."""
 
     @abstractmethod
-    def why_hidden(self, comment: Comment) -> str:
-        """Say why a comment may not be shown."""
+    def why_hidden(self, comment: Comment) -> Cause:
+        """Return why a comment may not be shown."""

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Final, NamedTuple
 from exporter.lossless_json import IntegerText
 from exporter.model.assumptions import DEFAULT, Assumptions, assumptions_of
 from exporter.model.kinds import Kind, key_of
-from exporter.model.publication import Declared, Status, Verdict
+from exporter.model.publication import Cause, Declared, Hidden, Status, Verdict
 from exporter.model.records import Comment, Post, Problem, Raw, Upload, User
 from exporter.service.interface import Records
 from exporter.settings import Settings
@@ -349,20 +349,20 @@ class RecordsV1(Records):
         for number, raw in enumerate(raws):
             # Items of the list have no such flag (API 2.3), but one that is sent counts as that of the entry does.
             if (number == 0 or _PRIVATE in raw) and self._flag(raw, _PRIVATE) is not False:
-                return Verdict(Status.PRIVATE, f"{_PRIVATE} is {_told(raw.get(_PRIVATE))}")
+                return Verdict(Status.PRIVATE, Cause(Hidden.FLAG, _PRIVATE, _told(raw.get(_PRIVATE))))
         if declared.all_as_draft:
-            return Verdict(Status.DRAFT, "all entries are drafts, as asked for")
+            return Verdict(Status.DRAFT, Cause(Hidden.ALL_DRAFTS))
         for raw in raws:
             if FieldReader(raw, self.timezone).text(_OPEN) not in (declared.public_access or ()):
-                return Verdict(Status.DRAFT, f"{_OPEN} {_told(raw.get(_OPEN))} is not declared public")
+                return Verdict(Status.DRAFT, Cause(Hidden.UNDECLARED, _OPEN, _told(raw.get(_OPEN))))
         for raw in raws:
             period = self._flag(raw, _PERIOD)
             if period is not False and not (declared.period_public and period):
-                return Verdict(Status.DRAFT, f"{_PERIOD} {_told(raw.get(_PERIOD))} is not declared public")
+                return Verdict(Status.DRAFT, Cause(Hidden.UNDECLARED, _PERIOD, _told(raw.get(_PERIOD))))
         if post.date is None:
-            return Verdict(Status.DRAFT, "its date is impossible or missing")
+            return Verdict(Status.DRAFT, Cause(Hidden.NO_DATE))
         if as_of is not None and post.date > as_of:
-            return Verdict(Status.DRAFT, "its date is later than the backup")
+            return Verdict(Status.DRAFT, Cause(Hidden.LATER))
         return Verdict(Status.PUBLISH)
 
     def is_visible(self, comment: Comment, declared: Declared) -> bool:
@@ -371,9 +371,9 @@ class RecordsV1(Records):
             return False
         return (FLAG_TRUE if comment.deleted else FLAG_FALSE) in declared.visible_comment_flags
 
-    def why_hidden(self, comment: Comment) -> str:
-        """Say why a comment may not be shown."""
-        return f"{_DELETED} {comment.raw.get(_DELETED)!r:.20} is not visible"
+    def why_hidden(self, comment: Comment) -> Cause:
+        """Return why a comment may not be shown."""
+        return Cause(Hidden.COMMENT, _DELETED, f"{comment.raw.get(_DELETED)!r:.20}")
 
     def _flag(self, raw: Raw, name: str) -> bool | None:
         return FieldReader(raw, self.timezone).flag(name)

@@ -88,7 +88,10 @@ class PublicRecords:
 
     def _comments(self, entries: set[str]) -> Iterator[str]:
         for cm_id, raw in self._records.scan(Kind.COMMENTS):
-            if self._service.post_id(raw) in entries and self._judge.comment(cm_id, self._service.comment(raw)).visible:
+            if (
+                self._service.post_id(raw) in entries
+                and self._judge.why_hidden(cm_id, self._service.comment(raw)) is None
+            ):
                 yield cm_id
 
     def _used_by(self, entries: set[str]) -> Iterator[tuple[str, Asset]]:

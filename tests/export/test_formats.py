@@ -18,11 +18,13 @@ import yaml
 from exporter.errors import UsageError
 from exporter.export.importer_rules import UniqueNames
 from exporter.export.interface import Side
-from exporter.export.report import Report, short_table
+from exporter.export.report import Report
 from exporter.export.sqlite import spaced
 from exporter.export.survey import comment_combinations, entry_combinations, survey_lines
 from exporter.export.table import CELL_CHARACTERS
+from exporter.export.words import Reason
 from exporter.html.links import AddressPattern, rewrite_addresses
+from exporter.model.publication import Cause, Hidden
 from exporter.service.records_v1 import DEFAULT_RECORDS
 from tests.export.hostile import entry_word, hostile_blog, hostile_export
 from tests.export.memory import Memory, export
@@ -250,19 +252,20 @@ def test_the_short_table() -> None:
     report.took("entries", 7)
     report.wrote(2, "日記")
     for number in range(6):
-        report.left("entries", "why", str(number))
-    report.changed("entries", "what", "9", 3)
-    report.changed("entries", "what else", "9", 0)
-    report.limit("long", "9")
-    report.limit("long", "9")
-    lines = short_table(report.document())
+        report.left("entries", Reason.OTHER_DAY, str(number))
+    report.left("comments", Cause(Hidden.COMMENT, "flag", "'t'"), "1")
+    report.changed("entries", Reason.LINES_BROKEN, "9", 3)
+    report.changed("entries", Reason.NOT_EMPTY, "9", 0)
+    report.limit(Reason.TITLE_LONG.at(65_535), "9")
+    report.limit(Reason.TITLE_LONG.at(65_535), "9")
+    lines = list(report.lines())
     assert lines[1].split() == ["entries", "7", "1", "0", "6"]
     assert lines[-3:] == [
-        "left out: 6 entries: why (0, 1, 2, 3, 4, …)",
-        "changed: 1 entry: what (9)",
-        "mind: 1 entry: long (9)",
+        "left out: 6 entries: outside of the dates asked for (0, 1, 2, 3, 4, …)",
+        "changed: 1 entry: long lines broken (9)",
+        "mind: 1 entry: has a title above the 65,535 bytes WordPress holds (9)",
     ]
-    assert report.left_count("entries") == 6
+    assert report.hidden_comments() == 1
 
 
 def test_the_survey_tells_values_apart() -> None:

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from exporter.cli.wizard_report import WORDS, report_lines, translated
 from exporter.export.formats import FORMATS
 from exporter.export.interface import Side
-from exporter.export.report import KINDS, Report, names, short_table
+from exporter.export.report import KINDS, Report, names
+from exporter.export.words import Language, Reason, sentence
 from exporter.html.links import AddressPattern
 from exporter.model.kinds import Kind
-from exporter.model.publication import Declared
+from exporter.model.publication import Cause, Declared, Hidden
 from tests.export.hostile import flagged_blog, hostile_blog
 from tests.export.memory import SAID, Memory, count, export
 
@@ -133,50 +133,70 @@ def test_few_addresses_are_named_and_more_ids() -> None:
     assert names([]) == ""
 
 
+CAUSES = [Cause(reason, "field", "value") for reason in (*Reason, *Hidden)]
+
+
+@pytest.mark.parametrize("cause", CAUSES, ids=[cause.reason.name for cause in CAUSES])
+def test_every_reason_has_words_in_both_languages(cause: Cause) -> None:
+    english, japanese = (sentence("comments", cause, language) for language in ("en", "ja"))
+    assert english.isascii()
+    assert any(ord(char) > 0x3000 for char in japanese)
+    assert "{" not in english + japanese
+
+
+def test_no_two_reasons_have_the_same_words() -> None:
+    assert len({sentence("comments", cause, "en") for cause in CAUSES}) == len(CAUSES)
+
+
 @pytest.mark.parametrize("form", POSTS)
-def test_every_reason_is_known_in_japanese(form: str) -> None:
-    found = reasons(export(form, hostile_blog(), **PATTERNS, max_bytes=1000).document)
-    found |= reasons(export(form, flagged_blog()[0], side=Side.REST, **PATTERNS).document)
+def test_every_reason_of_a_report_can_be_said(form: str) -> None:
+    made = [
+        export(form, hostile_blog(), **PATTERNS, max_bytes=1000),
+        export(form, flagged_blog()[0], side=Side.REST, **PATTERNS),
+    ]
     for declared in (SAID, Declared(all_as_draft=True)):
         options: dict[str, Any] = {**PATTERNS, "declared": declared, "category": "旅", "since": date(2020, 1, 1)}
-        found |= reasons(export(form, small(), **options).document)
-    assert found
-    for reason in found:
-        assert translated(reason, "en") == reason
-        assert any(ord(char) > 0x3000 for char in translated(reason, "ja")), reason
+        made.append(export(form, small(), **options))
+    for one in made:
+        assert reasons(one.document)
+        for english, japanese in zip(one.report.lines("en"), one.report.lines("ja"), strict=True):
+            assert english.partition("(")[0].isascii()
+            assert any(ord(char) > 0x3000 for char in japanese)
 
 
-def test_what_happened_since_an_older_version_is_said_in_japanese() -> None:
-    hidden = translated("not public: in the newest version, is_private is 't'", "ja")
-    assert hidden == "非公開の記事です（is_private が 't'）（最新の状態で）"
-    comment = translated("in the newest version, delete_flg 't' is not visible", "ja")
-    assert comment == "delete_flg が 't' のコメントは表示と決められていません（最新の状態で）"
-    for gone in (
-        "not public: the newest version does not hold it any more",
-        "the newest version does not hold it any more",
-    ):
-        assert translated(gone, "ja") == "最新の状態にはもうありません（削除されました）"
-
-
-def test_an_unknown_reason_stays_as_it_is() -> None:
-    assert translated("because", "ja") == "because"
+def test_what_happened_since_an_older_version_is_said() -> None:
+    flag, comment = (
+        Cause(Hidden.FLAG, "is_private", "'t'", newest=True),
+        Cause(Hidden.COMMENT, "delete_flg", "'t'", newest=True),
+    )
+    said: list[tuple[str, Cause, Language, str]] = [
+        ("entries", flag, "en", "not public: in the newest version, is_private is 't'"),
+        ("entries", flag, "ja", "非公開の記事です（is_private が 't'）（最新の状態で）"),
+        ("comments", comment, "en", "in the newest version, delete_flg 't' is not visible"),
+        ("comments", comment, "ja", "delete_flg が 't' のコメントは表示と決められていません（最新の状態で）"),
+        ("entries", Cause(Hidden.REMOVED), "en", "not public: the newest version does not hold it any more"),
+        ("comments", Cause(Hidden.REMOVED), "en", "the newest version does not hold it any more"),
+        ("comments", Cause(Hidden.REMOVED), "ja", "最新の状態にはもうありません（削除されました）"),
+    ]
+    for kind, cause, language, words in said:
+        assert sentence(kind, cause, language) == words
 
 
 def test_the_table_in_both_languages() -> None:
     report = Report()
     report.took("entries", 7)
-    report.left("entries", "not public: is_private is 't'", "8")
-    report.changed("entries", "long lines broken", "9", 3)
-    report.limit("without a title", "9")
+    report.left("entries", Cause(Hidden.FLAG, "is_private", "'t'"), "8")
+    report.changed("entries", Reason.LINES_BROKEN, "9", 3)
+    report.limit(Reason.NO_TITLE, "9")
     report.picture("https://files.example.jp/1")
-    report.picture("https://files.example.jp/1", "again")
-    report.picture("https://files.example.jp/2", "the archive does not have it")
-    report.picture("https://files.example.jp/2", "only its address is written, from where x", referred=True)
+    report.picture("https://files.example.jp/1", Reason.NOT_SAVED)
+    report.picture("https://files.example.jp/2", Reason.NOT_SAVED)
+    report.picture("https://files.example.jp/2", Reason.FETCHED, referred=True)
     document = report.document()
     assert document["by_address"][0]["ids"] == ["https://files.example.jp/2"]
     assert [row["kind"] for row in document["left_out"]] == ["entries"]
     assert [document[part]["pictures"] for part in ("in", "out", "referred")] == [2, 1, 1]
-    japanese = list(report_lines(document, WORDS["ja"], "ja"))
+    japanese = list(report.lines("ja"))
     assert japanese[0].split() == ["ある数", "書き出す", "URLだけ", "残す"]
     assert japanese[1].split() == ["記事", "7", "0", "0", "1"]
     assert japanese[3].split() == ["画像など", "2", "1", "1", "0"]
@@ -186,7 +206,6 @@ def test_the_table_in_both_languages() -> None:
         "変える: 記事 1件 長すぎる行を、見た目の変わらない所で分けました（9）",
         "注意　: 記事 1件 題名がありません（9）",
     ]
-    english = list(report_lines(document, WORDS["en"], "en"))
-    assert english[5] == "left out: 1 entries: not public: is_private is 't' (8)"
-    assert short_table(document)[3].split() == ["pictures", "2", "1", "1", "0"]
-    assert short_table(document)[5] == "left out: 1 entry: not public: is_private is 't' (8)"
+    english = list(report.lines())
+    assert english[3].split() == ["pictures", "2", "1", "1", "0"]
+    assert english[5] == "left out: 1 entry: not public: is_private is 't' (8)"

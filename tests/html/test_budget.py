@@ -10,8 +10,9 @@ from html import escape
 
 import pytest
 
-from exporter.export.bodies import ONLY_TEXT, comment_html, safe_body
+from exporter.export.bodies import comment_html, safe_body
 from exporter.export.movabletype import defused
+from exporter.export.words import Reason
 from exporter.html.diff import word_diff
 from exporter.html.links import candidates, embedded, rewrite_addresses
 from exporter.html.markdown import to_markdown
@@ -162,7 +163,7 @@ def test_an_export_that_holds_the_text_only_names_the_entry(form: str) -> None:
     blog = Memory()
     blog.entry("1", entry_text=LARGE)
     blog.entry("2", entry_text="<p>x</p>")
-    assert {"kind": "entries", "what": ONLY_TEXT, "records": 1, "times": 1, "ids": ["1"]} in export(
+    assert {"kind": "entries", "what": Reason.ONLY_TEXT.value[0], "records": 1, "times": 1, "ids": ["1"]} in export(
         form, blog
     ).document["changed"]
 
@@ -174,7 +175,7 @@ def test_an_export_for_importers_holds_all_of_it(form: str) -> None:
     blog.comment("7", "1", cm_text=LARGE)
     made = export(form, blog)
     assert made.everything().replace(b"\n", b"").count(b"<p>x</p>") >= BODY_MARKS // 2 + 1
-    named = [row for row in made.document["changed"] if row["what"] == ONLY_TEXT]
+    named = [row for row in made.document["changed"] if row["what"] == Reason.ONLY_TEXT.value[0]]
     assert [(row["kind"], row["ids"]) for row in named] == (
         [("comments", ["7"])] if form in {"wxr", "movabletype"} else []
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter.model.publication import Declared, Status, Verdict, more_hidden
+from exporter.model.publication import Cause, Declared, Hidden, Status, Verdict, more_hidden
 from exporter.service.records_v1 import DEFAULT_RECORDS
 from tests.html import records
 
@@ -61,12 +62,14 @@ def test_what_is_dated_after_the_backup_was_not_shown_yet() -> None:
     assert status(as_of=datetime(2024, 3, 6, tzinfo=UTC)) is Status.PUBLISH
 
 
-@pytest.mark.parametrize(("changes", "reason"), [({"open_flg": "2"}, "open_flg '2'"), ({"period_flg": "t"}, "period")])
-def test_the_more_hidden_of_entry_and_list_item_counts(changes: dict[str, str], reason: str) -> None:
+@pytest.mark.parametrize(
+    ("changes", "field", "value"), [({"open_flg": "2"}, "open_flg", "'2'"), ({"period_flg": "t"}, "period_flg", "'t'")]
+)
+def test_the_more_hidden_of_entry_and_list_item_counts(changes: dict[str, str], field: str, value: str) -> None:
     post = DEFAULT_RECORDS.post(records.entry(), records.item(**changes))
     verdict = DEFAULT_RECORDS.publication(post, SAID)
     assert verdict.status is Status.DRAFT
-    assert reason in verdict.reason
+    assert verdict.cause == Cause(Hidden.UNDECLARED, field, value)
 
 
 @pytest.mark.parametrize("value", ODD)
@@ -82,12 +85,13 @@ def test_a_list_item_that_says_private_is_believed(value: Any) -> None:
 @pytest.mark.parametrize("now", [*Status, None])
 def test_the_more_hidden_of_an_older_and_the_newest_state_counts(then: Status, now: Status | None) -> None:
     order = [Status.PRIVATE, Status.DRAFT, Status.PUBLISH]
-    found = more_hidden(Verdict(then, "then"), None if now is None else Verdict(now, "now"))
+    cause = Cause(Hidden.FLAG, "is_private", "'t'")
+    found = more_hidden(Verdict(then, Cause(Hidden.NO_DATE)), None if now is None else Verdict(now, cause))
     assert found.status is min(then, now or Status.PRIVATE, key=order.index)
     if now is None:
-        assert found.reason == "the newest version does not hold it any more"
+        assert found.cause == Cause(Hidden.REMOVED)
     else:
-        assert found.reason == ("then" if found.status is then else "in the newest version, now")
+        assert found.cause == (Cause(Hidden.NO_DATE) if found.status is then else replace(cause, newest=True))
 
 
 @given(st.sampled_from(ODD), st.sampled_from(ODD), st.sampled_from(ODD), st.booleans(), st.booleans())

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import UTC
 from functools import partial
 from itertools import chain, groupby
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from exporter.export.bodies import name_large
 from exporter.export.epub.chapter import Pages
@@ -22,12 +22,10 @@ from exporter.export.interface import Content, Copy, ExportFile, ExportOptions, 
 from exporter.export.media import Media
 from exporter.export.posts import ExportPost, Posts
 from exporter.export.report import Report
+from exporter.export.words import Reason
 from exporter.html.runs import collapse
 from exporter.model.kinds import Kind
 from exporter.text import visible
-
-_DROPPED: Final = "links made plain text, since no e-reader follows such addresses"
-_LINKED: Final = "a book holds pictures only; a link leads to its address"
 
 
 class _Chapter(NamedTuple):
@@ -142,7 +140,7 @@ class _Binder:
         before = links.dropped
         page = self._pages.chapter(post, comments, links)
         self._account(post, links, page.characters)
-        self._report.changed("entries", _DROPPED, post.id, links.dropped - before)
+        self._report.changed("entries", Reason.LINKS_DROPPED, post.id, links.dropped - before)
         book.add(post, self._pages.words.untitled)
         return page.text.encode()
 
@@ -152,12 +150,12 @@ class _Binder:
         report.wrote(len(post.comments) if self._options.comments else 0, post.category)
         if not self._options.comments:
             for each in post.comments:
-                report.left("comments", "the book was asked for without comments", each.comment.id)
+                report.left("comments", Reason.COMMENTS_UNWANTED, each.comment.id)
         for address in links.inline:
             report.picture(address)
         links.inline.clear()
-        self._media.account(post, report, _LINKED, written=links.pictures)
-        report.changed("entries", "characters removed or replaced that XML cannot hold", post.id, characters)
+        self._media.account(post, report, Reason.NO_PICTURE, written=links.pictures)
+        report.changed("entries", Reason.NOT_IN_BOOKS, post.id, characters)
 
     def _frame(self, book: _Book, links: BookLinks) -> Iterator[Content]:
         """Yield what is about the whole book."""

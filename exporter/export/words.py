@@ -1,0 +1,218 @@
+"""What became of the records of an export, and why: facts, and the one table of their words in each language. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from enum import Enum
+from typing import Final, Literal
+
+from exporter.model.publication import Cause, Hidden
+
+Language = Literal["en", "ja"]
+Part = Literal["left_out", "by_address", "changed", "preflight"]
+
+HEADINGS: Final[Mapping[Language, Sequence[str]]] = {
+    "en": ("in", "written", "referred", "left out"),
+    "ja": ("ある数", "書き出す", "URLだけ", "残す"),
+}
+ROWS: Final[Mapping[Language, Mapping[Part, str]]] = {
+    "en": {
+        "left_out": "left out: {count} {kind}: {why}",
+        "by_address": "referred: {count} {kind}: {why}",
+        "changed": "changed: {count} {kind}: {why}",
+        "preflight": "mind: {count} {kind}: {why}",
+    },
+    "ja": {
+        "left_out": "残す　: {kind} {count}件 {why}",
+        "by_address": "URLだけ: {kind} {count}件 {why}",
+        "changed": "変える: {kind} {count}件 {why}",
+        "preflight": "注意　: {kind} {count}件 {why}",
+    },
+}
+IDS: Final[Mapping[Language, str]] = {"en": " ({})", "ja": "（{}）"}
+_KINDS: Final = {
+    "entries": ("entry", "entries", "記事"),
+    "comments": ("comment", "comments", "コメント"),
+    "pictures": ("picture", "pictures", "画像など"),
+    "categories": ("category", "categories", "カテゴリー"),
+}
+
+
+class Reason(Enum):
+    """Why a record is left out, referred to or changed, with the words in English and Japanese.
+
+    The English words are also those of ``OUT.report.json``. ``{value}`` and ``{field}`` are those of a :class:`Cause`.
+    """
+
+    # Entries that are left out.
+    IN_PUBLIC = ("public, and so in the other export", "公開の記事なので、もう一方に入ります")
+    IN_DRAFTS = ("a draft, and in the other export", "下書きなので、もう一方に入ります")
+    OTHER_CATEGORY = ("of another category", "ほかのカテゴリーです")
+    NO_DAY = ("without a date, and a span of dates was asked for", "日付がないので、期間に入るかわかりません")
+    OTHER_DAY = ("outside of the dates asked for", "指定した期間の外です")
+    NOT_READ = ("listed, but the archive has no full record of it", "一覧にはありますが、本文がアーカイブにありません")
+    NO_NEW_ADDRESS = (
+        "lacks a field of the patterns, or shares its old address",
+        "URL を作れないか、元の URL がほかの記事と同じです",
+    )
+    # Comments and categories that are left out.
+    ENTRIES_LEFT_OUT = ("its entries are left out", "このカテゴリーの記事を書き出しません")
+    ENTRY_LEFT_OUT = ("its entry is not in this export", "その記事を書き出しません")
+    ENTRY_UNKNOWN = ("its entry is not in the archive", "その記事がアーカイブにありません")
+    ROWS_OF_ENTRIES = ("the format has a row for each entry only", "1記事1行の表なので入りません")
+    NO_COMMENTS = ("the format has no place for comments", "この形式にはコメントの場所がありません")
+    ADDRESSES_ONLY = ("redirects hold addresses only", "転送の一覧には入りません")
+    COMMENTS_UNWANTED = ("the book was asked for without comments", "コメントなしの本にすると決めました")
+    # Pictures that are left out or referred to.
+    NOT_SAVED = ("the archive does not have it", "アーカイブにありません")
+    NO_PICTURES = ("the format has no place for pictures", "この形式には画像の場所がありません")
+    NOT_SHOWN = ("the page shows it nowhere", "このページには表示されません")
+    OLD_ADDRESS = (
+        "only its old address is written; --media-folder would bring the file along",
+        "元の場所を指したままです（--media-folder でファイルも書き出せます）",
+    )
+    NEW_ADDRESS = (
+        "only its new address is written, below --media-base-url; the file must be put there",
+        "新しい場所の URL だけを書きます。ファイルはそこに置いてください",
+    )
+    FETCHED = (
+        "only its address is written, from where the target fetches the file",
+        "URL だけを書きます。引っ越し先がそこから取り込みます",
+    )
+    NO_PICTURE = (
+        "a book holds pictures only; a link leads to its address",
+        "本に入るのは画像だけなので、リンクのままです",
+    )
+    ACTIVE_FILE = (
+        "a browser could run what is in it; its old address is linked to",
+        "ブラウザーが中身を実行しかねないので、元の URL へのリンクにします",
+    )
+    # What is written otherwise.
+    DATE_MOVED = (
+        "date moved by seconds, since another has its title and date",
+        "題名と日付の同じ記事があり、秒をずらしました",
+    )
+    DATE_REPLACED = (
+        "date impossible or missing, replaced by the nearest known",
+        "日付が正しくないので、わかる日付で補いました",
+    )
+    LINES_DEFUSED = (
+        "lines defused that an importer would take for keys or separators",
+        "区切りに見える行を書き換えました",
+    )
+    LINES_BROKEN = ("long lines broken", "長すぎる行を、見た目の変わらない所で分けました")
+    LEAD_MOVED = (
+        "link text of the continuation written as its first line",
+        "「続きを読む」の文字を、続きの1行目に書きました",
+    )
+    KEPT_AS_HTML = (
+        "body kept as HTML, since the generator would run what is in it",
+        "命令と間違われる本文を HTML で書きました",
+    )
+    ONLY_TEXT = (
+        "too large to be shown with its markup: its text only",
+        "大きすぎるので、書式を除いて文字だけを書きました",
+    )
+    NOT_EMPTY = (
+        "an empty comment added, since WordPress drops posts without texts",
+        "本文も題名もない記事は捨てられるので、見えない印を入れました",
+    )
+    NOT_IN_IMPORTS = ("characters removed that no importer reads", "この形式に書けない文字を除きました")
+    NOT_IN_XML = ("characters removed that XML cannot hold", "この形式に書けない文字を除きました")
+    NOT_IN_XML_OF = ("characters removed from the {field} that XML cannot hold", "この形式に書けない文字を除きました")
+    NOT_IN_BOOKS = ("characters removed or replaced that XML cannot hold", "この形式に書けない文字を除きました")
+    NOT_IN_PAGES = ("characters replaced that a page or its feed cannot hold", "この形式に書けない文字を除きました")
+    NOT_IN_TEXT = ("characters replaced that a text file cannot hold", "この形式に書けない文字を除きました")
+    SURROGATES = (
+        "lone surrogates replaced, which many readers of JSON refuse",
+        "文字のかけら（不正な文字コード）を置き換えました",
+    )
+    LINKS_DROPPED = (
+        "links made plain text, since no e-reader follows such addresses",
+        "電子書籍で開けないリンクを、ただの文字にしました",
+    )
+    CATEGORY_CUT = (
+        "category's name cut at the {value} characters WordPress holds",
+        "カテゴリー名が長すぎるので、途中で切りました",
+    )
+    FOLDER_CUT = (
+        "category's name cut to what a folder's name can hold",
+        "カテゴリー名が長すぎるので、途中で切りました",
+    )
+    FORMULA = ("cells defused that a spreadsheet would calculate", "計算式と間違われるセルの頭に ' を付けました")
+    CELL_CUT = ("text cut at the {value} characters a cell holds", "セルに入る {value} 文字で切りました")
+    TITLE_CUT = ("title cut at the {value} characters Ghost holds", "題名が長すぎるので、途中で切りました")
+    TITLE_MADE = ("title made up, since Ghost wants one", "題名がないので補いました")
+    TAG_WIDENED = (
+        "tag's first character written full-width, since Ghost reads it otherwise",
+        "タグの1文字目が記号と間違われるので、全角にしました",
+    )
+    TAG_CUT = ("tag cut at the {value} characters Ghost holds", "タグの名前が長すぎるので、途中で切りました")
+    NAME_CUT = ("name cut at the {value} bytes WordPress holds", "名前が長すぎるので、途中で切りました")
+    ADDRESS_CUT = ("address above {value} characters left out", "URL が長すぎるので除きました")
+    # Known limits of targets that an entry meets.
+    LEADS_OUT = ("links to entries that are not in this export", "書き出さない記事へのリンクがあります")
+    PICTURE_LOST = ("shows pictures that the archive does not have", "アーカイブにない画像があります")
+    CSV_ONLY = (
+        "has an old address that only redirects.csv can hold",
+        "元の URL を表せるのは redirects.csv だけです",
+    )
+    NO_TITLE = ("without a title", "題名がありません")
+    TITLE_LONG = (
+        "has a title above the {value} bytes WordPress holds",
+        "題名が、WordPress に入る {value} バイトより長くなっています",
+    )
+    COMMENT_LONG = (
+        "has a comment above the {value} bytes WordPress holds",
+        "WordPress に入る {value} バイトより長いコメントがあります",
+    )
+    ACTIVE = (
+        "has scripts, frames or forms, which most services drop",
+        "スクリプトや埋め込みがあり、消されることがあります",
+    )
+    LINES_LONG = (
+        "has lines longer than old importers read at once",
+        "古い取り込みでは途中で切れる長さの行があります",
+    )
+    FILE_LARGE = ("is larger than a file may be, and has one of its own", "1記事だけでファイルの上限を超えます")
+
+    def at(self, value: int) -> Cause:
+        """Return the reason with the limit that it names."""
+        return Cause(self, value=f"{value:,}")
+
+
+_HIDDEN: Final[Mapping[Hidden, tuple[str, str]]] = {
+    Hidden.FLAG: ("{field} is {value}", "非公開の記事です（{field} が {value}）"),
+    Hidden.UNDECLARED: (
+        "{field} {value} is not declared public",
+        "{field} が {value} の記事は公開と決められていません",
+    ),
+    Hidden.ALL_DRAFTS: ("all entries are drafts, as asked for", "すべて下書きにすると決めました"),
+    Hidden.NO_DATE: ("its date is impossible or missing", "日付がないか、ありえない日付です"),
+    Hidden.LATER: ("its date is later than the backup", "バックアップより後の日付です"),
+    Hidden.REMOVED: (
+        "the newest version does not hold it any more",
+        "最新の状態にはもうありません（削除されました）",
+    ),
+    Hidden.COMMENT: (
+        "{field} {value} is not visible",
+        "{field} が {value} のコメントは表示と決められていません",
+    ),
+}
+_SINCE: Final = ("in the newest version, {}", "{}（最新の状態で）")
+
+
+def kind_name(kind: str, count: int, language: Language) -> str:
+    """Return what so many records of a kind are called."""
+    one, several, japanese = _KINDS[kind]
+    return japanese if language == "ja" else one if count == 1 else several
+
+
+def sentence(kind: str, cause: Cause, language: Language) -> str:
+    """Return why something happened to a record of a kind."""
+    at = 0 if language == "en" else 1
+    hidden = cause.reason if isinstance(cause.reason, Hidden) else None
+    template = _HIDDEN[hidden][at] if hidden is not None else cause.reason.value[at]
+    text = template.format(field=cause.field, value=cause.value)
+    text = _SINCE[at].format(text) if cause.newest else text
+    return f"not public: {text}" if hidden is not None and kind == "entries" and language == "en" else text
