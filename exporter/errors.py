@@ -80,7 +80,7 @@ class Stale(BlogExporterError):
 
 
 class LastRunFailed(BlogExporterError):
-    """The last run saved nothing: it failed, was refused, or did not come to its end."""
+    """The last run saved nothing: it failed, was refused, or did not finish."""
 
     exit_code = 7
 

@@ -89,7 +89,7 @@ def back_up(root: Path, blog_id: str, settings: Settings, out: Output, *, dry_ru
     if notice is not None and out.verbosity < 0:
         out.warn(notice)
     if replaced:
-        out.say(f"{counted(replaced, 'character')} that no text file can hold stand as U+FFFD in the views.")
+        out.say(f"{counted(replaced, 'character')} that no text file can hold became U+FFFD in the views.")
     document = {"blog_id": blog_id, "archive": str(root.absolute()), "dry_run": dry_run, **outcome.line()}
     out.document({**document, "characters_replaced": replaced})
     return outcome

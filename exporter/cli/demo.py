@@ -50,7 +50,7 @@ def command(*, out: Output, directory: Path, fixed_clock: bool) -> int:
         out.say(f"A made-up blog is served at {service.base_url}. Backing it up:\n")
         run(0)
         later_changes(blog)
-        out.say("\nThe blog goes on: a post is edited, one is written, one is deleted. Backing it up again:\n")
+        out.say("\nNow a post is edited, one is written, one is deleted. Backing it up again:\n")
         run(1)
     reader = Archive.open(directory)
     findings = [finding for finding in reader.verify() if finding.damage]

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import sys
-from difflib import get_close_matches
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import click
 
-from exporter.cli import export_job
-from exporter.cli.export_job import Done, Job, run, said
-from exporter.cli.export_options import export_options, unused
+from exporter.cli import answers
+from exporter.cli.export_options import Job, export_options, run, unused_options
 from exporter.cli.options import config_option, setting_options, talking
 from exporter.cli.output import Output, counted, size_text
 from exporter.errors import UsageError
 from exporter.export.folder import report_path
 from exporter.export.formats import FORMATS, TARGETS
+from exporter.library.export import Exported, format_named
+from exporter.model.publication import Declared
 from exporter.text import printable
 
 _LIST = "\n".join(f"  {name:<14} {form.help}" for name, form in FORMATS.items())
@@ -64,10 +65,7 @@ def _ask(out: Output, archive: Path | None, given: dict[str, Any]) -> int:
 
 
 def _job(form: str, archive: Path | None, target: Path | None, given: dict[str, Any]) -> Job:
-    if form not in FORMATS:
-        near = get_close_matches(form, FORMATS, 1)
-        hint = f" (did you mean {near[0]}?)" if near else f": it is one of {', '.join(FORMATS)}"
-        raise UsageError(f"There is no format {form!r}{hint}.")
+    format_named(form)
     if archive is None or target is None:
         missing = "DIR, the archive, and OUT, a new folder" if archive is None else "OUT, a new folder"
         raise UsageError(f"export {form} lacks {missing}: export FORMAT DIR OUT.")
@@ -76,45 +74,48 @@ def _job(form: str, archive: Path | None, target: Path | None, given: dict[str, 
 
 def _export(out: Output, job: Job) -> int:
     dry_run = job.given["dry_run"]
-    for option in unused(job.form, job.given):
+    for option in unused_options(job.form, job.given):
         out.warn(f"{option} means nothing to {job.form}.")
-    done = run(job, out, dry_run=dry_run)
-    for side in done:
-        _tell(out, job, side, dry_run=dry_run)
+    exported, declared = run(job, out, dry_run=dry_run)
+    for each in exported:
+        _tell(out, each, declared, dry_run=dry_run)
+        if job.given["limits_of"] is None:
+            _tell_of_limits(out, FORMATS[job.form].targets, each)
     if not dry_run and not FORMATS[job.form].whole:
-        blog_id = done[0].document["blog_id"]
-        new = said(job.given)
-        path = export_job.keep(new, blog_id, out)
+        blog_id = exported[0].document["blog_id"]
+        new = answers.said(job.given)
+        path = answers.keep(new, blog_id, out)
         if path is not None:
-            lines = export_job.written(new)
-            out.say(printable(f"Kept for {blog_id}, so that it need not be said again: {lines} (in {path})"))
-    exports = [side.document for side in done]
+            lines = answers.written(new)
+            out.say(printable(f"Kept for {blog_id}, so you need not say it again: {lines} (in {path})"))
+    exports = [each.document for each in exported]
     out.document({"archive": str(job.archive.resolve()), "dry_run": dry_run, "exports": exports})
     return 0
 
 
-def _tell(out: Output, job: Job, side: Done, *, dry_run: bool) -> None:
-    document = side.document
-    for line in side.report.lines():
+def _tell(out: Output, exported: Exported, declared: Declared, *, dry_run: bool) -> None:
+    folder, report, document, _ = exported
+    for line in report.lines():
         out.say(printable(line))
     files, total = counted(document["file_count"], "file"), size_text(document["bytes"])
     if dry_run:
-        out.say(f"{side.folder} would hold {files}, {total}; nothing was written.")
+        out.say(f"{folder} would hold {files}, {total}; nothing was written.")
     else:
-        out.answer(f"{side.folder}: {files}, {total}; the whole report is {report_path(side.folder)}.")
+        out.answer(f"{folder}: {files}, {total}; the whole report is {report_path(folder)}.")
     if document["in"]["entries"] and not document["out"]["entries"]:
-        out.warn(f"No entry is in {side.folder}; the lines above say why.")
-    hidden = side.report.hidden_comments()
-    if hidden and not side.declared.visible_comment_flags:
+        out.warn(f"No entry is in {folder}; the lines above say why.")
+    hidden = report.hidden_comments()
+    if hidden and not declared.visible_comment_flags:
         out.warn(
             f"{counted(hidden, 'comment')} left out: say which are shown with --visible-delete-flg f (see inspect)."
         )
-    if job.form in {"wxr", "movabletype"} and job.given["limits_of"] is None:
-        _tell_of_hatena(out, side)
 
 
-def _tell_of_hatena(out: Output, side: Done) -> None:
-    limits = TARGETS["hatena"]
-    largest = max((file.bytes for file in side.files), default=0)
-    if side.document["out"]["entries"] > limits.max_entries or largest > limits.max_bytes:
-        out.say("Hatena stops half way in files of 5,000 entries or 100 MB; for Hatena, add --target hatena.")
+def _tell_of_limits(out: Output, targets: Iterable[str], exported: Exported) -> None:
+    """Say which services would refuse a file, since they have limits that were not asked for."""
+    largest = max((file.bytes for file in exported.files), default=0)
+    for name in targets:
+        limits = TARGETS[name]
+        if exported.document["out"]["entries"] > limits.max_entries or largest > limits.max_bytes:
+            most = f"{limits.max_entries:,} entries and {size_text(limits.max_bytes)}"
+            out.say(f"{name.capitalize()} reads at most {most} in a file; for smaller files, add --target {name}.")

@@ -1,46 +1,42 @@
-"""The options of ``export``, and what they ask for."""
+"""The options of ``export``, and the export that they ask for."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from datetime import date, datetime
-from typing import TYPE_CHECKING, Any, Final
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import Any, Final
 
 import click
 
 from exporter import settings
+from exporter.archive.archive import Archive, read_consistently
+from exporter.archive.state import State
+from exporter.cli.answers import HINT, Teller, check_answers, declared_flags, said, teller
+from exporter.cli.output import Output
+from exporter.cli.signals import ended_by_sigterm
 from exporter.errors import UsageError
 from exporter.export.formats import FORMATS, TARGETS
 from exporter.export.interface import ExportOptions
-from exporter.export.media import SLUG
+from exporter.export.survey import survey_lines
 from exporter.html.links import AddressPattern, absolute
-from exporter.model.kinds import Kind
+from exporter.library.export import Exported, check_form, export
 from exporter.model.publication import Declared
 from exporter.service.records_v1 import service_of
 from exporter.settings import Settings
-
-if TYPE_CHECKING:
-    from exporter.export.interface import RecordSource
+from exporter.text import printable
 
 _LANGUAGE: Final = re.compile(r"[a-zA-Z]{2,3}(-[a-zA-Z0-9]{2,8})*")
-_BOOKS: Final = {
-    "title": "--title",
-    "language": "--language",
-    "by_year": "--by-year",
-    "vertical": "--vertical",
-    "no_comments": "--no-comments",
-}
-_SPLIT: Final = {"wxr", "movabletype", "atom"}
-_NO_MEDIA: Final = {"csv", "redirects", "html", "epub", "bagit"}
-_CHOICES: Final = {"at": "--at", "since": "--since", "until": "--until", "category": "--category"}
+_OF_BOOKS: Final = ("title", "language", "by_year", "vertical", "no_comments")
 
 
 def _day(_context: click.Context, _parameter: click.Parameter, text: str | None) -> date | None:
     try:
         return None if text is None else date.fromisoformat(text)
     except ValueError:
-        raise click.BadParameter(f"{text!r} is no day such as 2016-03-19") from None
+        raise click.BadParameter(f"{text!r} is not a day such as 2016-03-19") from None
 
 
 def _bytes(_context: click.Context, _parameter: click.Parameter, text: str | None) -> int | None:
@@ -52,7 +48,7 @@ def _bytes(_context: click.Context, _parameter: click.Parameter, text: str | Non
 
 def _language(_context: click.Context, _parameter: click.Parameter, text: str | None) -> str | None:
     if text is not None and not _LANGUAGE.fullmatch(text):
-        raise click.BadParameter(f"{text!r} is no language such as ja or en-GB")
+        raise click.BadParameter(f"{text!r} is not a language such as ja or en-GB")
     return text
 
 
@@ -123,106 +119,28 @@ def export_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-def check_form(form: str, given: Mapping[str, Any]) -> None:
-    """Refuse what a format cannot do, rather than do something else than was asked for.
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What was asked for: a format, an archive, a new folder, and the options of the command line by their names."""
+
+    form: str
+    archive: Path
+    target: Path
+    given: Mapping[str, Any]
+
+
+def check_options(form: str, given: Mapping[str, Any]) -> None:
+    """Refuse options that contradict each other, or that ask for what the format cannot do.
 
     Raises:
-        UsageError: an option is for other formats, or a format that holds everything was not asked for as such.
+        UsageError: names the option.
     """
-    books = [option for name, option in _BOOKS.items() if given[name]]
+    books = [f"--{name.replace('_', '-')}" for name in _OF_BOOKS if given[name]]
     if books and not FORMATS[form].book:
         known = ", ".join(name for name, each in FORMATS.items() if each.book)
-        raise UsageError(f"{books[0]} is for books ({known}), not for {form}; leave it away.")
-    if given["all_as_draft"] and not FORMATS[form].drafts:
-        known = ", ".join(name for name, each in FORMATS.items() if each.drafts)
-        raise UsageError(
-            f"{form} has no drafts, so --all-as-draft would publish everything; say what is public with "
-            f"--public-open-flg, or choose a format with drafts: {known}."
-        )
-    if FORMATS[form].whole:
-        if given["only"] != "all":
-            raise UsageError(
-                f"{form} takes the whole archive, private entries and earlier versions too, which no public folder may "
-                "hold; if that is what you want, say --only all, and it goes to OUT.NOT-PUBLIC."
-            )
-        choices = [option for name, option in _CHOICES.items() if given[name] is not None]
-        if choices:
-            raise UsageError(f"{form} takes the whole archive; leave {choices[0]} away.")
-
-
-def read_options(given: dict[str, Any], settings: Settings, declared: Declared, as_of: datetime) -> ExportOptions:
-    """Return what the command line asked for.
-
-    Raises:
-        UsageError: a pattern of addresses is none, or options contradict each other.
-    """
-    _check(given)
-    limits = TARGETS.get(given["limits_of"] or "")
-    base = given["media_base_url"]
-    new_url = given["new_url"]
-    known = [settings.entry_url]
-    return ExportOptions(
-        declared=declared,
-        as_of=as_of,
-        since=given["since"],
-        until=given["until"],
-        category=given["category"],
-        hidden_comments=given["hidden_comments"],
-        body=given["body"],
-        media_base_url=f"{base.rstrip('/')}/" if base else "",
-        media_folder=given["media_folder"],
-        max_entries=given["max_entries"] or (limits.max_entries if limits else 0),
-        max_bytes=given["max_bytes"] or (limits.max_bytes if limits else 0),
-        old_urls=tuple(AddressPattern(text, "--old-url") for text in given["old_urls"])
-        or tuple(AddressPattern(text, "entry_url") for text in filter(None, known)),
-        new_url=None if new_url is None else AddressPattern(new_url, "--new-url"),
-        title=given["title"] or "",
-        language=given["language"] or "ja",
-        by_year=given["by_year"],
-        vertical=given["vertical"],
-        comments=not given["no_comments"],
-        service=service_of(settings),
-    )
-
-
-def check_patterns(options: ExportOptions, records: RecordSource) -> None:
-    """Refuse patterns with fields that no entry has: they would give no address at all.
-
-    Raises:
-        UsageError: names the field, and the nearest right one.
-    """
-    patterns: list[tuple[AddressPattern, tuple[str, ...]]] = [
-        (each, options.service.post_fields) for each in options.old_urls
-    ]
-    if options.new_url is not None:
-        patterns.append((options.new_url, (*options.service.post_fields, SLUG)))
-    if any(set(pattern.fields) - set(known) for pattern, known in patterns):
-        # The service may send fields that the document does not name.
-        sent = {name for _, raw in records.scan(Kind.ENTRIES) for name in raw}
-        for pattern, known in patterns:
-            pattern.check(dict.fromkeys([*known, *sorted(sent)]))
-
-
-def unused(form: str, given: Mapping[str, Any]) -> list[str]:
-    """Return which of the options given mean nothing to a format."""
-    known = FORMATS[form]
-    without = {
-        "--public-open-flg": not known.whole,
-        "--period-flg-public": not known.whole,
-        "--visible-delete-flg": not known.whole,
-        "--hidden-comments": known.holds_back,
-        "--body": known.bodies,
-        "--media-folder": form not in _NO_MEDIA,
-        "--media-base-url": form not in _NO_MEDIA,
-        "--max-entries": form in _SPLIT,
-        "--max-bytes": form in _SPLIT,
-        "--target": form in _SPLIT,
-    }
-    values_of = {**given, "target": given["limits_of"], "body": given["body"] == "html"}
-    return [option for option, used in without.items() if not used and values_of[option[2:].replace("-", "_")]]
-
-
-def _check(given: Mapping[str, Any]) -> None:
+        raise UsageError(f"{books[0]} is for books ({known}), not for {form}; leave it out.")
+    chosen = {name: given[name] for name in ("at", "since", "until", "category")}
+    check_form(form, only=given["only"], all_as_draft=given["all_as_draft"], chosen=chosen)
     if given["public_only"] and (given["only"] != "public" or given["all_as_draft"]):
         raise UsageError("--public-only goes with neither --only private, --only all nor --all-as-draft; say which.")
     since, until = given["since"], given["until"]
@@ -233,3 +151,113 @@ def _check(given: Mapping[str, Any]) -> None:
         raise UsageError(
             f"--media-base-url {base!r} must be an address such as https://NEW/media/, or a path: /media/."
         )
+
+
+def unused_options(form: str, given: Mapping[str, Any]) -> list[str]:
+    """Return which of the options given mean nothing to a format."""
+    known = FORMATS[form]
+    used = {
+        "public_open_flg": not known.whole,
+        "period_flg_public": not known.whole,
+        "visible_delete_flg": not known.whole,
+        "hidden_comments": known.holds_back,
+        "body": known.bodies,
+        "media_folder": known.media,
+        "media_base_url": known.media,
+        "max_entries": known.splits,
+        "max_bytes": known.splits,
+        "target": known.splits,
+    }
+    values = {**given, "target": given["limits_of"], "body": given["body"] == "html"}
+    return [f"--{name.replace('_', '-')}" for name, means in used.items() if values[name] and not means]
+
+
+def run(job: Job, out: Output, *, dry_run: bool, tell: Teller | None = None) -> tuple[list[Exported], Declared]:
+    """Make every folder that was asked for; returns them, and what was declared of the flags.
+
+    Args:
+        job: what was asked for.
+        out: how the command talks.
+        dry_run: whether only the reports are wanted.
+        tell: called with the stored answers that are used; by default ``out`` says it.
+
+    Raises:
+        UsageError: the options cannot be right, or nothing says yet what is public; the table was shown then.
+    """
+    check_options(job.form, job.given)
+    blog_id = Archive.open(job.archive).info.blog_id
+    found = resolved(job.given, blog_id, out)
+    drafts = job.given["all_as_draft"]
+    whole = FORMATS[job.form].whole
+    tell = tell or teller(out, blog_id)
+    declared = Declared() if whole else declared_flags(found, blog_id, tell, all_as_draft=drafts)
+    options = _read(job.given, found, declared)
+    at = job.given["at"]
+    version = None
+    if at is not None:
+        version = read_consistently(job.archive, lambda archive: archive.version_at(at, found.timezone))
+
+    def check(state: State) -> None:
+        if not whole:
+            if declared.public_access is None and not declared.all_as_draft:
+                _stop_undeclared(job.form, state, options, out)
+            check_answers(declared, job.given, state, options.service, out.warn)
+
+    with ended_by_sigterm("nothing was written"):
+        exported = export(
+            job.archive,
+            job.form,
+            job.target,
+            options,
+            at=version,
+            only=job.given["only"],
+            force=job.given["force"],
+            dry_run=dry_run,
+            check=check,
+        )
+    return exported, declared
+
+
+def resolved(given: Mapping[str, Any], blog_id: str, out: Output) -> Settings:
+    """Return the settings of an export."""
+    options = {"timezone": given["timezone"], **said(given)}
+    return settings.resolve(options, config=given["config"], blog_id=blog_id, warn=out.warn)
+
+
+def _read(given: Mapping[str, Any], found: Settings, declared: Declared) -> ExportOptions:
+    limits = TARGETS.get(given["limits_of"] or "")
+    base = given["media_base_url"]
+    new_url = given["new_url"]
+    known = [] if found.entry_url is None else [AddressPattern(found.entry_url, "entry_url")]
+    return ExportOptions(
+        declared=declared,
+        since=given["since"],
+        until=given["until"],
+        category=given["category"],
+        hidden_comments=given["hidden_comments"],
+        body=given["body"],
+        media_base_url=f"{base.rstrip('/')}/" if base else "",
+        media_folder=given["media_folder"],
+        max_entries=given["max_entries"] or (limits.max_entries if limits else 0),
+        max_bytes=given["max_bytes"] or (limits.max_bytes if limits else 0),
+        old_urls=tuple([AddressPattern(text, "--old-url") for text in given["old_urls"]] or known),
+        new_url=None if new_url is None else AddressPattern(new_url, "--new-url"),
+        title=given["title"] or "",
+        language=given["language"] or "ja",
+        by_year=given["by_year"],
+        vertical=given["vertical"],
+        comments=not given["no_comments"],
+        service=service_of(found),
+    )
+
+
+def _stop_undeclared(form: str, state: State, options: ExportOptions, out: Output) -> None:
+    for line in survey_lines(state, options.service):
+        out.say(printable(line), level=-1)
+    out.say(level=-1)
+    out.say(HINT, level=-1)
+    drafts = ", or make drafts of all with --all-as-draft" if FORMATS[form].drafts else ""
+    raise UsageError(
+        "Nothing says yet which entries are public: look at the table above (or inspect DIR), and say so once with "
+        f"--public-open-flg{drafts}."
+    )

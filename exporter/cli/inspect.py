@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from exporter.archive.archive import Archive
+from exporter.cli.answers import HINT
 from exporter.cli.options import archive_argument, config_option, querying, setting_options
 from exporter.cli.output import Output
 from exporter.export.survey import comment_combinations, entry_combinations, survey_lines
@@ -19,11 +20,6 @@ Examples:
   blog-exporter inspect DIR
   blog-exporter inspect DIR --at 3 --json
 """
-
-HINT = (
-    "Look at the samples on the blog itself: say which open_flg is public with --public-open-flg, whether entries with "
-    "period_flg t are too with --period-flg-public, and which delete_flg is shown with --visible-delete-flg."
-)
 
 
 @click.command("inspect", epilog=_EPILOG)

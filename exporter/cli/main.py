@@ -18,18 +18,18 @@ from exporter.errors import BlogExporterError, Interrupted, NoMemory, UsageError
 
 COMMANDS = {
     "backup": "Back up a blog into an archive.",
-    "status": "Tell how an archive stands: newest version, last run, completeness.",
+    "status": "Show an archive's state: newest version, last run, completeness.",
     "log": "List the versions of an archive.",
     "diff": "Show what changed between two versions.",
     "show": "Show a record as it is, or as it was.",
     "search": "Find words in titles, bodies, comments and file names.",
     "files": "List uploads and pictures: where they are used, what is missing.",
     "verify": "Check that an archive is intact, and whether it is complete.",
-    "inspect": "Tell which values a blog's undocumented flags have.",
-    "export": "Carry the blog to another service or program.",
+    "inspect": "Show which values a blog's undocumented flags have.",
+    "export": "Write the blog as another service or program reads it.",
     "site": "Make the offline site, of any version, or a copy of it to publish.",
-    "prune": "Forget versions by rules such as --keep-daily 30.",
-    "rebuild": "Make latest/ and its views again from the versions.",
+    "prune": "Remove old versions by rules such as --keep-daily 30.",
+    "rebuild": "Rebuild latest/ and its views from the versions.",
     "demo": "Try it all on a made-up blog.",
 }
 """Every command with its line of help; its module, of the same name, is imported only when it is used."""
@@ -102,10 +102,10 @@ def main(arguments: list[str]) -> int:
 
 
 def _told(code: int, answers: Outlet) -> int:
-    """Return the exit code of a command that came to its end, which may not be all well if its answer got lost."""
+    """Return the exit code of a command that has ended; not 0 where its answer could not be written."""
     lost = answers.report()
     if lost is not None and answers.loss is Loss.IS_SAID:
-        Output().warn(f"what this run had to say on standard output is lost, the run itself is not. {lost}")
+        Output().warn(f"standard output could not be written, the backup itself is not affected. {lost}")
     elif lost is not None and code == 0:
         report(lost, as_json=False)
         code = lost.exit_code

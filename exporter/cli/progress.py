@@ -74,7 +74,7 @@ class _Words:
         if isinstance(event, SweepDone) and event.sweep > 1 and not event.agreed:
             return f"The blog changed while it was read (sweep {event.sweep}); sweeping again.", 0
         if isinstance(event, LatestRepaired):
-            return f"Made again in latest/, as they were damaged: {counted(event.files, 'file')}.", 0
+            return f"Made again in latest/: {counted(event.files, 'damaged file')}.", 0
         if isinstance(event, AssetFailed):
             return f"  {printable(event.url, 200)}: {printable(event.reason, 200)}", 1
         return None

@@ -38,7 +38,7 @@ _PERIODS = {"daily": "days", "weekly": "weeks", "monthly": "months", "yearly": "
 @click.command("prune", epilog=_EPILOG)
 @archive_argument
 @_keep_options
-@click.option("--dry-run", is_flag=True, help="Only say what would be kept and what would go.")
+@click.option("--dry-run", is_flag=True, help="Only say what would be kept and what would be removed.")
 @setting_options("timezone", "wait_lock")
 @config_option
 @talking
@@ -52,9 +52,9 @@ def command(
     config: Path | None,
     **keep: int,
 ) -> int:
-    """Forget versions of the archive in DIR that no rule keeps.
+    """Remove the versions of the archive in DIR that no rule keeps.
 
-    The newest state loses nothing, and every version kept reads back identically; what existed only in a forgotten
+    The newest state loses nothing, and every version kept reads back identically; what existed only in a removed
     version is gone for good.
     """
     reader = Archive.open(archive)
@@ -98,7 +98,7 @@ def _report(
     for kept in plan.kept:
         folded = f"   (folds in {counted(len(kept.folds), 'version')})" if kept.folds else ""
         out.answer(f"keep {kept.version:>6}  {', '.join(kept.reasons)}{folded}")
-    verb = "would go" if dry_run else "went"
-    out.answer(f"{counted(len(plan.kept), 'version')} stay, {len(plan.dropped)} {verb}.")
+    keeps, removes = ("Would keep", "remove") if dry_run else ("Kept", "removed")
+    out.answer(f"{keeps} {counted(len(plan.kept), 'version')}, {removes} {len(plan.dropped):,}.")
     if assets:
-        out.answer(f"{counted(assets, 'unused asset')} ({size_text(asset_bytes)}) went with them.")
+        out.answer(f"Removed {counted(assets, 'unused asset')} with them ({size_text(asset_bytes)}).")

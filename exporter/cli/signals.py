@@ -20,7 +20,7 @@ from exporter.cli.output import PROGRAM
 from exporter.errors import Interrupted, Terminated
 
 _PATIENCE_SECONDS = 1.7
-_KEPT = "what was read is kept, the same command goes on from there"
+_KEPT = "what was read is kept; run the same command again to resume"
 
 
 class Signals:
@@ -120,3 +120,20 @@ def caught() -> Iterator[Signals]:
         for number, handler in before.items():
             signal.signal(number, handler)
         signals.end()
+
+
+@contextmanager
+def ended_by_sigterm(kept: str) -> Iterator[None]:
+    """Let SIGTERM end the work as Ctrl-C does, by an exception; ``kept`` ends its message."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def end(_number: int, _frame: FrameType | None) -> None:
+        raise Terminated(f"Terminated; {kept}.")
+
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

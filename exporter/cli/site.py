@@ -11,15 +11,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from exporter.archive.archive import Archive, read_consistently
-from exporter.cli import export_job
-from exporter.cli.export_job import listed, newest_beside, read_at
-from exporter.cli.inspect import HINT
+from exporter.cli.answers import HINT, check_answers, declared_flags, teller
 from exporter.cli.options import archive_argument, config_option, setting_options, talking
 from exporter.cli.output import Output, counted, size_text
 from exporter.clock import SystemClock
 from exporter.errors import UsageError
 from exporter.export.folder import check_target, write_export
 from exporter.export.interface import WrittenFile
+from exporter.library.export import listed, newest_beside, read_at
 from exporter.library.views import present_views, refresh_latest, site_options
 from exporter.model.kinds import Kind
 from exporter.service.records_v1 import service_of
@@ -157,9 +156,9 @@ def _copy(
 
 def _public(out: Output, reader: Archive, settings: Settings, state: State, given: Mapping[str, Any]) -> PublicRecords:
     blog_id = reader.info.blog_id
-    declared = export_job.declared_flags(settings, blog_id, export_job.teller(out, blog_id), all_as_draft=False)
+    declared = declared_flags(settings, blog_id, teller(out, blog_id), all_as_draft=False)
     if declared.public_access is None:
         raise UsageError(f"Nothing says yet which entries are public: say so with --public-open-flg. {HINT}")
-    export_job.check(declared, given, state, service_of(settings), out.warn)
+    check_answers(declared, given, state, service_of(settings), out.warn)
     with newest_beside(reader, state.version) as newest:
         return PublicRecords(state, declared, read_at(reader, state.version), service_of(settings), newest)

@@ -27,7 +27,7 @@ _CLOCKS_DIFFER = timedelta(minutes=5)
 @click.option("--max-age", metavar="AGE", help="Exit with 6 when the last successful run is older, such as 2d.")
 @talking
 def command(*, out: Output, archive: Path, max_age: str | None) -> int:
-    """Tell what state the archive in DIR is in.
+    """Show what state the archive in DIR is in.
 
     Exits with 0 only when the last run succeeded: with 7 when it failed, was refused or never ended, with 6 when the
     last success is older than --max-age, with 3 when something is not saved. With -q, prints nothing when all is well.
@@ -84,9 +84,7 @@ def _trouble(
         reason = f": {last['error']}" if last.get("error") else ""
         return LastRunFailed(f"The last run of {name} at {last.get('finished_at')} {ending}{reason}")
     if document["interrupted_run"] and document["writer"] is None:
-        return LastRunFailed(
-            f"The last run of {name} did not come to its end; run backup again, it resumes what was read."
-        )
+        return LastRunFailed(f"The last run of {name} did not finish; run backup again, it resumes what was read.")
     if document["stale"] and age is not None and age < timedelta(0):
         return Stale(
             f"The last run of {name} is dated in the future ({since}): set this machine's clock, then run backup."
@@ -116,10 +114,10 @@ def _tell(out: Output, document: dict[str, Any]) -> None:
         error = f" ({printable(str(last['error']), 300)})" if last.get("error") else ""
         out.answer(f"Last run: {last['finished_at']} {last['outcome']}{error}")
     if last is not None and last.get("outcome") not in _GOOD:
-        out.answer("As of the last run that came to its end:")
+        out.answer("As of the last run that finished:")
     for line in completeness_lines(document["completeness"], document["problems"]):
         out.answer(line)
     if document["interrupted_run"]:
-        out.answer("A run did not come to its end: the next backup resumes it.")
+        out.answer("A run did not finish: the next backup resumes it.")
     if document["writer"]:
         out.answer(f"Being written by process {document['writer'].get('pid')} since {document['writer'].get('since')}.")

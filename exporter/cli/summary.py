@@ -131,7 +131,7 @@ def _asset_lines(assets: AssetSummary) -> Iterator[str]:
         yield f"Gone for good, as another upload is served at the address of each: uploads {ids}."
     new = assets.newly_lost
     if new:
-        yield f"{_files(len(new))} newly found gone for good:"
+        yield f"{_files(len(new))} newly gone for good:"
     for one in new[:_PROBLEMS_SHOWN]:
         yield f"  - {printable(one.url, 200)}: {printable(one.reason, 200)}"
     if len(new) > _PROBLEMS_SHOWN:

@@ -86,7 +86,9 @@ def command(*, out: Output, archive: Path, quick: bool, repairs: bool, expect: s
             f"{archive} never had the head {digits}: it is an older state, or another archive; use its newest copy."
         )
     if damage:
-        raise ArchiveDamaged(f"{archive} is damaged: {counted(len(damage), 'finding')}; what to do stands with each.")
+        raise ArchiveDamaged(
+            f"{archive} is damaged: {counted(len(damage), 'finding')}; the lines above say what to do."
+        )
     held = "sizes, chains and the sums of changed files hold" if quick else "every hash, chain and fold holds"
     out.answer(f"Intact: {counted(len(reader.versions()), 'version')}, {held}.")
     for line in completeness_lines(completeness, problems):

@@ -12,23 +12,23 @@ from typing import Any, Final
 import click
 
 from exporter.archive.archive import Archive
-from exporter.cli import export_job
-from exporter.cli.export_job import Done, Job, check_apart, run, said
-from exporter.cli.export_options import check_form
+from exporter.cli import answers
+from exporter.cli.answers import said
+from exporter.cli.export_options import Job, check_options, resolved, run
 from exporter.cli.output import Output, size_text
+from exporter.cli.wizard_destinations import DESTINATIONS, Destination
 from exporter.cli.wizard_report import WORDS, language_of
-from exporter.cli.wizard_services import SERVICES, Service
 from exporter.errors import BlogExporterError, UsageError
 from exporter.export.folder import check_target, report_path
 from exporter.export.formats import FORMATS, Format
-from exporter.export.interface import Side
 from exporter.export.survey import Combination, comment_combinations, entry_combinations, survey_lines
 from exporter.export.words import Language
 from exporter.html.links import absolute
+from exporter.library.export import Exported, check_apart
 from exporter.model.publication import Declared
 from exporter.service.interface import Records
 from exporter.service.records_v1 import service_of
-from exporter.settings import Settings, resolve
+from exporter.settings import Settings
 from exporter.text import printable
 
 
@@ -145,19 +145,19 @@ class _Wizard:
         reader = Archive.open(archive)
         blog_id = reader.info.blog_id
         self._ask.say(self._words["of"].format(blog_id=blog_id))
-        service = self._service()
-        self._given = {**self._given, **service.preset}
-        check_form(service.form, self._given)
-        if not FORMATS[service.form].whole:
-            self._flags(out, reader, FORMATS[service.form])
-        self._wishes(service, blog_id)
-        target = self._target(archive, f"{blog_id}-{service.name}")
-        job = Job(service.form, archive, target, self._given)
+        place = self._destination()
+        self._given = {**self._given, **place.preset}
+        check_options(place.form, self._given)
+        if not FORMATS[place.form].whole:
+            self._flags(out, reader, FORMATS[place.form])
+        self._wishes(place, blog_id)
+        target = self._target(archive, f"{blog_id}-{place.name}")
+        job = Job(place.form, archive, target, self._given)
         # Which answers were kept is said once, in the language of the questions.
-        if not self._agreed(run(job, out, dry_run=True, tell=_unsaid)):
-            return 0
-        done = run(job, out, dry_run=False, tell=_unsaid)
-        self._finish(out, service, job, done)
+        tried, _ = run(job, out, dry_run=True, tell=_unsaid)
+        if self._agreed(tried):
+            done, _ = run(job, out, dry_run=False, tell=_unsaid)
+            self._finish(out, place, job, done)
         return 0
 
     def _archive(self) -> Path:
@@ -170,8 +170,8 @@ class _Wizard:
 
         return Path(self._ask.text(self._words["archive"], default, check)).expanduser()
 
-    def _service(self) -> Service:
-        offered = [service for service in SERVICES if service.form in FORMATS]
+    def _destination(self) -> Destination:
+        offered = [place for place in DESTINATIONS if place.form in FORMATS]
         return offered[self._ask.number(self._words["where"], [one.label[self._language] for one in offered])]
 
     def _flags(self, out: Output, reader: Archive, form: Format) -> None:
@@ -181,17 +181,16 @@ class _Wizard:
             UsageError: what was said already names no value that occurs.
         """
         given = self._given
-        options = {"timezone": given["timezone"], **said(given)}
-        settings = resolve(options, config=given["config"], blog_id=reader.info.blog_id, warn=out.warn)
+        settings = resolved(given, reader.info.blog_id, out)
         words, blog_id, service = self._words, reader.info.blog_id, service_of(settings)
 
         def tell(said: str, path: Path) -> None:
             self._ask.say(words["using"].format(blog_id=blog_id, said=said, path=path))
 
-        declared = export_job.declared_flags(settings, blog_id, tell, all_as_draft=given["all_as_draft"])
+        declared = answers.declared_flags(settings, blog_id, tell, all_as_draft=given["all_as_draft"])
         with contextlib.closing(reader.state(_version(reader, given["at"], settings))) as state:
             if declared.public_access is not None or declared.all_as_draft:
-                export_job.check(declared, given, state, service, out.warn)
+                answers.check_answers(declared, given, state, service, out.warn)
                 return
             self._ask.say()
             self._ask.say(words["flags"])
@@ -226,15 +225,15 @@ class _Wizard:
             shown = self._ask.values(self._words["deleted"], known)
             self._given["visible_delete_flg"] = ",".join(shown) or None
 
-    def _wishes(self, service: Service, blog_id: str) -> None:
+    def _wishes(self, place: Destination, blog_id: str) -> None:
         """Ask what is a matter of taste: pictures, the look of a book, what is not public."""
         words, given = self._words, self._given
-        if service.fetches and not given["media_base_url"] and not given["media_folder"]:
+        if place.fetches and not given["media_base_url"] and not given["media_folder"]:
             brings = self._ask.number(words["pictures"], [words["stay"], words["bring"]], 0)
             if brings:
                 given["media_base_url"] = self._ask.text(words["base"], "", self._no_address)
                 given["media_folder"] = True
-        if FORMATS[service.form].book:
+        if FORMATS[place.form].book:
             given["title"] = given["title"] or self._ask.text(words["title"], blog_id)
             given["vertical"] = given["vertical"] or self._ask.agreed(words["vertical"], default=False)
             given["by_year"] = given["by_year"] or self._ask.agreed(words["by_year"], default=False)
@@ -260,7 +259,7 @@ class _Wizard:
 
         return Path(self._ask.text(self._words["out"], _free(proposed), check)).expanduser()
 
-    def _agreed(self, tried: list[Done]) -> bool:
+    def _agreed(self, tried: list[Exported]) -> bool:
         """Show what the export would hold, and ask whether to make it."""
         self._ask.say()
         self._ask.say(self._words["checking"])
@@ -280,20 +279,20 @@ class _Wizard:
         self._ask.say(self._words["stopped"])
         return False
 
-    def _finish(self, out: Output, service: Service, job: Job, done: list[Done]) -> None:
+    def _finish(self, out: Output, place: Destination, job: Job, done: list[Exported]) -> None:
         words, say = self._words, self._ask.say
         say()
         for side in done:
             size = size_text(side.document["bytes"])
             say(words["done"].format(path=side.folder, files=f"{side.document['file_count']:,}", size=size))
             say(words["report"].format(path=report_path(side.folder)))
-            if not _is_to_import(side):
+            if side.private:
                 say(words["private"].format(path=side.folder))
         self._keep(out, job, done[0].document["blog_id"], say)
-        if FORMATS[service.form].whole or _is_to_import(done[0]):
+        if FORMATS[place.form].whole or not done[0].private:
             say()
             say(words["next"])
-            for number, step in enumerate(service.steps[self._language], 1):
+            for number, step in enumerate(place.steps[self._language], 1):
                 say(f"  {number}. {step.format(out=done[0].folder)}")
         say()
         say(words["again"])
@@ -301,7 +300,7 @@ class _Wizard:
 
     def _keep(self, out: Output, job: Job, blog_id: str, say: Callable[[str], None]) -> None:
         try:
-            path = export_job.keep(said(job.given), blog_id, out)
+            path = answers.keep(said(job.given), blog_id, out)
         except BlogExporterError as error:
             out.warn(str(error))
             return
@@ -317,11 +316,6 @@ def command_line(job: Job) -> str:
         if value is not None and value != "" and (name, value) != ("only", "public"):
             parts += [option, str(value)]
     return shlex.join([*parts, *(option for name, option in _FLAGS.items() if job.given[name]), "--force"])
-
-
-def _is_to_import(side: Done) -> bool:
-    """Tell whether a side is made for the new home, where what is not public must never go."""
-    return side.document["side"] in {Side.PUBLIC, Side.DRAFTS}
 
 
 def _unsaid(_said: str, _path: Path) -> None:

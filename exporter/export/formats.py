@@ -27,6 +27,9 @@ class Format:
         streams: whether entries are written while they are read.
         whole: whether it takes the archive as it stands, with all that is private.
         book: whether it is a book, which has a title, a language and a direction of writing.
+        media: whether pictures can be in a folder beside it, or at an address of one's own.
+        splits: whether it can be split into files of a largest size.
+        targets: the services with known limits that read it.
     """
 
     module: str
@@ -39,6 +42,9 @@ class Format:
     streams: bool = True
     whole: bool = False
     book: bool = False
+    media: bool = True
+    splits: bool = False
+    targets: tuple[str, ...] = ()
 
     def load(self) -> Exporter:
         """Import the format's module and return its exporter; it must be made of posts."""
@@ -58,23 +64,29 @@ class Format:
 
 
 FORMATS: Final[dict[str, Format]] = {
-    "wxr": Format("wxr", "WordPress, Hatena (WXR 1.2)", holds_back=True, drafts=True),
+    "wxr": Format("wxr", "WordPress, Hatena (WXR 1.2)", holds_back=True, drafts=True, splits=True, targets=("hatena",)),
     "movabletype": Format(
-        "movabletype", "Hatena, livedoor, Ameba, FC2, Seesaa, WordPress (MT import format)", drafts=True
+        "movabletype",
+        "Hatena, livedoor, Ameba, FC2, Seesaa, WordPress (MT import format)",
+        drafts=True,
+        splits=True,
+        targets=("hatena",),
     ),
     "ghost": Format("ghost", "Ghost: a ZIP with its JSON and the pictures", drafts=True),
     "sqlite": Format("sqlite", "Datasette and SQL: tables with full-text search", streams=False),
     "parquet": Format("parquet", "DuckDB, pandas and other programs: two tables in Parquet", streams=False),
-    "epub": Format("epub.book", "e-readers: a book (EPUB 3) with its pictures", book=True),
-    "html": Format("book", "people: one page to print, with the pictures in it; it loads nothing"),
-    "atom": Format("atom", "feed readers, and whatever reads Atom 1.0", comments=False),
+    "epub": Format("epub.book", "e-readers: a book (EPUB 3) with its pictures", book=True, media=False),
+    "html": Format("book", "people: one page to print, with the pictures in it; it loads nothing", media=False),
+    "atom": Format("atom", "feed readers, and whatever reads Atom 1.0", comments=False, splits=True),
     "jsonfeed": Format("jsonfeed", "feed readers, and whatever reads JSON Feed 1.1", comments=False),
-    "csv": Format("table", "Excel and other spreadsheets: a row for each entry", comments=False),
+    "csv": Format("table", "Excel and other spreadsheets: a row for each entry", comments=False, media=False),
     "jsonl": Format("jsonl", "programs: a flat JSON object on each line"),
     "redirects": Format(
-        "redirects", "nginx, Apache, Netlify: old addresses to new ones", comments=False, of_posts=False
+        "redirects", "nginx, Apache, Netlify: old addresses to new ones", comments=False, of_posts=False, media=False
     ),
-    "bagit": Format("bagit", "libraries and vaults: the whole archive as a bag (RFC 8493)", of_posts=False, whole=True),
+    "bagit": Format(
+        "bagit", "libraries and vaults: the whole archive as a bag (RFC 8493)", of_posts=False, whole=True, media=False
+    ),
     "hugo": Format("hugo", "Hugo: page bundles with their pictures", drafts=True, bodies=True),
     "jekyll": Format("jekyll", "Jekyll, GitHub Pages", drafts=True, bodies=True),
     "pelican": Format("pelican", "Pelican", drafts=True, bodies=True),

@@ -85,7 +85,7 @@ def test_a_signal_while_answers_hang(
     assert time.monotonic() - begun < SOON
     assert done.code == code
     word = "Interrupted" if number is signal.SIGINT else "Terminated"
-    assert f"error: {word}; what was read is kept, the same command goes on from there." in done.err
+    assert f"error: {word}; what was read is kept; run the same command again to resume." in done.err
     assert [line["outcome"] for line in lines_of_runs(root)] == ["interrupted"]
     service.before = None
     service.requests.clear()

@@ -106,12 +106,12 @@ def test_status_tells_of_an_interrupted_run_and_of_a_writer(program: Program, ar
     (work / "lock").write_text('{"pid":7,"host":"h","since":"2026-01-01T00:00:00Z"}', encoding="utf-8")
     shown = program("status", archive)
     assert shown.code == 0
-    assert "A run did not come to its end: the next backup resumes it." in shown.out
+    assert "A run did not finish: the next backup resumes it." in shown.out
     assert "process 7" in shown.out
     (work / "lock").unlink()
     alone = program("status", archive)
     assert alone.code == 7
-    assert "did not come to its end; run backup again" in alone.err
+    assert "did not finish; run backup again" in alone.err
     assert "process 7" not in alone.out
 
 
@@ -462,7 +462,7 @@ def test_prune_says_what_it_would_do_and_does_it(program: Program, archive: Path
     assert len(program("log", archive).out.splitlines()) == 2
     done = program("prune", archive, "--keep-last", 1)
     assert done.code == 0
-    assert "1 version stay" in done.out
+    assert "Kept 1 version, removed 1." in done.out
     assert program("verify", archive).code == 0
     after = program("show", archive, "entry", EDITED_ENTRY, "--at", 2, "--json").json
     assert {**after, "version": 2} == before
@@ -566,4 +566,4 @@ def test_rebuild_shows_an_older_version_until_the_next_rebuild(program: Program,
 
 def test_characters_that_no_text_can_hold_are_counted(program: Program, tmp_path: Path) -> None:
     shown = program("demo", tmp_path / "demo")
-    assert "stand as U+FFFD in the views" in shown.err
+    assert "became U+FFFD in the views" in shown.err

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from exporter.cli import export_job, main
+from exporter.cli import answers, main
 from exporter.export.formats import FORMATS, TARGETS, Format, Target
 from exporter.export.interface import Content
 from tests.cli.conftest import Program, Result
@@ -28,7 +28,7 @@ def configuration(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     monkeypatch.setitem(main.COMMANDS, "export", "Write a blog for a new home.")
     monkeypatch.setitem(main.COMMANDS, "inspect", "Show the values of undocumented flags.")
     folder = tmp_path / "config"
-    monkeypatch.setattr(export_job, "answers_path", lambda: folder / export_job.FILE_NAME)
+    monkeypatch.setattr(answers, "answers_path", lambda: folder / "exports.json")
     return folder
 
 
@@ -157,7 +157,7 @@ def test_the_known_limits_of_a_target_split_the_files(program: Program, made: Pa
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--since", "yesterday"), "is no day such as 2016-03-19"),
+        (("--since", "yesterday"), "is not a day such as 2016-03-19"),
         (("--max-bytes", "much"), "a size such as"),
         (("--new-url", "nowhere"), "--new-url must be an address"),
         (("--visible-delete-flg", "x"), "t, f or f,t is expected"),
@@ -193,9 +193,9 @@ def test_a_version_that_is_not_there_cannot_be_exported(program: Program, made: 
         (("qqq", "DIR", "OUT"), "There is no format 'qqq': it is one of wxr, movabletype"),
         (("wxr",), "export wxr lacks DIR, the archive, and OUT, a new folder"),
         (("wxr", "DIR"), "export wxr lacks OUT, a new folder"),
-        (("csv", "DIR", "DIR/export"), "cannot stand in each other"),
-        (("csv", "DIR", "DIR"), "cannot stand in each other"),
-        (("csv", "DIR", "DIR/.."), "cannot stand in each other"),
+        (("csv", "DIR", "DIR/export"), "cannot be inside each other"),
+        (("csv", "DIR", "DIR"), "cannot be inside each other"),
+        (("csv", "DIR", "DIR/.."), "cannot be inside each other"),
         (("csv", "OUT", "DIR"), "is no archive"),
     ],
 )
@@ -258,7 +258,7 @@ def test_a_signal_half_way_leaves_nothing(
     assert not list(tmp_path.iterdir())
     assert signal.getsignal(signal.SIGTERM) is before
     monkeypatch.undo()
-    monkeypatch.setattr(export_job, "answers_path", lambda: tmp_path / "config" / export_job.FILE_NAME)
+    monkeypatch.setattr(answers, "answers_path", lambda: tmp_path / "config" / "exports.json")
     assert program("export", "csv", made, tmp_path / "out", *SAID).code == 0
 
 

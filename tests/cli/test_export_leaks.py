@@ -21,8 +21,8 @@ from typing import Any, Final, Literal
 
 import pytest
 
+from exporter.cli.wizard_destinations import DESTINATIONS
 from exporter.cli.wizard_report import WORDS
-from exporter.cli.wizard_services import SERVICES
 from exporter.export.formats import FORMATS
 from exporter.model.kinds import Kind
 from tests.archive.builder import BLOG, Built, record
@@ -362,7 +362,7 @@ def test_no_answer_to_the_questions_publishes_a_secret(
         keep(tmp_path / "config")
     environment = {"XDG_CONFIG_HOME": str(tmp_path / "config"), "LC_ALL": "C.UTF-8"}
     terminal = Terminal(["export", secrets], tmp_path, environment)
-    number = next(place for place, each in enumerate(SERVICES, 1) if each.name == service)
+    number = next(place for place, each in enumerate(DESTINATIONS, 1) if each.name == service)
     terminal.answer(words["number"], str(number))
     for question, reply in replies:
         terminal.answer(words[question], reply)
@@ -371,5 +371,5 @@ def test_no_answer_to_the_questions_publishes_a_secret(
     terminal.answer(words["go"], "y")
     assert terminal.end() == 0, terminal.shown
     assert ("Using what was kept for sea.example" in terminal.shown) == (variant == "kept")
-    form = next(each.form for each in SERVICES if each.name == service)
+    form = next(each.form for each in DESTINATIONS if each.name == service)
     checked(form, variant, tmp_path, terminal.shown[asked_until:])

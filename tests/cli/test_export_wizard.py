@@ -10,15 +10,15 @@ from string import Formatter
 import pytest
 
 from exporter.cli import main
+from exporter.cli.wizard_destinations import DESTINATIONS
 from exporter.cli.wizard_report import LANGUAGES, WORDS, language_of
-from exporter.cli.wizard_services import SERVICES
 from exporter.export.formats import FORMATS
 from tests.cli.conftest import Program
 from tests.support.runs import tree
 from tests.support.terminal import Terminal
 
 BLOG = "shiodamari.blog.example.jp"
-NUMBERS = {service.name: str(number) for number, service in enumerate(SERVICES, 1)}
+NUMBERS = {service.name: str(number) for number, service in enumerate(DESTINATIONS, 1)}
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no pseudo-terminals")
 
@@ -228,13 +228,13 @@ def test_every_text_is_there_in_every_language() -> None:
         ]
         assert fields[0] == fields[1], name
     assert WORDS["ja"].keys() == WORDS["en"].keys()
-    for service in SERVICES:
+    for service in DESTINATIONS:
         assert set(service.label) == set(service.steps) == set(LANGUAGES)
         assert service.form in FORMATS
         for language in LANGUAGES:
             assert all(step.format(out="OUT") for step in service.steps[language])
         assert all(any(ord(char) > 0x3000 for char in step) for step in service.steps["ja"])
-    assert len(NUMBERS) == len(SERVICES)
+    assert len(NUMBERS) == len(DESTINATIONS)
     assert "export" in main.COMMANDS
 
 

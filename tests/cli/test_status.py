@@ -42,7 +42,7 @@ def test_a_last_run_without_success_is_exit_7(outcome: str, said: str, archive: 
     status = program("status", archive)
     assert status.code == 7
     assert f"{said}: the service failed" in status.err
-    assert "As of the last run that came to its end:\nComplete:" in status.out
+    assert "As of the last run that finished:\nComplete:" in status.out
     assert program("status", archive, "-q", "--max-age", "36000d").code == 7
     append_run(archive, outcome="unchanged", error=None, finished_at=timestamp(now()))
     assert program("status", archive, "--max-age", "1d").code == 0
@@ -114,7 +114,7 @@ def test_a_killed_run_is_exit_7_until_the_next_one(tmp_path: Path, program: Prog
         assert run.wait().code == -signal.SIGKILL
         service.before = None
         status = program("status", root, "-q")
-        assert (status.code, "did not come to its end" in status.err) == (7, True)
+        assert (status.code, "did not finish" in status.err) == (7, True)
         assert runs.run(*order).code == 0
         assert program("status", root, "-q").code == 0
 

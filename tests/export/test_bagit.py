@@ -58,8 +58,8 @@ def test_a_bag_is_the_archive_with_sums(program: Program, made: Path, tmp_path: 
     ((), "say --only all"),
     (("--public-only",), "say --only all"),
     (("--only", "private"), "say --only all"),
-    (("--only", "all", "--at", "1"), "leave --at away"),
-    (("--only", "all", "--since", "2020-01-01"), "leave --since away"),
+    (("--only", "all", "--at", "1"), "leave out --at"),
+    (("--only", "all", "--since", "2020-01-01"), "leave out --since"),
     (("--only", "all", "--no-comments"), "--no-comments is for books"),
 ])  # fmt: skip
 def test_a_bag_is_refused_unless_everything_was_asked_for(

@@ -183,14 +183,14 @@ def test_what_the_machine_did_to_its_disk_is_mended(runs: Runs, tmp_path: Path) 
         shutil.rmtree(root / "latest/site/assets", ignore_errors=True)
         done = runs.run(*command_for(service, root)[:-1])
     assert done.code == 0
-    assert "Made again in latest/, as they were damaged" in done.err
+    assert "Made again in latest/:" in done.err
     assert tree(root / "latest") == whole
     assert all_findings(root) == []
     # The service being down that day changes nothing about it.
     views[3].write_bytes(b"")
     away = runs.run("backup", blog.blog_id, "--base-url", "http://127.0.0.1:9", "--archive", root, "--retries", 0)
     assert away.code == 20
-    assert "not as it was written: 1 file." in away.err
+    assert "Made again in latest/: 1 damaged file." in away.err
     assert views[3].read_bytes() == whole[str(views[3].relative_to(root / "latest"))]
     views[3].write_bytes(b"")
     assert runs.run("site", root).code == 0

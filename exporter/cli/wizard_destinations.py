@@ -12,7 +12,7 @@ _NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
-class Service:
+class Destination:
     """A place a blog can go.
 
     Attributes:
@@ -36,7 +36,9 @@ def _both(text: str) -> Mapping[str, str]:
     return {"ja": text, "en": text}
 
 
-def _movable_type(name: str, label: Mapping[str, str], place: Mapping[str, str], preset: Mapping[str, Any]) -> Service:
+def _movable_type(
+    name: str, label: Mapping[str, str], place: Mapping[str, str], preset: Mapping[str, Any]
+) -> Destination:
     ja = (
         f"{place['ja']}を開き、Movable Type 形式、文字コードは UTF-8 を選びます。",
         "{out} の .txt ファイルを、番号の小さいものからひとつずつ読み込ませます。",
@@ -47,11 +49,11 @@ def _movable_type(name: str, label: Mapping[str, str], place: Mapping[str, str],
         "Hand it the .txt files of {out} one after another, the lowest number first.",
         "Pictures still point to where they were: let the service take them over, if it can, while the old blog is up.",
     )
-    return Service(name, "movabletype", label, {"ja": ja, "en": en}, preset, fetches=True)
+    return Destination(name, "movabletype", label, {"ja": ja, "en": en}, preset, fetches=True)
 
 
-SERVICES: Final[tuple[Service, ...]] = (
-    Service(
+DESTINATIONS: Final[tuple[Destination, ...]] = (
+    Destination(
         "wordpress",
         "wxr",
         _both("WordPress"),
@@ -103,7 +105,7 @@ SERVICES: Final[tuple[Service, ...]] = (
         {"ja": "Seesaaブログの管理画面のインポート", "en": "the import page of Seesaa Blog's settings"},
         _NOTHING,
     ),
-    Service(
+    Destination(
         "hugo",
         "hugo",
         _both("Hugo"),
@@ -120,7 +122,7 @@ SERVICES: Final[tuple[Service, ...]] = (
             ),
         },
     ),
-    Service(
+    Destination(
         "jekyll",
         "jekyll",
         _both("Jekyll, GitHub Pages"),
@@ -132,7 +134,7 @@ SERVICES: Final[tuple[Service, ...]] = (
             "en": ("Copy _posts and media from {out} into your site.", "Look at it with: bundle exec jekyll serve"),
         },
     ),
-    Service(
+    Destination(
         "pelican",
         "pelican",
         _both("Pelican"),
@@ -141,7 +143,7 @@ SERVICES: Final[tuple[Service, ...]] = (
             "en": ("Copy {out}/content over your site's content.", "Look at it with: pelican content"),
         },
     ),
-    Service(
+    Destination(
         "markdown",
         "markdown",
         {"ja": "Eleventy・Astro など（Markdown）", "en": "Eleventy, Astro and others (Markdown)"},
@@ -156,7 +158,7 @@ SERVICES: Final[tuple[Service, ...]] = (
             ),
         },
     ),
-    Service(
+    Destination(
         "ghost",
         "ghost",
         _both("Ghost"),
@@ -171,7 +173,7 @@ SERVICES: Final[tuple[Service, ...]] = (
             ),
         },
     ),
-    Service(
+    Destination(
         "epub",
         "epub",
         {"ja": "電子書籍（EPUB）", "en": "A book for e-readers (EPUB)"},
@@ -180,7 +182,7 @@ SERVICES: Final[tuple[Service, ...]] = (
             "en": ("Send the .epub of {out} to your e-reader or phone and open it.",),
         },
     ),
-    Service(
+    Destination(
         "html",
         "html",
         {"ja": "印刷できる1枚のページ（HTML）", "en": "One page to read and print (HTML)"},
@@ -189,7 +191,7 @@ SERVICES: Final[tuple[Service, ...]] = (
             "en": ("Open the .html of {out} in a browser; printed, each post begins on a page of its own.",),
         },
     ),
-    Service(
+    Destination(
         "csv",
         "csv",
         {"ja": "表（Excel などで開く CSV）", "en": "A table (CSV for Excel and others)"},
@@ -198,7 +200,7 @@ SERVICES: Final[tuple[Service, ...]] = (
             "en": ("Open the .csv of {out} in Excel or another spreadsheet: a row is a post.",),
         },
     ),
-    Service(
+    Destination(
         "sqlite",
         "sqlite",
         {"ja": "検索できるデータベース（SQLite）", "en": "A database to search (SQLite)"},
@@ -207,7 +209,7 @@ SERVICES: Final[tuple[Service, ...]] = (
             "en": ("Search it in a browser with: datasette {out}/*.sqlite",),
         },
     ),
-    Service(
+    Destination(
         "data",
         "jsonl",
         {"ja": "プログラムで使うデータ（JSON Lines）", "en": "Data for programs (JSON Lines)"},
@@ -216,7 +218,7 @@ SERVICES: Final[tuple[Service, ...]] = (
             "en": ("Each line of the .jsonl files of {out} is a record; docs/export.md names the members.",),
         },
     ),
-    Service(
+    Destination(
         "bag",
         "bagit",
         {"ja": "丸ごと保管（非公開の記事も入る BagIt）", "en": "Everything, to keep safe (BagIt; private entries too)"},
