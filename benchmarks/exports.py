@@ -23,7 +23,8 @@ from exporter.archive.manifest import ArchiveInfo, KindCounts
 from exporter.demo.content import Record, fields
 from exporter.export.folder import report_path
 from exporter.export.formats import FORMATS
-from exporter.model.kinds import Kind, record_key
+from exporter.model.kinds import Kind
+from exporter.service.records_v1 import DEFAULT_RECORDS
 from tests.support.generated import generated_blog
 
 _POOL = 64
@@ -77,7 +78,7 @@ def _numbered(record: Record, **changes: object) -> dict[str, object]:
 
 
 def _lines(kind: Kind, records: Iterable[dict[str, object]]) -> Iterator[bytes]:
-    return (put_line(record_key(kind, record) or "", lossless_json.freeze(record)) for record in records)
+    return (put_line(DEFAULT_RECORDS.key(kind, record) or "", lossless_json.freeze(record)) for record in records)
 
 
 def _rows(folder: Path, options: Namespace) -> Iterator[str]:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from exporter.archive.findings import Finding
     from exporter.model.changes import RecordChange
     from exporter.model.kinds import Kind
+    from exporter.service.interface import Records
 
 _Result = TypeVar("_Result")
 
@@ -92,9 +93,9 @@ class Archive(ArchiveReader):
         """Return what happened to a record, oldest first; see :func:`~exporter.archive.history.revisions`."""
         return history.revisions(self, kind, record_id)
 
-    def diff(self, before: int, after: int) -> Iterator[RecordChange]:
+    def diff(self, before: int, after: int, service: Records) -> Iterator[RecordChange]:
         """Yield what differs between two versions; see :func:`~exporter.archive.history.diff_versions`."""
-        return history.diff_versions(self, before, after)
+        return history.diff_versions(self, before, after, service)
 
     def version_at(self, text: str, timezone: tzinfo = UTC) -> int:
         """Return the version that a number or a date means; see :func:`~exporter.archive.history.version_at`."""

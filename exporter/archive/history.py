@@ -14,7 +14,7 @@ from exporter.archive.lines import RecordLine
 from exporter.archive.log import VersionRow, version_rows
 from exporter.archive.lookup import Fallback, LinePosition, OnDamage, find, places
 from exporter.errors import ArchiveDamaged, NoSuchRecord, UsageError
-from exporter.model.changes import ABSENT, WHOLE_RECORD, Change, FieldChange, RecordChange, field_changes, title_of
+from exporter.model.changes import ABSENT, WHOLE_RECORD, Change, FieldChange, RecordChange, field_changes
 from exporter.model.kinds import Kind, sort_key
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from exporter.archive.layout import Layout
     from exporter.archive.reader import ArchiveReader
+    from exporter.service.interface import Records
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,8 +222,12 @@ def _finished(row: VersionRow) -> datetime:
         raise ArchiveDamaged(f"The manifest of version {row.version} has no proper finished_at; run verify.") from error
 
 
-def diff_versions(reader: ArchiveReader, a: int, b: int, damaged: OnDamage | None = None) -> Iterator[RecordChange]:
+def diff_versions(
+    reader: ArchiveReader, a: int, b: int, service: Records, damaged: OnDamage | None = None
+) -> Iterator[RecordChange]:
     """Yield what differs in version ``b`` from version ``a``, by kind and id; ``a`` may be the later one.
+
+    The titles are those that ``service`` knows the records by.
 
     Either may be 0, which is the state before the first version. Damage that ``damaged`` is told of is passed over.
 
@@ -241,7 +246,7 @@ def diff_versions(reader: ArchiveReader, a: int, b: int, damaged: OnDamage | Non
         before, after = (later, earlier) if a > b else (earlier, later)
         for record_id in sorted({*before, *after}, key=sort_key):
             try:
-                change = _compare(reader, kind, record_id, before.get(record_id), after.get(record_id))
+                change = _compare(reader, service, kind, record_id, before.get(record_id), after.get(record_id))
             except ArchiveDamaged as error:
                 if damaged is None:
                     raise
@@ -262,7 +267,12 @@ def _ends(
 
 
 def _compare(
-    reader: ArchiveReader, kind: Kind, record_id: str, before: LinePosition | None, after: LinePosition | None
+    reader: ArchiveReader,
+    service: Records,
+    kind: Kind,
+    record_id: str,
+    before: LinePosition | None,
+    after: LinePosition | None,
 ) -> RecordChange | None:
     fallback = partial(reader.find_intact, kind)
     old, new = _read(before, fallback), _read(after, fallback)
@@ -272,9 +282,9 @@ def _compare(
         data = _data(old)
         fields = tuple(FieldChange(name, value, ABSENT) for name, value in data.items())
         evidence = after.read().evidence if after is not None else None
-        return RecordChange(kind, record_id, Change.GONE, title_of(kind, record_id, data), fields, evidence)
+        return RecordChange(kind, record_id, Change.GONE, service.title(kind, data) or record_id, fields, evidence)
     data = _data(new)
-    title = title_of(kind, record_id, data)
+    title = service.title(kind, data) or record_id
     if old is None:
         fields = tuple(FieldChange(name, ABSENT, value) for name, value in data.items())
         return RecordChange(kind, record_id, Change.NEW, title, fields)

@@ -16,6 +16,8 @@ from exporter.cli.output import Output
 from exporter.errors import UsageError
 from exporter.html.diff import diff_text
 from exporter.html.pages import diff_page
+from exporter.service.interface import Records
+from exporter.service.records_v1 import service_of
 from exporter.settings import Settings, resolve
 
 _EPILOG = """\b
@@ -57,22 +59,23 @@ def command(
     reader = Archive.open(archive)
     settings = resolve({"timezone": timezone}, config=config, blog_id=reader.info.blog_id, warn=out.warn)
     before, after = _ends(reader, settings, a, b)
+    service = service_of(settings)
     if page is not None:
         _check_page(page, reader.layout.root, force=force)
         names = [f"version {number} ({reader.manifest(number).finished_at})" for number in (before, after)]
-        changes = reader.diff(before, after)
+        changes = reader.diff(before, after, service)
         data = diff_page(changes, blog_id=reader.info.blog_id, before=names[0], after=names[1])
         with atomic.translated(page):
             atomic.write_file(page, data)
         out.say(f"Written to {page}.")
     if out.as_json:
-        changes = reader.diff(before, after)
+        changes = reader.diff(before, after, service)
         out.document({"from": before, "to": after, "changes": [change.document() for change in changes]})
     elif stat:
-        _stat(out, reader, before, after)
+        _stat(out, reader, before, after, service)
     elif page is None:
         shown = sys.stdout.isatty() if colour is None else colour
-        for line in diff_text(reader.diff(before, after), colour=shown):
+        for line in diff_text(reader.diff(before, after, service), colour=shown):
             out.answer(line, colour=shown)
     return 0
 
@@ -97,8 +100,8 @@ def _ends(reader: Archive, settings: Settings, a: str | None, b: str | None) -> 
     return before[-1], after
 
 
-def _stat(out: Output, reader: Archive, before: int, after: int) -> None:
-    counts = Counter((change.kind, str(change.change)) for change in reader.diff(before, after))
+def _stat(out: Output, reader: Archive, before: int, after: int, service: Records) -> None:
+    counts = Counter((change.kind, str(change.change)) for change in reader.diff(before, after, service))
     kinds = dict.fromkeys(kind for kind, _ in counts)
     for kind in kinds:
         parts = [f"{counts[kind, name]:,} {name}" for name in ("new", "changed", "gone") if counts[kind, name]]

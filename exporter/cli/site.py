@@ -124,7 +124,7 @@ def _copy(
     check_target(target, force=force)
     view = SiteView(
         service_of(settings),
-        None if public_only else ArchiveHistory(reader, version),
+        None if public_only else ArchiveHistory(reader, service_of(settings), version),
         replace(site_options(settings, root), public=public_only, assets=""),
     )
     with contextlib.closing(reader.state(version)) as state:

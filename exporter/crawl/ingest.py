@@ -18,8 +18,9 @@ from exporter.crawl.sweep import LONGEST_ID, UNREADABLE, Sweep, SweepResult, com
 from exporter.crawl.tasks import together
 from exporter.errors import ApiError, ArchiveDamaged, NotAuthorised, ServiceError, TransportError
 from exporter.model.assumptions import DEFAULT, Assumptions
-from exporter.model.kinds import Kind, key_of, record_key
+from exporter.model.kinds import Kind, key_of
 from exporter.service.pagination import ChainWalk, FileWalk, Walk
+from exporter.service.records_v1 import DEFAULT_RECORDS
 
 if TYPE_CHECKING:
     from exporter.archive.state import State
@@ -235,7 +236,7 @@ class Harvest:
         except UNREADABLE as error:
             self.user_failure = str(error)
             return
-        user_id = record_key(Kind.USER, data)
+        user_id = DEFAULT_RECORDS.key(Kind.USER, data)
         if user_id is None or len(user_id) > LONGEST_ID:
             self.user_failure = str(ApiError("user", {}, 200, "the answer has no usable id"))
             return

@@ -16,10 +16,10 @@ from exporter.crawl.checkpoint import note_of
 from exporter.crawl.events import PageRead
 from exporter.errors import ApiError, NotAuthorised, ServiceError, TransportError
 from exporter.model.assumptions import TIMEZONE
-from exporter.model.kinds import Kind, key_of, record_key
+from exporter.model.kinds import Kind, key_of
 from exporter.service.blog_v1 import FilePage, ListPage
 from exporter.service.pagination import PageFacts, Walk
-from exporter.service.records_v1 import FieldReader
+from exporter.service.records_v1 import DEFAULT_RECORDS, FieldReader
 
 if TYPE_CHECKING:
     from exporter.crawl.checkpoint import Spool
@@ -260,7 +260,7 @@ class Sweep:
             # What is taken in goes at once, so that the objects of a long page and its records add up to little more.
             item = items.pop()
             position += 1
-            record_id = record_key(kind, item)
+            record_id = DEFAULT_RECORDS.key(kind, item)
             if record_id is None or len(record_id) > LONGEST_ID:
                 lack = "no usable id" if record_id is None else f"an id of {len(record_id)} characters"
                 problems.append(f"{kind} list, page {page}: item {position} has {lack} and could not be kept")

@@ -159,7 +159,7 @@ def _site_view(settings: Settings, root: Path) -> LatestView:
         from exporter.site.history import ArchiveHistory  # noqa: PLC0415 - see above
         from exporter.site.view import SiteView  # noqa: PLC0415 - see above
 
-        return SiteView(service, ArchiveHistory(Archive.open(root), state.version), options).files(state)
+        return SiteView(service, ArchiveHistory(Archive.open(root), service, state.version), options).files(state)
 
     def facts(version: int) -> str:
         from exporter.site.history import completeness_at  # noqa: PLC0415 - see above

@@ -7,22 +7,14 @@ from enum import Enum, StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
 from exporter import lossless_json
-from exporter.model.kinds import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from exporter.model.kinds import Kind
+
 WHOLE_RECORD: Final = "(as sent)"
 """Names the change of a record whose fields have equal values and differ only in how the service wrote them."""
-
-_TITLE_FIELDS: dict[Kind, tuple[str, ...]] = {
-    Kind.ENTRIES: ("title",),
-    Kind.ENTRY_LIST: ("title",),
-    Kind.COMMENTS: ("title", "name"),
-    Kind.FILES: ("title", "name"),
-    Kind.USER: ("nickname",),
-    Kind.ASSETS: ("url",),
-}
 
 
 class Absent(Enum):
@@ -90,15 +82,6 @@ class RecordChange:
             "fields": [field.document() for field in self.fields],
             "evidence": self.evidence,
         }
-
-
-def title_of(kind: Kind, record_id: str, data: Mapping[str, Any]) -> str:
-    """Return what a person knows a record by: its title or name, else its id."""
-    for name in _TITLE_FIELDS[kind]:
-        value = data.get(name)
-        if isinstance(value, str) and value.strip():
-            return str(value)
-    return record_id
 
 
 def field_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[FieldChange, ...]:

@@ -1,4 +1,4 @@
-"""The kinds of record an archive keeps, and how each is keyed."""
+"""The kinds of record an archive keeps, what an id is, and the order of ids. Pure."""
 
 from __future__ import annotations
 
@@ -22,16 +22,6 @@ class Kind(StrEnum):
     ASSETS = "assets"
 
 
-KEY_FIELD: dict[Kind, str] = {
-    Kind.ENTRIES: "entry_id",
-    Kind.ENTRY_LIST: "entry_id",
-    Kind.COMMENTS: "cm_id",
-    Kind.FILES: "file_id",
-    Kind.USER: "id",
-    Kind.ASSETS: "url",
-}
-
-
 def key_of(value: Any) -> str | None:
     """Return a record's id as text, also where the service sent a number; ``None`` when it can be no id."""
     if isinstance(value, IntegerText):
@@ -41,11 +31,6 @@ def key_of(value: Any) -> str | None:
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
     return None
-
-
-def record_key(kind: Kind, data: Any) -> str | None:
-    """Return the id of a raw record of ``kind``, or ``None`` when it has none."""
-    return key_of(data.get(KEY_FIELD[kind])) if isinstance(data, dict) else None
 
 
 def sort_key(record_id: str) -> tuple[int, int, str]:

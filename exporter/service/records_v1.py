@@ -190,7 +190,7 @@ class RecordsV1(Records):
 
     def title(self, kind: Kind, raw: Raw) -> str:
         """Return what a person knows a record by; empty where it has no title and no name."""
-        values = (raw.get(name) for name in _TITLES[kind])
+        values = (raw.get(name) for name in _TITLES.get(kind, ()))
         return next((str(value) for value in values if isinstance(value, str) and value.strip()), "")
 
     def post(self, raw: Raw | None, item: Raw | None = None) -> Post:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from exporter.archive.lines import RecordLine
     from exporter.archive.manifest import Manifest
     from exporter.model.changes import RecordChange
+    from exporter.service.interface import Records
 
 
 class Step(NamedTuple):
@@ -121,8 +122,9 @@ class ArchiveHistory:
     blog from being read. The newest state comes from elsewhere, and is never served damaged.
     """
 
-    def __init__(self, reader: Archive, at: int | None = None) -> None:
+    def __init__(self, reader: Archive, service: Records, at: int | None = None) -> None:
         self._reader = reader
+        self._service = service
         self._version = reader.resolve(at)
         self._rows = [row for row in version_rows(reader) if at is None or row.version <= at]
         self._dates = {row.version: row.finished_at for row in self._rows}
@@ -166,7 +168,7 @@ class ArchiveHistory:
         """Return what a version changed, nothing for the first, and how many damaged places that leaves out."""
         earlier = [row.version for row in self._rows if row.version < version]
         damage: list[ArchiveDamaged] = []
-        found = list(diff_versions(self._reader, earlier[-1], version, damage.append)) if earlier else []
+        found = list(diff_versions(self._reader, earlier[-1], version, self._service, damage.append)) if earlier else []
         return found, len(damage)
 
     def _step(self, version: int, place: LinePosition) -> Step:

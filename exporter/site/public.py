@@ -14,7 +14,6 @@ from exporter.model.kinds import Kind
 from exporter.model.publication import Declared, Status
 from exporter.model.records import Post, Raw
 from exporter.service.interface import Records
-from exporter.service.records_v1 import DEFAULT_RECORDS
 
 if TYPE_CHECKING:
     from exporter.export.interface import RecordSource
@@ -36,7 +35,7 @@ class PublicRecords:
         records: RecordSource,
         declared: Declared,
         as_of: datetime | None,
-        service: Records = DEFAULT_RECORDS,
+        service: Records,
         newest: Newest | None = None,
     ) -> None:
         self._records = records

@@ -22,7 +22,6 @@ from exporter.html.page_body import BodyWriter
 from exporter.model.asset import Asset
 from exporter.model.kinds import Kind
 from exporter.service.interface import Records
-from exporter.service.records_v1 import DEFAULT_RECORDS
 from exporter.site.catalogue import Catalogue, fingerprint
 from exporter.site.options import NAME, SiteOptions, edition
 from exporter.site.pages.entry import comment_files, entry_files
@@ -74,7 +73,7 @@ class SiteView:
 
     def __init__(
         self,
-        service: Records = DEFAULT_RECORDS,
+        service: Records,
         history: HistorySource | None = None,
         options: SiteOptions = SiteOptions(),  # noqa: B008  frozen
     ) -> None:

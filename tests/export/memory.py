@@ -26,8 +26,9 @@ from exporter.export.interface import (
     Whole,
 )
 from exporter.export.report import Report
-from exporter.model.kinds import Kind, record_key, sort_key
+from exporter.model.kinds import Kind, sort_key
 from exporter.model.publication import Declared
+from exporter.service.records_v1 import DEFAULT_RECORDS
 from tests.html import records
 from tests.support.parquet import read_parquet
 
@@ -50,7 +51,8 @@ class Memory:
     """What the stored files hold, by their paths."""
 
     def add(self, kind: Kind, record: dict[str, Any]) -> None:
-        self.kinds[kind][record_key(kind, record) or ""] = record
+        record_id = record["url"] if kind is Kind.ASSETS else DEFAULT_RECORDS.key(kind, record)
+        self.kinds[kind][record_id or ""] = record
 
     def entry(self, entry_id: str, *, listed: bool = True, category: str = "日記", **changes: Any) -> None:
         self.add(Kind.ENTRIES, records.entry(entry_id=entry_id, **changes))

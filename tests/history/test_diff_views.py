@@ -12,7 +12,7 @@ from selectolax.lexbor import LexborHTMLParser
 from exporter import lossless_json
 from exporter.html.diff import diff_stat, diff_text, in_context, value_text
 from exporter.html.pages import diff_page
-from exporter.model.changes import ABSENT, Change, FieldChange, RecordChange, field_changes, title_of
+from exporter.model.changes import ABSENT, Change, FieldChange, RecordChange, field_changes
 from exporter.model.kinds import Kind
 
 HOSTILE = "<script>alert(1)</script>\u202e\x1b[2J\ud83d&"
@@ -134,12 +134,6 @@ def test_fields_are_compared_as_json_sees_them() -> None:
     assert names({"a": None}, {}) == ["a"]
     assert names({"z": {"q": 1}, "a": [1]}, {"z": {"q": 1}, "a": [1, 2], "n": None}) == ["a", "n"]
     assert names({"a": "1"}, {"a": 1}) == ["a"]
-
-
-def test_titles() -> None:
-    assert title_of(Kind.COMMENTS, "7", {"title": " ", "name": "海"}) == "海"
-    assert title_of(Kind.COMMENTS, "7", {"title": None, "name": 3}) == "7"
-    assert title_of(Kind.ASSETS, "u", {"url": "https://x.example/a"}) == "https://x.example/a"
 
 
 def test_documents_leave_absent_values_out() -> None:

@@ -8,13 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter import lossless_json
 from exporter.model.assumptions import DEFAULT
-from exporter.model.kinds import KEY_FIELD, Kind, key_of, record_key, sort_key
+from exporter.model.kinds import Kind, key_of, sort_key
 
 
-def test_every_kind_has_a_key_field() -> None:
-    assert set(KEY_FIELD) == set(Kind)
+def test_the_names_of_kinds_are_those_of_the_format() -> None:
     assert [str(kind) for kind in Kind] == ["entries", "entry_list", "comments", "files", "user", "assets"]
 
 
@@ -25,25 +23,6 @@ def test_every_kind_has_a_key_field() -> None:
 )  # fmt: skip
 def test_an_id_is_text_also_where_a_number_was_sent(value: Any, key: str | None) -> None:
     assert key_of(value) == key
-
-
-def test_an_id_of_more_digits_than_python_converts_is_kept() -> None:
-    raw = lossless_json.loads(b'{"cm_id":' + b"9" * 9000 + b"}")
-    key = record_key(Kind.COMMENTS, raw)
-    assert key == "9" * 9000
-    assert type(key) is str
-
-
-@pytest.mark.parametrize("kind", Kind)
-def test_a_record_is_keyed_by_its_own_field(kind: Kind) -> None:
-    raw = {name: f"of {name}" for name in KEY_FIELD.values()}
-    assert record_key(kind, raw) == f"of {KEY_FIELD[kind]}"
-    assert record_key(kind, {}) is None
-
-
-@pytest.mark.parametrize("data", [None, [], "42", 42])
-def test_what_is_no_object_has_no_key(data: Any) -> None:
-    assert record_key(Kind.ENTRIES, data) is None
 
 
 def test_ids_are_ordered_by_number_and_the_others_last() -> None:

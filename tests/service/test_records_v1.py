@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from exporter import lossless_json
 from exporter.model.assumptions import DEFAULT, TIMEZONE
+from exporter.model.kinds import Kind
 from exporter.model.records import Comment, Post, Upload, User
 from exporter.service.records_v1 import DEFAULT_RECORDS, RecordsV1
 from tests.support.json_texts import values
@@ -252,3 +253,36 @@ class TestHostile:
         assert entry.id == "7" * 9999
         assert entry.title == "9" * 4300
         assert entry.date is None
+
+
+@pytest.mark.parametrize(
+    ("kind", "field"),
+    [
+        (Kind.ENTRIES, "entry_id"),
+        (Kind.ENTRY_LIST, "entry_id"),
+        (Kind.COMMENTS, "cm_id"),
+        (Kind.FILES, "file_id"),
+        (Kind.USER, "id"),
+    ],
+)
+def test_a_record_is_keyed_by_its_own_field(kind: Kind, field: str) -> None:
+    raw = {name: f"of {name}" for name in ("entry_id", "cm_id", "file_id", "id")}
+    assert SERVICE.key(kind, raw) == f"of {field}"
+    assert SERVICE.key(kind, {}) is None
+
+
+@pytest.mark.parametrize("data", [None, [], "42", 42])
+def test_what_is_no_object_has_no_key(data: Any) -> None:
+    assert SERVICE.key(Kind.ENTRIES, data) is None
+
+
+def test_an_id_of_more_digits_than_python_converts_is_kept() -> None:
+    key = SERVICE.key(Kind.COMMENTS, lossless_json.loads(b'{"cm_id":' + b"9" * 9000 + b"}"))
+    assert key == "9" * 9000
+    assert type(key) is str
+
+
+def test_titles() -> None:
+    assert SERVICE.title(Kind.COMMENTS, {"title": " ", "name": "海"}) == "海"
+    assert SERVICE.title(Kind.COMMENTS, {"title": None, "name": 3}) == ""
+    assert SERVICE.title(Kind.ASSETS, {"url": "https://x.example/a"}) == ""

@@ -30,7 +30,7 @@ OPTIONS = {
 
 def written(archive: Path, options: SiteOptions) -> Path:
     reader = Archive.open(archive)
-    view = SiteView(DEFAULT_RECORDS, ArchiveHistory(reader), options)
+    view = SiteView(DEFAULT_RECORDS, ArchiveHistory(reader, DEFAULT_RECORDS), options)
     write_latest(reader.layout, reader.state(), [LatestView(view.name, view.edition, view.files)])
     return archive / "latest" / "site"
 

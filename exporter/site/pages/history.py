@@ -11,7 +11,7 @@ from exporter.export.interface import ViewFile
 from exporter.html.diff import Op, in_context, value_text, word_diff
 from exporter.html.text import plain_text
 from exporter.html.tree import too_large
-from exporter.model.changes import ABSENT, Change, FieldChange, RecordChange, field_changes, title_of
+from exporter.model.changes import ABSENT, Change, FieldChange, RecordChange, field_changes
 from exporter.model.kinds import Kind
 from exporter.site.catalogue import fingerprint, shown
 from exporter.site.pages.entry import life_page
@@ -145,7 +145,7 @@ def _diff(field: FieldChange, texts: Collection[str]) -> FieldDiff | None:
 def _life(site: Site, history: HistorySource, entry_id: str) -> dict[str, Any]:
     steps = history.steps(entry_id)
     last: Mapping[str, Any] = next((step.record for step in reversed(steps) if step.record is not None), {})
-    title = shown(title_of(Kind.ENTRIES, entry_id, last))
+    title = shown(site.catalogue.service.title(Kind.ENTRIES, last) or entry_id)
     post = site.catalogue.by_id.get(entry_id)
     shown_steps: list[tuple[Step, Change, list[FieldDiff]]] = []
     if steps:
