@@ -13,6 +13,7 @@ from exporter.archive.assets import AssetStore
 from exporter.archive.layout import Layout
 from exporter.clock import SystemClock
 from exporter.crawl.assets.run import AssetRun, AssetSettings
+from exporter.http.engine import Engine
 from exporter.model.kinds import Kind
 
 
@@ -44,10 +45,11 @@ class Records:
 
 async def _run(base_url: str, folder: Path, pictures: int, concurrency: int) -> int:
     layout = Layout(folder)
-    settings = AssetSettings(base_url, allow_private_network=True, concurrency=concurrency, per_host=concurrency)
+    settings = AssetSettings(base_url, allow_private_network=True, concurrency=concurrency)
     records = Records(base_url, pictures)
-    run = AssetRun(records, AssetStore(layout), layout.work / "assets.jsonl", settings, SystemClock())
-    result = await run.run()
+    async with Engine(per_host=concurrency) as engine:
+        run = AssetRun(records, AssetStore(layout), layout.work / "assets.jsonl", settings, engine, SystemClock())
+        result = await run.run()
     assert (result.read, result.absent) == (pictures, [])
     return result.statistics.requests
 

@@ -18,13 +18,17 @@ The tree::
     │   ├── NotAuthorised            12   401 or 403
     │   ├── ApiError                 20   an answer that is not a success
     │   └── TransportError           20   no usable answer arrived
-    │       ├── ConnectFailed             refused, reset, DNS, TLS
-    │       ├── RequestTimeout            connect, read or total time is over
+    │       ├── ConnectFailed             the connection broke
+    │       │   ├── Unreachable           there is none: refused, DNS, TLS, connect time over
+    │       │   └── HostGivenUp           not asked any more in this run
+    │       ├── RequestTimeout            read or total time is over
     │       ├── BadBody                   truncated, empty, unparsable
     │       │   └── HtmlBody              a page of HTML in place of JSON
     │       ├── BodyTooLarge              more bytes than the cap
     │       ├── RetryableStatus           408, 425, 429, 5xx
-    │       └── RedirectRefused           a redirect off the service's origin
+    │       ├── RedirectRefused           a redirect off the service's origin
+    │       └── AddressRefused            an address that is not asked
+    │           └── NotPublic             one in a private network
     ├── NoSpace                      28   the disk is full
     │   └── NoMemory                      the memory is
     └── Interrupted                 130   SIGINT
@@ -147,15 +151,33 @@ class ApiError(ServiceError):
 
 
 class TransportError(ServiceError):
-    """No usable answer arrived; trying again may help."""
+    """No usable answer arrived.
+
+    Attributes:
+        retryable: whether trying again may help.
+        origin: scheme, host and port that failed, which redirects may have led to; ``None`` where it is not known.
+    """
+
+    retryable: ClassVar[bool] = True
+    origin: str | None = None
 
 
 class ConnectFailed(TransportError):
-    """The connection was refused, reset, or the host name does not resolve."""
+    """The connection broke."""
+
+
+class Unreachable(ConnectFailed):
+    """There is no connection: the name does not resolve, nothing answers there in time, or TLS failed."""
+
+
+class HostGivenUp(ConnectFailed):
+    """A host that did not answer several addresses, or wishes a long pause, is not asked any more in this run."""
+
+    retryable = False
 
 
 class RequestTimeout(TransportError):
-    """The connect, read or total time allowed for a request is over."""
+    """The read or total time allowed for a request is over."""
 
 
 class BadBody(TransportError):
@@ -169,14 +191,19 @@ class HtmlBody(BadBody):
 class BodyTooLarge(TransportError):
     """A body larger than the cap once decompressed."""
 
+    retryable = False
+
 
 class RetryableStatus(TransportError):
-    """408, 425, 429 or 5xx.
+    """A status that another time may not come.
 
     Attributes:
+        STATUSES: those that are.
         status: the HTTP status.
         retry_after: seconds the service asks to wait, when it says so.
     """
+
+    STATUSES: ClassVar = frozenset({408, 425, 429, *range(500, 600)})
 
     def __init__(self, message: str, status: int, retry_after: float | None = None) -> None:
         self.status = status
@@ -186,6 +213,18 @@ class RetryableStatus(TransportError):
 
 class RedirectRefused(TransportError):
     """A redirect to another origin, or too many redirects."""
+
+    retryable = False
+
+
+class AddressRefused(TransportError):
+    """An address that is not asked, whatever it may hold."""
+
+    retryable = False
+
+
+class NotPublic(AddressRefused):
+    """A host or port that is only asked with ``--allow-private-network``."""
 
 
 class NoSpace(BlogExporterError):

@@ -278,7 +278,7 @@ class BackupRun:
             return
         ledger = harvest.ledgers[Kind.ASSETS]
         self.outcome.assets = await read_assets(
-            self._layout, self._settings.assets, records, ledger, self._clock, self._emit
+            self._layout, self._settings.assets, self._api.client.engine, records, ledger, self._clock, self._emit
         )
 
     async def _commit(self, harvest: Harvest, removals: Removals, parent: int | None, harm: Damage) -> None:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from exporter.crawl.checkpoint import Spool
     from exporter.crawl.events import Event
     from exporter.crawl.ledger import Ledger, Place
-    from exporter.http.memory import Budget
+    from exporter.http.memory_budget import MemoryBudget
 
 _DIGEST = 32
 _NONE = bytes(_DIGEST)
@@ -150,7 +150,7 @@ class Sweep:
         tally_field: str | None = None,
         known: Mapping[int, Place] | None = None,
         before: SweepResult | None = None,
-        budget: Budget | None = None,
+        budget: MemoryBudget | None = None,
     ) -> None:
         self._walk = walk
         self._budget = budget

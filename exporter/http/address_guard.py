@@ -1,4 +1,4 @@
-"""Which addresses strangers' links may lead the program to.
+"""Which addresses are asked: what a base URL may be, and where untrusted links may lead the program to.
 
 An entry may hold any address, also one of a router or of a service that listens on this machine only. The check that
 counts is made on the address a socket is about to be connected to, after every name has been resolved, so that
@@ -8,13 +8,14 @@ neither a number written oddly, nor a redirect, nor a name that resolves differe
 from __future__ import annotations
 
 import ipaddress
+import re
 import socket
-from collections.abc import Collection
+from dataclasses import dataclass
 from typing import Any, Final
 
 from yarl import URL
 
-from exporter.errors import TransportError
+from exporter.errors import AddressRefused, NotPublic, UsageError
 from exporter.text import printable
 
 PORTS: Final = frozenset({80, 443, 8080})
@@ -29,24 +30,16 @@ _REFUSAL = "refused: it is no public address"
 _Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
-class AddressRefused(TransportError):
-    """An address that is not asked, whatever it may hold."""
-
-
-class NotPublic(AddressRefused):
-    """A host or port that is only asked with ``--allow-private-network``."""
-
-
 class _NotPublic(OSError):
     """Raised while connecting, where the connector takes an ``OSError`` as a reason to try the next address."""
 
 
+@dataclass(frozen=True, slots=True)
 class AddressGuard:
     """Lets requests through to the public web and to ``ports`` only; with ``allow_private`` to any host and port."""
 
-    def __init__(self, *, allow_private: bool = False, ports: Collection[int] = PORTS) -> None:
-        self._allow_private = allow_private
-        self._ports = ports
+    allow_private: bool = False
+    ports: frozenset[int] = PORTS
 
     def check(self, address: str) -> URL:
         """Return an address parsed, to be sent exactly as it is written.
@@ -58,16 +51,15 @@ class AddressGuard:
         if len(address) > _LONGEST:
             raise AddressRefused(f"the address is longer than {_LONGEST} characters")
         try:
-            url = URL(address, encoded=True)
+            url = _parsed(address, encoded=True)
             port = url.port
-            (url.raw_host or "").encode("idna")  # what the name lookup does, where its complaint would be no OSError
         except ValueError:
             raise AddressRefused(f"this is no address: {printable(address, 100)}") from None
         if url.scheme not in {"http", "https"} or not url.raw_host:
             raise AddressRefused(f"only http and https are read, not {printable(address, 100)}")
         if url.raw_user is not None or url.raw_password is not None:
             raise AddressRefused("an address with a user name or password is not asked")
-        if not self._allow_private and port not in self._ports:
+        if not self.allow_private and port not in self.ports:
             raise NotPublic(f"port {port} is not asked without --allow-private-network")
         return url
 
@@ -81,7 +73,7 @@ class AddressGuard:
             OSError: the address is not public; :func:`is_refusal` knows it again.
         """
         family, kind, protocol, _, address = info
-        if not self._allow_private and not is_public(str(address[0])):
+        if not self.allow_private and not is_public(str(address[0])):
             raise _NotPublic(f"{_REFUSAL} ({printable(str(address[0]), 60)})")
         return socket.socket(family, kind, protocol)
 
@@ -131,3 +123,39 @@ def _embedded(address: ipaddress.IPv6Address) -> ipaddress.IPv4Address | None:
     if address in _NAT64:
         return ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
     return address.ipv4_mapped or address.sixtofour
+
+
+def _parsed(text: str, *, encoded: bool = False) -> URL:
+    """Parse a URL whose host is fit for a name lookup.
+
+    Raises:
+        ValueError: it is none.
+    """
+    url = URL(text, encoded=encoded)
+    (url.raw_host or "").encode("idna")  # the lookup does it too, where its complaint would be no OSError
+    return url
+
+
+def check_base_url(text: str) -> URL:
+    """Return the base URL parsed; its path, if any, stands before every operation's path.
+
+    Raises:
+        UsageError: it is not http or https, has no host, holds a user name, a query or a fragment, or is no URL. A
+            URL that may hold a password is not shown, and of any other nothing from its query on, where tokens stand.
+    """
+    if "@" in text:
+        raise UsageError("the base URL must not hold a user name or password: give a token in BLOG_EXPORTER_TOKEN")
+    shown = printable(re.split(r"[?#]", text, maxsplit=1)[0], 200)
+    if not text.isprintable() or "\\" in text or " " in text:
+        raise UsageError(f"the base URL holds characters that no address has: {shown}")
+    try:
+        url = _parsed(text)
+    except ValueError as error:
+        raise UsageError(f"the base URL is no address: {shown} ({printable(str(error))})") from None
+    if url.scheme not in {"http", "https"} or not url.host:
+        raise UsageError(f"the base URL must look like https://HOST, not {shown}")
+    if url.raw_query_string or url.raw_fragment or text.endswith(("?", "#")):
+        raise UsageError(
+            f"the base URL must end with its path, without ? or #: {shown}; give a token in BLOG_EXPORTER_TOKEN"
+        )
+    return url

@@ -1,42 +1,255 @@
-"""What sends requests: one session for each service, with its throttle, its retries and its budget of memory."""
+"""What sends all requests: pools of connections, throttles, memory and statistics, shared by services and pictures.
+
+One engine serves one blog or many. The pools, the throttle of each host and the budget of memory are the engine's; a
+:class:`Client` or :class:`Downloader` adds the rules of one service or one run.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
-from typing import TypeVar
+import random
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from types import TracebackType
+from typing import Final, Self, TypeVar
+from urllib.parse import quote
 
-from exporter.http.auth import Credentials
-from exporter.http.memory import Budget
-from exporter.http.retry import Retrying, Statistics
+import aiohttp
+from aiohttp.abc import AbstractResolver
+from yarl import URL
+
+from exporter import __version__
+from exporter.clock import Clock, SystemClock
+from exporter.errors import RedirectRefused
+from exporter.http.address_guard import AddressGuard, check_base_url
+from exporter.http.body import FileBody, MemoryBody, Sink, Timeouts
+from exporter.http.credentials import Credentials
+from exporter.http.give_up import HostWatch, ServiceWatch
+from exporter.http.memory_budget import MemoryBudget
+from exporter.http.retry import RetryEvent, Retrying, RetryPolicy
+from exporter.http.throttle import Throttled, Throttles, origin_of
+from exporter.http.transport import (
+    AiohttpTransport,
+    HttpRequest,
+    HttpResponse,
+    Redirecting,
+    Sender,
+    SingleTry,
+    Statistics,
+)
 from exporter.model.exchange import Request, Response
+from exporter.text import printable
 
 T = TypeVar("T")
 
+_OK = 200
+_MIB = 1024 * 1024
+_OBJECTS_FOR_BYTE = 3
+_ANYWHERE = AddressGuard(allow_private=True)
 
-class Client:
-    """Sends the requests of one blog to its service, with its credentials.
+DOWNLOAD_TIMEOUTS: Final = Timeouts(total=600.0)
+DOWNLOAD_POLICY: Final = RetryPolicy(
+    retries=3, base=0.5, ceiling=10.0, give_up_after=float("inf"), max_retry_after=120.0
+)
+"""A picture is asked for again on every later run, so a run insists less on it than on an entry."""
+
+
+class Engine:
+    """Makes clients and downloaders, and closes their connections when it is left; for one event loop.
+
+    Requests of services may go anywhere, as a person named their base URLs; those of pictures have a pool of their own
+    where an address guard holds, so that none is sent over a connection that the guard would not have made.
+
+    Args:
+        clock: measures the pace, and waits.
+        per_host: most requests at a time to a host for which no client set another limit.
+        shared_memory: bytes of answers under way beside the largest one, or waiting for their turn.
+        resolver: stands in for the system's name lookup.
+        chance: the jitter of the waits between attempts, in 0 … 1.
 
     Attributes:
-        budget: what all answers take together, also pages that wait for their turn.
+        throttles: one for each host.
+        budget: what all answers take together.
     """
 
-    def __init__(self, retrying: Retrying, credentials: Credentials, budget: Budget) -> None:
-        self._retrying = retrying
-        self._headers = credentials.headers
-        self.budget = budget
+    def __init__(
+        self,
+        *,
+        clock: Clock | None = None,
+        per_host: int = 6,
+        shared_memory: int = 16 * _MIB,
+        resolver: AbstractResolver | None = None,
+        chance: Callable[[], float] = random.random,
+    ) -> None:
+        self._clock = clock or SystemClock()
+        self._resolver = resolver
+        self._chance = chance
+        self._sessions: dict[AddressGuard, aiohttp.ClientSession] = {}
+        self._statistics: list[Statistics] = []
+        self.throttles = Throttles(self._clock, per_host)
+        self.budget = MemoryBudget(shared_memory)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for session in self._sessions.values():
+            await session.close()
 
     @property
     def statistics(self) -> Statistics:
-        """What was sent and received so far."""
-        return self._retrying.statistics
+        """What all clients and downloaders sent and received so far."""
+        return sum(self._statistics, Statistics())
 
-    async def fetch(self, request: Request, parse: Callable[[Response], T], *, probe: bool = False) -> T:
-        """Send ``request`` until ``parse`` makes something of the answer; what it raises is the attempt's failure.
+    def client(
+        self,
+        base_url: str,
+        credentials: Credentials | None = None,
+        *,
+        timeouts: Timeouts | None = None,
+        max_body: int = 32 * _MIB,
+        policy: RetryPolicy | None = None,
+        concurrency: int = 8,
+        rate: float | None = None,
+        on_retry: Callable[[RetryEvent], None] = lambda _: None,
+    ) -> Client:
+        """Return what sends the requests of one blog to its service.
 
         Args:
-            request: without the credentials.
-            parse: raises a TransportError for what another attempt may mend, any other ServiceError for what it cannot.
+            base_url: its path, if any, stands before every request's.
+            credentials: sent to this origin only, and kept out of every message.
+            timeouts: of each request.
+            max_body: the most decompressed bytes of one answer; once parsed it may take three times as many.
+            policy: when to try again, and when to give up.
+            concurrency: the most requests at a time to this origin.
+            rate: the most requests to it per second; ``None`` for no such limit.
+            on_retry: is called before each wait.
+
+        Raises:
+            UsageError: the base URL or a limit cannot be right.
+        """
+        base = check_base_url(base_url)
+        shown = credentials or Credentials()
+        rules = policy or RetryPolicy()
+        place = printable(base.authority)
+        sender = Sender(timeouts or Timeouts(), self._counted(), place)
+        self.throttles.restrict(origin_of(base), concurrency, rate)
+
+        def inside(target: URL) -> URL:
+            if target.origin() != base.origin() or target.user is not None or target.password is not None:
+                raise RedirectRefused(
+                    f"{place} redirects to another origin, {printable(f'{target.scheme}://{target.host}', 100)}, "
+                    "which is not followed: if that is the service's new home, make it the base URL"
+                )
+            return target
+
+        watch = ServiceWatch(self._transport(_ANYWHERE), rules, self._clock)
+        retrying = Retrying(
+            Redirecting(Throttled(watch, self.throttles), inside),
+            rules,
+            watch,
+            self.throttles,
+            self._clock,
+            sender.statistics,
+            redactor=shown.redactor,
+            on_retry=on_retry,
+            chance=self._chance,
+        )
+        return Client(self, retrying, watch, base, sender, shown, MemoryBody(self.budget, max_body, place))
+
+    def downloader(
+        self,
+        guard: AddressGuard,
+        *,
+        timeouts: Timeouts = DOWNLOAD_TIMEOUTS,
+        max_bytes: int = 100_000_000,
+        policy: RetryPolicy = DOWNLOAD_POLICY,
+    ) -> Downloader:
+        """Return what reads files from anywhere that the guard lets it.
+
+        Args:
+            guard: judges every address, and every connection.
+            timeouts: of each request.
+            max_bytes: the largest file, decoded.
+            policy: when to try again.
+        """
+        sender = Sender(timeouts, self._counted())
+        watch = HostWatch(self._transport(guard))
+        retrying = Retrying(
+            Redirecting(Throttled(watch, self.throttles), lambda target: guard.check(str(target))),
+            policy,
+            watch,
+            self.throttles,
+            self._clock,
+            sender.statistics,
+            chance=self._chance,
+        )
+        return Downloader(retrying, guard, sender, max_bytes)
+
+    def _counted(self) -> Statistics:
+        self._statistics.append(Statistics())
+        return self._statistics[-1]
+
+    def _transport(self, guard: AddressGuard) -> AiohttpTransport:
+        if guard not in self._sessions:
+            connector = aiohttp.TCPConnector(
+                limit=0,  # the throttles bound it
+                ttl_dns_cache=300,
+                use_dns_cache=self._resolver is None,
+                resolver=self._resolver,
+                socket_factory=guard.socket,
+            )
+            self._sessions[guard] = aiohttp.ClientSession(
+                connector=connector,
+                cookie_jar=aiohttp.DummyCookieJar(),
+                headers={"User-Agent": f"blog-exporter/{__version__} (+personal blog backup)"},
+                auto_decompress=False,
+                trust_env=False,
+                response_class=SingleTry,
+            )
+        return AiohttpTransport(self._sessions[guard])
+
+
+class Client:
+    """Sends the requests of one blog to its service, with its credentials; made by :meth:`Engine.client`.
+
+    Attributes:
+        engine: what it shares with others, and what reads the blog's pictures.
+        statistics: what was sent and received so far.
+        budget: what all answers take together, also pages that wait for their turn.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        retrying: Retrying,
+        watch: ServiceWatch,
+        base: URL,
+        sender: Sender,
+        credentials: Credentials,
+        body: MemoryBody,
+    ) -> None:
+        self._retrying = retrying
+        self._watch = watch
+        self._base = base
+        self._authority = base.raw_authority
+        self._prefix = base.raw_path.rstrip("/")
+        self._sender = sender
+        self._headers = {"Accept": "application/json", **credentials.headers}
+        self._body = body
+        self.engine = engine
+        self.statistics = sender.statistics
+        self.budget = engine.budget
+
+    async def fetch(self, request: Request, parse: Callable[[Response], T], *, probe: bool = False) -> T:
+        """Send ``request`` until ``parse`` makes something of the answer.
+
+        Args:
+            request: without the credentials; its path starts with a slash.
+            parse: is given no answer of a status that another time may not come. It raises a TransportError for what
+                another attempt may mend, and any other ServiceError for what it cannot.
             probe: whether this request, once answered, is sent again in doubt to learn whether the service still lives.
 
         Raises:
@@ -44,9 +257,97 @@ class Client:
             TransportError: the last failure, when retries are used up and the service answers others, or never did.
             ServiceError: nobody got an answer for ``give_up_after`` seconds, or the service wishes a longer pause.
         """
-        if self._headers:
-            request = replace(request, headers={**request.headers, **self._headers})
-        answer = await self._retrying.call(request, parse)
+        url = URL.build(
+            scheme=self._base.scheme,
+            authority=self._authority,
+            path=self._prefix + request.path,
+            query_string="&".join([f"{name}={_quoted(value)}" for name, value in request.params.items()]),
+            encoded=True,
+        )
+        headers = {**self._headers, **request.headers} if request.headers else self._headers
+        sent = HttpRequest(url, headers, self._body, self._sender, request.operation)
+        objects = self._body.max_bytes * _OBJECTS_FOR_BYTE
+
+        def parsed(response: HttpResponse) -> T:
+            return parse(Response(response.status, response.headers, response.body, objects))
+
+        answer = await self._retrying.fetch(sent, parsed)
         if probe:
-            self._retrying.liveness.probe_with(lambda: self._retrying.attempt(request, parse))
+            self._watch.probe_with(lambda: self._retrying.attempt(sent, parsed))
         return answer
+
+
+@lru_cache(maxsize=64)
+def _quoted(value: str) -> str:
+    return quote(value, "", errors="surrogatepass")
+
+
+@dataclass(frozen=True, slots=True)
+class Download:
+    """What an address answered.
+
+    Attributes:
+        status: the HTTP status; the sink holds the whole file when it is 200.
+        framed: whether the answer said where its body ends, so that one cut short would have been noticed.
+        etag: as sent; ``None`` where it was not.
+        last_modified: the same.
+    """
+
+    status: int
+    framed: bool = True
+    etag: str | None = None
+    last_modified: str | None = None
+
+
+class Downloader:
+    """Reads files from anywhere into sinks, following redirects; made by :meth:`Engine.downloader`.
+
+    Attributes:
+        statistics: what was sent and received so far.
+    """
+
+    def __init__(self, retrying: Retrying, guard: AddressGuard, sender: Sender, max_bytes: int) -> None:
+        self._retrying = retrying
+        self._guard = guard
+        self._sender = sender
+        self._max_bytes = max_bytes
+        self.statistics = sender.statistics
+
+    async def read(self, address: str, sink: Sink, *, known: Download | None = None) -> Download:
+        """Read a file into the sink, after what the sink holds if that still fits, trying again where that may help.
+
+        A failure is charged to the host that failed, which redirects may have led to; the next attempt starts at the
+        beginning again, as they may lead elsewhere by then.
+
+        Args:
+            address: absolute, sent as it is written.
+            sink: where the file goes.
+            known: the answer of an earlier run; a file that is still the same answers 304.
+
+        Returns:
+            The last answer: a status of 200, 304 where ``known`` was given, or one that trying again does not change.
+
+        Raises:
+            AddressRefused: the guard does not let it through, or what it redirects to.
+            TransportError: no whole answer came; the newest reason.
+        """
+        body = FileBody(sink, self._max_bytes, _conditions(known))
+        request = HttpRequest(self._guard.check(address), {"Accept": "*/*"}, body, self._sender)
+
+        def found(response: HttpResponse) -> Download:
+            headers = response.headers
+            return Download(
+                _OK if body.whole else response.status,
+                framed="content-length" in headers or "chunked" in headers.get("transfer-encoding", "").lower(),
+                etag=headers.get("etag"),
+                last_modified=headers.get("last-modified"),
+            )
+
+        return await self._retrying.fetch(request, found)
+
+
+def _conditions(known: Download | None) -> Mapping[str, str]:
+    if known is None:
+        return {}
+    pairs = (("If-None-Match", known.etag), ("If-Modified-Since", known.last_modified))
+    return {name: value for name, value in pairs if value is not None}

@@ -1,4 +1,4 @@
-"""How many requests may be under way, how fast they may start, and when all of them must wait."""
+"""How many requests to a host may be under way, how fast they may start, and when all of them must wait."""
 
 from __future__ import annotations
 
@@ -7,8 +7,11 @@ from collections import deque
 from types import TracebackType
 from typing import Self
 
+from yarl import URL
+
 from exporter.clock import Clock
-from exporter.errors import UsageError
+from exporter.errors import TransportError, UsageError
+from exporter.http.transport import HttpRequest, HttpResponse, Transport
 
 CONGESTION = frozenset({429, 503})
 """Statuses that mean the service has too much to do."""
@@ -19,31 +22,23 @@ _LATENCY_SLACK = 0.5  # seconds; below this a multiple of the baseline is noise
 
 
 class Throttle:
-    """Permits for requests to one service.
+    """Permits for requests to one host.
 
     The limit on requests at a time lies between 1 and ``max_concurrency``. It is halved when the service answers 429 or
     503, or when the moving average of latency exceeds four times the best seen and is more than half a second over it,
     but once only for all requests that were under way together; each success adds a share of one.
 
-    ``rate`` is in requests per second, evenly spaced, retries included; ``None`` for no such limit. ``max_pause``, in
-    seconds, is the longest pause obeyed.
+    ``rate`` is in requests per second, evenly spaced, retries included; ``None`` for no such limit.
 
     Raises:
         UsageError: a limit that lets nothing through.
     """
 
-    def __init__(
-        self, max_concurrency: int, rate: float | None, clock: Clock, *, max_pause: float = float("inf")
-    ) -> None:
-        if max_concurrency < 1:
-            raise UsageError(f"the concurrency must be at least 1, not {max_concurrency}")
-        if rate is not None and not 0 < rate < float("inf"):
-            raise UsageError(f"the rate must be a number of requests per second above 0, not {rate:g}")
-        self._max = float(max_concurrency)
-        self._limit = self._max
-        self._interval = 1.0 / rate if rate else 0.0
+    def __init__(self, max_concurrency: int, rate: float | None, clock: Clock) -> None:
+        self._max = self._limit = float("inf")
+        self._interval = 0.0
+        self.restrict(max_concurrency, rate)
         self._clock = clock
-        self._max_pause = max_pause
         self._active = 0
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._resume_at = float("-inf")
@@ -52,6 +47,20 @@ class Throttle:
         self._last_cut = 0
         self._baseline = float("inf")
         self._latency: float | None = None
+
+    def restrict(self, max_concurrency: int, rate: float | None) -> None:
+        """Let no more through than this either.
+
+        Raises:
+            UsageError: a limit that lets nothing through.
+        """
+        if max_concurrency < 1:
+            raise UsageError(f"the concurrency must be at least 1, not {max_concurrency}")
+        if rate is not None and not 0 < rate < float("inf"):
+            raise UsageError(f"the rate must be a number of requests per second above 0, not {rate:g}")
+        self._max = min(self._max, float(max_concurrency))
+        self._limit = min(self._limit, self._max)
+        self._interval = max(self._interval, 1.0 / rate if rate else 0.0)
 
     @property
     def limit(self) -> int:
@@ -63,10 +72,10 @@ class Throttle:
         return Permit(self)
 
     def pause_until(self, moment: float) -> None:
-        """Let no request start before ``moment`` on the clock's monotonic scale, at most ``max_pause`` from now."""
-        self._resume_at = max(self._resume_at, min(moment, self._clock.monotonic() + self._max_pause))
+        """Let no request start before ``moment`` on the clock's monotonic scale."""
+        self._resume_at = max(self._resume_at, moment)
 
-    async def enter(self) -> tuple[int, float]:
+    async def _enter(self) -> tuple[int, float]:
         """Wait for a turn; return the number of the request and when it started."""
         if self._waiting or self._active >= int(self._limit):
             await self._queue()
@@ -82,12 +91,13 @@ class Throttle:
         self._started += 1
         return self._started, now
 
-    def leave(self, number: int, started: float, status: int | None) -> None:
-        """Take a permit back, and learn from the answer's status; ``None`` when there was no answer."""
-        if status in CONGESTION:
-            self._cut(number)
-        elif status is not None:
-            self._learn(number, self._clock.monotonic() - started)
+    def _leave(self, permit: Permit) -> None:
+        """Take a permit back, and learn from the answer."""
+        if permit.status in CONGESTION:
+            self._cut(permit.number)
+        elif permit.status is not None:
+            # A body takes as long as it is large, which says nothing about how busy the host is.
+            self._learn(permit.number, self._clock.monotonic() - permit.started - permit.body_seconds)
         self._release()
 
     async def _queue(self) -> None:
@@ -148,19 +158,79 @@ class Throttle:
 
 
 class Permit:
-    """One request's permission; set ``status`` once the answer is there."""
+    """One request's permission.
 
-    __slots__ = ("_number", "_started", "_throttle", "status")
+    Attributes:
+        number: which request of the host's it is.
+        started: when its turn came.
+        status: to be set once the answer is there; ``None`` says that none came.
+        body_seconds: what of the time its body took.
+    """
+
+    __slots__ = ("_throttle", "body_seconds", "number", "started", "status")
 
     def __init__(self, throttle: Throttle) -> None:
         self._throttle = throttle
         self.status: int | None = None
+        self.body_seconds = 0.0
 
     async def __aenter__(self) -> Self:
-        self._number, self._started = await self._throttle.enter()
+        self.number, self.started = await self._throttle._enter()
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._throttle.leave(self._number, self._started, self.status)
+        self._throttle._leave(self)
+
+
+def origin_of(url: URL) -> str:
+    """Return what a host is for a throttle: scheme, name, and the port where it is not the scheme's own."""
+    host = (url.raw_host or "").rstrip(".").lower()
+    host = f"[{host}]" if ":" in host else host
+    return f"{url.scheme}://{host}" if url.is_default_port() else f"{url.scheme}://{host}:{url.port}"
+
+
+class Throttles:
+    """One throttle for each host, whatever is asked there; ``per_host`` is the concurrency where none was set."""
+
+    def __init__(self, clock: Clock, per_host: int) -> None:
+        self._clock = clock
+        self._per_host = per_host
+        self._throttles: dict[str, Throttle] = {}
+
+    def of(self, origin: str) -> Throttle:
+        """Return the throttle of a host."""
+        throttle = self._throttles.get(origin)
+        return throttle or self._throttles.setdefault(origin, Throttle(self._per_host, None, self._clock))
+
+    def restrict(self, origin: str, max_concurrency: int, rate: float | None) -> None:
+        """Set the limits of a host; of those that several set, the strictest hold.
+
+        Raises:
+            UsageError: a limit that lets nothing through.
+        """
+        if origin in self._throttles:
+            self._throttles[origin].restrict(max_concurrency, rate)
+        else:
+            self._throttles[origin] = Throttle(max_concurrency, rate, self._clock)
+
+
+class Throttled:
+    """A transport that sends each request when its host's turn has come, and names the host that failed."""
+
+    def __init__(self, transport: Transport, throttles: Throttles) -> None:
+        self._transport = transport
+        self._throttles = throttles
+
+    async def send(self, request: HttpRequest) -> HttpResponse:
+        """Send a request."""
+        origin = origin_of(request.url)
+        async with self._throttles.of(origin).permit() as permit:
+            try:
+                response = await self._transport.send(request)
+            except TransportError as error:
+                error.origin = origin
+                raise
+            permit.status, permit.body_seconds = response.status, response.body_seconds
+        return response

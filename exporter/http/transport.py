@@ -1,49 +1,154 @@
-"""What a transport is, and what it brings back. Pure."""
+"""Sending one GET and reading its answer: the interface that every layer keeps, and its innermost implementation.
+
+The layers, from the outside in, each made from the next one::
+
+    Retrying        sends again where that may help, and is asked by Client and Downloader
+      Redirecting   follows redirects, where they may lead
+        Throttled   waits for the turn of the request's host
+          ServiceWatch or HostWatch   knows when a service or a host is given up
+            AiohttpTransport          one session of aiohttp: the pool of connections
+"""
 
 from __future__ import annotations
 
-import asyncio
-import io
-import re
-from collections.abc import Awaitable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from functools import lru_cache
-from http import HTTPStatus
 from typing import Protocol
-from urllib.parse import quote
 
 import aiohttp
 from aiohttp import http_exceptions
 from aiohttp.connector import Connection
 from yarl import URL
 
-from exporter import __version__
 from exporter.errors import (
+    AddressRefused,
     BadBody,
-    BlogExporterError,
-    BodyTooLarge,
     ConnectFailed,
+    NotPublic,
     RedirectRefused,
     RequestTimeout,
-    UsageError,
+    TransportError,
+    Unreachable,
 )
-from exporter.http.memory import Budget, Share
-from exporter.model.exchange import Response
+from exporter.http.address_guard import is_refusal
+from exporter.http.body import Body, BodyStream, Deadline, Timeouts
 from exporter.text import printable
+
+_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+_MAX_REDIRECTS = 5
+
+
+@dataclass(slots=True)
+class Statistics:
+    """What was sent and received so far.
+
+    Attributes:
+        requests: all that were sent, those of retries and redirects too.
+        retries: attempts that repeat a failed one.
+        bytes: the length of what was kept of bodies, decoded.
+        waited: the sum of all waits between attempts, in seconds.
+    """
+
+    requests: int = 0
+    retries: int = 0
+    bytes: int = 0
+    waited: float = 0.0
+
+    def __add__(self, other: Statistics) -> Statistics:
+        """Return the sum."""
+        return Statistics(
+            self.requests + other.requests,
+            self.retries + other.retries,
+            self.bytes + other.bytes,
+            self.waited + other.waited,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Sender:
+    """For whom requests are sent; the same for all of a client's.
+
+    Attributes:
+        timeouts: of each request.
+        statistics: where each is counted.
+        place: how messages name the service; ``None`` where they stand beside the address that they are about, and
+            are kept, so that they must not depend on the machine.
+    """
+
+    timeouts: Timeouts
+    statistics: Statistics
+    place: str | None = None
+
+    @property
+    def it(self) -> str:
+        """The service or the address, for the beginning of a message."""
+        return self.place or "it"
+
+    @property
+    def host(self) -> str:
+        """The service or the address's host, for the middle of a message."""
+        return self.place or "its host"
+
+    def advice(self, text: str) -> str:
+        """Return what only somebody who configured a service can do."""
+        return f": {text}" if self.place else ""
+
+
+@dataclass(frozen=True, slots=True)
+class HttpRequest:
+    """A GET.
+
+    Attributes:
+        url: sent as it is written.
+        headers: beside those that the body wants.
+        body: where the answer's body goes.
+        sender: for whom it is sent.
+        name: names it in messages; empty for an address.
+        patience: seconds after which nobody waits for the answer any more, whatever the time-outs allow.
+    """
+
+    url: URL
+    headers: Mapping[str, str]
+    body: Body
+    sender: Sender
+    name: str = ""
+    patience: float = float("inf")
+
+
+@dataclass(slots=True)
+class HttpResponse:
+    """A whole answer.
+
+    Attributes:
+        url: what answered.
+        status: the HTTP status.
+        headers: by lower-case name; of a repeated header the last.
+        body: what the request's body handed back.
+        body_seconds: how long that took after the head was there.
+    """
+
+    url: URL
+    status: int
+    headers: Mapping[str, str]
+    body: bytes = b""
+    body_seconds: float = 0.0
+
+    @property
+    def location(self) -> str | None:
+        """Where a redirect leads, as sent; ``None`` for any other answer."""
+        return self.headers.get("location") if self.status in _REDIRECTS else None
 
 
 class Transport(Protocol):
-    """What sends a GET and brings back the whole answer, whatever its status."""
+    """What sends a GET and brings back the answer, whatever its status."""
 
-    async def get(self, path: str, params: Mapping[str, str], headers: Mapping[str, str], patience: float) -> Response:
-        """Read ``path`` under the base URL; after ``patience`` seconds nobody waits for the answer any more.
+    async def send(self, request: HttpRequest) -> HttpResponse:
+        """Send a request.
 
         Raises:
             TransportError: no whole answer arrived.
         """
-
-    async def close(self) -> None:
-        """Let go of the connections."""
 
 
 class SingleTry(aiohttp.ClientResponse):
@@ -60,240 +165,114 @@ class SingleTry(aiohttp.ClientResponse):
             raise ConnectFailed(f"the connection to {self.host} broke ({printable(str(error))})") from None
 
 
-_MIB = 1024 * 1024
-_CHUNK = 256 * 1024
-_REDIRECTS = frozenset({301, 302, 303, 307, 308})
-_MAX_REDIRECTS = 5
-_REFUSAL_KEPT = 64 * 1024
-"""Bytes kept of an answer that is no success: it has only a message worth reading."""
-_REFUSAL_READ = _MIB
-"""Bytes read of one to keep its connection in use; of a longer one the rest is never read."""
-_OBJECTS_FOR_BYTE = 3
-
-
-@dataclass(frozen=True, slots=True)
-class TransportOptions:
-    """Limits of a transport: seconds, bytes, connections.
-
-    ``read_timeout`` is the longest silence, ``total_timeout`` the longest request. ``max_body`` counts decompressed
-    bytes of one answer, ``together`` those of all others that are under way beside the largest one, or wait for their
-    turn; once parsed, an answer may take three times ``max_body``. ``pool_size`` 0 means as many connections as there
-    are requests at a time, which the throttle bounds.
-    """
-
-    connect_timeout: float = 10.0
-    read_timeout: float = 30.0
-    total_timeout: float = 120.0
-    max_body: int = 32 * _MIB
-    together: int = 16 * _MIB
-    user_agent: str = f"blog-exporter/{__version__} (+personal blog backup)"
-    pool_size: int = 0
-
-
-@lru_cache(maxsize=64)
-def _quoted(value: str) -> str:
-    return quote(value, "", errors="surrogatepass")
-
-
-class Unreachable(ConnectFailed):
-    """No connection came about: the name does not resolve, nothing listens there, or TLS failed."""
-
-
-class HttpTransport:
-    """One aiohttp session for one base URL; make it inside a running event loop.
-
-    Attributes:
-        budget: what all its answers take together.
+class AiohttpTransport:
+    """Sends each request once through a session, which must make its answers of :class:`SingleTry` and not decode.
 
     Raises:
-        UsageError: the base URL cannot be right.
+        NotPublic: the session's address guard does not let the connection through.
+        AddressRefused: aiohttp does not take the URL for one.
+        Unreachable: there is no connection.
+        ConnectFailed: it broke.
+        RequestTimeout: the read or total time, or the patience, is over.
+        BadBody: cut short, or not in the encoding it claims.
+        BodyTooLarge: more than the body takes.
     """
 
-    def __init__(self, base_url: str, options: TransportOptions | None = None) -> None:
-        self._base = check_base_url(base_url)
-        self._place = printable(self._base.authority)
-        self._authority = self._base.raw_authority
-        self._prefix = self._base.raw_path.rstrip("/")
-        self._options = options or TransportOptions()
-        self.budget = Budget(self._options.together)
-        self._session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=self._options.pool_size, ttl_dns_cache=300),
-            cookie_jar=aiohttp.DummyCookieJar(),
-            headers={
-                "User-Agent": self._options.user_agent,
-                "Accept": "application/json",
-                "Accept-Encoding": "gzip, deflate",
-            },
-            timeout=aiohttp.ClientTimeout(total=None, connect=self._options.connect_timeout),
-            response_class=SingleTry,
-        )
+    def __init__(self, session: aiohttp.ClientSession) -> None:
+        self._session = session
 
-    async def get(
-        self, path: str, params: Mapping[str, str], headers: Mapping[str, str], patience: float = float("inf")
-    ) -> Response:
-        """Read ``path`` (which starts with a slash) under the base URL, following redirects inside the origin only.
-
-        Nobody waits longer than ``patience`` seconds, whatever the options allow.
-
-        Raises:
-            ConnectFailed: refused, reset, DNS, TLS.
-            RequestTimeout: the connect, read or total time, or the patience, is over.
-            BadBody: cut short, or not in the encoding it claims.
-            BodyTooLarge: more than ``max_body`` bytes.
-            RedirectRefused: a redirect to another origin, or more than five.
-        """
-        url = URL.build(
-            scheme=self._base.scheme,
-            authority=self._authority,
-            path=self._prefix + path,
-            query_string="&".join([f"{name}={_quoted(value)}" for name, value in params.items()]),
-            encoded=True,
-        )
-        deadline = _Deadline(self._options, patience)
+    async def send(self, request: HttpRequest) -> HttpResponse:
+        """Send a request; the body of a redirect is not read."""
+        request.sender.statistics.requests += 1
+        deadline = Deadline(request.sender.timeouts, request.patience)
         try:
             async with deadline.timer:
-                return await self._follow(url, headers, deadline)
-        except (aiohttp.ClientError, http_exceptions.HttpProcessingError, OSError) as error:
-            raise self._translate(error, deadline) from None
+                return await self._exchange(request, deadline)
+        except (aiohttp.ClientError, http_exceptions.HttpProcessingError, OSError, UnicodeError) as error:
+            raise _translated(error, request.sender, deadline) from None
 
-    async def close(self) -> None:
-        """Close the connections."""
-        await self._session.close()
+    async def _exchange(self, request: HttpRequest, deadline: Deadline) -> HttpResponse:
+        headers = {**request.headers, **request.body.headers()}
+        timeout = _to_connect(request.sender.timeouts.connect)
+        async with self._session.get(request.url, headers=headers, allow_redirects=False, timeout=timeout) as answer:
+            stream = BodyStream(answer, deadline)
+            response = HttpResponse(request.url, stream.status, stream.headers)
+            if response.location is None:
+                try:
+                    response.body = await request.body.receive(stream)
+                finally:
+                    request.sender.statistics.bytes += stream.kept
+                response.body_seconds = stream.seconds
+            return response
 
-    async def _follow(self, url: URL, headers: Mapping[str, str], deadline: _Deadline) -> Response:
+
+@lru_cache(maxsize=16)
+def _to_connect(seconds: float) -> aiohttp.ClientTimeout:
+    return aiohttp.ClientTimeout(total=None, connect=seconds)
+
+
+def _translated(error: Exception, sender: Sender, deadline: Deadline) -> TransportError:
+    """Return what an exception of aiohttp or of the system means."""
+    if is_refusal(error):
+        return NotPublic(f"{sender.host} is no public address, and is not asked without --allow-private-network")
+    connecting = f"cannot connect to {sender.host}"
+    if isinstance(error, aiohttp.ConnectionTimeoutError):
+        reason = f"no answer within {sender.timeouts.connect:g} s"
+        return Unreachable(f"{connecting}: {reason}{sender.advice('check the base URL')}")
+    if isinstance(error, TimeoutError):
+        return RequestTimeout(f"{sender.it} took too long: {deadline.what_passed()}")
+    cause = error.__cause__ if isinstance(error, aiohttp.ClientConnectorError) else None
+    detail = f" ({printable(str(cause or error) or type(error).__name__)})" if sender.place else ""
+    if isinstance(error, aiohttp.ClientConnectorError):
+        if isinstance(error, aiohttp.ClientConnectorDNSError):
+            reason = "its name does not resolve"
+        elif isinstance(error, aiohttp.ClientConnectorCertificateError | aiohttp.ClientConnectorSSLError):
+            reason = "its certificate or its TLS is not right"
+        else:
+            reason = "nothing answers there"
+        return Unreachable(f"{connecting}: {reason}{detail}{sender.advice('check the base URL and the network')}")
+    if isinstance(error, aiohttp.InvalidURL | aiohttp.NonHttpUrlClientError):
+        return AddressRefused(f"{sender.it} is no address that can be asked{detail}")
+    if isinstance(
+        error,
+        aiohttp.ClientPayloadError | aiohttp.ClientResponseError | http_exceptions.HttpProcessingError | ValueError,
+    ):
+        return BadBody(f"{sender.it} sent an answer that was cut short, or is not HTTP{detail}")
+    return ConnectFailed(f"the connection to {sender.host} broke{detail}")
+
+
+class Redirecting:
+    """Follows redirects.
+
+    Args:
+        transport: sends each hop.
+        admit: returns the URL to ask for a target; raises a TransportError where it must not be asked, a ValueError
+            where it is none.
+    """
+
+    def __init__(self, transport: Transport, admit: Callable[[URL], URL]) -> None:
+        self._transport = transport
+        self._admit = admit
+
+    async def send(self, request: HttpRequest) -> HttpResponse:
+        """Send a request, and on to where its answers lead.
+
+        Raises:
+            RedirectRefused: they lead to something that is no address, or on and on.
+            TransportError: as the transport or ``admit`` raised it.
+        """
+        sender = request.sender
         for _ in range(_MAX_REDIRECTS + 1):
-            async with self._session.get(url, headers=headers, allow_redirects=False) as answer:
-                if answer.status not in _REDIRECTS or "Location" not in answer.headers:
-                    body = await self._read(answer, deadline)
-                    fields = {name.lower(): value for name, value in answer.headers.items()}
-                    return Response(answer.status, fields, body, self._options.max_body * _OBJECTS_FOR_BYTE)
-                url = self._inside(url, answer.headers["Location"])
-        raise RedirectRefused(f"{self._place} redirects more than {_MAX_REDIRECTS} times in a row: check the base URL")
-
-    async def _read(self, answer: aiohttp.ClientResponse, deadline: _Deadline) -> bytes:
-        """Read the body of an answer; of one that is no success no more than its beginning."""
-        success = answer.status == HTTPStatus.OK
-        kept = io.BytesIO()  # unlike a list of pieces it hands out what it holds without a second copy
-        size = 0
-        with self.budget.share() as share:
-            while not answer.content.at_eof():
-                if size:
-                    deadline.postpone()
-                chunk = await answer.content.read(_CHUNK)
-                size += len(chunk)
-                if success:
-                    await self._room(share, size, len(chunk), deadline)
-                else:
-                    chunk = chunk[: max(0, _REFUSAL_KEPT - kept.tell())]
-                    if size > _REFUSAL_READ:
-                        break
-                kept.write(chunk)
-        return kept.getvalue()
-
-    async def _room(self, share: Share, size: int, more: int, deadline: _Deadline) -> None:
-        """Make sure that the next bytes of a body that has ``size`` with them may be kept."""
-        if size > self._options.max_body:
-            raise BodyTooLarge(
-                f"{self._place} sent more than {self._options.max_body} bytes for one request, which is refused "
-                "(the setting max_body)"
-            )
-        if not share.take(more):
-            await deadline.without(share.wait(more))
-
-    def _inside(self, url: URL, location: str) -> URL:
-        try:
-            ready = location.isascii() and location.isprintable() and " " not in location
-            target = url.join(URL(location, encoded=ready))
-            shown = printable(f"{target.scheme}://{target.host}", 100)
-            inside = target.origin() == self._base.origin() and target.user is None and target.password is None
-        except ValueError:
-            raise RedirectRefused(
-                f"{self._place} redirects to something that is no address: check the base URL"
-            ) from None
-        if not inside:
-            raise RedirectRefused(
-                f"{self._place} redirects to another origin, {shown}, which is not followed: "
-                "if that is the service's new home, make it the base URL"
-            )
-        return target
-
-    def _translate(self, error: Exception, deadline: _Deadline) -> BlogExporterError:
-        cause = error.__cause__ if isinstance(error, aiohttp.ClientConnectorError) else None
-        detail = printable(str(cause or error) or type(error).__name__)
-        if isinstance(error, aiohttp.ConnectionTimeoutError):
-            return RequestTimeout(
-                f"no connection to {self._place} within {self._options.connect_timeout:g} s: check the base URL"
-            )
-        if isinstance(error, TimeoutError):
-            return RequestTimeout(f"{self._place} took too long: {deadline.what_passed()}")
-        if isinstance(error, aiohttp.ClientConnectorError):
-            return Unreachable(f"cannot connect to {self._place} ({detail}): check the base URL and the network")
-        if isinstance(error, aiohttp.InvalidURL | aiohttp.NonHttpUrlClientError):
-            return UsageError(f"{self._place}: not an address that can be read ({detail}): check the base URL")
-        if isinstance(
-            error, aiohttp.ClientPayloadError | aiohttp.ClientResponseError | http_exceptions.HttpProcessingError
-        ):
-            return BadBody(f"{self._place} sent an answer that cannot be read ({detail})")
-        return ConnectFailed(f"the connection to {self._place} broke ({detail})")
-
-
-class _Deadline:
-    """One timer for both limits of a request: the silence between two pieces, and the whole.
-
-    aiohttp's own read timeout sets and clears several timers for every request, which costs a tenth of it.
-    """
-
-    __slots__ = ("_end", "_last", "_limit", "_loop", "_options", "timer")
-
-    def __init__(self, options: TransportOptions, patience: float) -> None:
-        self._options = options
-        self._loop = asyncio.get_running_loop()
-        now = self._loop.time()
-        self._limit = min(options.total_timeout, patience)
-        self._last = now + patience
-        self._end = now + self._limit
-        self.timer = asyncio.timeout_at(min(now + options.read_timeout, self._end))
-
-    def postpone(self) -> None:
-        """Start the silence anew: a piece arrived."""
-        self.timer.reschedule(min(self._loop.time() + self._options.read_timeout, self._end))
-
-    async def without(self, waiting: Awaitable[None]) -> None:
-        """Wait for something that is no fault of the service: only the patience runs on meanwhile."""
-        since = self._loop.time()
-        self.timer.reschedule(self._last if self._last < float("inf") else None)
-        await waiting
-        self._end = min(self._end + self._loop.time() - since, self._last)
-        self.postpone()
-
-    def what_passed(self) -> str:
-        """Say which of the limits it was."""
-        if self._loop.time() >= self._end:
-            return f"not done within {self._limit:.3g} s"
-        return f"silent for {self._options.read_timeout:g} s"
-
-
-def check_base_url(text: str) -> URL:
-    """Return the base URL parsed; its path, if any, stands before every operation's path.
-
-    Raises:
-        UsageError: it is not http or https, has no host, holds a user name, a query or a fragment, or is no URL. A
-            URL that may hold a password is not shown, and of any other nothing from its query on, where tokens stand.
-    """
-    if "@" in text:
-        raise UsageError("the base URL must not hold a user name or password: give a token in BLOG_EXPORTER_TOKEN")
-    shown = printable(re.split(r"[?#]", text, maxsplit=1)[0], 200)
-    if not text.isprintable() or "\\" in text or " " in text:
-        raise UsageError(f"the base URL holds characters that no address has: {shown}")
-    try:
-        url = URL(text)
-        (url.raw_host or "").encode("idna")  # what the name lookup does, where its complaint would be no OSError
-    except ValueError as error:
-        raise UsageError(f"the base URL is no address: {shown} ({printable(str(error))})") from None
-    if url.scheme not in {"http", "https"} or not url.host:
-        raise UsageError(f"the base URL must look like https://HOST, not {shown}")
-    if url.raw_query_string or url.raw_fragment or text.endswith(("?", "#")):
-        raise UsageError(
-            f"the base URL must end with its path, without ? or #: {shown}; give a token in BLOG_EXPORTER_TOKEN"
-        )
-    return url
+            response = await self._transport.send(request)
+            location = response.location
+            if location is None:
+                return response
+            try:
+                encoded = location.isascii() and location.isprintable() and " " not in location
+                target = self._admit(request.url.join(URL(location, encoded=encoded)))
+            except ValueError:
+                advice = sender.advice("check the base URL")
+                raise RedirectRefused(f"{sender.it} redirects to something that is no address{advice}") from None
+            request = replace(request, url=target)
+        advice = sender.advice("check the base URL")
+        raise RedirectRefused(f"{sender.it} redirects more than {_MAX_REDIRECTS} times in a row{advice}")

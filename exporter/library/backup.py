@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self, TypeVar
@@ -29,14 +29,14 @@ from exporter.crawl.freshness import Refresh
 from exporter.crawl.ingest import ReadingSettings
 from exporter.errors import ArchiveDamaged, ArchiveLocked, BlogExporterError, Interrupted, UsageError
 from exporter.html.links import AddressPattern
-from exporter.http.auth import Credentials
-from exporter.http.download import DownloadLimits
-from exporter.http.memory import prepare_memory
+from exporter.http.body import Timeouts
+from exporter.http.credentials import Credentials
+from exporter.http.engine import Engine
+from exporter.http.memory_budget import prepare_memory
 from exporter.http.retry import RetryEvent, RetryPolicy
-from exporter.http.transport import TransportOptions
 from exporter.library.views import LatestRefreshed, refresh_latest, wanted_views
 from exporter.model.assumptions import assumptions_of
-from exporter.service.blog_v1 import BlogApi, open_api
+from exporter.service.blog_v1 import BlogApi
 from exporter.settings import Settings
 
 T = TypeVar("T")
@@ -54,18 +54,21 @@ class LatestRepaired:
 BackupEvent = Event | LatestRepaired | LatestRefreshed
 
 
-def open_service(
+@asynccontextmanager
+async def open_service(
     blog_id: str,
     settings: Settings,
     *,
+    engine: Engine | None = None,
     warn: Callable[[str], None] = lambda _: None,
-    on_retry: Callable[[RetryEvent], None] | None = None,
-) -> AbstractAsyncContextManager[BlogApi]:
-    """Return the service of a blog as the settings describe it, to be used in ``async with``.
+    on_retry: Callable[[RetryEvent], None] = lambda _: None,
+) -> AsyncIterator[BlogApi]:
+    """Yield the service of a blog as the settings describe it.
 
     Args:
         blog_id: the blog, such as ``NAME.blog.example.jp``.
         settings: the address, the token, and how patiently it is asked.
+        engine: sends the requests; those of many blogs share its connections and its pace. ``None`` for one of its own.
         warn: called with a sentence where the token would travel unencrypted.
         on_retry: called whenever a request waits to be sent again.
 
@@ -78,22 +81,23 @@ def open_service(
     warning = credentials.exposed_at(settings.base_url)
     if warning is not None:
         warn(warning)
-    return open_api(
-        settings.base_url,
-        blog_id,
-        credentials=credentials,
-        options=TransportOptions(
-            connect_timeout=settings.connect_timeout.total_seconds(),
-            read_timeout=settings.read_timeout.total_seconds(),
-            total_timeout=settings.total_timeout.total_seconds(),
-            max_body=settings.max_body,
-        ),
-        policy=RetryPolicy(retries=settings.retries, give_up_after=settings.give_up_after.total_seconds()),
-        max_concurrency=settings.concurrency,
-        rate=settings.rate,
-        assume=assumptions_of(settings),
-        on_retry=on_retry,
+    timeouts = Timeouts(
+        connect=settings.connect_timeout.total_seconds(),
+        read=settings.read_timeout.total_seconds(),
+        total=settings.total_timeout.total_seconds(),
     )
+    async with contextlib.nullcontext(engine) if engine is not None else Engine() as shared:
+        client = shared.client(
+            settings.base_url,
+            credentials,
+            timeouts=timeouts,
+            max_body=settings.max_body,
+            policy=RetryPolicy(retries=settings.retries, give_up_after=settings.give_up_after.total_seconds()),
+            concurrency=settings.concurrency,
+            rate=settings.rate,
+            on_retry=on_retry,
+        )
+        yield BlogApi(client, blog_id, assumptions_of(settings))
 
 
 def backup(
@@ -133,7 +137,7 @@ def backup(
         archive_fallback=settings.archive_fallback,
         allow_private_network=settings.allow_private_network,
         concurrency=settings.concurrency,
-        limits=DownloadLimits(max_bytes=settings.max_asset_size),
+        max_bytes=settings.max_asset_size,
         retry_lost=retry_lost,
         skipped_hosts=settings.skip_asset_hosts,
         locate=locate,

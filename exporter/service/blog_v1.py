@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, NoReturn, TypeVar
 
 from exporter import lossless_json
-from exporter.clock import Clock, SystemClock
-from exporter.errors import ApiError, BadBody, BodyTooLarge, HtmlBody, NotAuthorised, RetryableStatus
-from exporter.http.auth import Credentials
+from exporter.errors import ApiError, BadBody, BodyTooLarge, HtmlBody, NotAuthorised
 from exporter.http.engine import Client
-from exporter.http.memory import Budget
-from exporter.http.retry import RetryEvent, Retrying, RetryPolicy, Statistics
-from exporter.http.throttle import Throttle
-from exporter.http.transport import HttpTransport, TransportOptions
+from exporter.http.memory_budget import MemoryBudget
+from exporter.http.transport import Statistics
 from exporter.lossless_json import IntegerText, NotJson, TooHeavy, loads
 from exporter.model.assumptions import DEFAULT, Assumptions
 from exporter.model.exchange import Request, Response
@@ -36,7 +31,6 @@ def unwrap(operation: str, params: Mapping[str, str], response: Response, assume
 
     Raises:
         NotAuthorised: status 401 or 403.
-        RetryableStatus: status 408, 425, 429 or 5xx.
         BadBody: empty, HTML, or not JSON.
         BodyTooLarge: JSON that would take too much memory.
         ApiError: any other status than 200, ``result`` is not the success word, or the shape is wrong.
@@ -55,7 +49,7 @@ def unwrap_user(operation: str, params: Mapping[str, str], response: Response, a
     """Return the user object (API 2.7), which comes without an envelope; an envelope there can only tell a failure.
 
     Raises:
-        NotAuthorised, RetryableStatus, BadBody, BodyTooLarge, ApiError: as for :func:`unwrap`.
+        NotAuthorised, BadBody, BodyTooLarge, ApiError: as for :func:`unwrap`.
     """
     user = _parse(operation, params, response)
     envelope = user.get("json")
@@ -113,8 +107,6 @@ def _fail_by_status(operation: str, params: Mapping[str, str], response: Respons
         raise NotAuthorised(
             f"{operation} answered {status}, not authorised: set BLOG_EXPORTER_TOKEN to a token that may read this blog"
         )
-    if status in {408, 425, 429} or 500 <= status <= 599:
-        raise RetryableStatus(f"{operation} answered {status}: the service is busy or broken, try later", status)
     _fail(operation, params, response, _message_of(response.body) or "not a success")
 
 
@@ -221,22 +213,25 @@ class BlogApi:
     """One blog of the service. Every call raises the errors of :meth:`exporter.http.engine.Client.fetch`.
 
     The lists return ``None`` for a page whose whole answer has the SHA-256 ``known``: there is nothing new in it.
+
+    Attributes:
+        client: what sends the requests.
     """
 
     def __init__(self, client: Client, blog_id: str, assume: Assumptions = DEFAULT) -> None:
-        self._client = client
+        self.client = client
         self.blog_id = blog_id
         self._assume = assume
 
     @property
-    def budget(self) -> Budget:
+    def budget(self) -> MemoryBudget:
         """What answers take together, also pages that wait for their turn."""
-        return self._client.budget
+        return self.client.budget
 
     @property
     def statistics(self) -> Statistics:
         """What was sent and received so far."""
-        return self._client.statistics
+        return self.client.statistics
 
     async def get_entry(self, entry_id: str, validators: Validators | None = None) -> EntryAnswer:
         """Read one entry in full (API 4.1), or learn that it is unchanged."""
@@ -248,7 +243,7 @@ class BlogApi:
                 return EntryAnswer(None, validators or Validators())
             return EntryAnswer(unwrap("entry/get", params, response, self._assume), Validators.of(response))
 
-        return await self._client.fetch(Request("entry/get", "/blog/v1/entry/get", params, conditions), read)
+        return await self.client.fetch(Request("entry/get", "/blog/v1/entry/get", params, conditions), read)
 
     async def list_entries(self, page: int, known: bytes | None = None) -> ListPage | None:
         """Read a page of the entry list (API 4.2), counted from 1."""
@@ -280,7 +275,7 @@ class BlogApi:
         def read(response: Response) -> dict[str, Any]:
             return unwrap_user("user", _NOTHING, response, self._assume)
 
-        return await self._client.fetch(Request("user", "/v1/user", _NOTHING, _NOTHING), read)
+        return await self.client.fetch(Request("user", "/v1/user", _NOTHING, _NOTHING), read)
 
     async def _chained(self, operation: str, page_param: str, page: int, known: bytes | None) -> ListPage | None:
         def build(data: dict[str, Any], items: list[Any]) -> ListPage:
@@ -318,38 +313,7 @@ class BlogApi:
             return replace(build(data, items), body=body, weight=lossless_json.weight(response.body))
 
         # A list that was just read is what tells best, later, whether the service still lives.
-        return await self._client.fetch(request, read, probe=True)
-
-
-@asynccontextmanager
-async def open_api(
-    base_url: str,
-    blog_id: str,
-    *,
-    credentials: Credentials | None = None,
-    options: TransportOptions | None = None,
-    policy: RetryPolicy | None = None,
-    max_concurrency: int = 8,
-    rate: float | None = None,
-    assume: Assumptions = DEFAULT,
-    clock: Clock | None = None,
-    on_retry: Callable[[RetryEvent], None] | None = None,
-) -> AsyncIterator[BlogApi]:
-    """Yield the API of one blog, and close its connections in the end. ``rate`` is in requests per second.
-
-    Raises:
-        UsageError: the base URL, the credentials or a limit cannot be right.
-    """
-    shown = credentials or Credentials()
-    rules = policy or RetryPolicy()
-    timing = clock or SystemClock()
-    throttle = Throttle(max_concurrency, rate, timing, max_pause=rules.give_up_after)
-    transport = HttpTransport(base_url, options)
-    try:
-        requester = Retrying(transport, throttle, rules, timing, redactor=shown.redactor, on_retry=on_retry)
-        yield BlogApi(Client(requester, shown, transport.budget), blog_id, assume)
-    finally:
-        await transport.close()
+        return await self.client.fetch(request, read, probe=True)
 
 
 def whole_number(value: Any) -> int | None:

@@ -20,7 +20,8 @@ from exporter.crawl.assets.run import AssetRun, AssetSettings
 from exporter.crawl.events import AssetFailed, AssetRead, AssetsPlanned
 from exporter.errors import UsageError
 from exporter.html.links import AddressPattern
-from exporter.http.download import DownloadLimits
+from exporter.http.body import Timeouts
+from exporter.http.engine import Engine
 from exporter.http.retry import RetryPolicy
 from exporter.model.asset import AssetState
 from exporter.model.kinds import Kind
@@ -174,7 +175,7 @@ async def test_what_fails_for_now_is_pending_and_asked_at_every_run(
     served.answers["/a.jpg"] = answer
     url = f"{served.url}/a.jpg"
     blog.entry(1, shown(url))
-    once = settings(policy=RetryPolicy(retries=0), limits=DownloadLimits(read_timeout=0.3))
+    once = settings(policy=RetryPolicy(retries=0), timeouts=Timeouts(read=0.3))
     records = []
     for _ in range(4):
         before = served.asked["/a.jpg"]
@@ -582,17 +583,17 @@ async def test_a_file_over_the_cap_is_named_and_leaves_nothing(served: Web, blog
     served.pictures["/a.png"] = png(1) + bytes(3_000_000)
     blog.entry(1, shown(f"{served.url}/a.png"))
     for _ in range(2):
-        result = await blog.backup(settings(limits=DownloadLimits(max_bytes=2_000_000)))
+        result = await blog.backup(settings(max_bytes=2_000_000))
         assert [each.error for each in result.absent] == ["it is larger than 2000000 bytes (--max-asset-size)"]
         assert result.states == {f"{served.url}/a.png": AssetState.LEFT_OUT}
         assert result.records[f"{served.url}/a.png"]["state"] == "left_out"
         assert (blog.stored(), list((blog.layout.work / "assets").iterdir())) == ([], [])
-    await blog.backup(settings(limits=DownloadLimits(max_bytes=1_000_000), retry_lost=True))
+    await blog.backup(settings(max_bytes=1_000_000, retry_lost=True))
     assert served.asked["/a.png"] == 1, "it is not asked for until more is allowed"
-    await blog.backup(settings(limits=DownloadLimits(max_bytes=2_500_000)))
-    await blog.backup(settings(limits=DownloadLimits(max_bytes=2_200_000)))
+    await blog.backup(settings(max_bytes=2_500_000))
+    await blog.backup(settings(max_bytes=2_200_000))
     assert served.asked["/a.png"] == 2
-    raised = await blog.backup(settings(limits=DownloadLimits(max_bytes=4_000_000)))
+    raised = await blog.backup(settings(max_bytes=4_000_000))
     assert (raised.absent, list(raised.states.values()), served.asked["/a.png"]) == ([], [AssetState.SAVED], 3)
 
 
@@ -603,7 +604,7 @@ async def test_a_bomb_is_cut(served: Web, blog: Blog) -> None:
 
     served.answers["/a.png"] = bomb
     blog.entry(1, shown(f"{served.url}/a.png"))
-    result = await blog.backup(settings(limits=DownloadLimits(max_bytes=1_000_000)))
+    result = await blog.backup(settings(max_bytes=1_000_000))
     assert result.statistics.bytes <= 1_000_000
     assert result.states == {f"{served.url}/a.png": AssetState.LEFT_OUT}
 
@@ -666,16 +667,10 @@ async def test_a_slow_host_does_not_hold_up_another(served: Web, blog: Blog) -> 
         if isinstance(event, AssetRead) and event.url.endswith("quick.png"):
             release.set()
 
-    run = AssetRun(
-        blog,
-        AssetStore(blog.layout),
-        blog.layout.work / "assets.jsonl",
-        settings(),
-        blog.clock,
-        watch,
-        resolver=OneHost(),
-    )
-    result = await asyncio.wait_for(run.run(), 20)
+    async with Engine(clock=blog.clock, resolver=OneHost()) as engine:
+        journal = blog.layout.work / "assets.jsonl"
+        run = AssetRun(blog, AssetStore(blog.layout), journal, settings(), engine, blog.clock, watch)
+        result = await asyncio.wait_for(run.run(), 20)
     assert (result.read, result.absent) == (21, [])
 
 
@@ -685,7 +680,7 @@ async def test_a_dead_host_is_left_alone_after_three_addresses(blog: Blog, serve
     result = await blog.backup(settings(concurrency=1, policy=RetryPolicy(retries=1)))
     reasons = [each.error for each in result.absent]
     assert list(result.states.values()) == [AssetState.PENDING] * 12
-    assert reasons.count("its host cannot be connected to") == 3
+    assert reasons.count("cannot connect to its host: nothing answers there") == 3
     assert reasons.count("not asked in this run: 127.0.0.1:1 did not answer") == 9
     assert result.statistics.requests == 6
 

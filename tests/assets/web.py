@@ -16,6 +16,7 @@ from exporter.archive.assets import AssetStore
 from exporter.archive.layout import Layout
 from exporter.crawl.assets.run import AssetResult, AssetRun, AssetSettings
 from exporter.crawl.events import AssetEvent
+from exporter.http.engine import Engine
 from exporter.model.kinds import Kind, sort_key
 from tests.http.clocks import JumpClock
 
@@ -92,8 +93,8 @@ class Blog:
     async def backup(self, settings: AssetSettings, resolver: AbstractResolver | None = None) -> AssetResult:
         """Run, and commit the records as the newest version."""
         store, journal = AssetStore(self.layout), self.layout.work / "assets.jsonl"
-        run = AssetRun(self, store, journal, settings, self.clock, self.events.append, resolver=resolver)
-        result = await run.run()
+        async with Engine(clock=self.clock, resolver=resolver) as engine:
+            result = await AssetRun(self, store, journal, settings, engine, self.clock, self.events.append).run()
         self.kinds[Kind.ASSETS] = dict(result.records)
         return result
 

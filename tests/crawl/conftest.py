@@ -21,10 +21,11 @@ from exporter.crawl.freshness import Refresh
 from exporter.crawl.ingest import ReadingSettings
 from exporter.demo.service import DemoService
 from exporter.errors import BlogExporterError
+from exporter.http.body import Timeouts
+from exporter.http.engine import Engine
 from exporter.http.retry import RetryPolicy
-from exporter.http.transport import TransportOptions
 from exporter.model.assumptions import Assumptions
-from exporter.service.blog_v1 import BlogApi, open_api
+from exporter.service.blog_v1 import BlogApi
 
 E = TypeVar("E", bound=Event)
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -95,16 +96,14 @@ class Crawl:
         )
         blog_id = given.pop("blog_id", next(iter(self.service.blogs)))
         settings = replace(RunSettings(blog_id, self.service.base_url, reading), **given)
-        async with open_api(
-            self.service.base_url,
-            blog_id,
-            options=TransportOptions(read_timeout=5, total_timeout=20),
-            policy=RetryPolicy(retries=self.retries, give_up_after=600),
-            max_concurrency=window,
-            assume=assume,
-            clock=self.clock,
-        ) as api:
-            yield self.made(api, settings)
+        async with Engine(clock=self.clock) as engine:
+            client = engine.client(
+                self.service.base_url,
+                timeouts=Timeouts(read=5, total=20),
+                policy=RetryPolicy(retries=self.retries, give_up_after=600),
+                concurrency=window,
+            )
+            yield self.made(BlogApi(client, blog_id, assume), settings)
 
     def made(self, api: BlogApi, settings: RunSettings) -> BackupRun:
         return BackupRun(self.root, api, settings, self.clock)

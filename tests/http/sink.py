@@ -1,16 +1,21 @@
-"""A sink in memory, and a downloader that is closed in the end."""
+"""A sink in memory, and a downloader with an engine of its own."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any
 
 from aiohttp.abc import AbstractResolver
 
+from exporter.clock import Clock
 from exporter.http.address_guard import AddressGuard
-from exporter.http.download import Downloader, DownloadLimits
+from exporter.http.body import Timeouts
+from exporter.http.engine import Downloader, Engine
+from exporter.http.retry import RetryPolicy
 
-LIMITS = DownloadLimits(connect_timeout=2.0, read_timeout=2.0, total_timeout=5.0)
+TIMEOUTS = Timeouts(connect=2.0, read=2.0, total=5.0)
+ONCE = RetryPolicy(retries=0)
 
 
 class Memory:
@@ -35,10 +40,15 @@ class Memory:
 
 @asynccontextmanager
 async def downloading(
-    guard: AddressGuard | None = None, limits: DownloadLimits = LIMITS, resolver: AbstractResolver | None = None
+    guard: AddressGuard | None = None,
+    *,
+    clock: Clock | None = None,
+    per_host: int = 6,
+    resolver: AbstractResolver | None = None,
+    **given: Any,
 ) -> AsyncIterator[Downloader]:
-    downloader = Downloader(limits, guard or AddressGuard(allow_private=True), resolver=resolver)
-    try:
-        yield downloader
-    finally:
-        await downloader.close()
+    """Yield a downloader that tries once unless it is given another policy, and waits without chance."""
+    async with Engine(clock=clock, per_host=per_host, resolver=resolver, chance=lambda: 1.0) as engine:
+        yield engine.downloader(
+            guard or AddressGuard(allow_private=True), **{"timeouts": TIMEOUTS, "policy": ONCE, **given}
+        )

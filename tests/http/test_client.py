@@ -9,15 +9,16 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from exporter.errors import ApiError, BadBody, NotAuthorised, RedirectRefused, RetryableStatus, UsageError
-from exporter.http.auth import Credentials
+from exporter.errors import ApiError, BadBody, NotAuthorised, RedirectRefused, RetryableStatus, Unreachable, UsageError
+from exporter.http.body import Timeouts
+from exporter.http.credentials import Credentials
 from exporter.http.retry import RetryEvent, RetryPolicy
-from exporter.http.transport import TransportOptions, Unreachable
 from exporter.lossless_json import IntegerText, freeze
 from exporter.model.assumptions import Assumptions
 from exporter.model.exchange import Response
-from exporter.service.blog_v1 import BlogApi, FilePage, ListPage, Validators, open_api, whole_number
+from exporter.service.blog_v1 import BlogApi, FilePage, ListPage, Validators, whole_number
 from exporter.service.pagination import PageFacts
+from tests.http.api import open_api
 from tests.http.service import Service, envelope, ok, raw_service, read_head
 
 BLOG = "sample.blog.example"
@@ -319,7 +320,7 @@ async def test_the_number_of_requests_at_a_time_is_bounded(service: Service) -> 
         return ok({})
 
     service.handler = slow
-    async with open_api(service.url, BLOG, max_concurrency=3) as api:
+    async with open_api(service.url, BLOG, concurrency=3) as api:
         await asyncio.gather(*(api.get_entry(str(number)) for number in range(12)))
     assert most == 3
 
@@ -330,13 +331,13 @@ async def test_waiting_for_a_turn_does_not_count_as_the_services_time(service: S
         return ok({})
 
     service.handler = slow
-    options = TransportOptions(total_timeout=0.5, read_timeout=0.5, connect_timeout=0.5)
-    async with open_api(service.url, BLOG, max_concurrency=1, options=options) as api:
+    timeouts = Timeouts(connect=0.5, read=0.5, total=0.5)
+    async with open_api(service.url, BLOG, concurrency=1, timeouts=timeouts) as api:
         await asyncio.gather(*(api.get_entry(str(number)) for number in range(10)))
         assert api.statistics.retries == 0
 
 
-@pytest.mark.parametrize("arguments", [{"max_concurrency": 0}, {"rate": -1.0}])
+@pytest.mark.parametrize("arguments", [{"concurrency": 0}, {"rate": -1.0}])
 async def test_impossible_limits_are_refused_before_a_session_is_made(arguments: dict[str, Any]) -> None:
     with pytest.raises(UsageError):
         async with open_api("http://127.0.0.1:1", BLOG, **arguments):
@@ -345,5 +346,5 @@ async def test_impossible_limits_are_refused_before_a_session_is_made(arguments:
 
 async def test_an_impossible_base_url_is_refused() -> None:
     with pytest.raises(UsageError, match="base URL"):
-        async with open_api("api.example", BLOG, options=TransportOptions()):
+        async with open_api("api.example", BLOG):
             pass

@@ -11,7 +11,7 @@ from aiohttp import ClientResponse
 from aioresponses import aioresponses
 
 from exporter.errors import ApiError
-from exporter.service.blog_v1 import open_api
+from tests.http.api import open_api
 from tests.http.service import envelope
 
 BASE = "https://api.example"

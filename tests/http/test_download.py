@@ -10,20 +10,28 @@ import pytest
 from aiohttp import web
 from aiohttp.abc import AbstractResolver, ResolveResult
 
-from exporter.errors import BadBody, BodyTooLarge, ConnectFailed, RedirectRefused, RequestTimeout, TransportError
-from exporter.http.address_guard import AddressGuard, AddressRefused
-from exporter.http.download import Download, DownloadLimits, Inflate, decoder
-from exporter.http.transport import Unreachable
+from exporter.errors import (
+    AddressRefused,
+    BadBody,
+    BodyTooLarge,
+    ConnectFailed,
+    RedirectRefused,
+    RequestTimeout,
+    TransportError,
+    Unreachable,
+)
+from exporter.http.address_guard import AddressGuard
+from exporter.http.body import Inflate, Timeouts, decoder
+from exporter.http.engine import Download
 from tests.http.service import Service, raw_service, says
 from tests.http.sink import Memory, downloading
 
 BODY = b"0123456789" * 1000
 
 
-async def fetch(url: str, sink: Memory | None = None, known: Download | None = None, **limits: Any) -> Download:
-    more = {"connect_timeout": 2.0, "read_timeout": 2.0, "total_timeout": 5.0, **limits}
-    async with downloading(limits=DownloadLimits(**more)) as downloader:
-        return await downloader.get(url, sink if sink is not None else Memory(), known=known)
+async def fetch(url: str, sink: Memory | None = None, known: Download | None = None, **given: Any) -> Download:
+    async with downloading(**given) as downloader:
+        return await downloader.read(url, sink if sink is not None else Memory(), known=known)
 
 
 async def test_a_file_goes_into_the_sink_and_the_answer_is_told(service: Service) -> None:
@@ -32,7 +40,7 @@ async def test_a_file_goes_into_the_sink_and_the_answer_is_told(service: Service
     sink = Memory()
     found = await fetch(service.url + "/a%2Fb?q=%E6%B5%B7", sink)
     assert bytes(sink.data) == BODY
-    assert (found.status, found.location, found.content_type, found.framed) == (200, None, "image/png", True)
+    assert (found.status, found.framed) == (200, True)
     assert (found.etag, found.last_modified) == ('"a"', head["Last-Modified"])
     assert sink.restarts == [('"a"', len(BODY))]
     assert service.seen[0].raw_path == "/a%2Fb?q=%E6%B5%B7"
@@ -42,7 +50,7 @@ async def test_a_stranger_is_asked_as_by_a_stranger(service: Service) -> None:
     service.answers(lambda: web.Response(body=BODY, headers={"Set-Cookie": "a=b"}))
     async with downloading() as downloader:
         for _ in range(2):
-            await downloader.get(service.url + "/", Memory())
+            await downloader.read(service.url + "/", Memory())
     for request in service.seen:
         assert {"Authorization", "Cookie", "Referer"}.isdisjoint(request.headers)
         assert request.headers["Accept-Encoding"] == "identity"
@@ -63,17 +71,6 @@ async def test_other_statuses_leave_the_sink_alone(service: Service) -> None:
     assert bytes(sink.data) == b"before"
 
 
-@pytest.mark.parametrize(
-    ("location", "target"),
-    [("/b?c=d", "{base}/b?c=d"), ("//h.example/%2e", "http://h.example/%2e"), ("https://h/海", "https://h/%E6%B5%B7")],
-)
-async def test_a_redirect_is_handed_back(service: Service, location: str, target: str) -> None:
-    service.answers(lambda: web.Response(status=302, headers={"Location": location}))
-    found = await fetch(service.url + "/a")
-    assert (found.status, found.location) == (302, target.format(base=service.url))
-    assert len(service.seen) == 1
-
-
 async def test_a_redirect_to_nowhere_is_refused(service: Service) -> None:
     service.answers(lambda: web.Response(status=302, headers={"Location": "http://[::1"}))
     with pytest.raises(RedirectRefused, match="redirects to something"):
@@ -82,7 +79,7 @@ async def test_a_redirect_to_nowhere_is_refused(service: Service) -> None:
 
 async def test_a_redirect_without_a_target_is_no_redirect(service: Service) -> None:
     service.answers(lambda: web.Response(status=302))
-    assert (await fetch(service.url)).location is None
+    assert (await fetch(service.url)).status == 302
 
 
 async def test_known_validators_are_sent(service: Service) -> None:
@@ -232,7 +229,11 @@ def test_pieces_are_bounded_and_joined() -> None:
     packed = zlib.compress(bytes(3_000_000))
     inflate = decoder(" X-GZip ")
     assert isinstance(inflate, Inflate)
-    pieces = [piece for at in range(0, len(packed), 7) for piece in inflate.feed(packed[at : at + 7])]
+    pieces = []
+    for at in range(0, len(packed), 7):
+        inflate.feed(packed[at : at + 7])
+        while piece := inflate.take():
+            pieces.append(piece)
     inflate.end()
     assert max(map(len, pieces)) <= 256 * 1024
     assert b"".join(pieces) == bytes(3_000_000)
@@ -274,9 +275,9 @@ async def test_a_connection_that_breaks_is_told_once() -> None:
         await reader.readuntil(b"\r\n\r\n")
 
     async with raw_service(hang_up) as url, downloading() as downloader:
-        await downloader.get(url, Memory())
+        await downloader.read(url, Memory())
         with pytest.raises(ConnectFailed, match="broke"):
-            await downloader.get(url, Memory())
+            await downloader.read(url, Memory())
     assert connections == 1
 
 
@@ -287,7 +288,7 @@ async def test_a_reset_in_the_middle_is_bad() -> None:
 
 
 async def test_nothing_listens() -> None:
-    with pytest.raises(Unreachable, match="cannot be connected to"):
+    with pytest.raises(Unreachable, match="nothing answers there"):
         await fetch("http://127.0.0.1:1/")
 
 
@@ -303,10 +304,9 @@ class Silent(AbstractResolver):
 
 
 async def test_no_connection_in_time() -> None:
-    limits = DownloadLimits(connect_timeout=0.05)
-    async with downloading(limits=limits, resolver=Silent()) as downloader:
-        with pytest.raises(Unreachable, match=r"no connection within 0\.05 s"):
-            await downloader.get("http://slow.example/", Memory())
+    async with downloading(timeouts=Timeouts(connect=0.05), resolver=Silent()) as downloader:
+        with pytest.raises(Unreachable, match=r"cannot connect to its host: no answer within 0\.05 s"):
+            await downloader.read("http://slow.example/", Memory())
 
 
 async def test_a_name_that_does_not_resolve() -> None:
@@ -322,19 +322,19 @@ async def test_no_tls_there(service: Service) -> None:
 async def test_silence_is_not_waited_for_ever() -> None:
     async with raw_service(says(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n", b"x", then="hang")) as url:
         with pytest.raises(RequestTimeout, match=r"silent for 0\.1 s"):
-            await fetch(url, read_timeout=0.1)
+            await fetch(url, timeouts=Timeouts(read=0.1))
 
 
 async def test_dripping_is_not_waited_for_ever() -> None:
     drip = [b"HTTP/1.1 200 OK\r\n\r\n", *[b"x"] * 100]
     async with raw_service(says(*drip, pause=0.05)) as url:
         with pytest.raises(RequestTimeout, match=r"not done within 0\.3 s"):
-            await fetch(url, read_timeout=0.2, total_timeout=0.3)
+            await fetch(url, timeouts=Timeouts(read=0.2, total=0.3))
 
 
 async def test_a_host_that_is_no_canonical_number_is_refused(service: Service) -> None:
     port = service.url.rpartition(":")[2]
-    async with downloading(AddressGuard(ports={int(port)})) as downloader:
+    async with downloading(AddressGuard(ports=frozenset({int(port)}))) as downloader:
         with pytest.raises(AddressRefused):
-            await downloader.get(f"http://2130706433:{port}/", Memory())
+            await downloader.read(f"http://2130706433:{port}/", Memory())
     assert service.seen == []

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter.errors import ApiError, BadBody, NotAuthorised, RetryableStatus, ServiceError
+from exporter.errors import ApiError, BadBody, NotAuthorised, ServiceError
 from exporter.lossless_json import SourceDict
 from exporter.model.assumptions import DEFAULT, Assumptions
 from exporter.model.exchange import Response
@@ -54,13 +54,6 @@ def test_the_success_word_can_be_another() -> None:
 def test_a_refusal_names_the_variable_to_set(status: int) -> None:
     with pytest.raises(NotAuthorised, match="BLOG_EXPORTER_TOKEN"):
         read("{}", status)
-
-
-@pytest.mark.parametrize("status", [408, 425, 429, 500, 502, 503, 504, 599])
-def test_statuses_that_may_pass_are_retryable(status: int) -> None:
-    with pytest.raises(RetryableStatus) as caught:
-        read(b"", status)
-    assert caught.value.status == status
 
 
 @pytest.mark.parametrize("status", [204, 206, 302, 304, 400, 404, 410, 418, 600])
@@ -171,8 +164,6 @@ def test_an_envelope_in_place_of_the_user_is_a_failure() -> None:
 def test_the_users_failures_are_those_of_any_operation() -> None:
     with pytest.raises(NotAuthorised):
         user("", 401)
-    with pytest.raises(RetryableStatus):
-        user("", 503)
     with pytest.raises(ApiError, match="not an object"):
         user("[]")
 

@@ -1,12 +1,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from yarl import URL
 
 from exporter.errors import (
     ApiError,
@@ -20,74 +21,71 @@ from exporter.errors import (
     RetryableStatus,
     ServiceError,
     TransportError,
+    Unreachable,
 )
-from exporter.http.auth import Redactor
+from exporter.http.body import Timeouts
+from exporter.http.credentials import Redactor
+from exporter.http.give_up import ServiceWatch
 from exporter.http.retry import RetryEvent, Retrying, RetryPolicy
-from exporter.http.throttle import Throttle
-from exporter.http.transport import Unreachable
-from exporter.model.exchange import Request, Response
+from exporter.http.throttle import Throttled, Throttles
+from exporter.http.transport import HttpRequest, HttpResponse, Sender, Statistics
 from tests.http.clocks import JumpClock
+from tests.http.scripted import NoBody, Outcome, Scripted
 
-Outcome = Exception | Response
-GOOD = Response(200, {}, b"good")
-
-
-class Scripted:
-    """A transport that does for each path what a list says, and its last element for ever; it notes when."""
-
-    def __init__(self, clock: JumpClock, script: Mapping[str, list[Outcome | Callable[[], Outcome]]]) -> None:
-        self._clock = clock
-        self._script = script
-        self.times: dict[str, list[float]] = {path: [] for path in script}
-        self.patience: list[float] = []
-
-    async def get(self, path: str, params: Mapping[str, str], headers: Mapping[str, str], patience: float) -> Response:
-        await asyncio.sleep(0)
-        self.patience.append(patience)
-        times, script = self.times[path], self._script[path]
-        outcome = script[min(len(times), len(script) - 1)]
-        times.append(self._clock.monotonic())
-        if callable(outcome):
-            outcome = outcome()
-        if isinstance(outcome, Exception):
-            raise outcome
-        return outcome
-
-    async def close(self) -> None:
-        return None
+HOST = "http://api.example"
 
 
-def read(response: Response) -> bytes:
-    if response.status != 200:
-        raise RetryableStatus(f"answered {response.status}", response.status)
+def status(number: int, body: bytes = b"", **headers: str) -> HttpResponse:
+    fields = {name.replace("_", "-"): value for name, value in headers.items()}
+    return HttpResponse(URL(HOST), number, fields, body)
+
+
+GOOD = status(200, b"good")
+
+
+def read(response: HttpResponse) -> bytes:
+    assert response.status == 200
     return response.body
 
 
-def request(path: str = "/x") -> Request:
-    return Request("entry/get", path, {}, {})
+def request(path: str = "/x") -> HttpRequest:
+    return HttpRequest(URL(HOST + path), {}, NoBody(), Sender(Timeouts(), Statistics(), "api.example"), "entry/get")
 
 
 class Bench:
-    """A retrying requester over scripted answers, in jumping time, without chance."""
+    """A service over scripted answers, in jumping time, without chance."""
 
     def __init__(
-        self, clock: JumpClock, script: Mapping[str, list[Any]], policy: RetryPolicy | None = None, **more: Any
+        self,
+        clock: JumpClock,
+        script: Mapping[str, list[Any]],
+        policy: RetryPolicy | None = None,
+        *,
+        rate: float | None = None,
+        **more: Any,
     ) -> None:
         self.clock = clock
         self.events: list[RetryEvent] = []
         self.transport = Scripted(clock, script)
-        self.throttle = Throttle(8, None, clock)
+        self.statistics = Statistics()
+        self.watch = ServiceWatch(self.transport, policy or RetryPolicy(), clock)
+        throttles = Throttles(clock, 8)
+        throttles.restrict(HOST, 8, rate)
         self.retrying = Retrying(
-            self.transport,
-            self.throttle,
+            Throttled(self.watch, throttles),
             policy or RetryPolicy(),
+            self.watch,
+            throttles,
             clock,
-            on_retry=self.events.append,
-            **{"chance": lambda: 1.0, **more},
+            self.statistics,
+            **{"on_retry": self.events.append, "chance": lambda: 1.0, **more},
         )
 
     async def call(self, path: str = "/x") -> bytes:
-        return await self.retrying.call(request(path), read)
+        return await self.retrying.fetch(request(path), read)
+
+    def probe(self, path: str = "/list") -> None:
+        self.watch.probe_with(lambda: self.retrying.attempt(request(path), read))
 
     async def failure(self, path: str = "/x") -> ServiceError:
         with pytest.raises(ServiceError) as caught:
@@ -98,15 +96,10 @@ class Bench:
         return len(self.transport.times[path])
 
 
-def status(number: int, **headers: str) -> Response:
-    return Response(number, {name.replace("_", "-"): value for name, value in headers.items()}, b"")
-
-
 async def test_a_good_answer_needs_one_request_and_no_wait(clock: JumpClock) -> None:
     bench = Bench(clock, {"/x": [GOOD]})
     assert await bench.call() == b"good"
-    statistics = bench.retrying.statistics
-    assert (statistics.requests, statistics.retries, statistics.bytes, statistics.waited) == (1, 0, 4, 0.0)
+    assert (bench.sent(), bench.statistics) == (1, Statistics())
     assert clock.sleeps == []
 
 
@@ -123,6 +116,7 @@ async def test_a_good_answer_needs_one_request_and_no_wait(clock: JumpClock) -> 
         status(502),
         status(503),
         status(504),
+        status(599),
         status(429),
     ],
 )
@@ -133,8 +127,8 @@ async def test_what_may_pass_is_tried_again(clock: JumpClock, failure: Outcome) 
     assert [event.attempt for event in bench.events] == [1, 2]
     assert bench.events[0].operation == "entry/get"
     assert bench.events[0].reason
-    assert bench.retrying.statistics.retries == 2
-    assert bench.retrying.statistics.waited == sum(event.wait for event in bench.events)
+    assert bench.statistics.retries == 2
+    assert bench.statistics.waited == sum(event.wait for event in bench.events)
 
 
 @pytest.mark.parametrize(
@@ -212,7 +206,7 @@ async def test_the_retries_are_as_many_as_were_set(clock: JumpClock, retries: in
 async def test_one_broken_thing_fails_while_a_probe_answers(clock: JumpClock) -> None:
     bench = Bench(clock, {"/list": [GOOD], "/x": [status(500)]})
     await bench.call("/list")
-    bench.retrying.liveness.probe_with(lambda: bench.retrying.attempt(request("/list"), read))
+    bench.probe()
     error = await bench.failure()
     assert isinstance(error, RetryableStatus)
     assert (bench.sent(), bench.sent("/list")) == (9, 2)
@@ -238,7 +232,7 @@ async def test_an_outage_is_outlasted(clock: JumpClock) -> None:
 
     bench = Bench(clock, {"/list": [GOOD, after_ten_minutes], "/x": [after_ten_minutes]})
     await bench.call("/list")
-    bench.retrying.liveness.probe_with(lambda: bench.retrying.attempt(request("/list"), read))
+    bench.probe()
     assert await bench.call() == b"good"
     assert 600 < clock.monotonic() < 635
     assert max(clock.sleeps) == 30
@@ -250,14 +244,14 @@ async def test_a_good_answer_from_before_the_outage_does_not_count_as_life(clock
     failing = asyncio.create_task(bench.call())
     await clock.sleep(0.01)
     await bench.call("/list")
-    bench.retrying.liveness.probe_with(lambda: bench.retrying.attempt(request("/list"), read))
+    bench.probe()
     assert await failing == b"good"
 
 
 async def test_an_outage_without_end_ends_the_run(clock: JumpClock) -> None:
     bench = Bench(clock, {"/list": [GOOD, BadBody("down")], "/x": [ConnectFailed("down")]})
     await bench.call("/list")
-    bench.retrying.liveness.probe_with(lambda: bench.retrying.attempt(request("/list"), read))
+    bench.probe()
     error = await bench.failure()
     assert type(error) is ServiceError
     assert "no good answer for 1800 s" in str(error)
@@ -300,7 +294,7 @@ async def test_a_service_that_refuses_is_not_silent(clock: JumpClock) -> None:
 async def test_losing_the_permission_during_an_outage_ends_it(clock: JumpClock) -> None:
     bench = Bench(clock, {"/list": [GOOD, NotAuthorised("token expired")], "/x": [status(500)]})
     await bench.call("/list")
-    bench.retrying.liveness.probe_with(lambda: bench.retrying.attempt(request("/list"), read))
+    bench.probe()
     assert isinstance(await bench.failure(), NotAuthorised)
 
 
@@ -309,10 +303,10 @@ async def test_another_requests_answer_during_a_failing_probe_counts(clock: Jump
     await bench.call("/list")
 
     async def probe() -> None:
-        bench.retrying.liveness.good()
+        bench.watch.note(None)
         raise BadBody("down")
 
-    bench.retrying.liveness.probe_with(probe)
+    bench.watch.probe_with(probe)
     assert isinstance(await bench.failure(), RetryableStatus)
 
 
@@ -398,9 +392,8 @@ async def test_a_request_is_told_how_long_anybody_waits_for_it(clock: JumpClock)
 
 
 async def test_retries_count_against_the_rate(clock: JumpClock) -> None:
-    bench = Bench(clock, {"/x": [BadBody("cut"), BadBody("cut"), GOOD]})
-    slow = Retrying(bench.transport, Throttle(8, 0.1, clock), RetryPolicy(), clock)
-    assert await slow.call(request(), read) == b"good"
+    bench = Bench(clock, {"/x": [BadBody("cut"), BadBody("cut"), GOOD]}, rate=0.1)
+    assert await bench.call() == b"good"
     assert bench.transport.times["/x"] == [0.0, 10.0, 20.0]
 
 
@@ -420,12 +413,6 @@ async def test_being_cancelled_while_waiting_ends_at_once(clock: JumpClock) -> N
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-
-
-async def test_nobody_need_listen(clock: JumpClock) -> None:
-    transport = Scripted(clock, {"/x": [BadBody("cut"), GOOD]})
-    retrying = Retrying(transport, Throttle(1, None, clock), RetryPolicy(), clock)
-    assert await retrying.call(request(), read) == b"good"
 
 
 @given(st.lists(st.sampled_from(["good", "cut", "500", "429", "reset", "refused"]), min_size=1, max_size=12))

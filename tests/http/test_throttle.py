@@ -5,10 +5,14 @@ import itertools
 from typing import Any
 
 import pytest
+from yarl import URL
 
-from exporter.errors import UsageError
-from exporter.http.throttle import Throttle
+from exporter.errors import ConnectFailed, UsageError
+from exporter.http.body import Timeouts
+from exporter.http.throttle import Throttle, Throttled, Throttles, origin_of
+from exporter.http.transport import HttpRequest, HttpResponse, Sender, Statistics
 from tests.http.clocks import JumpClock
+from tests.http.scripted import NoBody
 
 
 async def use(throttle: Throttle, clock: JumpClock, *, status: int | None = 200, seconds: float = 0.0) -> None:
@@ -186,13 +190,6 @@ async def test_a_pause_that_begins_while_waiting_for_the_rate_holds_too(clock: J
     assert starts == [0.0, 10.0, 11.0]
 
 
-async def test_a_pause_is_capped(clock: JumpClock) -> None:
-    throttle = Throttle(1, None, clock, max_pause=60.0)
-    throttle.pause_until(1e12)
-    await use(throttle, clock)
-    assert clock.monotonic() == 60.0
-
-
 @pytest.mark.parametrize("status", [429, 503])
 async def test_congestion_halves_the_limit_and_success_restores_it_slowly(clock: JumpClock, status: int) -> None:
     throttle = Throttle(8, None, clock)
@@ -270,3 +267,69 @@ async def test_a_service_that_has_become_slow_for_good_is_used_in_full_again(clo
         limits.append(throttle.limit)
     assert min(limits) == 1
     assert limits[-1] == 8
+
+
+async def test_of_limits_set_twice_the_strictest_hold(clock: JumpClock) -> None:
+    throttles = Throttles(clock, 6)
+    throttles.restrict("http://h", 8, 2.0)
+    throttles.restrict("http://h", 4, None)
+    throttles.restrict("http://h", 9, 4.0)
+    throttle = throttles.of("http://h")
+    assert throttle.limit == 4
+    for _ in range(5):
+        await use(throttle, clock)
+    assert clock.monotonic() == 2.0
+    assert throttles.of("http://other").limit == 6
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("http://h/a", "http://h:80/b", True),
+        ("http://H./a", "HTTP://h/b", True),
+        ("https://h:443", "https://h/", True),
+        ("http://u:p@h/", "http://h/", True),
+        ("http://[::1]:80/", "http://[::1]/", True),
+        ("http://h/", "https://h/", False),
+        ("http://h/", "http://h:81/", False),
+        ("http://[::1]:1/", "http://[::1]:2/", False),
+    ],
+)
+def test_a_host_is_a_scheme_a_name_and_a_port(one: str, other: str, same: bool) -> None:
+    assert (origin_of(URL(one, encoded=True)) == origin_of(URL(other, encoded=True))) is same
+
+
+class Paced:
+    """A transport whose answers of ``/busy`` take ten seconds, of which the body takes so many; ``/broken`` has none."""
+
+    def __init__(self, clock: JumpClock, body_seconds: float) -> None:
+        self._clock = clock
+        self._body_seconds = body_seconds
+
+    async def send(self, request: HttpRequest) -> HttpResponse:
+        busy = request.url.path == "/busy"
+        self._clock.advance(10.0 if busy else 0.0)
+        if request.url.path == "/broken":
+            raise ConnectFailed("reset")
+        return HttpResponse(request.url, 200, {}, body_seconds=self._body_seconds if busy else 0.0)
+
+
+def request(address: str) -> HttpRequest:
+    return HttpRequest(URL(address), {}, NoBody(), Sender(Timeouts(), Statistics()))
+
+
+@pytest.mark.parametrize(("body_seconds", "limit"), [(10.0, 4), (0.0, 2)])
+async def test_only_the_time_before_the_body_makes_a_host_look_busy(
+    clock: JumpClock, body_seconds: float, limit: int
+) -> None:
+    throttles = Throttles(clock, 4)
+    throttled = Throttled(Paced(clock, body_seconds), throttles)
+    await throttled.send(request("http://h/quick"))
+    await throttled.send(request("http://h/busy"))
+    assert throttles.of("http://h").limit == limit
+
+
+async def test_a_failure_names_the_host_that_failed(clock: JumpClock) -> None:
+    with pytest.raises(ConnectFailed) as caught:
+        await Throttled(Paced(clock, 0.0), Throttles(clock, 4)).send(request("http://h:81/broken"))
+    assert caught.value.origin == "http://h:81"

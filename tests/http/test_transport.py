@@ -7,12 +7,15 @@ import gzip
 import os
 import tracemalloc
 import zlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from aiohttp import web
+from aiohttp.abc import AbstractResolver, ResolveResult
+from yarl import URL
 
 from exporter import __version__
 from exporter.errors import (
@@ -22,32 +25,40 @@ from exporter.errors import (
     ConnectFailed,
     RedirectRefused,
     RequestTimeout,
+    ServiceError,
     TransportError,
+    Unreachable,
 )
-from exporter.http.transport import HttpTransport, TransportOptions, Unreachable
-from exporter.model.exchange import Response
+from exporter.http.body import Timeouts
+from exporter.http.engine import Client, Engine
+from exporter.http.retry import RetryPolicy
+from exporter.http.transport import HttpRequest, HttpResponse, Redirecting, Sender, Statistics
+from exporter.model.exchange import Request, Response
+from tests.http.scripted import NoBody
 from tests.http.service import Service, raw_service, read_head, says
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
 
 
 @asynccontextmanager
-async def transport(url: str, options: TransportOptions | None = None) -> AsyncIterator[HttpTransport]:
-    made = HttpTransport(url, options)
-    try:
-        yield made
-    finally:
-        await made.close()
+async def client_of(url: str, **given: Any) -> AsyncIterator[Client]:
+    """Yield a client that tries once."""
+    async with Engine() as engine:
+        yield engine.client(url, **{"policy": RetryPolicy(retries=0), **given})
 
 
-async def get(url: str, options: TransportOptions | None = None, path: str = "/x") -> Response:
-    async with transport(url, options) as client:
-        return await client.get(path, {}, {})
+async def ask(client: Client, path: str = "/x", params: Mapping[str, str] | None = None, **headers: str) -> Response:
+    return await client.fetch(Request("entry/get", path, params or {}, headers), lambda response: response)
 
 
-async def failure(url: str, options: TransportOptions | None = None, path: str = "/x") -> BlogExporterError:
+async def get(url: str, path: str = "/x", **given: Any) -> Response:
+    async with client_of(url, **given) as client:
+        return await ask(client, path)
+
+
+async def failure(url: str, **given: Any) -> BlogExporterError:
     with pytest.raises(BlogExporterError) as caught:
-        await get(url, options, path)
+        await get(url, **given)
     return caught.value
 
 
@@ -55,9 +66,9 @@ async def failure(url: str, options: TransportOptions | None = None, path: str =
 
 
 async def test_path_parameters_and_headers_arrive_as_given(service: Service) -> None:
-    async with transport(service.url + "/base/") as client:
+    async with client_of(service.url + "/base/") as client:
         odd = {"id": "a.blog.example", "entry_id": "a/b?c&d=e f+%20日記#\ud83d", "..": "../%2e%2e/"}
-        answer = await client.get("/blog/v1/entry/get", odd, {"X-Key": "v"})
+        answer = await ask(client, "/blog/v1/entry/get", odd, **{"X-Key": "v"})
     request = service.seen[0]
     assert answer.status == 200
     assert request.path == "/base/blog/v1/entry/get"
@@ -83,17 +94,17 @@ async def test_one_connection_serves_many_requests(service: Service) -> None:
         return web.Response(body=b"{}")
 
     service.handler = remember
-    async with transport(service.url) as client:
+    async with client_of(service.url) as client:
         for _ in range(5):
-            await client.get("/x", {}, {})
+            await ask(client)
     assert len(peers) == 1
 
 
 async def test_cookies_are_not_kept(service: Service) -> None:
     service.answers(lambda: web.Response(headers={"Set-Cookie": "a=b"}))
-    async with transport(service.url.replace("127.0.0.1", "localhost")) as client:
-        await client.get("/x", {}, {})
-        await client.get("/x", {}, {})
+    async with client_of(service.url.replace("127.0.0.1", "localhost")) as client:
+        await ask(client)
+        await ask(client)
     assert "Cookie" not in service.seen[1].headers
 
 
@@ -154,7 +165,7 @@ async def test_a_gzip_bomb_is_stopped_at_the_cap_with_little_memory() -> None:
     head = HEAD + b"Content-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(bomb)
     async with raw_service(says(head + bomb)) as url:
         tracemalloc.start()
-        error = await failure(url, TransportOptions(max_body=8 * len(mib)))
+        error = await failure(url, max_body=8 * len(mib))
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
     assert isinstance(error, BodyTooLarge)
@@ -164,9 +175,9 @@ async def test_a_gzip_bomb_is_stopped_at_the_cap_with_little_memory() -> None:
 
 async def test_the_cap_counts_plain_bytes_too(service: Service) -> None:
     service.answers(lambda: web.Response(body=bytes(1001)))
-    assert isinstance(await failure(service.url, TransportOptions(max_body=1000)), BodyTooLarge)
+    assert isinstance(await failure(service.url, max_body=1000), BodyTooLarge)
     service.answers(lambda: web.Response(body=bytes(1000)))
-    assert len((await get(service.url, TransportOptions(max_body=1000))).body) == 1000
+    assert len((await get(service.url, max_body=1000)).body) == 1000
 
 
 async def test_a_body_of_25_megabytes_passes(service: Service) -> None:
@@ -263,10 +274,10 @@ async def test_a_kept_connection_that_was_closed_is_reported_and_nothing_is_sent
         await read_head(reader)
         heads += 1
 
-    async with raw_service(once) as url, transport(url) as client:
-        assert (await client.get("/x", {}, {})).body == b"{}"
-        with pytest.raises(ConnectFailed, match="broke"):
-            await client.get("/x", {}, {})
+    async with raw_service(once) as url, client_of(url) as client:
+        assert (await ask(client)).body == b"{}"
+        with pytest.raises(ServiceError, match="broke"):
+            await ask(client)
     assert heads == 2
 
 
@@ -275,49 +286,61 @@ async def test_a_kept_connection_that_was_closed_is_reported_and_nothing_is_sent
 
 async def test_a_service_that_never_answers_times_out() -> None:
     async with raw_service(says(then="hang")) as url:
-        error = await failure(url, TransportOptions(read_timeout=0.05))
+        error = await failure(url, timeouts=Timeouts(read=0.05))
     assert isinstance(error, RequestTimeout)
     assert "silent for 0.05 s" in str(error)
 
 
 async def test_silence_within_a_body_times_out() -> None:
     async with raw_service(says(HEAD + b"Content-Length: 9\r\n\r\n", b"{", then="hang")) as url:
-        error = await failure(url, TransportOptions(read_timeout=0.05))
+        error = await failure(url, timeouts=Timeouts(read=0.05))
     assert "silent for" in str(error)
 
 
 async def test_each_piece_starts_the_silence_anew() -> None:
     pieces = [b"x"] * 8
     async with raw_service(says(HEAD + b"Content-Length: 8\r\n\r\n", *pieces, pause=0.08)) as url:
-        assert (await get(url, TransportOptions(read_timeout=0.5))).body == b"x" * 8
+        assert (await get(url, timeouts=Timeouts(read=0.5))).body == b"x" * 8
 
 
 async def test_dripping_for_ever_is_ended_by_the_total() -> None:
     async with raw_service(says(HEAD + b"Content-Length: 99\r\n\r\n", *[b"x"] * 99, pause=0.01)) as url:
-        error = await failure(url, TransportOptions(read_timeout=10, total_timeout=0.1))
+        error = await failure(url, timeouts=Timeouts(read=10, total=0.1))
     assert isinstance(error, RequestTimeout)
     assert "not done within 0.1 s" in str(error)
 
 
-async def test_a_connection_that_does_not_come_about_times_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def never(*_: object, **__: object) -> None:
-        await asyncio.sleep(60)
+class SilentResolver(AbstractResolver):
+    """A name server that never answers."""
 
-    monkeypatch.setattr("aiohttp.connector.TCPConnector._create_connection", never)
-    error = await failure("http://127.0.0.1:9", TransportOptions(connect_timeout=0.05))
-    assert isinstance(error, RequestTimeout)
-    assert "no connection to 127.0.0.1:9 within 0.05 s" in str(error)
+    async def resolve(self, host: str, port: int = 0, family: int = 0) -> list[ResolveResult]:
+        await asyncio.sleep(60)
+        return []
+
+    async def close(self) -> None:
+        return None
+
+
+async def test_connecting_times_out() -> None:
+    async with Engine(resolver=SilentResolver()) as engine:
+        client = engine.client("http://h.example:9", timeouts=Timeouts(connect=0.05), policy=RetryPolicy(retries=0))
+        with pytest.raises(BlogExporterError) as caught:
+            await ask(client)
+    error = caught.value
+    assert isinstance(error, Unreachable)
+    assert "cannot connect to h.example:9: no answer within 0.05 s: check the base URL" in str(error)
 
 
 async def test_nobody_waits_longer_than_the_patience() -> None:
-    async with raw_service(says(then="hang")) as url, transport(url) as client:
-        with pytest.raises(RequestTimeout, match=r"not done within 0\.05 s"):
-            await client.get("/x", {}, {}, 0.05)
+    async with raw_service(says(then="hang")) as url:
+        error = await failure(url, policy=RetryPolicy(give_up_after=0.05))
+    assert "no good answer for 0 s" in str(error)
+    assert "not done within 0.05 s" in str(error)
 
 
 async def test_being_cancelled_is_no_error_of_the_service() -> None:
-    async with raw_service(says(then="hang")) as url, transport(url) as client:
-        task = asyncio.create_task(client.get("/x", {}, {}))
+    async with raw_service(says(then="hang")) as url, client_of(url) as client:
+        task = asyncio.create_task(ask(client))
         await asyncio.sleep(0.02)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -334,8 +357,8 @@ def to(location: str, status: int = 302) -> web.Response:
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 async def test_a_redirect_inside_the_origin_is_followed_with_the_headers(service: Service, status: int) -> None:
     service.answers(lambda: to("/there?a=b%2Fc", status), lambda: web.Response(body=b"{}"))
-    async with transport(service.url) as client:
-        assert (await client.get("/x", {}, {"Authorization": "Bearer t"})).body == b"{}"
+    async with client_of(service.url) as client:
+        assert (await ask(client, Authorization="Bearer t")).body == b"{}"
     assert service.seen[1].raw_path == "/there?a=b%2Fc"
     assert service.seen[1].headers["Authorization"] == "Bearer t"
 
@@ -388,3 +411,45 @@ async def test_five_redirects_are_followed_and_a_sixth_is_not(service: Service) 
 async def test_a_redirect_that_names_no_place_is_an_answer(service: Service) -> None:
     service.answers(lambda: web.Response(status=302))
     assert (await get(service.url)).status == 302
+
+
+class Leading:
+    """A transport that redirects to one place, and there answers."""
+
+    def __init__(self, location: str) -> None:
+        self._location = location
+        self.asked: list[str] = []
+
+    async def send(self, request: HttpRequest) -> HttpResponse:
+        self.asked.append(str(request.url))
+        first = len(self.asked) == 1
+        return HttpResponse(request.url, 302 if first else 200, {"location": self._location} if first else {})
+
+
+@pytest.mark.parametrize(
+    ("location", "target"),
+    [
+        ("/b?c=d", "http://h.example/b?c=d"),
+        ("//g.example/%2e", "http://g.example/%2e"),
+        ("https://g.example/海", "https://g.example/%E6%B5%B7"),
+    ],
+)
+async def test_a_redirect_is_followed_to_what_it_says(location: str, target: str) -> None:
+    leading = Leading(location)
+    request = HttpRequest(URL("http://h.example/a"), {}, NoBody(), Sender(Timeouts(), Statistics()))
+    response = await Redirecting(leading, lambda url: url).send(request)
+    assert leading.asked == ["http://h.example/a", target]
+    assert (response.status, str(response.url)) == (200, target)
+
+
+async def test_a_gzip_body_of_several_members_is_read_whole() -> None:
+    packed = gzip.compress(b'{"a":') + gzip.compress(b'"b"}')
+    head = HEAD + b"Content-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(packed)
+    for pieces in ([head + packed], [head, packed[:25], packed[25:26], packed[26:]]):
+        async with raw_service(says(*pieces, pause=0.01)) as url:
+            assert (await get(url)).body == b'{"a":"b"}'
+
+
+async def test_a_refusal_is_no_failure_for_an_empty_body_called_compressed(service: Service) -> None:
+    service.answers(lambda: web.Response(status=404, headers={"Content-Encoding": "gzip"}))
+    assert (await get(service.url)).status == 404

@@ -5,14 +5,26 @@ from __future__ import annotations
 import inspect
 import pkgutil
 from importlib import import_module
-from typing import Any
+from typing import Any, cast
 
 import aiohttp
 import pytest
 from yarl import URL
 
-from exporter.errors import BadBody, BlogExporterError, ConnectFailed, RequestTimeout, TransportError, UsageError
-from exporter.http.transport import HttpTransport, TransportOptions, Unreachable, check_base_url
+from exporter.errors import (
+    AddressRefused,
+    BadBody,
+    BlogExporterError,
+    ConnectFailed,
+    RequestTimeout,
+    TransportError,
+    Unreachable,
+    UsageError,
+)
+from exporter.http.address_guard import check_base_url
+from exporter.http.body import Timeouts
+from exporter.http.transport import AiohttpTransport, HttpRequest, Sender, Statistics
+from tests.http.scripted import NoBody
 
 
 def library_exceptions() -> list[type[Exception]]:
@@ -49,22 +61,36 @@ def raised(kind: type[Exception]) -> Exception:
     return made
 
 
+class FailingSession:
+    """A session whose every request fails in one way."""
+
+    def __init__(self, kind: type[Exception]) -> None:
+        self._kind = kind
+
+    def get(self, *_: Any, **__: Any) -> Any:
+        raise raised(self._kind)
+
+
+async def failure(kind: type[Exception], place: str | None) -> BlogExporterError:
+    transport = AiohttpTransport(cast(aiohttp.ClientSession, FailingSession(kind)))
+    request = HttpRequest(URL("http://h.example/"), {}, NoBody(), Sender(Timeouts(), Statistics(), place))
+    with pytest.raises(BlogExporterError) as caught:
+        await transport.send(request)
+    return caught.value
+
+
+@pytest.mark.parametrize("place", ["api.example:9", None])
 @pytest.mark.parametrize("kind", library_exceptions(), ids=lambda kind: kind.__name__)
-async def test_no_exception_of_the_library_comes_out(kind: type[Exception], monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_no_exception_of_the_library_comes_out(kind: type[Exception], place: str | None) -> None:
     if kind.__name__ in NOT_RAISED_BY_A_GET:
         assert not issubclass(kind, aiohttp.ClientError | OSError)
         return
 
-    def fail(*_: Any, **__: Any) -> Any:
-        raise raised(kind)
-
-    client = HttpTransport("http://127.0.0.1:9")
-    monkeypatch.setattr(aiohttp.ClientSession, "get", fail)
-    with pytest.raises(BlogExporterError) as caught:
-        await client.get("/x", {}, {})
-    await client.close()
-    assert isinstance(caught.value, TransportError | UsageError)
-    assert "127.0.0.1:9" in str(caught.value)
+    error = await failure(kind, place)
+    assert isinstance(error, TransportError)
+    assert (place or " it") in f" {error}"
+    assert ("check the base URL" in str(error)) <= (place is not None)
+    assert kind.__name__ not in str(error) or place is not None, "what is kept does not depend on the library"
 
 
 @pytest.mark.parametrize(
@@ -75,29 +101,20 @@ async def test_no_exception_of_the_library_comes_out(kind: type[Exception], monk
         (aiohttp.ServerDisconnectedError, ConnectFailed),
         (aiohttp.ClientOSError, ConnectFailed),
         (aiohttp.ServerTimeoutError, RequestTimeout),
-        (aiohttp.ConnectionTimeoutError, RequestTimeout),
+        (aiohttp.ConnectionTimeoutError, Unreachable),
         (aiohttp.ClientPayloadError, BadBody),
         (aiohttp.ClientResponseError, BadBody),
         (aiohttp.http_exceptions.ContentEncodingError, BadBody),
-        (aiohttp.InvalidURL, UsageError),
+        (aiohttp.InvalidURL, AddressRefused),
         (TimeoutError, RequestTimeout),
         (BrokenPipeError, ConnectFailed),
     ],
 )
-async def test_each_becomes_what_it_means(
-    kind: type[Exception], ours: type[BlogExporterError], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail(*_: Any, **__: Any) -> Any:
-        raise raised(kind)
-
-    client = HttpTransport("http://127.0.0.1:9", TransportOptions())
-    monkeypatch.setattr(aiohttp.ClientSession, "get", fail)
-    with pytest.raises(ours) as caught:
-        await client.get("/x", {}, {})
-    await client.close()
-    assert type(caught.value) is ours
-    assert caught.value.__cause__ is None
-    assert caught.value.__suppress_context__
+async def test_each_becomes_what_it_means(kind: type[Exception], ours: type[BlogExporterError]) -> None:
+    error = await failure(kind, "api.example")
+    assert type(error) is ours
+    assert error.__cause__ is None
+    assert error.__suppress_context__
 
 
 @pytest.mark.parametrize(

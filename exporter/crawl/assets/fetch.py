@@ -8,15 +8,23 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from exporter.crawl.assets.content_type import Expected, NotTheFile, judge
-from exporter.errors import BadBody, BodyTooLarge, RetryableStatus, TransportError, UsageError
-from exporter.http.address_guard import AddressRefused, NotPublic, states_private
-from exporter.http.download import HostGivenUp
-from exporter.http.transport import Unreachable
+from exporter.errors import (
+    AddressRefused,
+    BadBody,
+    BodyTooLarge,
+    HostGivenUp,
+    NotPublic,
+    RetryableStatus,
+    TransportError,
+    Unreachable,
+    UsageError,
+)
+from exporter.http.address_guard import states_private
 from exporter.model.asset import Asset, AssetState
 
 if TYPE_CHECKING:
     from exporter.archive.assets import AssetStore, PartialFile
-    from exporter.http.download import Download, Hosts
+    from exporter.http.engine import Download, Downloader
 
 _OK, _NOT_MODIFIED = 200, 304
 _GONE = frozenset({404, 410})
@@ -76,25 +84,25 @@ def check_fallback(pattern: str | None) -> None:
 
 
 class Fetcher:
-    """Reads files through the hosts' pace into the store.
+    """Reads files into the store.
 
     Args:
-        hosts: what asks.
+        downloader: what asks.
         store: where files go.
-        max_bytes: the largest file that the hosts read.
+        max_bytes: the largest file that it reads.
         fallback: the address of a web archive with ``{url}`` in it, asked for what is gone.
         locate: says where an address is really asked for.
     """
 
     def __init__(
         self,
-        hosts: Hosts,
+        downloader: Downloader,
         store: AssetStore,
         max_bytes: int,
         fallback: str | None = None,
         locate: Callable[[str], str] | None = None,
     ) -> None:
-        self._hosts = hosts
+        self._downloader = downloader
         self._store = store
         self._max_bytes = max_bytes
         self._fallback = fallback
@@ -144,7 +152,7 @@ class Fetcher:
         self, url: str, part: PartialFile, expected: Expected, known: Download | None, before: str | None = None
     ) -> Fetched:
         """Read a file; one that may have been cut short is read a second time, and believed if it is the same."""
-        answer = await self._hosts.read(self._locate(url), part, known=known)
+        answer = await self._downloader.read(self._locate(url), part, known=known)
         if answer.status == _NOT_MODIFIED and known is not None:
             return Fetched(Asset(url), answer, unchanged=True)
         if answer.status != _OK:

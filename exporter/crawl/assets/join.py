@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from exporter.crawl.events import AssetEvent
     from exporter.crawl.ledger import Ledger
     from exporter.crawl.removals import Upcoming
+    from exporter.http.engine import Engine
 
 _SWEEP = 1
 _UNPROVEN: Final = 3
@@ -130,6 +131,7 @@ class AssetSummary:
 async def read_assets(
     layout: Layout,
     settings: AssetSettings,
+    engine: Engine,
     records: Upcoming,
     ledger: Ledger,
     clock: Clock,
@@ -141,7 +143,7 @@ async def read_assets(
         UsageError: the pattern of file addresses names a field that no file record has.
         NoSpace: the disk is full; what was read is kept.
     """
-    run = AssetRun(records, AssetStore(layout), layout.work / "assets.jsonl", settings, clock, emit)
+    run = AssetRun(records, AssetStore(layout), layout.work / "assets.jsonl", settings, engine, clock, emit)
     result = await run.run()
     before = {url: Asset.from_raw(raw).state for url, raw in records.scan(Kind.ASSETS)}
     for url, data in result.records.items():

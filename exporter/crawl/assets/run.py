@@ -16,16 +16,10 @@ from exporter.crawl.assets.upload_rule import Inferred, infer_file_url
 from exporter.crawl.events import AssetEvent, AssetFailed, AssetRead, AssetsPlanned
 from exporter.crawl.tasks import together
 from exporter.http.address_guard import AddressGuard
-from exporter.http.download import (
-    PICTURE_POLICY,
-    Download,
-    Downloader,
-    DownloadLimits,
-    DownloadStatistics,
-    Hosts,
-    Resolver,
-)
+from exporter.http.body import Timeouts
+from exporter.http.engine import DOWNLOAD_POLICY, DOWNLOAD_TIMEOUTS, Download
 from exporter.http.retry import RetryPolicy
+from exporter.http.transport import Statistics
 from exporter.model.asset import Asset, AssetState
 from exporter.model.kinds import Kind
 
@@ -33,6 +27,7 @@ if TYPE_CHECKING:
     from exporter.archive.assets import AssetStore
     from exporter.clock import Clock
     from exporter.html.links import AddressPattern
+    from exporter.http.engine import Engine
 
 _GIVE_WAY_EVERY = 32
 
@@ -48,9 +43,8 @@ class AssetSettings:
         archive_fallback: the address of a web archive with ``{url}`` in it; ``None`` to ask none.
         allow_private_network: let addresses lead to private networks and any port.
         concurrency: most files read at a time.
-        per_host: most at a time from one host.
-        rate: most requests per second to one host; ``None`` for no such limit.
-        limits: of one download.
+        timeouts: of one request.
+        max_bytes: the largest file that is read.
         policy: of trying again within this run.
         retry_lost: try lost files again although their time has not come.
         skipped_hosts: hosts whose files are left out, those of their subdomains too.
@@ -65,10 +59,9 @@ class AssetSettings:
     archive_fallback: str | None = None
     allow_private_network: bool = False
     concurrency: int = 8
-    per_host: int = 6
-    rate: float | None = None
-    limits: DownloadLimits = field(default_factory=DownloadLimits)
-    policy: RetryPolicy = PICTURE_POLICY
+    timeouts: Timeouts = DOWNLOAD_TIMEOUTS
+    max_bytes: int = 100_000_000
+    policy: RetryPolicy = DOWNLOAD_POLICY
     retry_lost: bool = False
     skipped_hosts: frozenset[str] = frozenset()
     recheck: bool = False
@@ -77,7 +70,7 @@ class AssetSettings:
     @property
     def choice(self) -> Choice:
         """Which files are asked for."""
-        return Choice(self.mode, self.skipped_hosts, self.limits.max_bytes, self.retry_lost)
+        return Choice(self.mode, self.skipped_hosts, self.max_bytes, self.retry_lost)
 
 
 @dataclass(slots=True)
@@ -102,7 +95,7 @@ class AssetResult:
     inferred: Inferred | None = None
     read: int = 0
     waiting: int = 0
-    statistics: DownloadStatistics = field(default_factory=DownloadStatistics)
+    statistics: Statistics = field(default_factory=Statistics)
 
 
 class AssetRun:
@@ -113,9 +106,9 @@ class AssetRun:
         store: where files go.
         journal: the file that remembers what was tried, ``.work/assets.jsonl``.
         settings: how to read.
+        engine: sends the requests.
         clock: the time of the run.
         emit: is told what happens.
-        resolver: stands in for the system's name lookup.
 
     Raises:
         UsageError: the archive fallback has no ``{url}``.
@@ -127,10 +120,9 @@ class AssetRun:
         store: AssetStore,
         journal: Path,
         settings: AssetSettings,
+        engine: Engine,
         clock: Clock,
         emit: Callable[[AssetEvent], None] = lambda _: None,
-        *,
-        resolver: Resolver | None = None,
     ) -> None:
         check_fallback(settings.archive_fallback)
         self._records = records
@@ -139,8 +131,14 @@ class AssetRun:
         self._settings = settings
         self._clock = clock
         self._emit = emit
-        self._resolver = resolver
-        self._result = AssetResult()
+        downloader = engine.downloader(
+            AddressGuard(allow_private=settings.allow_private_network),
+            timeouts=settings.timeouts,
+            max_bytes=settings.max_bytes,
+            policy=settings.policy,
+        )
+        self._fetcher = Fetcher(downloader, store, settings.max_bytes, settings.archive_fallback, settings.locate)
+        self._result = AssetResult(statistics=downloader.statistics)
 
     async def run(self) -> AssetResult:
         """Do it. What was read is durable in the store when this returns; a cancelled run goes on where it was.
@@ -226,28 +224,16 @@ class AssetRun:
         todo = spread(
             url for url, decision in decisions.items() if decision.action is Action.READ and url not in fetched
         )
-        settings = self._settings
-        guard = AddressGuard(allow_private=settings.allow_private_network)
-        downloader = Downloader(settings.limits, guard, resolver=self._resolver)
-        hosts = Hosts(downloader, self._clock, per_host=settings.per_host, rate=settings.rate, policy=settings.policy)
-        fetcher = Fetcher(hosts, self._store, settings.limits.max_bytes, settings.archive_fallback, settings.locate)
 
         async def work(urls: Iterator[str]) -> None:
             for url in urls:
-                found = await fetcher.fetch(
+                found = await self._fetcher.fetch(
                     url, wanted[url].expected, self._known(decisions[url], journal.notes.get(url))
                 )
                 fetched[url] = found
                 self._note(wanted[url], decisions[url], found, journal)
 
-        try:
-            await together(work(todo) for _ in range(settings.concurrency))
-        finally:
-            await downloader.close()
-            sent = self._result.statistics
-            sent.requests += hosts.statistics.requests
-            sent.retries += hosts.statistics.retries
-            sent.bytes += hosts.statistics.bytes
+        await together(work(todo) for _ in range(self._settings.concurrency))
         return decisions
 
     def _note(self, wanted: Wanted, decision: Decision, found: Fetched, journal: Journal) -> None:

@@ -41,7 +41,7 @@ def _hand_back() -> None:
             mallopt(_M_MMAP_THRESHOLD, _LARGE)
 
 
-class Budget:
+class MemoryBudget:
     """Bytes of answers under way: the oldest has whatever one answer may have, all others have ``shared`` together.
 
     The oldest one always goes on, and it needs nothing but its own connection to come to its end, so that nobody waits
@@ -105,7 +105,7 @@ class Share:
 
     __slots__ = ("_budget",)
 
-    def __init__(self, budget: Budget) -> None:
+    def __init__(self, budget: MemoryBudget) -> None:
         self._budget = budget
 
     def take(self, size: int) -> bool:

@@ -13,9 +13,9 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter.errors import ConnectFailed, RedirectRefused
-from exporter.http.address_guard import PORTS, AddressGuard, AddressRefused, NotPublic, is_public, states_private
-from exporter.http.download import Hosts
+from exporter.errors import AddressRefused, ConnectFailed, NotPublic, RedirectRefused
+from exporter.http.address_guard import PORTS, AddressGuard, is_public, states_private
+from exporter.http.retry import RetryPolicy
 from tests.http.clocks import JumpClock
 from tests.http.sink import Memory, downloading
 
@@ -203,10 +203,10 @@ def test_a_name_that_may_resolve_to_anything_states_nothing(address: str) -> Non
 @pytest.mark.parametrize("host", HOSTS)
 async def test_no_way_of_writing_loopback_reaches_it(host: str) -> None:
     async with listening("127.0.0.1", "::1") as listener:
-        async with downloading(AddressGuard(ports={listener.port})) as downloader:
+        async with downloading(AddressGuard(ports=frozenset({listener.port}))) as downloader:
             sink = Memory()
             with pytest.raises((ConnectFailed, AddressRefused)):
-                await downloader.get(f"http://{host}:{listener.port}/a.png", sink)
+                await downloader.read(f"http://{host}:{listener.port}/a.png", sink)
         assert (listener.connections, sink.size) == (0, 0)
 
 
@@ -214,16 +214,18 @@ async def test_the_listener_would_have_been_reached() -> None:
     async with listening("127.0.0.1") as listener:
         async with downloading(AddressGuard(allow_private=True)) as downloader:
             sink = Memory()
-            await downloader.get(f"http://localhost:{listener.port}/a.png", sink)
+            await downloader.read(f"http://localhost:{listener.port}/a.png", sink)
         assert (listener.connections, bytes(sink.data)) == (1, b"secret")
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1", "::1", "::ffff:127.0.0.1", "10.1.2.3", "169.254.169.254"])
 async def test_a_name_that_resolves_to_a_private_address_is_refused(address: str) -> None:
     async with listening("127.0.0.1", "::1") as listener:
-        async with downloading(AddressGuard(ports={listener.port}), resolver=Names(evil=[[address]])) as downloader:
+        async with downloading(
+            AddressGuard(ports=frozenset({listener.port})), resolver=Names(evil=[[address]])
+        ) as downloader:
             with pytest.raises(NotPublic, match="no public address"):
-                await downloader.get(f"http://evil.example:{listener.port}/", Memory())
+                await downloader.read(f"http://evil.example:{listener.port}/", Memory())
         assert listener.connections == 0
 
 
@@ -231,8 +233,8 @@ async def test_a_name_that_resolves_to_both_is_asked_at_the_public_address_only(
     async with listening("127.0.0.1") as private, listening("127.0.0.1") as public:
         routes[PUBLIC] = public.port
         names = Names(both=[["127.0.0.1", PUBLIC]])
-        async with downloading(RoutedGuard(ports={private.port}), resolver=names) as downloader:
-            await downloader.get(f"http://both.example:{private.port}/", Memory())
+        async with downloading(RoutedGuard(ports=frozenset({private.port})), resolver=names) as downloader:
+            await downloader.read(f"http://both.example:{private.port}/", Memory())
         assert (private.connections, public.connections) == (0, 1)
 
 
@@ -241,10 +243,11 @@ async def test_a_name_that_is_public_first_and_loopback_second_gets_nothing(rout
         routes[PUBLIC] = public.port
         public.answer = b"HTTP/1.1 503 Later\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
         names = Names(rebinding=[[PUBLIC], ["127.0.0.1"]])
-        async with downloading(RoutedGuard(ports={private.port}), resolver=names) as downloader:
+        guard, again = RoutedGuard(ports=frozenset({private.port})), RetryPolicy(retries=3)
+        async with downloading(guard, resolver=names, clock=JumpClock(), policy=again) as downloader:
             sink = Memory()
             with pytest.raises(AddressRefused, match="no public address"):
-                await Hosts(downloader, JumpClock()).read(f"http://rebinding.example:{private.port}/", sink)
+                await downloader.read(f"http://rebinding.example:{private.port}/", sink)
         assert len(names.asked) == 2
         assert (private.connections, public.connections, sink.size) == (0, 1, 0)
 
@@ -253,9 +256,9 @@ async def test_when_the_public_address_of_a_name_is_dead_its_private_one_is_not_
     async with listening("127.0.0.1") as private:
         routes[PUBLIC] = 1
         names = Names(half=[[PUBLIC, "127.0.0.1"]])
-        async with downloading(RoutedGuard(ports={private.port}), resolver=names) as downloader:
+        async with downloading(RoutedGuard(ports=frozenset({private.port})), resolver=names) as downloader:
             with pytest.raises(AddressRefused):
-                await downloader.get(f"http://half.example:{private.port}/", Memory())
+                await downloader.read(f"http://half.example:{private.port}/", Memory())
         assert private.connections == 0
 
 
@@ -271,8 +274,8 @@ async def test_a_redirect_to_a_private_address_is_refused(target: str, routes: d
         location = target.format(port=private.port, public=PUBLIC)
         public.answer = f"HTTP/1.1 302 Found\r\nLocation: {location}\r\nContent-Length: 0\r\n\r\n".encode()
         names = Names(outer=[[PUBLIC]], inner=[["127.0.0.1"]], localhost=[["127.0.0.1"]])
-        async with downloading(RoutedGuard(ports={private.port}), resolver=names) as downloader:
+        async with downloading(RoutedGuard(ports=frozenset({private.port})), resolver=names) as downloader:
             sink = Memory()
             with pytest.raises((ConnectFailed, AddressRefused, RedirectRefused)):
-                await Hosts(downloader, JumpClock()).read(f"http://outer.example:{private.port}/", sink)
+                await downloader.read(f"http://outer.example:{private.port}/", sink)
         assert (private.connections, public.connections, sink.size) == (0, 1, 0)

@@ -9,11 +9,18 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from exporter.errors import BadBody, BodyTooLarge, RedirectRefused, RequestTimeout, RetryableStatus
-from exporter.http.address_guard import AddressRefused
-from exporter.http.download import Download, DownloadLimits, HostGivenUp, Hosts
+from exporter.errors import (
+    AddressRefused,
+    BodyTooLarge,
+    HostGivenUp,
+    RedirectRefused,
+    RequestTimeout,
+    RetryableStatus,
+    Unreachable,
+)
+from exporter.http.body import Timeouts
+from exporter.http.engine import Download, Downloader
 from exporter.http.retry import RetryPolicy
-from exporter.http.transport import Unreachable
 from tests.http.clocks import JumpClock
 from tests.http.service import Service, raw_service, running_service, says
 from tests.http.sink import Memory, downloading
@@ -21,11 +28,10 @@ from tests.http.sink import Memory, downloading
 POLICY = RetryPolicy(retries=2, base=1.0, max_retry_after=60.0)
 
 
-async def using(work: Callable[[Hosts], Awaitable[Any]], clock: JumpClock, limits: Any = None, **more: Any) -> Hosts:
-    async with downloading(limits=limits or DownloadLimits(read_timeout=5.0)) as downloader:
-        hosts = Hosts(downloader, clock, **{"policy": POLICY, "chance": lambda: 1.0, **more})
-        await work(hosts)
-        return hosts
+async def using(work: Callable[[Downloader], Awaitable[Any]], clock: JumpClock, **given: Any) -> Downloader:
+    async with downloading(clock=clock, **{"policy": POLICY, "timeouts": Timeouts(read=5.0), **given}) as downloader:
+        await work(downloader)
+        return downloader
 
 
 @pytest.mark.parametrize("status", [408, 425, 429, 500, 502, 503, 504, 599])
@@ -33,20 +39,20 @@ async def test_statuses_that_may_pass_are_tried_again(service: Service, clock: J
     service.answers(lambda: web.Response(status=status), lambda: web.Response(body=b"ok"))
     sink = Memory()
 
-    async def work(hosts: Hosts) -> None:
-        assert (await hosts.read(service.url, sink)).status == 200
+    async def work(downloader: Downloader) -> None:
+        assert (await downloader.read(service.url, sink)).status == 200
 
-    hosts = await using(work, clock)
-    assert (hosts.statistics.requests, hosts.statistics.retries, hosts.statistics.bytes) == (2, 1, 2)
+    downloader = await using(work, clock)
+    assert (downloader.statistics.requests, downloader.statistics.retries, downloader.statistics.bytes) == (2, 1, 2)
     assert clock.sleeps == [1.0]
 
 
 async def test_the_last_failure_is_told(service: Service, clock: JumpClock) -> None:
     service.answers(lambda: web.Response(status=500))
 
-    async def work(hosts: Hosts) -> None:
+    async def work(downloader: Downloader) -> None:
         with pytest.raises(RetryableStatus, match="it answered 500"):
-            await hosts.read(service.url, Memory())
+            await downloader.read(service.url, Memory())
 
     assert (await using(work, clock)).statistics.requests == 3
     assert clock.sleeps == [1.0, 2.0]
@@ -56,8 +62,8 @@ async def test_the_last_failure_is_told(service: Service, clock: JumpClock) -> N
 async def test_other_statuses_are_an_answer(service: Service, clock: JumpClock, status: int) -> None:
     service.answers(lambda: web.Response(status=status))
 
-    async def work(hosts: Hosts) -> None:
-        assert (await hosts.read(service.url, Memory(), known=Download(200))).status == status
+    async def work(downloader: Downloader) -> None:
+        assert (await downloader.read(service.url, Memory(), known=Download(200))).status == status
 
     assert (await using(work, clock)).statistics.requests == 1
 
@@ -69,12 +75,12 @@ async def test_redirects_are_followed_hop_by_hop(service: Service, clock: JumpCl
 
     service.handler = answer
 
-    async def work(hosts: Hosts) -> None:
+    async def work(downloader: Downloader) -> None:
         sink = Memory()
-        await hosts.read(f"{service.url}/5", sink)
+        await downloader.read(f"{service.url}/5", sink)
         assert bytes(sink.data) == b"end"
         with pytest.raises(RedirectRefused, match="more than 5"):
-            await hosts.read(f"{service.url}/6", Memory())
+            await downloader.read(f"{service.url}/6", Memory())
 
     assert (await using(work, clock)).statistics.requests == 12
 
@@ -85,9 +91,9 @@ async def test_what_is_refused_is_not_tried_again(
 ) -> None:
     service.answers(lambda: web.Response(status=302, headers={"Location": target}))
 
-    async def work(hosts: Hosts) -> None:
+    async def work(downloader: Downloader) -> None:
         with pytest.raises(error):
-            await hosts.read(service.url, Memory())
+            await downloader.read(service.url, Memory())
 
     await using(work, clock)
     assert clock.sleeps == []
@@ -96,11 +102,11 @@ async def test_what_is_refused_is_not_tried_again(
 async def test_too_large_is_not_tried_again(service: Service, clock: JumpClock) -> None:
     service.answers(lambda: web.Response(body=b"x" * 100))
 
-    async def work(hosts: Hosts) -> None:
+    async def work(downloader: Downloader) -> None:
         with pytest.raises(BodyTooLarge):
-            await hosts.read(service.url, Memory())
+            await downloader.read(service.url, Memory())
 
-    assert (await using(work, clock, DownloadLimits(max_bytes=99))).statistics.requests == 1
+    assert (await using(work, clock, max_bytes=99)).statistics.requests == 1
 
 
 async def test_a_file_cut_short_is_gone_on_with_by_the_next_try(clock: JumpClock) -> None:
@@ -120,21 +126,21 @@ async def test_a_file_cut_short_is_gone_on_with_by_the_next_try(clock: JumpClock
     async with raw_service(cut) as url:
         sink = Memory()
 
-        async def work(hosts: Hosts) -> None:
-            assert (await hosts.read(url, sink)).status == 200
+        async def work(downloader: Downloader) -> None:
+            assert (await downloader.read(url, sink)).status == 200
 
-        hosts = await using(work, clock)
+        downloader = await using(work, clock)
     assert bytes(sink.data) == b"0123456789"
-    assert (len(asked), hosts.statistics.bytes) == (2, 10)
+    assert (len(asked), downloader.statistics.bytes) == (2, 10)
 
 
 async def test_retry_after_holds_back_everybody_at_that_host(service: Service, clock: JumpClock) -> None:
     service.answers(lambda: web.Response(status=429, headers={"Retry-After": "30"}), lambda: web.Response(body=b"ok"))
     started: list[float] = []
 
-    async def work(hosts: Hosts) -> None:
+    async def work(downloader: Downloader) -> None:
         async def one() -> None:
-            await hosts.read(service.url, Memory())
+            await downloader.read(service.url, Memory())
             started.append(clock.monotonic())
 
         await asyncio.gather(one(), one())
@@ -146,23 +152,23 @@ async def test_retry_after_holds_back_everybody_at_that_host(service: Service, c
 async def test_a_longer_pause_than_obeyed_leaves_the_host_alone(service: Service, clock: JumpClock) -> None:
     service.answers(lambda: web.Response(status=503, headers={"Retry-After": "61"}))
 
-    async def work(hosts: Hosts) -> None:
+    async def work(downloader: Downloader) -> None:
         with pytest.raises(RetryableStatus):
-            await hosts.read(service.url + "/a", Memory())
+            await downloader.read(service.url + "/a", Memory())
         with pytest.raises(HostGivenUp, match=r"127\.0\.0\.1:[0-9]+ asks for a long pause"):
-            await hosts.read(service.url + "/b", Memory())
+            await downloader.read(service.url + "/b", Memory())
 
     assert (await using(work, clock)).statistics.requests == 1
     assert clock.sleeps == []
 
 
 async def test_a_silent_host_is_left_alone_after_three_addresses(clock: JumpClock) -> None:
-    async def work(hosts: Hosts) -> None:
+    async def work(downloader: Downloader) -> None:
         for number in range(3):
             with pytest.raises(Unreachable):
-                await hosts.read(f"http://127.0.0.1:1/{number}", Memory())
+                await downloader.read(f"http://127.0.0.1:1/{number}", Memory())
         with pytest.raises(HostGivenUp, match=r"127\.0\.0\.1:1 did not answer"):
-            await hosts.read("http://127.0.0.1:1/3", Memory())
+            await downloader.read("http://127.0.0.1:1/3", Memory())
 
     assert (await using(work, clock)).statistics.requests == 9
 
@@ -170,15 +176,14 @@ async def test_a_silent_host_is_left_alone_after_three_addresses(clock: JumpCloc
 async def test_a_host_that_hangs_is_left_alone_too(clock: JumpClock) -> None:
     async with raw_service(says(then="hang")) as url:
 
-        async def work(hosts: Hosts) -> None:
+        async def work(downloader: Downloader) -> None:
             for number in range(3):
                 with pytest.raises(RequestTimeout):
-                    await hosts.read(f"{url}/{number}", Memory())
+                    await downloader.read(f"{url}/{number}", Memory())
             with pytest.raises(HostGivenUp):
-                await hosts.read(f"{url}/3", Memory())
+                await downloader.read(f"{url}/3", Memory())
 
-        limits = DownloadLimits(connect_timeout=0.05, read_timeout=0.05)
-        await using(work, clock, limits, policy=RetryPolicy(retries=0))
+        await using(work, clock, timeouts=Timeouts(connect=0.05, read=0.05), policy=RetryPolicy(retries=0))
 
 
 def leading_to(target: str) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
@@ -208,12 +213,12 @@ async def test_a_pause_is_kept_by_the_host_that_asked_for_it_not_by_the_one_that
 
         service.handler, there.handler = here, busy
 
-        async def work(hosts: Hosts) -> None:
-            led = asyncio.create_task(hosts.read(f"{service.url}/led", Memory()))
+        async def work(downloader: Downloader) -> None:
+            led = asyncio.create_task(downloader.read(f"{service.url}/led", Memory()))
             await clock.sleep(1)
-            await hosts.read(f"{service.url}/own", Memory())
+            await downloader.read(f"{service.url}/own", Memory())
             assert clock.monotonic() == 1.0
-            await hosts.read(f"{there.url}/straight", Memory())
+            await downloader.read(f"{there.url}/straight", Memory())
             assert clock.monotonic() == 30.0
             await led
 
@@ -229,19 +234,19 @@ async def test_a_dead_host_behind_redirects_is_left_alone_and_those_that_lead_th
     async with running_service() as other:
         other.handler = leading_to(dead)
 
-        async def work(hosts: Hosts) -> None:
+        async def work(downloader: Downloader) -> None:
             for number, leading in enumerate([service.url, other.url, service.url]):
                 with pytest.raises(Unreachable):
-                    await hosts.read(f"{leading}/{number}", Memory())
+                    await downloader.read(f"{leading}/{number}", Memory())
             for leading in (other.url, service.url, dead):
                 with pytest.raises(HostGivenUp, match=r"127\.0\.0\.1:1 did not answer"):
-                    await hosts.read(f"{leading}/3", Memory())
+                    await downloader.read(f"{leading}/3", Memory())
             service.answers(lambda: web.Response(body=b"ok"))
-            assert (await hosts.read(f"{service.url}/own", Memory())).status == 200
+            assert (await downloader.read(f"{service.url}/own", Memory())).status == 200
 
-        hosts = await using(work, clock)
+        downloader = await using(work, clock)
     # Three addresses three times over both hops, one hop each of two that lead to it, and what the host itself has.
-    assert hosts.statistics.requests == 3 * 3 * 2 + 2 + 1
+    assert downloader.statistics.requests == 3 * 3 * 2 + 2 + 1
 
 
 async def test_a_host_behind_a_redirect_that_asks_for_a_long_pause_is_the_one_left_alone(
@@ -251,61 +256,24 @@ async def test_a_host_behind_a_redirect_that_asks_for_a_long_pause_is_the_one_le
         there.answers(lambda: web.Response(status=503, headers={"Retry-After": "61"}))
         service.handler = leading_to(there.url)
 
-        async def work(hosts: Hosts) -> None:
+        async def work(downloader: Downloader) -> None:
             with pytest.raises(RetryableStatus):
-                await hosts.read(f"{service.url}/a", Memory())
+                await downloader.read(f"{service.url}/a", Memory())
             with pytest.raises(HostGivenUp, match=there.url.removeprefix("http://")):
-                await hosts.read(f"{service.url}/b", Memory())
+                await downloader.read(f"{service.url}/b", Memory())
             service.answers(lambda: web.Response(body=b"ok"))
-            assert (await hosts.read(f"{service.url}/c", Memory())).status == 200
+            assert (await downloader.read(f"{service.url}/c", Memory())).status == 200
 
         await using(work, clock)
 
 
-@pytest.mark.parametrize(
-    ("one", "other", "same"),
-    [
-        ("http://h/a", "http://h:80/b", True),
-        ("http://H./a", "HTTP://h/b", True),
-        ("https://h:443", "https://h/", True),
-        ("http://u:p@h/", "http://h/", True),
-        ("http://[::1]:80/", "http://[::1]/", True),
-        ("http://h/", "https://h/", False),
-        ("http://h/", "http://h:81/", False),
-        ("http://[::1]:1/", "http://[::1]:2/", False),
-        ("http://h:port/", "http://[/", True),
-    ],
-)
-async def test_a_host_is_a_scheme_a_name_and_a_port(clock: JumpClock, one: str, other: str, same: bool) -> None:
-    async def work(hosts: Hosts) -> None:
-        assert (hosts._host(one) is hosts._host(other)) is same
-
-    await using(work, clock)
-
-
 async def test_what_is_no_address_is_refused(clock: JumpClock) -> None:
-    async def work(hosts: Hosts) -> None:
+    async def work(downloader: Downloader) -> None:
         for address in ("http://[/", "http://h:port/"):
             with pytest.raises(AddressRefused):
-                await hosts.read(address, Memory())
+                await downloader.read(address, Memory())
 
     await using(work, clock)
-
-
-async def test_a_good_answer_starts_the_count_anew(service: Service, clock: JumpClock) -> None:
-    service.answers(lambda: web.Response(body=b"ok"))
-
-    async def work(hosts: Hosts) -> None:
-        host = hosts._host(service.url)
-        for _ in range(2):
-            host.failed(Unreachable("silent"))
-        await hosts.read(service.url, Memory())
-        host.failed(Unreachable("silent"))
-        host.failed(BadBody("cut short"))
-        host.failed(BadBody("cut short"))
-        await hosts.read(service.url, Memory())
-
-    assert (await using(work, clock)).statistics.requests == 2
 
 
 async def test_a_host_is_asked_by_so_many_at_a_time_only(service: Service, clock: JumpClock) -> None:
@@ -321,42 +289,8 @@ async def test_a_host_is_asked_by_so_many_at_a_time_only(service: Service, clock
 
     service.handler = answer
 
-    async def work(hosts: Hosts) -> None:
-        await asyncio.gather(*(hosts.read(f"{service.url}/{number}", Memory()) for number in range(12)))
+    async def work(downloader: Downloader) -> None:
+        await asyncio.gather(*(downloader.read(f"{service.url}/{number}", Memory()) for number in range(12)))
 
     await using(work, clock, per_host=3)
     assert most == 3
-
-
-async def test_a_rate_is_kept_for_each_host(service: Service, clock: JumpClock) -> None:
-    service.answers(lambda: web.Response(body=b"ok"))
-
-    async def work(hosts: Hosts) -> None:
-        for number in range(5):
-            await hosts.read(f"{service.url}/{number}", Memory())
-
-    await using(work, clock, rate=2.0)
-    assert clock.monotonic() == 2.0
-
-
-class Paced:
-    """Stands in for a downloader whose every answer takes ten seconds, of which the body takes so many."""
-
-    def __init__(self, clock: JumpClock, body_seconds: float) -> None:
-        self._clock = clock
-        self._body_seconds = body_seconds
-
-    async def get(self, address: str, sink: Memory, *, known: Download | None = None) -> Download:
-        busy = address.endswith("/busy")
-        self._clock.advance(10.0 if busy else 0.0)
-        return Download(200, body_seconds=self._body_seconds if busy else 0.0)
-
-
-@pytest.mark.parametrize(("body_seconds", "limit"), [(10.0, 4), (0.0, 2)])
-async def test_only_the_time_before_the_body_makes_a_host_look_busy(
-    clock: JumpClock, body_seconds: float, limit: int
-) -> None:
-    hosts = Hosts(Paced(clock, body_seconds), clock, per_host=4)  # type: ignore[arg-type]  # all of a downloader that is used
-    await hosts.read("http://h/quick", Memory())
-    await hosts.read("http://h/busy", Memory())
-    assert hosts._host("http://h/").throttle.limit == limit

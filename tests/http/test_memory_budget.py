@@ -7,12 +7,12 @@ import asyncio
 import pytest
 
 from exporter import lossless_json
-from exporter.http.memory import Budget
+from exporter.http.memory_budget import MemoryBudget
 from exporter.lossless_json import TooHeavy
 
 
 async def test_the_oldest_answer_goes_on_and_the_others_wait_for_it() -> None:
-    budget = Budget(10)
+    budget = MemoryBudget(10)
     first, second, third = budget.share(), budget.share(), budget.share()
     assert first.take(1000)
     assert second.take(10)
@@ -28,7 +28,7 @@ async def test_the_oldest_answer_goes_on_and_the_others_wait_for_it() -> None:
 
 
 async def test_what_waits_for_its_turn_is_held_only_where_it_fits() -> None:
-    budget = Budget(10)
+    budget = MemoryBudget(10)
     assert budget.hold(8)
     assert not budget.hold(3)
     first, second = budget.share(), budget.share()
@@ -39,7 +39,7 @@ async def test_what_waits_for_its_turn_is_held_only_where_it_fits() -> None:
 
 
 async def test_forty_answers_come_to_their_end_whatever_their_size() -> None:
-    budget = Budget(10)
+    budget = MemoryBudget(10)
     most = held = 0
 
     async def answer() -> None:

@@ -5,7 +5,7 @@ import traceback
 import pytest
 
 from exporter.errors import ApiError, BadBody, RetryableStatus, UsageError
-from exporter.http.auth import Credentials, Redactor
+from exporter.http.credentials import Credentials, Redactor
 
 
 def test_the_default_is_a_bearer_token() -> None:

@@ -1,0 +1,336 @@
+"""Reading the body of an answer: in time, out of its encoding, into memory or a file, and never more than allowed."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import re
+import zlib
+from collections.abc import Awaitable, Mapping
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Protocol
+
+import aiohttp
+
+from exporter.errors import BadBody, BodyTooLarge
+from exporter.http.memory_budget import MemoryBudget
+
+_PIECE = 256 * 1024
+_REFUSAL_KEPT = 64 * 1024
+"""Bytes kept of an answer that is no success: it has only a message worth reading."""
+_REFUSAL_READ = 1024 * 1024
+"""Bytes read of one to keep its connection in use; of a longer one the rest is never read."""
+_EXACTNESS = 0.05  # the share of the longest silence by which it may end early
+_GZIP_OR_ZLIB, _BARE = 47, -15  # zlib's codes for either header, and for none
+_CONTENT_RANGE = re.compile(r"bytes ([0-9]{1,18})-([0-9]{1,18})/(?:([0-9]{1,18})|\*)")
+
+
+@dataclass(frozen=True, slots=True)
+class Timeouts:
+    """Seconds for one request: to connect, the longest silence, and the whole."""
+
+    connect: float = 10.0
+    read: float = 30.0
+    total: float = 120.0
+
+
+class Deadline:
+    """One timer for the silence between two pieces and for the whole request; to be made as it starts.
+
+    aiohttp's own read timeout sets and clears several timers for every request, which costs a tenth of it.
+    ``patience`` is the seconds after which nobody waits any more, whatever the time-outs allow.
+    """
+
+    __slots__ = ("_end", "_heard", "_last", "_limit", "_loop", "_silence", "timer")
+
+    def __init__(self, timeouts: Timeouts, patience: float) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._heard = now = self._loop.time()
+        self._silence = timeouts.read
+        self._limit = min(timeouts.total, patience)
+        self._last = now + patience
+        self._end = now + self._limit
+        self.timer = asyncio.timeout_at(min(now + self._silence, self._end))
+
+    def now(self) -> float:
+        """Return the event loop's seconds."""
+        return self._loop.time()
+
+    def postpone(self) -> None:
+        """Start the silence anew: something arrived."""
+        now = self._loop.time()
+        if now - self._heard > _EXACTNESS * self._silence:  # setting the timer anew costs more than most pieces
+            self._heard = now
+            self.timer.reschedule(min(now + self._silence, self._end))
+
+    async def without(self, waiting: Awaitable[None]) -> None:
+        """Wait for something that is no fault of the service: only the patience runs on meanwhile."""
+        since = self._loop.time()
+        self.timer.reschedule(self._last if self._last < float("inf") else None)
+        await waiting
+        self._heard = now = self._loop.time()
+        self._end = min(self._end + now - since, self._last)
+        self.timer.reschedule(min(now + self._silence, self._end))
+
+    def what_passed(self) -> str:
+        """Say which of the limits it was."""
+        if self._loop.time() >= self._end:
+            return f"not done within {self._limit:.3g} s"
+        return f"silent for {self._silence:g} s"
+
+
+class Inflate:
+    """The encodings ``gzip``, of one or several members (RFC 1952), and ``deflate``, also without its header."""
+
+    def __init__(self) -> None:
+        self._inflater = zlib.decompressobj(_GZIP_OR_ZLIB)
+        self._waiting = b""
+        self._begun = False
+
+    def feed(self, data: bytes) -> None:
+        """Append bytes as they arrived."""
+        self._waiting += data
+
+    def take(self) -> bytes:
+        """Return what the bytes stand for, never more than 256 KiB at once; nothing once all is taken.
+
+        Raises:
+            BadBody: they are not in this encoding.
+        """
+        while self._waiting:
+            if self._inflater.eof:
+                if not self._waiting.startswith(b"\x1f"):  # what follows is no further member, and of no meaning
+                    self._waiting = b""
+                    break
+                self._inflater = zlib.decompressobj(_GZIP_OR_ZLIB)
+            try:
+                piece = self._inflater.decompress(self._waiting, _PIECE)
+            except zlib.error:
+                if self._begun:
+                    raise BadBody("the answer is not in the encoding it claims") from None
+                self._inflater, self._begun = zlib.decompressobj(_BARE), True
+                continue
+            self._begun = True
+            self._waiting = self._inflater.unconsumed_tail or self._inflater.unused_data
+            if piece:
+                return piece
+        return b""
+
+    def end(self) -> None:
+        """Say that nothing follows.
+
+        Raises:
+            BadBody: something should.
+        """
+        if self._begun and not self._inflater.eof:
+            raise BadBody("the answer's compressed body is cut short")
+
+
+def decoder(encoding: str) -> Inflate | None:
+    """Return what reads a ``Content-Encoding`` (RFC 9110, section 8.4.1); ``None`` where there is none.
+
+    Raises:
+        BadBody: it is one that was not asked for and cannot be read.
+    """
+    name = encoding.strip().lower()
+    if name in {"", "identity"}:
+        return None
+    if name in {"gzip", "x-gzip", "deflate"}:
+        return Inflate()
+    raise BadBody("the answer is in an encoding that cannot be read")
+
+
+class BodyStream:
+    """The decoded body of an answer as it arrives.
+
+    Attributes:
+        status: the HTTP status.
+        headers: by lower-case name; of a repeated header the last.
+        length: the bytes it claims to have before decoding, where it does.
+        kept: the bytes of it that were kept, as whoever reads it notes.
+        deadline: the time it has.
+    """
+
+    def __init__(self, answer: aiohttp.ClientResponse, deadline: Deadline) -> None:
+        self._content = answer.content
+        self._decoder: Inflate | None = None
+        self.status = answer.status
+        self.headers = {name.lower(): value for name, value in answer.headers.items()}
+        self._encoding = self.headers.get("content-encoding", "")
+        self._since = deadline.now()
+        self.length = answer.content_length
+        self.kept = 0
+        self.deadline = deadline
+
+    @property
+    def seconds(self) -> float:
+        """The time since the head was there."""
+        return self.deadline.now() - self._since
+
+    async def piece(self) -> bytes:
+        """Return what comes next, never more than 256 KiB at once; nothing at the end.
+
+        Raises:
+            BadBody: it is not in the encoding it claims, or that one cannot be read.
+        """
+        if self._encoding:
+            self._decoder, self._encoding = decoder(self._encoding), ""
+        while True:
+            if self._decoder is not None and (ready := self._decoder.take()):
+                return ready
+            if self._content.at_eof():
+                if self._decoder is not None:
+                    self._decoder.end()
+                return b""
+            self.deadline.postpone()
+            data = await self._content.read(_PIECE)
+            if self._decoder is not None:
+                self._decoder.feed(data)
+            elif data:
+                return data
+
+
+class Body(Protocol):
+    """Where the body of an answer goes."""
+
+    def headers(self) -> Mapping[str, str]:
+        """Return what a request has to say for it, anew for each attempt."""
+
+    async def receive(self, stream: BodyStream) -> bytes:
+        """Read as much of the body as is wanted, and return what is not put elsewhere.
+
+        Raises:
+            BadBody: cut short, or not in its encoding.
+            BodyTooLarge: it has more bytes than are read.
+        """
+
+
+class MemoryBody:
+    """Keeps bodies in memory: of successes all, of other answers the beginning.
+
+    Args:
+        budget: what all answers take together.
+        max_bytes: the most of one answer, decoded.
+        place: who sends them, for messages.
+    """
+
+    def __init__(self, budget: MemoryBudget, max_bytes: int, place: str) -> None:
+        self._budget = budget
+        self.max_bytes = max_bytes
+        self._place = place
+
+    def headers(self) -> Mapping[str, str]:
+        """Ask for it compressed."""
+        return {"Accept-Encoding": "gzip, deflate"}
+
+    async def receive(self, stream: BodyStream) -> bytes:
+        """Return the body."""
+        kept = io.BytesIO()  # unlike a list of pieces it hands out what it holds without a second copy
+        size = 0
+        with self._budget.share() as share:
+            while piece := await stream.piece():
+                size += len(piece)
+                if stream.status == HTTPStatus.OK:
+                    if size > self.max_bytes:
+                        raise BodyTooLarge(
+                            f"{self._place} sent more than {self.max_bytes} bytes for one request, which is refused "
+                            "(the setting max_body)"
+                        )
+                    if not share.take(len(piece)):
+                        await stream.deadline.without(share.wait(len(piece)))
+                elif size > _REFUSAL_READ:
+                    break
+                else:
+                    piece = piece[: max(0, _REFUSAL_KEPT - kept.tell())]
+                kept.write(piece)
+                stream.kept = kept.tell()
+        return kept.getvalue()
+
+
+class Sink(Protocol):
+    """Where a file goes; it may hold the beginning of the file already.
+
+    Attributes:
+        size: the bytes it holds.
+        validator: the ``ETag`` or ``Last-Modified`` of the file they belong to, ``None`` where they cannot be used.
+    """
+
+    size: int
+    validator: str | None
+
+    def restart(self, validator: str | None, length: int | None) -> None:
+        """Forget everything; what comes now has this validator and, where known, this many bytes."""
+
+    def write(self, data: bytes) -> None:
+        """Append bytes."""
+
+
+class FileBody:
+    """Puts a file into a sink, after what the sink holds where that still fits (RFC 9110, section 14).
+
+    Args:
+        sink: where it goes; after a failure it holds what the next attempt resumes.
+        max_bytes: the largest file, decoded.
+        conditions: the headers that let an unchanged file answer 304.
+
+    Attributes:
+        whole: whether the sink holds the whole file.
+    """
+
+    def __init__(self, sink: Sink, max_bytes: int, conditions: Mapping[str, str]) -> None:
+        self._sink = sink
+        self._max_bytes = max_bytes
+        self._conditions = conditions
+        self._resuming = False
+        self.whole = False
+
+    def headers(self) -> Mapping[str, str]:
+        """Ask for it as it is, or for the rest of it."""
+        self._resuming = bool(self._sink.size) and self._sink.validator is not None
+        if self._resuming:
+            more = {"Range": f"bytes={self._sink.size}-", "If-Range": self._sink.validator or ""}
+        return {"Accept-Encoding": "identity", **(more if self._resuming else self._conditions)}
+
+    async def receive(self, stream: BodyStream) -> bytes:
+        """Put a body of status 200, or of the rest that was asked for, into the sink."""
+        status, headers = stream.status, stream.headers
+        if status == HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE and self._sink.size:
+            self._sink.restart(None, None)
+            raise BadBody("the server could not resume the file where it was cut short")
+        if status == HTTPStatus.OK:
+            if stream.length is not None and stream.length > self._max_bytes:
+                raise self._too_large()
+            self._sink.restart(_resumable_by(headers), stream.length)
+            await self._write(stream)
+            self.whole = True
+        elif status == HTTPStatus.PARTIAL_CONTENT and self._resuming:
+            part = _CONTENT_RANGE.fullmatch(headers.get("content-range", "").strip())
+            if part is None or int(part[1]) != self._sink.size or "content-encoding" in headers:
+                self._sink.restart(None, None)
+                raise BadBody("the server resumed the file at another place than it was cut short at")
+            await self._write(stream)
+            if part[3] and self._sink.size != int(part[3]):
+                raise BadBody("the rest of the file was cut short")
+            self.whole = True
+        return b""
+
+    async def _write(self, stream: BodyStream) -> None:
+        while piece := await stream.piece():
+            if self._sink.size + len(piece) > self._max_bytes:
+                raise self._too_large()
+            self._sink.write(piece)
+            stream.kept += len(piece)
+
+    def _too_large(self) -> BodyTooLarge:
+        return BodyTooLarge(f"it is larger than {self._max_bytes} bytes (--max-asset-size)")
+
+
+def _resumable_by(headers: Mapping[str, str]) -> str | None:
+    """Return what a later request may resume by: a weak tag does not promise the same bytes (RFC 9110, 13.1.5)."""
+    if headers.get("content-encoding", "identity").strip().lower() not in {"", "identity"}:
+        return None
+    etag = headers.get("etag")
+    if etag is not None:
+        return None if etag.startswith("W/") else etag
+    return headers.get("last-modified")

@@ -1,0 +1,173 @@
+"""When to give up: a service that has been silent for too long, and hosts that answer no address at all."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+
+from exporter.clock import Clock
+from exporter.errors import (
+    ApiError,
+    HostGivenUp,
+    NotAuthorised,
+    RequestTimeout,
+    RetryableStatus,
+    ServiceError,
+    TransportError,
+    Unreachable,
+)
+from exporter.http.retry import RetryPolicy
+from exporter.http.throttle import origin_of
+from exporter.http.transport import HttpRequest, HttpResponse, Transport
+from exporter.text import printable
+
+_INSTANT = 0.001
+"""Seconds too short to send anything in; sums of seconds are no more exact than that."""
+_SILENT_ADDRESSES = 3
+
+
+class ServiceWatch:
+    """A transport to one service that measures how long no answer came and, in doubt, asks for one.
+
+    Silence begins with the last whole answer or, where nothing was asked for a while after it, with the next question:
+    a run that is busy with something else does not wait for the service.
+    """
+
+    def __init__(self, transport: Transport, policy: RetryPolicy, clock: Clock) -> None:
+        self._transport = transport
+        self._policy = policy
+        self._clock = clock
+        self._since = clock.monotonic()
+        self._open = 0
+        self._doubtful = False
+        self._failure = ""
+        self._probe: Callable[[], Awaitable[object]] | None = None
+        self.good_answers = 0
+
+    async def send(self, request: HttpRequest) -> HttpResponse:
+        """Send a request, for which nobody waits longer than for the service as a whole.
+
+        Raises:
+            ServiceError: nobody has heard from the service for too long.
+        """
+        if not self._open and not self._doubtful:
+            self._since = self._clock.monotonic()
+        self._open += 1
+        try:
+            return await self._transport.send(replace(request, patience=self.patience()))
+        finally:
+            self._open -= 1
+            self._doubtful = True
+
+    def note(self, failure: ServiceError | None, /) -> None:
+        """Note how an attempt ended; nobody who answers is silent, be it with a refusal."""
+        if isinstance(failure, TransportError):
+            self._failure = str(failure)
+        if failure is None:
+            self.good_answers += 1
+        if failure is None or isinstance(failure, ApiError):
+            self._doubtful = False
+            self._since = self._clock.monotonic()
+
+    def probe_with(self, probe: Callable[[], Awaitable[object]]) -> None:
+        """Remember a request that was just answered well, to be sent again in doubt."""
+        self._probe = probe
+
+    def patience(self) -> float:
+        """Return the seconds until the silence has lasted ``give_up_after`` seconds.
+
+        Raises:
+            ServiceError: it has.
+        """
+        silence = self._clock.monotonic() - self._since if self._open or self._doubtful else 0.0
+        patience = self._policy.give_up_after - silence
+        if patience <= _INSTANT:
+            raise self._over(
+                f"has given no good answer for {silence:.0f} s, the longest this run waits (give_up_after)"
+            )
+        return patience
+
+    def refuse_pause(self, error: RetryableStatus) -> ServiceError:
+        """Return what ends the run where the service wishes a pause longer than is obeyed."""
+        limit = f"{self._policy.longest_pause:g} s this run would (give_up_after)"
+        return self._over(f"asks to wait {error.retry_after:.0f} s, longer than the {limit}")
+
+    async def outlasts(self, _failure: TransportError, good_before: int, /) -> bool:
+        """Tell whether to insist on a request without retries left: where the service is silent as a whole.
+
+        It is not where it gave a good answer after the ``good_before``-th, or gives one now.
+
+        Raises:
+            NotAuthorised: it does not allow the caller anything any more.
+            ServiceError: nobody has heard from it for too long, or nothing is tried again.
+        """
+        if not self.good_answers or await self._lives(good_before):
+            return False
+        self.patience()
+        if not self._policy.retries:
+            raise self._over("has stopped answering, and retries is 0")
+        return True
+
+    async def _lives(self, good_before: int) -> bool:
+        if self.good_answers > good_before:
+            return True
+        if self._probe is None:
+            return False
+        try:
+            await self._probe()
+        except NotAuthorised:
+            raise
+        except ServiceError:
+            return self.good_answers > good_before
+        return True
+
+    def _over(self, what: str) -> ServiceError:
+        advice = ": what was read so far is kept." if self.good_answers else ", or check the base URL."
+        return ServiceError(f"the service {what}; the last failure: {self._failure}. Run again later{advice}")
+
+
+class HostWatch:
+    """A transport to any host that asks no more where three addresses got no answer, or a long pause is wished."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+        self._silent: Counter[str] = Counter()
+        self._given_up: dict[str, str] = {}
+        self.good_answers = 0
+
+    async def send(self, request: HttpRequest) -> HttpResponse:
+        """Send a request.
+
+        Raises:
+            HostGivenUp: its host is not asked any more.
+        """
+        origin = origin_of(request.url)
+        if origin in self._given_up:
+            name = printable(origin.partition("://")[2], 80)
+            raise HostGivenUp(f"not asked in this run: {name} {self._given_up[origin]}")
+        response = await self._transport.send(request)
+        if response.status not in RetryableStatus.STATUSES:
+            self._silent.pop(origin, None)
+        return response
+
+    def note(self, _failure: ServiceError | None, /) -> None:
+        """Do nothing: an answer counts for its host as soon as it is there."""
+
+    def patience(self) -> float:
+        """Return that nothing but the policy ends the waiting."""
+        return float("inf")
+
+    def refuse_pause(self, error: RetryableStatus) -> ServiceError:
+        """Give up a host that wishes a pause longer than is obeyed."""
+        if error.origin is not None:
+            self._given_up[error.origin] = "asks for a long pause"
+        return error
+
+    async def outlasts(self, failure: TransportError, _good_before: int, /) -> bool:
+        """Count an address without retries left against the host that failed; it is not insisted on."""
+        if failure.origin is not None and isinstance(failure, Unreachable | RequestTimeout):
+            self._silent[failure.origin] += 1
+            if self._silent[failure.origin] >= _SILENT_ADDRESSES:
+                self._given_up[failure.origin] = "did not answer"
+        return False
