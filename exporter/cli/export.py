@@ -20,10 +20,9 @@ from exporter.library.export import Exported, format_named
 from exporter.model.publication import Declared
 from exporter.text import printable
 
-_LIST = "\n".join(f"  {name:<14} {form.help}" for name, form in FORMATS.items())
-_EPILOG = f"""\b
+_EPILOG = """\b
 Formats:
-{_LIST}
+{formats}
 
 \b
 Examples:
@@ -34,7 +33,16 @@ Examples:
 """
 
 
-@click.command("export", epilog=_EPILOG)
+class _Command(click.Command):
+    """Names the formats only when help is asked for, since each is imported for that."""
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        formats = "\n".join(f"  {name:<14} {form.help}" for name, form in FORMATS.items())
+        self.epilog = _EPILOG.format(formats=formats)
+        super().format_epilog(ctx, formatter)
+
+
+@click.command("export", cls=_Command)
 @click.argument("form", metavar="[FORMAT]", required=False)
 @click.argument("archive", metavar="[DIR]", required=False, type=click.Path(path_type=Path))
 @click.argument("target", metavar="[OUT]", required=False, type=click.Path(path_type=Path))

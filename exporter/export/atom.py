@@ -6,12 +6,14 @@ from collections.abc import Iterator
 from typing import Final
 
 from exporter.export.bodies import name_large, safe_body
+from exporter.export.formats import Format
 from exporter.export.interface import Copy, ExportFile, ExportOptions
 from exporter.export.media import Copies, Media, new_address
 from exporter.export.posts import ExportPost, Posts
 from exporter.export.report import Report
+from exporter.export.splitting import EntryData, Frame, split
 from exporter.export.words import Reason
-from exporter.export.xml import Frame, Piece, cleaned, escaped, split
+from exporter.export.xml import cleaned, escaped
 
 _TAIL: Final = b"</feed>\n"
 
@@ -62,9 +64,9 @@ def _frame(posts: Posts) -> Frame:
     return Frame(("\n".join(lines) + "\n").encode(), _TAIL)
 
 
-def _pieces(posts: Posts, media: Media, options: ExportOptions, report: Report) -> Iterator[Piece]:
+def _pieces(posts: Posts, media: Media, options: ExportOptions, report: Report) -> Iterator[EntryData]:
     for post in posts.by_date(newest_first=True):
-        yield Piece(post.id, "\n".join(_entry(post, posts, media, options, report)).encode() + b"\n")
+        yield EntryData(post.id, "\n".join(_entry(post, posts, media, options, report)).encode() + b"\n")
         for each in post.comments:
             report.left("comments", Reason.NO_COMMENTS, each.comment.id)
         report.wrote(0, post.category)
@@ -87,3 +89,6 @@ def _entry(post: ExportPost, posts: Posts, media: Media, options: ExportOptions,
         yield f'<category term="{escaped(post.category)}"/>'
     yield f'<content type="html">{escaped(body.text)}</content>'
     yield "</entry>"
+
+
+FORMAT: Final = Format("feed readers, and whatever reads Atom 1.0", export, comments=False, splits=True)

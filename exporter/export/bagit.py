@@ -11,6 +11,7 @@ from functools import partial
 from typing import Final
 
 from exporter import __version__
+from exporter.export.formats import Format
 from exporter.export.interface import Content, ExportFile, ExportOptions, RecordSource, Summary, Whole, WrittenFile
 from exporter.export.report import Report
 from exporter.export.words import Reason
@@ -74,3 +75,8 @@ def _is_payload(file: WrittenFile) -> bool:
 def _written(path: str) -> str:
     """Return a path as manifests have it (section 2.1.3): what would end the line is percent-encoded."""
     return path.replace("%", "%25").replace("\n", "%0A").replace("\r", "%0D")
+
+
+FORMAT: Final = Format(
+    "libraries and vaults: the whole archive as a bag (RFC 8493)", export_archive=export, media=False
+)

@@ -1,97 +1,112 @@
-"""The formats and the known targets: what each is for, and where its module is. Pure."""
+"""What a format can do, and every format by its name; its module declares it, and is imported when asked for. Pure."""
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final, cast
+from typing import Final
 
-from exporter.export.interface import Exporter, ExportFile, ExportOptions, RecordSource, WholeExporter
+from exporter.export.interface import ExportFile, ExportOptions, RecordSource
 from exporter.export.posts import Newest, Posts
 from exporter.export.report import Report
+
+OfPosts = Callable[[Posts, ExportOptions, Report], Iterator[ExportFile]]
+"""Makes the files of posts: the same posts and options give the same bytes, in memory that does not grow with them.
+
+Every post is reported with :meth:`~exporter.export.report.Report.wrote` once it is in a file, and whatever had to be
+changed for the target with :meth:`~exporter.export.report.Report.changed`.
+"""
+
+OfArchive = Callable[[RecordSource, ExportOptions, Report], Iterator[ExportFile]]
+"""Makes the files of all that an archive holds: nothing is chosen, so what is private is in it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A format.
+    """A format; a module of this package declares one as ``FORMAT``.
 
     Attributes:
-        module: the module below ``exporter.export`` whose ``export`` makes it.
         help: what takes it, in a few words.
+        export: makes it of posts.
+        export_archive: makes it of the whole archive instead.
         holds_back: whether it can carry a comment that must not be shown yet.
         drafts: whether what takes it holds a draft back from readers.
         bodies: whether bodies can be Markdown or HTML.
         comments: whether it carries comments at all.
-        of_posts: whether it is made of posts; otherwise of the archive as a whole, or of addresses.
-        streams: whether entries are written while they are read.
-        whole: whether it takes the archive as it stands, with all that is private.
+        media: whether it is asked for where pictures are, or will be.
+        splits: whether it can be several files of a limited size.
+        targets: names of :data:`TARGETS` that take it.
         book: whether it is a book, which has a title, a language and a direction of writing.
-        media: whether pictures can be in a folder beside it, or at an address of one's own.
-        splits: whether it can be split into files of a largest size.
-        targets: the services with known limits that read it.
+        addresses_only: whether it holds the addresses of posts and nothing else of them.
+        streams: whether entries are written while they are read.
     """
 
-    module: str
     help: str
+    export: OfPosts | None = None
+    export_archive: OfArchive | None = None
     holds_back: bool = False
     drafts: bool = False
     bodies: bool = False
     comments: bool = True
-    of_posts: bool = True
-    streams: bool = True
-    whole: bool = False
-    book: bool = False
     media: bool = True
     splits: bool = False
     targets: tuple[str, ...] = ()
+    book: bool = False
+    addresses_only: bool = False
+    streams: bool = True
 
-    def load(self) -> Exporter:
-        """Import the format's module and return its exporter; it must be made of posts."""
-        return cast("Exporter", self._export())
+    @property
+    def whole(self) -> bool:
+        """Whether it takes the archive as it is, with all that is private."""
+        return self.export_archive is not None
 
     def files(
         self, records: RecordSource, options: ExportOptions, report: Report, newest: Newest | None = None
     ) -> Iterator[ExportFile]:
         """Yield the files of an export of these records; with the newest state where these are older."""
-        if self.whole:
-            return cast("WholeExporter", self._export())(records, options, report)
-        posts = Posts(records, options, report, holds_back=self.holds_back, newest=newest)
-        return self.load()(posts, options, report)
-
-    def _export(self) -> object:
-        return importlib.import_module(f"exporter.export.{self.module}").export
+        if self.export_archive is not None:
+            yield from self.export_archive(records, options, report)
+        elif self.export is not None:
+            posts = Posts(records, options, report, holds_back=self.holds_back, newest=newest)
+            yield from self.export(posts, options, report)
 
 
-FORMATS: Final[dict[str, Format]] = {
-    "wxr": Format("wxr", "WordPress, Hatena (WXR 1.2)", holds_back=True, drafts=True, splits=True, targets=("hatena",)),
-    "movabletype": Format(
-        "movabletype",
-        "Hatena, livedoor, Ameba, FC2, Seesaa, WordPress (MT import format)",
-        drafts=True,
-        splits=True,
-        targets=("hatena",),
-    ),
-    "ghost": Format("ghost", "Ghost: a ZIP with its JSON and the pictures", drafts=True),
-    "sqlite": Format("sqlite", "Datasette and SQL: tables with full-text search", streams=False),
-    "parquet": Format("parquet", "DuckDB, pandas and other programs: two tables in Parquet", streams=False),
-    "epub": Format("epub.book", "e-readers: a book (EPUB 3) with its pictures", book=True, media=False),
-    "html": Format("book", "people: one page to print, with the pictures in it; it loads nothing", media=False),
-    "atom": Format("atom", "feed readers, and whatever reads Atom 1.0", comments=False, splits=True),
-    "jsonfeed": Format("jsonfeed", "feed readers, and whatever reads JSON Feed 1.1", comments=False),
-    "csv": Format("table", "Excel and other spreadsheets: a row for each entry", comments=False, media=False),
-    "jsonl": Format("jsonl", "programs: a flat JSON object on each line"),
-    "redirects": Format(
-        "redirects", "nginx, Apache, Netlify: old addresses to new ones", comments=False, of_posts=False, media=False
-    ),
-    "bagit": Format(
-        "bagit", "libraries and vaults: the whole archive as a bag (RFC 8493)", of_posts=False, whole=True, media=False
-    ),
-    "hugo": Format("hugo", "Hugo: page bundles with their pictures", drafts=True, bodies=True),
-    "jekyll": Format("jekyll", "Jekyll, GitHub Pages", drafts=True, bodies=True),
-    "pelican": Format("pelican", "Pelican", drafts=True, bodies=True),
-    "markdown": Format("plain", "Eleventy, Astro and others: Markdown with front matter", drafts=True, bodies=True),
-}
+class _Formats(Mapping[str, Format]):
+    """The formats; to know their names imports none of them."""
+
+    _modules: Final = {
+        "wxr": "wxr",
+        "movabletype": "movabletype",
+        "ghost": "ghost",
+        "sqlite": "sqlite",
+        "parquet": "parquet",
+        "epub": "epub.book",
+        "html": "html_book",
+        "atom": "atom",
+        "jsonfeed": "jsonfeed",
+        "csv": "csv_table",
+        "jsonl": "jsonl",
+        "redirects": "redirects",
+        "bagit": "bagit",
+        "hugo": "hugo",
+        "jekyll": "jekyll",
+        "pelican": "pelican",
+        "markdown": "plain_markdown",
+    }
+
+    def __getitem__(self, name: str) -> Format:
+        found: Format = importlib.import_module(f"exporter.export.{self._modules[name]}").FORMAT
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._modules)
+
+    def __len__(self) -> int:
+        return len(self._modules)
+
+
+FORMATS: Final = _Formats()
 """Every format by its name."""
 
 

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from exporter.export.bodies import as_html
 from exporter.export.entry_page import UNTITLED
+from exporter.export.formats import Format
 from exporter.export.importer_rules import Numbers, UniqueNames
 from exporter.export.interface import Content, Copy, ExportFile, ExportOptions, Packed
 from exporter.export.jsonl import comment_lines
@@ -123,3 +124,6 @@ def _date(when: datetime) -> str:
 
 def _json(value: Any) -> bytes:
     return cleaned(json.dumps(value, ensure_ascii=False)).text.encode()
+
+
+FORMAT: Final = Format("Ghost: a ZIP with its JSON and the pictures", export, drafts=True)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from typing import Final
 
 from exporter.export.entry_page import file_name
+from exporter.export.formats import Format
 from exporter.export.interface import Content, ExportFile, ExportOptions
 from exporter.export.media import Copies
 from exporter.export.pages import Bodies, front_matter, old_paths, shown_title
@@ -58,3 +60,6 @@ def _page(post: ExportPost, bodies: Bodies, options: ExportOptions) -> str:
         }
     )
     return f"{head}\n{bodies.of(post, '')}"
+
+
+FORMAT: Final = Format("Hugo: page bundles with their pictures", export, drafts=True, bodies=True)

@@ -17,9 +17,6 @@ from exporter.service.records_v1 import DEFAULT_RECORDS
 if TYPE_CHECKING:
     import sqlite3
 
-    from exporter.export.posts import Posts
-    from exporter.export.report import Report
-
 
 class Side(StrEnum):
     """Which entries one export holds; no file ever holds those of two sides."""
@@ -242,21 +239,3 @@ class Summary:
 
 
 ExportFile = Content | Copy | Packed | Database | Filled | Whole | Summary
-
-
-class Exporter(Protocol):
-    """A format: the same posts and options give the same files, byte for byte, in memory that does not grow with them.
-
-    Every post is reported with :meth:`~exporter.export.report.Report.wrote` once it is in a file, and whatever had
-    to be changed for the target with :meth:`~exporter.export.report.Report.changed`.
-    """
-
-    def __call__(self, posts: Posts, options: ExportOptions, report: Report) -> Iterator[ExportFile]:
-        """Yield the files."""
-
-
-class WholeExporter(Protocol):
-    """A format that takes the archive as it stands: nothing is chosen, so what is private is in it."""
-
-    def __call__(self, records: RecordSource, options: ExportOptions, report: Report) -> Iterator[ExportFile]:
-        """Yield the files."""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from exporter.export.entry_page import file_name
+from exporter.export.formats import Format
 from exporter.export.interface import Content, ExportFile, ExportOptions
 from exporter.export.media import FOLDER, Copies
 from exporter.export.pages import MORE, Bodies, front_matter, old_paths, shown_title
@@ -43,3 +45,6 @@ def _page(post: ExportPost, bodies: Bodies, options: ExportOptions) -> str:
         }
     )
     return f"{head}\n{bodies.of(post, f'/{FOLDER}/')}"
+
+
+FORMAT: Final = Format("Jekyll, GitHub Pages", export, drafts=True, bodies=True)

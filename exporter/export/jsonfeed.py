@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
 from exporter.export.atom import feed_address, feed_body, feed_id
 from exporter.export.bodies import name_large
+from exporter.export.formats import Format
 from exporter.export.interface import Content, ExportFile, ExportOptions
 from exporter.export.media import Copies, Media
 from exporter.export.posts import ExportPost, Posts
@@ -62,3 +63,6 @@ def _item(post: ExportPost, posts: Posts, media: Media, options: ExportOptions) 
 def _text(value: dict[str, Any]) -> str:
     shown = {name: visible(each)[0] if isinstance(each, str) else each for name, each in value.items()}
     return visible(json.dumps(shown, ensure_ascii=False))[0]
+
+
+FORMAT: Final = Format("feed readers, and whatever reads JSON Feed 1.1", export, comments=False)

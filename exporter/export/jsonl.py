@@ -6,13 +6,14 @@ import json
 import re
 from collections.abc import Iterator
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
+from exporter.export.csv_table import plain_text
+from exporter.export.formats import Format
 from exporter.export.interface import Content, Copy, ExportFile, ExportOptions
 from exporter.export.media import Copies, Media, new_address
 from exporter.export.posts import ExportPost, PostComment, Posts
 from exporter.export.report import Report
-from exporter.export.table import plain_text
 from exporter.export.words import Reason
 from exporter.html.links import commenter_link
 from exporter.text import REPLACEMENT
@@ -101,3 +102,6 @@ def _line(record: dict[str, Any], report: Report, kind: str, record_id: str) -> 
     text, replaced = _SURROGATE.subn(REPLACEMENT, json.dumps(record, ensure_ascii=False))
     report.changed(kind, Reason.SURROGATES, record_id, replaced)
     return text.encode() + b"\n"
+
+
+FORMAT: Final = Format("programs: a flat JSON object on each line", export)

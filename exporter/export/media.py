@@ -13,7 +13,7 @@ from exporter.export.interface import Copy, ExportOptions, RecordSource
 from exporter.export.posts import ExportPost, Posts
 from exporter.export.report import Report
 from exporter.export.words import Reason
-from exporter.html.links import AddressPattern, Found, Use, absolute, embedded, meaning, rewrite_addresses
+from exporter.html.links import AddressPattern, EmbeddedAddress, Use, absolute, embedded, meaning, rewrite_addresses
 from exporter.html.local_links import EntryAddresses, stored_path
 from exporter.model.asset import Asset, extension_of
 from exporter.model.kinds import Kind
@@ -30,7 +30,7 @@ _FOUND: Final = 512
 
 
 @dataclass(frozen=True, slots=True)
-class Picture:
+class PostPicture:
     """A picture or file of a post.
 
     Attributes:
@@ -67,11 +67,11 @@ class Media:
         self._own = EntryAddresses(options.old_urls, entries, self._base)
         self._find = lru_cache(maxsize=_FOUND)(self._look_up)
 
-    def find(self, address: str) -> Picture | None:
+    def find(self, address: str) -> PostPicture | None:
         """Return what the archive knows of an address; ``None`` when it is none of the blog's pictures or files."""
         return self._find(address)
 
-    def _look_up(self, address: str) -> Picture | None:
+    def _look_up(self, address: str) -> PostPicture | None:
         url = absolute(address, self._base)
         if url is None:
             return None
@@ -81,11 +81,11 @@ class Media:
         asset = Asset.from_raw(raw)
         infos = (self._records.load(Kind.FILES, file_id) for file_id in asset.ids("file"))
         info = next((self._options.service.upload(found) for found in infos if found is not None), None)
-        return Picture(asset, stored_path(asset), _name(asset), info)
+        return PostPicture(asset, stored_path(asset), _name(asset), info)
 
-    def pictures(self, *bodies: str) -> list[Picture]:
+    def pictures(self, *bodies: str) -> list[PostPicture]:
         """Return what bodies show, and the blog's files they link to, each once and in their order."""
-        found: dict[str, Picture] = {}
+        found: dict[str, PostPicture] = {}
         for body in bodies:
             for address, _ in _embedded(body):
                 picture = self.find(address)
@@ -133,7 +133,7 @@ class Media:
         if post.record.date is None:
             report.changed("entries", Reason.DATE_REPLACED, post.id)
 
-    def new_address(self, picture: Picture) -> str:
+    def new_address(self, picture: PostPicture) -> str:
         """Return where a target will find a picture: under the base that was named, or where it always was."""
         if self._folder_url and picture.source is not None:
             return self._folder_url + picture.name
@@ -177,7 +177,7 @@ class Copies:
         self._folder = folder
         self._done: set[str] = set()
 
-    def of(self, pictures: list[Picture]) -> Iterator[Copy]:
+    def of(self, pictures: list[PostPicture]) -> Iterator[Copy]:
         """Yield what has to be copied for these pictures and was not yet."""
         for picture in pictures:
             if picture.source is None:
@@ -196,7 +196,7 @@ def new_address(records: RecordSource, entry_id: str, pattern: AddressPattern) -
 
 
 @lru_cache(maxsize=4)
-def _embedded(body: str) -> tuple[Found, ...]:
+def _embedded(body: str) -> tuple[EmbeddedAddress, ...]:
     """Return what :func:`embedded` yields, each once; a post's bodies are asked for several times in a row."""
     return tuple(dict.fromkeys(embedded(body)))
 

@@ -12,13 +12,15 @@ from typing import Final, NamedTuple
 
 from exporter.export import importer_rules
 from exporter.export.bodies import as_html, comment_author, comment_html, comment_url, name_large
+from exporter.export.formats import Format
 from exporter.export.importer_rules import UniqueDates, UniqueNames
 from exporter.export.interface import Copy, ExportFile, ExportOptions
 from exporter.export.media import Copies, Media
 from exporter.export.posts import ExportPost, PostComment, Posts
 from exporter.export.report import Report
+from exporter.export.splitting import EntryData, Frame, split
 from exporter.export.words import Reason
-from exporter.export.xml import Frame, Piece, cleaned, split
+from exporter.export.xml import cleaned
 from exporter.html.runs import collapse
 from exporter.model.kinds import Kind
 from exporter.model.publication import Status
@@ -156,10 +158,10 @@ class _Writer:
         users = (options.service.user(raw) for _, raw in posts.records.scan(Kind.USER))
         self._author = next((user.name for user in users if user.name), posts.blog_id)
 
-    def pieces(self) -> Iterator[Piece]:
+    def pieces(self) -> Iterator[EntryData]:
         for post in self._posts:
             self._look(post)
-            yield Piece(post.id, "".join(f"{line}\n" for line in self._entry(post)).encode())
+            yield EntryData(post.id, "".join(f"{line}\n" for line in self._entry(post)).encode())
             self._report.wrote(len(post.comments), post.category)
 
     def _look(self, post: ExportPost) -> None:
@@ -236,3 +238,12 @@ def _line(text: str) -> str:
 
 def _date(when: datetime) -> str:
     return f"{when:%m/%d/%Y} {when.hour % 12 or 12:02}:{when:%M:%S} {'AM' if when.hour < 12 else 'PM'}"
+
+
+FORMAT: Final = Format(
+    "Hatena, livedoor, Ameba, FC2, Seesaa, WordPress (MT import format)",
+    export,
+    drafts=True,
+    splits=True,
+    targets=("hatena",),
+)

@@ -14,6 +14,7 @@ from types import ModuleType
 from typing import Any, BinaryIO, Final
 
 from exporter.errors import UsageError
+from exporter.export.formats import Format
 from exporter.export.interface import ExportFile, ExportOptions, Filled
 from exporter.export.jsonl import comment_record, entry_record, pictures
 from exporter.export.media import Media
@@ -160,3 +161,6 @@ def _microseconds(date: str | None) -> int | None:
 
 def _text(text: str) -> str:
     return visible(text)[0]
+
+
+FORMAT: Final = Format("DuckDB, pandas and other programs: two tables in Parquet", export, streams=False)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from html import escape
+from typing import Final
 
 from exporter.export.entry_page import file_name
+from exporter.export.formats import Format
 from exporter.export.importer_rules import UniqueNames
 from exporter.export.interface import Content, ExportFile, ExportOptions
 from exporter.export.media import Copies
@@ -57,3 +59,6 @@ def _html(facts: dict[str, str], body: str) -> str:
     metas = "\n".join(f'<meta name="{key}" content="{value}" />' for key, value in facts.items() if key != "title")
     head = f'<meta charset="utf-8" />\n<title>{facts["title"]}</title>\n{metas}'
     return f"<!DOCTYPE html>\n<html>\n<head>\n{head}\n</head>\n<body>\n{body}</body>\n</html>\n"
+
+
+FORMAT: Final = Format("Pelican", export, drafts=True, bodies=True)

@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 from urllib.parse import quote, unquote, urlsplit
 
 from exporter.errors import UsageError
+from exporter.export.formats import Format
 from exporter.export.interface import Content, ExportFile, ExportOptions
 from exporter.export.media import new_address
 from exporter.export.posts import Posts
@@ -127,4 +128,9 @@ _FORMS: tuple[tuple[str, str, Callable[[_Move], str]], ...] = (
     ("nginx.conf", "# Include this in the server block of the old host.\n", _nginx),
     ("apache.conf", "# Include this in the virtual host of the old host, or put it into its .htaccess.\n", _apache),
     ("_redirects", "", _netlify),
+)
+
+
+FORMAT: Final = Format(
+    "nginx, Apache, Netlify: old addresses to new ones", export, comments=False, media=False, addresses_only=True
 )

@@ -12,12 +12,13 @@ from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
+from exporter.export.csv_table import plain_text
+from exporter.export.formats import Format
 from exporter.export.interface import Content, Database, ExportFile, ExportOptions
 from exporter.export.jsonl import comment_record, entry_record
 from exporter.export.media import Copies, Media
 from exporter.export.posts import Posts
 from exporter.export.report import Report
-from exporter.export.table import plain_text
 from exporter.text import visible
 
 if TYPE_CHECKING:
@@ -217,3 +218,6 @@ def _insert(connection: sqlite3.Connection, table: str, record: dict[str, Any]) 
     marks = ", ".join("?" * len(values))
     statement = f"INSERT INTO {table} ({', '.join(record)}) VALUES ({marks})"  # noqa: S608  own names
     return connection.execute(statement, values).lastrowid or 0
+
+
+FORMAT: Final = Format("Datasette and SQL: tables with full-text search", export, streams=False)

@@ -14,18 +14,18 @@ from typing import Final
 
 from exporter.export import importer_rules
 from exporter.export.bodies import as_html, comment_html, name_large
+from exporter.export.formats import Format
 from exporter.export.importer_rules import Nicenames, Numbers, UniqueDates, UniqueNames
 from exporter.export.interface import Copy, ExportFile, ExportOptions
-from exporter.export.media import Copies, Media, Picture, new_address
+from exporter.export.media import Copies, Media, PostPicture, new_address
 from exporter.export.posts import ExportPost, PostComment, Posts
 from exporter.export.report import Report
+from exporter.export.splitting import EntryData, Frame, split
 from exporter.export.words import Reason
-from exporter.export.xml import Frame, Piece, cdata, cleaned, escaped, split
+from exporter.export.xml import cdata, cleaned, escaped
 from exporter.html.runs import collapse
 from exporter.model.kinds import Kind
 from exporter.model.publication import Cause, Status
-
-HOLDS_BACK: Final = True
 
 _SPACES_FOR: Final = {
     "excerpt": "http://wordpress.org/export/1.2/excerpt/",
@@ -89,9 +89,9 @@ class _Writer:
             )
         return Frame(("\n".join(lines) + "\n").encode(), b"</channel>\n</rss>\n")
 
-    def pieces(self) -> Iterator[Piece]:
+    def pieces(self) -> Iterator[EntryData]:
         for post in self._posts:
-            yield Piece(post.id, "".join(f"{line}\n" for line in self._item(post)).encode())
+            yield EntryData(post.id, "".join(f"{line}\n" for line in self._item(post)).encode())
             self._report.wrote(len(post.comments), post.category)
 
     def _item(self, post: ExportPost) -> Iterator[str]:
@@ -194,7 +194,7 @@ class _Writer:
             yield _meta("wp:commentmeta", "_blog_time_is_made_up", "1")
         yield "</wp:comment>"
 
-    def _attachment(self, picture: Picture, parent: int, when: datetime) -> Iterator[str]:
+    def _attachment(self, picture: PostPicture, parent: int, when: datetime) -> Iterator[str]:
         if picture.source is None or picture.asset.url in self._attached:
             return
         self._attached.add(picture.asset.url)
@@ -240,3 +240,8 @@ def _meta(element: str, key: str, value: str) -> str:
 
 def _date(when: datetime) -> str:
     return f"{when:%Y-%m-%d %H:%M:%S}"
+
+
+FORMAT: Final = Format(
+    "WordPress, Hatena (WXR 1.2)", export, holds_back=True, drafts=True, splits=True, targets=("hatena",)
+)

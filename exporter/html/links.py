@@ -208,14 +208,14 @@ class Use(Enum):
     """It is the target of a link."""
 
 
-class Found(NamedTuple):
+class EmbeddedAddress(NamedTuple):
     """An address as it stands in the HTML, and what it is used for."""
 
     text: str
     use: Use
 
 
-def embedded(html: str) -> Iterator[Found]:
+def embedded(html: str) -> Iterator[EmbeddedAddress]:
     """Yield the addresses of pictures and links in the order they stand.
 
     A body too tangled or too large to be parsed as a whole is read tag by tag.
@@ -231,7 +231,7 @@ def embedded(html: str) -> Iterator[Found]:
             yield from _in_tags(some)
 
 
-def _in_tags(tags: list[str]) -> list[Found]:
+def _in_tags(tags: list[str]) -> list[EmbeddedAddress]:
     """Read some tags as one body, since each body costs as much as many tags; one by one where one is tangled."""
     try:
         return list(_in_tree("".join(tags)))
@@ -256,29 +256,29 @@ def candidate_places(srcset: str) -> Iterator[tuple[int, int]]:
         yield found.start(1), found.start(1) + len(text)
 
 
-def _in_tree(html: str) -> Iterator[Found]:
+def _in_tree(html: str) -> Iterator[EmbeddedAddress]:
     for element in find(html, _SELECTOR):
         yield from _in_element(element)
 
 
-def _in_element(element: Element) -> Iterator[Found]:
+def _in_element(element: Element) -> Iterator[EmbeddedAddress]:
     attributes = element.attributes
     if element.tag in {"a", "area"}:
         if attributes.get("href"):
-            yield Found(attributes["href"], Use.LINKED)
+            yield EmbeddedAddress(attributes["href"], Use.LINKED)
         return
     names = _ATTRIBUTES.get(element.tag, ())
     if element.tag == "input" and attributes.get("type", "").strip().lower() == "image":
         names = ("src",)
     for name in names:
         if attributes.get(name):
-            yield Found(attributes[name], Use.SHOWN)
+            yield EmbeddedAddress(attributes[name], Use.SHOWN)
     if element.tag in {"img", "source"}:
         for text in candidates(attributes.get("srcset", "")):
-            yield Found(text, Use.SHOWN)
+            yield EmbeddedAddress(text, Use.SHOWN)
     if "url(" in attributes.get("style", "").lower():
         for found in _STYLE_URL.finditer(attributes["style"]):
-            yield Found(next(filter(None, found.groups()), ""), Use.SHOWN)
+            yield EmbeddedAddress(next(filter(None, found.groups()), ""), Use.SHOWN)
 
 
 # What is never closed goes on to the end, as in browsers; looking for its end from each of many would take hours.

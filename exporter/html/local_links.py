@@ -131,7 +131,7 @@ _NO_ALT = "(画像)"
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class ArchiveLinks:
     """What a page can point at; all paths are relative to the archive.
 
     Attributes:

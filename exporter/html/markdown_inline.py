@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import Final
 
 from exporter.html.links import safe_image_url, safe_url
-from exporter.html.runs import SPACES, Mark, Marks, Piece, Run, Runs, collapse
+from exporter.html.runs import SPACES, Mark, Marks, Run, RunKind, Runs, collapse
 from exporter.html.tree import DROPPED, PLAIN_INLINE, RUBY, TAG_NAME, Element, styled_as
 
 
@@ -154,8 +154,8 @@ def link_target(url: str, title: str) -> str:
 
 _DELIMITERS: Final = {"strong": "**", "em": "*", "del": "~~"}
 _LINE_END_INSIDE: Final = re.compile(r"\n(?!\Z)")
-_FINISHED: Final = (Piece.CODE, Piece.RAW)
-_END: Final[Run] = (Piece.TEXT, "", ())
+_FINISHED: Final = (RunKind.CODE, RunKind.RAW)
+_END: Final[Run] = (RunKind.TEXT, "", ())
 _HARD_BREAK: Final = "\\\n"
 
 
@@ -183,7 +183,7 @@ class _Span:
 class _Token:
     """A step of the line: a span's opening or closing, or a run; ``first`` and ``last`` are its outer characters."""
 
-    piece: Piece | None
+    piece: RunKind | None
     value: str
     first: str
     last: str
@@ -223,7 +223,7 @@ def _with_safe_end(text: str) -> str:
 
 def _plain(runs: list[Run], line_break: str, *, one_line: bool) -> str:
     """Write runs without marks: most paragraphs have none, and need none of the steps below."""
-    segments = "".join("\0" if piece is Piece.BREAK else value for piece, value, _ in runs).split("\0")
+    segments = "".join("\0" if piece is RunKind.BREAK else value for piece, value, _ in runs).split("\0")
     escaped = [escape_text(segment, "", "") for segment in segments]
     if not one_line:
         escaped = ["\n".join(escape_line_start(line) for line in segment.split("\n")) for segment in escaped]
@@ -234,7 +234,7 @@ def _with_space_marks(runs: list[Run]) -> list[Run]:
     """Put each space under the marks its neighbours share, so that no mark begins or ends with a space."""
     found: list[Run] = []
     for number, (piece, value, marks) in enumerate(runs):
-        if (piece is Piece.SPACE or piece is Piece.BREAK) and found and number + 1 < len(runs):
+        if (piece is RunKind.SPACE or piece is RunKind.BREAK) and found and number + 1 < len(runs):
             before, after = found[-1][2], runs[number + 1][2]
             found.append((piece, value, before[: _shared(before, after)]))
         else:
@@ -271,7 +271,7 @@ def _tokens(runs: list[Run]) -> tuple[list[_Token], list[_Span]]:
             spans += under[keep:]
             current = marks
             in_link = any(mark.kind == "link" for mark in marks)
-        if value or piece is Piece.BREAK:
+        if value or piece is RunKind.BREAK:
             _append_run(tokens, piece, value, in_link=in_link)
     return tokens, spans
 
@@ -286,16 +286,16 @@ def _edge(span: _Span, *, opens: bool) -> _Token:
     return _Token(None, "", first, last, span, opens)
 
 
-def _append_run(tokens: list[_Token], piece: Piece, value: str, *, in_link: bool) -> None:
+def _append_run(tokens: list[_Token], piece: RunKind, value: str, *, in_link: bool) -> None:
     """Add a run; texts and the spaces between them become one token, so that escaping sees whole lines."""
-    if piece is Piece.SPACE:
-        piece = Piece.TEXT
-    if piece is Piece.TEXT and tokens and tokens[-1].piece is Piece.TEXT:
+    if piece is RunKind.SPACE:
+        piece = RunKind.TEXT
+    if piece is RunKind.TEXT and tokens and tokens[-1].piece is RunKind.TEXT:
         tokens[-1].value += value
         tokens[-1].last = value[-1]
-    elif piece is Piece.BREAK:
+    elif piece is RunKind.BREAK:
         tokens.append(_Token(piece, "", "", ""))
-    elif piece is Piece.CODE:
+    elif piece is RunKind.CODE:
         tokens.append(_Token(piece, value, "`", "`", in_link=in_link))
     else:
         tokens.append(_Token(piece, value, value[0], value[-1], in_link=in_link))
@@ -336,20 +336,20 @@ def _write(tokens: list[_Token], line_break: str) -> tuple[str, list[int]]:
         after = tokens[at + 1].first if at + 1 < len(tokens) else ""
         if token.span is not None:
             text = token.span.opening() if token.opens else token.span.closing()
-        elif token.piece is Piece.TEXT:
+        elif token.piece is RunKind.TEXT:
             text = escape_text(token.value, last, after, in_brackets=token.in_link)
             if not last or last == "\n":
                 line_starts.append(length)
             line_starts.extend(length + found.end() for found in _LINE_END_INSIDE.finditer(text))
-        elif token.piece is Piece.BREAK:
+        elif token.piece is RunKind.BREAK:
             text = line_break
-        elif token.piece is Piece.CODE:
+        elif token.piece is RunKind.CODE:
             text = _code(token, last)
         else:
             text = token.value
         parts.append(text)
         length += len(text)
-        last = "" if token.piece is Piece.BREAK else text[-1]
+        last = "" if token.piece is RunKind.BREAK else text[-1]
     return "".join(parts), line_starts
 
 
@@ -422,7 +422,7 @@ def _image(element: Element, marks: Marks, runs: Runs) -> None:
         runs.text(alt, marks)
         return
     described = escape_text(alt, "[", "]", in_brackets=True)
-    runs.add(Piece.RAW, f"![{described}]({link_target(url, element.attributes.get('title', ''))})", marks)
+    runs.add(RunKind.RAW, f"![{described}]({link_target(url, element.attributes.get('title', ''))})", marks)
 
 
 def _code_runs(element: Element, marks: Marks, runs: Runs) -> Marks | None:
@@ -432,7 +432,7 @@ def _code_runs(element: Element, marks: Marks, runs: Runs) -> Marks | None:
     content = collapse(text)
     if content and not any(mark.tag == "code" for mark in marks):
         runs.text(text[: len(text) - len(text.lstrip(SPACES))], marks)
-        runs.add(Piece.CODE, content, marks)
+        runs.add(RunKind.CODE, content, marks)
         runs.text(text[len(text.rstrip(SPACES)) :], marks)
     else:
         runs.text(text, marks)

@@ -15,7 +15,7 @@ SPACES = " \t\n\r\f"
 _SPACES = re.compile(f"[{SPACES}]+")
 
 
-class Piece(Enum):
+class RunKind(Enum):
     """The kinds of run: text, a space or line end between texts, a line break, a code span, finished Markdown."""
 
     TEXT = 1
@@ -41,7 +41,7 @@ class Mark:
 
 
 Marks = tuple[Mark, ...]
-Run = tuple[Piece, str, Marks]
+Run = tuple[RunKind, str, Marks]
 
 
 class Runs:
@@ -74,7 +74,7 @@ class Runs:
         self._space(text[:start])
         if _SPACES.search(words):
             words = _SPACES.sub(_one_space, words)
-        self.runs.append((Piece.TEXT, words, marks))
+        self.runs.append((RunKind.TEXT, words, marks))
         self._spaced = False
         if text[-1] in SPACES:
             self._space(text[len(text.rstrip(SPACES)) :])
@@ -82,10 +82,10 @@ class Runs:
     def line_break(self) -> None:
         """Add a ``<br>``."""
         self._trim()
-        self.runs.append((Piece.BREAK, "", ()))
+        self.runs.append((RunKind.BREAK, "", ()))
         self._spaced = True
 
-    def add(self, piece: Piece, value: str, marks: Marks) -> None:
+    def add(self, piece: RunKind, value: str, marks: Marks) -> None:
         """Add a code span (its text) or finished Markdown."""
         self.runs.append((piece, value, marks))
         self._spaced = False
@@ -98,11 +98,11 @@ class Runs:
 
     def _space(self, spaces: str) -> None:
         if spaces and not self._spaced:
-            self.runs.append((Piece.SPACE, "\n" if "\n" in spaces else " ", ()))
+            self.runs.append((RunKind.SPACE, "\n" if "\n" in spaces else " ", ()))
             self._spaced = True
 
     def _trim(self) -> None:
-        if self.runs and self.runs[-1][0] is Piece.SPACE:
+        if self.runs and self.runs[-1][0] is RunKind.SPACE:
             self.runs.pop()
 
 
@@ -118,9 +118,9 @@ def collapse(text: str) -> str:
 def trimmed(runs: list[Run]) -> list[Run]:
     """Return runs without the breaks at their ends."""
     start, end = 0, len(runs)
-    while start < end and runs[start][0] is Piece.BREAK:
+    while start < end and runs[start][0] is RunKind.BREAK:
         start += 1
-    while end > start and runs[end - 1][0] is Piece.BREAK:
+    while end > start and runs[end - 1][0] is RunKind.BREAK:
         end -= 1
     return runs[start:end]
 
@@ -135,11 +135,11 @@ def paragraphs(runs: list[Run]) -> list[list[Run] | int]:
     current: list[Run] = []
     breaks = 0
     for run in runs:
-        if run[0] is Piece.BREAK:
+        if run[0] is RunKind.BREAK:
             breaks += 1
             continue
         if breaks == 1 and current:
-            current.append((Piece.BREAK, "", ()))
+            current.append((RunKind.BREAK, "", ()))
         elif breaks:
             found += [current, breaks - 2] if current else [breaks]
             current = []

@@ -143,7 +143,7 @@ def _views(settings: Settings, root: Path, *, markdown: bool, site: bool) -> lis
 
 
 def _markdown_view(settings: Settings, root: Path) -> LatestView:
-    from exporter.export.markdown import MarkdownView  # noqa: PLC0415 - see above
+    from exporter.export.markdown_view import MarkdownView  # noqa: PLC0415 - see above
 
     pattern = _options(settings, root).get("entry_url")
     view = MarkdownView(service_of(settings), [] if pattern is None else [AddressPattern(pattern, "entry_url")])

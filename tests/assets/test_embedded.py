@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter.html.links import Found, Use, candidates, embedded
+from exporter.html.links import EmbeddedAddress, Use, candidates, embedded
 
 SHOWN, LINKED = Use.SHOWN, Use.LINKED
 
@@ -45,7 +45,7 @@ SHOWN, LINKED = Use.SHOWN, Use.LINKED
     ],
 )
 def test_old_habits(html: str, found: list[tuple[str, Use]]) -> None:
-    assert list(embedded(html)) == [Found(*each) for each in found]
+    assert list(embedded(html)) == [EmbeddedAddress(*each) for each in found]
 
 
 def test_a_body_too_tangled_is_read_tag_by_tag() -> None:

@@ -5,16 +5,15 @@ from __future__ import annotations
 import json
 import os
 import signal
-import sys
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from exporter.cli import answers, main
-from exporter.export.formats import FORMATS, TARGETS, Format, Target
+from exporter.export import csv_table
+from exporter.export.formats import TARGETS, Format, Target
 from exporter.export.interface import Content
 from tests.cli.conftest import Program, Result
 from tests.support.runs import tree
@@ -249,8 +248,7 @@ def test_a_signal_half_way_leaves_nothing(
 
         yield Content("a.txt", chunks())
 
-    monkeypatch.setitem(sys.modules, "exporter.export.stopped", SimpleNamespace(export=export))
-    monkeypatch.setitem(FORMATS, "csv", Format("stopped", "x"))
+    monkeypatch.setattr(csv_table, "FORMAT", Format("x", export))
     before = signal.getsignal(signal.SIGTERM)
     result = program("export", "csv", made, tmp_path / "out", *SAID)
     assert result.code == code

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import inspect
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from datetime import UTC, date, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+import exporter.export
 from exporter.export.formats import FORMATS
 from exporter.export.interface import Content, ExportOptions, Packed, Side
-from exporter.export.posts import Posts
 from exporter.export.report import Report
 from exporter.model.kinds import Kind
 from exporter.model.publication import Declared
 from tests.export.hostile import comment_word, entry_word, flagged_blog, hostile_blog, hostile_export
 from tests.export.memory import SAID, Made, Memory, count, export
 
-WHOLE = {name: form for name, form in FORMATS.items() if form.of_posts}
+WHOLE = {name: form for name, form in FORMATS.items() if not form.whole and not form.addresses_only}
 every_format = pytest.mark.parametrize("form", WHOLE)
 every_body = pytest.mark.parametrize(
     ("form", "body"),
@@ -169,7 +173,7 @@ def test_entries_are_read_as_they_are_written(form: str) -> None:
     report = Report()
 
     def chunks() -> Iterator[bytes]:
-        for file in WHOLE[form].load()(Posts(blog, options, report), options, report):
+        for file in WHOLE[form].files(blog, options, report):
             members = file.members if isinstance(file, Packed) else [file]
             for member in members:
                 assert isinstance(member, Content)
@@ -179,3 +183,19 @@ def test_entries_are_read_as_they_are_written(form: str) -> None:
     for _ in range(20):
         next(running)
     assert 0 < blog.loads < 150
+
+
+def test_every_module_that_declares_a_format_is_registered() -> None:
+    package = Path(exporter.export.__path__[0])
+    declared = {path for path in package.rglob("*.py") if "\nFORMAT: Final = Format(" in path.read_text("utf-8")}
+    registered = {Path(inspect.getfile(form.export or form.export_archive or object)) for form in FORMATS.values()}
+    assert declared == registered
+    assert len(FORMATS) == len(declared)
+
+
+def test_a_format_is_imported_when_it_is_asked_for() -> None:
+    names = "[name for name in sys.modules if name.startswith(('exporter.export', 'jinja2', 'arro3'))]"
+    code = f"import sys; from exporter.export.formats import FORMATS; list(FORMATS); FORMATS['wxr']; print({names})"
+    loaded = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
+    assert "exporter.export.wxr" in loaded
+    assert not {"jinja2", "arro3", "exporter.export.movabletype"} & set(re.findall(r"[\w.]+", loaded))

@@ -16,12 +16,12 @@ import pytest
 import yaml
 
 from exporter.errors import UsageError
+from exporter.export.csv_table import CELL_CHARACTERS
 from exporter.export.importer_rules import UniqueNames
 from exporter.export.interface import Side
 from exporter.export.report import Report
 from exporter.export.sqlite import spaced
 from exporter.export.survey import comment_combinations, entry_combinations, survey_lines
-from exporter.export.table import CELL_CHARACTERS
 from exporter.export.words import Reason
 from exporter.html.links import AddressPattern, rewrite_addresses
 from exporter.model.publication import Cause, Hidden

@@ -6,7 +6,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from exporter.export.interface import RecordSource, View
-from exporter.export.markdown import MarkdownView
+from exporter.export.markdown_view import MarkdownView
 from exporter.lossless_json import canonical
 from exporter.model.kinds import Kind, sort_key
 from exporter.service.records_v1 import DEFAULT_RECORDS

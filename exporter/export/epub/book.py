@@ -12,12 +12,13 @@ from dataclasses import dataclass, field
 from datetime import UTC
 from functools import partial
 from itertools import chain, groupby
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from exporter.export.bodies import name_large
-from exporter.export.epub.chapter import Pages
+from exporter.export.epub.chapter import BookPages
 from exporter.export.epub.cover import Moment, cover
 from exporter.export.epub.links import FOREIGN, BookLinks, chapter_name, entry_addresses
+from exporter.export.formats import Format
 from exporter.export.interface import Content, Copy, ExportFile, ExportOptions, Packed
 from exporter.export.media import Media
 from exporter.export.posts import ExportPost, Posts
@@ -90,7 +91,7 @@ class _Binder:
         self._options = options
         self._report = report
         self._media = Media(posts, options)
-        self._pages = Pages(options)
+        self._pages = BookPages(options)
         self._own = entry_addresses(posts, options)
         self._title = collapse(options.title) or posts.blog_id
         self._author = next(
@@ -204,3 +205,6 @@ def _is_of(years: Mapping[str, int], year: int, entry_id: str) -> bool:
 
 def _year_name(year: int) -> str:
     return f"year-{year:04}.xhtml"
+
+
+FORMAT: Final = Format("e-readers: a book (EPUB 3) with its pictures", export, book=True, media=False)

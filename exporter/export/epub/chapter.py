@@ -15,7 +15,7 @@ from markupsafe import Markup
 from exporter.export.bodies import as_html, comment_author, comment_url
 from exporter.export.entry_page import UNTITLED
 from exporter.export.epub.links import BookLinks, CommentLinks, web_address
-from exporter.export.epub.xhtml import Surroundings, upright_numbers, xhtml
+from exporter.export.epub.xhtml import Addresses, upright_numbers, xhtml
 from exporter.export.interface import ExportOptions
 from exporter.export.posts import ExportPost, PostComment
 from exporter.export.xml import Cleaned, cleaned
@@ -72,7 +72,7 @@ def words_of(language: str) -> Words:
     return _JAPANESE if language.lower().partition("-")[0] == "ja" else _ENGLISH
 
 
-class Pages:
+class BookPages:
     """Makes the pages of books that share their options.
 
     Attributes:
@@ -135,7 +135,7 @@ class Pages:
     def _line(self, text: str) -> Markup:
         return Markup(upright_numbers(text) if self._vertical else escape(text, quote=False))  # noqa: S704  escaped
 
-    def _text(self, html: str, around: Surroundings) -> Markup:
+    def _text(self, html: str, around: Addresses) -> Markup:
         """Return a body as XHTML; one that is too tangled to be parsed shows its source, a large one its text."""
         try:
             made = xhtml(parse(as_html(html)), around, upright=self._vertical)

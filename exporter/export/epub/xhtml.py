@@ -122,7 +122,7 @@ _PLACES: Final = re.compile(r"[1-9][0-9]{0,2}")
 _SIZE: Final = re.compile(r"[1-9][0-9]{0,3}")
 
 
-class Surroundings(Protocol):
+class Addresses(Protocol):
     """What a text's addresses become in the book."""
 
     def picture(self, address: str) -> str | None:
@@ -154,7 +154,7 @@ class _Where:
     depth: int = 0
 
 
-def xhtml(tree: Element, surroundings: Surroundings, *, upright: bool = False) -> str:
+def xhtml(tree: Element, surroundings: Addresses, *, upright: bool = False) -> str:
     """Return what stands below the root of a tree as valid content of a ``div``.
 
     Args:
@@ -173,7 +173,7 @@ def upright_numbers(text: str) -> str:
 class _Writer:
     """Writes elements; ``holders`` are the identities of those with a block somewhere in them."""
 
-    def __init__(self, surroundings: Surroundings, holders: set[int]) -> None:
+    def __init__(self, surroundings: Addresses, holders: set[int]) -> None:
         self._around = surroundings
         self._holders = holders
 

@@ -21,7 +21,7 @@ from exporter.export.entry_page import (
 )
 from exporter.export.interface import RecordSource, ViewFile
 from exporter.html.links import AddressPattern
-from exporter.html.local_links import AssetMap, EntryAddresses, Surroundings
+from exporter.html.local_links import ArchiveLinks, AssetMap, EntryAddresses
 from exporter.model.asset import Asset
 from exporter.model.kinds import Kind
 from exporter.model.records import Comment
@@ -102,7 +102,7 @@ class MarkdownView:
         path = page_path(post.date, post.title, entry_id)
         return _Page(entry_id, path, day(post.date), post.title[:_TITLE_KEPT])
 
-    def _surroundings(self, records: RecordSource, pages: list[_Page]) -> tuple[Surroundings, dict[str, list[str]]]:
+    def _surroundings(self, records: RecordSource, pages: list[_Page]) -> tuple[ArchiveLinks, dict[str, list[str]]]:
         """Return what pages can point at, and for each entry the addresses of the assets it needs."""
         base = f"https://{records.blog_id}/"
         needed: defaultdict[str, list[str]] = defaultdict(list)
@@ -114,7 +114,7 @@ class MarkdownView:
         entries = records.scan(Kind.ENTRIES) if self._entry_urls else ()
         addresses = EntryAddresses(self._entry_urls, entries, base)
         paths = {page.entry_id: f"{_PLACE}/{page.path}" for page in pages} if self._entry_urls else {}
-        return Surroundings(AssetMap(found, base), addresses, paths), needed
+        return ArchiveLinks(AssetMap(found, base), addresses, paths), needed
 
     def _comments_by_entry(self, records: RecordSource) -> defaultdict[str, list[str]]:
         found: defaultdict[str, list[str]] = defaultdict(list)
@@ -122,7 +122,7 @@ class MarkdownView:
             found[self._service.post_id(raw)].append(cm_id)
         return found
 
-    def _page(self, records: RecordSource, page: _Page, cm_ids: list[str], around: Surroundings) -> bytes:
+    def _page(self, records: RecordSource, page: _Page, cm_ids: list[str], around: ArchiveLinks) -> bytes:
         item = records.load(Kind.ENTRY_LIST, page.entry_id)
         rendered = render_entry(
             self._service.post(records.load(Kind.ENTRIES, page.entry_id) or {}, item),

@@ -12,6 +12,7 @@ from typing import Final
 
 from exporter.export.bodies import comment_author, comment_url, name_large
 from exporter.export.entry_page import UNTITLED, day, safe_id
+from exporter.export.formats import Format
 from exporter.export.interface import Content, Copy, ExportFile, ExportOptions, Inline
 from exporter.export.media import Media
 from exporter.export.posts import ExportPost, PostComment, Posts
@@ -156,3 +157,6 @@ def _ending(path: str) -> str:
 
 def _title(post: ExportPost) -> str:
     return escape(cleaned(visible(post.title)[0]).text) or UNTITLED
+
+
+FORMAT: Final = Format("people: one page to print, with the pictures in it; it loads nothing", export, media=False)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from html import unescape
 from typing import Final
 
+from exporter.export.formats import Format
 from exporter.export.interface import Content, ExportFile, ExportOptions
 from exporter.export.media import Media, new_address
 from exporter.export.posts import ExportPost, Posts
@@ -93,3 +94,6 @@ def _safe(cell: str, post: ExportPost, report: Report) -> str:
 def _row(cells: list[str]) -> bytes:
     quoted = (cell.replace('"', '""') for cell in cells)
     return ",".join(f'"{cell}"' for cell in quoted).encode() + b"\r\n"
+
+
+FORMAT: Final = Format("Excel and other spreadsheets: a row for each entry", export, comments=False, media=False)
