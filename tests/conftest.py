@@ -1,10 +1,16 @@
 """Fixtures for all tests. Property tests are not timed: a busy machine is no defect."""
 
+import os
 import signal
+from collections.abc import Iterator
+from pathlib import Path
 
+import pytest
 from hypothesis import settings
 
 from tests.cli.conftest import archive, made, program
+from tests.support.disks import without_waiting
+from tests.support.runs import Runs, Zygote
 
 __all__ = ["archive", "made", "program"]
 
@@ -13,3 +19,25 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_waiting_for_the_disk() -> Iterator[None]:
+    """What is written in this process need not outlive a power cut; tests of that have processes of their own."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", without_waiting)
+        yield
+
+
+@pytest.fixture(scope="session")
+def zygote() -> Iterator[Zygote]:
+    """One process to fork for all tests, which the hundreds of runs would otherwise import the program for."""
+    with Zygote() as started:
+        yield started
+
+
+@pytest.fixture
+def runs(zygote: Zygote, tmp_path: Path) -> Iterator[Runs]:
+    """Run the real command in processes of its own."""
+    with Runs(tmp_path / "process", zygote) as started:
+        yield started

@@ -38,14 +38,6 @@ BODIES = [
 ]
 
 
-@pytest.fixture
-def runs(tmp_path: Path) -> Iterator[Runs]:
-    folder = tmp_path / "process"
-    folder.mkdir()
-    with Runs(folder) as started:
-        yield started
-
-
 def hostile_blog() -> Blog:
     blog = Blog("hostile.blog.example.jp", {"id": "u", "nickname": ESCAPES})
     for number, name in enumerate(NAMES, 1):

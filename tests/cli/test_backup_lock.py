@@ -16,22 +16,12 @@ from exporter.demo.content import Blog
 from exporter.demo.service import DemoService
 from tests.support import faults
 from tests.support.generated import generated_blog
-from tests.support.runs import Run, Runs, findings, folded, held, serving
-
-
-@pytest.fixture
-def runs(tmp_path: Path) -> Iterator[Runs]:
-    folder = tmp_path / "process"
-    folder.mkdir()
-    with Runs(folder) as started:
-        yield started
+from tests.support.runs import Run, Runs, Zygote, findings, folded, held, serving
 
 
 @pytest.fixture
 def others(tmp_path: Path) -> Iterator[Runs]:
-    folder = tmp_path / "other process"
-    folder.mkdir()
-    with Runs(folder) as started:
+    with Zygote() as zygote, Runs(tmp_path / "other process", zygote) as started:
         yield started
 
 

@@ -20,14 +20,6 @@ TOKEN = "s3cret-t0ken-9f8e7d6c5b4a"
 
 
 @pytest.fixture
-def runs(tmp_path: Path) -> Iterator[Runs]:
-    folder = tmp_path / "process"
-    folder.mkdir()
-    with Runs(folder) as started:
-        yield started
-
-
-@pytest.fixture
 def blog() -> Blog:
     return generated_blog(30, 5, 5)
 

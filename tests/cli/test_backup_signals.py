@@ -29,14 +29,6 @@ CODES = [(signal.SIGINT, 130), (signal.SIGTERM, 143)]
 
 
 @pytest.fixture
-def runs(tmp_path: Path) -> Iterator[Runs]:
-    folder = tmp_path / "process"
-    folder.mkdir()
-    with Runs(folder) as started:
-        yield started
-
-
-@pytest.fixture
 def blog() -> Blog:
     return generated_blog(60, 5, 5)
 

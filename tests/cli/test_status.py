@@ -88,9 +88,9 @@ def test_a_first_run_that_saved_nothing_is_exit_7(program: Program, tmp_path: Pa
     assert json.loads(status.out.splitlines()[0])["newest"] is None
 
 
-def test_a_killed_run_is_exit_7_until_the_next_one(tmp_path: Path, program: Program) -> None:
+def test_a_killed_run_is_exit_7_until_the_next_one(runs: Runs, tmp_path: Path, program: Program) -> None:
     root, blog = tmp_path / "archive", generated_blog(30)
-    with serving(blog) as service, Runs(tmp_path) as runs:
+    with serving(blog) as service:
         order = (
             "backup",
             blog.blog_id,

@@ -12,7 +12,7 @@ import pytest
 from exporter.demo.content import Blog
 from exporter.demo.service import DemoService
 from tests.hostile.building import edited, small_blog
-from tests.support.runs import Runs
+from tests.support.runs import Runs, Zygote
 
 
 @dataclass(frozen=True)
@@ -38,11 +38,11 @@ class Whole:
 
 
 @pytest.fixture(scope="session")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Whole]:
+def whole(zygote: Zygote, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Whole]:
     folder = tmp_path_factory.mktemp("hostile")
     root = folder / "archive"
     blog = small_blog("")
-    with DemoService(blog).run_in_thread() as service, Runs(folder, warm=True) as runs:
+    with DemoService(blog).run_in_thread() as service, Runs(folder, zygote) as runs:
         made = small_blog(service.base_url)
         blog.entries, blog.pictures = made.entries, made.pictures
         found = Whole(root, blog, service, runs)

@@ -48,38 +48,71 @@ class Done:
         return answer
 
 
-class Runs:
-    """Starts runs of ``blog-exporter`` by forking a process that has imported it; use it in ``with``.
+def unmeasured() -> dict[str, str]:
+    """Return the environment for a process whose coverage is not measured and that has no settings of the program."""
+    left_out = ("BLOG_EXPORTER_", "COVERAGE_PROCESS_")
+    return {name: value for name, value in os.environ.items() if not name.startswith(left_out)}
 
-    Args:
-        folder: for what the runs say.
-        warm: import every command first, not those alone that most tests need.
-    """
 
-    def __init__(self, folder: Path, *, warm: bool = False) -> None:
-        self._folder = folder
-        self._warm = warm
-        self._zygote: subprocess.Popen[str] | None = None
-        self._last: Run | None = None
+class Zygote:
+    """A process that has imported the program and is forked for each run; use it in ``with``."""
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[str] | None = None
 
     def __enter__(self) -> Self:
-        environ = {name: value for name, value in os.environ.items() if not name.startswith("BLOG_EXPORTER_")}
-        environ["XDG_CONFIG_HOME"] = str(self._folder / "no-config")
-        self._zygote = subprocess.Popen(
-            [sys.executable, "-m", "tests.support.zygote", *(["warm"] if self._warm else [])],
-            cwd=ROOT, env=environ, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        # What a forked process covers is never saved.
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "tests.support.zygote"],
+            cwd=ROOT, env=unmeasured(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
         )  # fmt: skip
         return self
 
     def __exit__(self, *_: object) -> None:
-        assert self._zygote is not None
-        assert self._zygote.stdin is not None
-        assert self._zygote.stdout is not None
+        assert self._process is not None
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.close()
+        self._process.stdout.close()
+        self._process.wait()
+
+    def order(self, order: dict[str, Any]) -> None:
+        """Ask for a run."""
+        assert self._process is not None
+        assert self._process.stdin is not None
+        self._process.stdin.write(json.dumps(order) + "\n")
+        self._process.stdin.flush()
+
+    def answer(self) -> int:
+        """Wait for the next answer: the number of the process, then how it ended."""
+        assert self._process is not None
+        assert self._process.stdout is not None
+        return int(self._process.stdout.readline())
+
+
+class Runs:
+    """Starts runs of ``blog-exporter`` one after another; use it in ``with``.
+
+    Args:
+        folder: for what the runs say; made if it is not there.
+        zygote: what is forked; it must have no other run under way.
+        durable: let the runs wait until the disk has what they write. What a kill leaves does not depend on that.
+    """
+
+    def __init__(self, folder: Path, zygote: Zygote, *, durable: bool = False) -> None:
+        self._folder = folder
+        self._zygote = zygote
+        self._durable = durable
+        self._last: Run | None = None
+
+    def __enter__(self) -> Self:
+        self._folder.mkdir(exist_ok=True)
+        return self
+
+    def __exit__(self, *_: object) -> None:
         if self._last is not None and not self._last.ended:
             self._last.signal(signal.SIGKILL)
-        self._zygote.stdin.close()
-        self._zygote.stdout.close()
-        self._zygote.wait()
+            self._last.wait()
 
     def start(
         self,
@@ -98,12 +131,12 @@ class Runs:
             environ: variables it gets beside those of this process.
             trace: where to write what it opened and changed, see :class:`tests.support.trace.Trace`.
         """
-        assert self._zygote is not None
         order = {
             "arguments": [str(argument) for argument in arguments],
             "kill_at": kill_at,
             "file_size": file_size,
-            "environ": environ or {},
+            "environ": {"XDG_CONFIG_HOME": str(self._folder / "no-config"), **(environ or {})},
+            "durable": self._durable,
             "trace": None if trace is None else str(trace),
             "stdout": str(self._folder / "stdout"),
             "stderr": str(self._folder / "stderr"),
@@ -122,14 +155,11 @@ class Runs:
 class Run:
     """A run under way."""
 
-    def __init__(self, zygote: subprocess.Popen[str], order: dict[str, Any]) -> None:
-        assert zygote.stdin is not None
-        assert zygote.stdout is not None
+    def __init__(self, zygote: Zygote, order: dict[str, Any]) -> None:
         self._order = order
-        self._answers = zygote.stdout
-        zygote.stdin.write(json.dumps(order) + "\n")
-        zygote.stdin.flush()
-        self.pid = int(self._answers.readline())
+        self._zygote = zygote
+        zygote.order(order)
+        self.pid = zygote.answer()
         self.ended = False
 
     def signal(self, number: signal.Signals) -> None:
@@ -147,7 +177,7 @@ class Run:
         """Wait for the end; a run that takes longer is killed, and shows it."""
         timer = threading.Timer(timeout, self.signal, (signal.SIGKILL,))
         timer.start()
-        code = int(self._answers.readline())
+        code = self._zygote.answer()
         timer.cancel()
         self.ended = True
         calls = Path(self._order["calls"])

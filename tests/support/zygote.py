@@ -1,7 +1,7 @@
 """Starts the real command again and again in processes of its own, without paying for the imports each time.
 
-Run as ``python -m tests.support.zygote``, with ``warm`` behind it to have imported every command. Each line of standard
-input asks for one run; see :class:`tests.support.runs.Runs`.
+Run as ``python -m tests.support.zygote``. Each line of standard input asks for one run; see
+:class:`tests.support.runs.Runs`.
 The forked process may be told to kill itself with SIGKILL right before its n-th call that changes the file system, which
 is how every instant of a commit is tried without a hook in the product.
 """
@@ -18,9 +18,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import exporter.cli.backup
-import exporter.cli.verify  # noqa: F401  imported for the forked processes
 from exporter.cli.main import COMMANDS, main
+from tests.support.disks import without_waiting
 from tests.support.trace import Trace
 
 CALLS = ("fsync", "rename", "replace", "link", "unlink", "mkdir", "rmdir", "truncate", "ftruncate")
@@ -68,6 +67,8 @@ def child(order: dict[str, Any]) -> None:
     os.environ.update(order["environ"])
     if order["file_size"] is not None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (order["file_size"], order["file_size"]))
+    if not order["durable"]:
+        os.fsync = without_waiting  # type: ignore[assignment]  # only descriptors are given
     trace = Trace() if order["trace"] is not None else None
     countdown = Countdown(order["kill_at"])
     code = 70
@@ -101,6 +102,6 @@ def serve() -> None:
 
 
 if __name__ == "__main__":
-    for command in COMMANDS if "warm" in sys.argv else ():
+    for command in COMMANDS:
         importlib.import_module(f"exporter.cli.{command}")
     serve()

@@ -12,7 +12,14 @@ import pytest
 from exporter.demo.content import Blog, fields
 from exporter.demo.service import DemoService
 from tests.support.generated import generated_blog
-from tests.support.runs import Done, Runs, all_findings, findings, folded, held, lines_of_runs, serving
+from tests.support.runs import Done, Runs, Zygote, all_findings, findings, folded, held, lines_of_runs, serving
+
+
+@pytest.fixture
+def runs(zygote: Zygote, tmp_path: Path) -> Iterator[Runs]:
+    """Runs that wait for the disk, as they really do."""
+    with Runs(tmp_path / "process", zygote, durable=True) as started:
+        yield started
 
 
 @pytest.fixture

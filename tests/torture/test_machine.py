@@ -9,6 +9,7 @@ import time
 from collections import defaultdict
 from contextlib import ExitStack
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from exporter.model.kinds import Kind
 from tests.support import faults
 from tests.support.generated import generated_blog
 from tests.support.records import comment_record, entry_record, file_record
-from tests.support.runs import Done, Runs, State, findings, folded, held
+from tests.support.runs import Done, Runs, State, Zygote, findings, folded, held
 
 DAY = datetime(2030, 1, 1)  # noqa: DTZ001  the service sends times without an offset
 LISTS = (Kind.ENTRY_LIST, Kind.COMMENTS, Kind.FILES)
@@ -38,7 +39,7 @@ def flat(state: State) -> dict[Record, bytes]:
 class Archive(RuleBasedStateMachine):
     """The model: what the service ever held, what stood since the run under way began, what the archive last showed."""
 
-    def __init__(self) -> None:
+    def __init__(self, zygote: Zygote) -> None:
         super().__init__()
         self._open = ExitStack()
         self.folder = Path(tempfile.mkdtemp(prefix="machine-"))
@@ -46,7 +47,7 @@ class Archive(RuleBasedStateMachine):
         self.blog = generated_blog(6, 7, 5)
         options = ServiceOptions(entry_page_size=3, comment_page_size=3, file_page_size=2, etag=True)
         self.service = self._open.enter_context(DemoService(self.blog, options).run_in_thread())
-        self.runs = self._open.enter_context(Runs(self.folder))
+        self.runs = self._open.enter_context(Runs(self.folder, zygote))
         self.number = 100
         self.refused: set[str] = set()
         self.ever: dict[Record, set[bytes]] = defaultdict(set)
@@ -255,9 +256,9 @@ class Archive(RuleBasedStateMachine):
             assert findings(self.root) == []
 
 
-def check(examples: int, steps: int, *, same_each_time: bool = False) -> None:
+def check(zygote: Zygote, examples: int, steps: int, *, same_each_time: bool = False) -> None:
     run_state_machine_as_test(
-        Archive,
+        partial(Archive, zygote),  # type: ignore[arg-type]  # anything that makes one is accepted
         settings=settings(
             max_examples=examples,
             stateful_step_count=steps,
@@ -271,10 +272,10 @@ def check(examples: int, steps: int, *, same_each_time: bool = False) -> None:
     )
 
 
-def test_anything_in_any_order() -> None:
-    check(5, 10, same_each_time=True)
+def test_anything_in_any_order(zygote: Zygote) -> None:
+    check(zygote, 5, 10, same_each_time=True)
 
 
 @pytest.mark.slow
-def test_anything_in_any_order_for_long() -> None:
-    check(60, 25)
+def test_anything_in_any_order_for_long(zygote: Zygote) -> None:
+    check(zygote, 60, 25)

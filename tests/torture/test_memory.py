@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -12,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.runs import ROOT, all_findings, lines_of_runs
+from tests.support.runs import ROOT, all_findings, lines_of_runs, unmeasured
 from tests.torture.hostile_service import BLOG_ID, ENTRIES
 
 KIB_A_MB = 1_000_000 / 1024
@@ -28,7 +27,7 @@ print(code, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
 def hostile(case: str) -> Iterator[str]:
     """Start the service, and yield its base URL."""
     command = [sys.executable, "-m", "tests.torture.hostile_service", case]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as service:
+    with subprocess.Popen(command, cwd=ROOT, env=unmeasured(), stdout=subprocess.PIPE, text=True) as service:
         assert service.stdout is not None
         try:
             yield f"http://127.0.0.1:{service.stdout.readline().strip()}"
@@ -54,7 +53,7 @@ def backup(base_url: str, root: Path, *options: str, limit: int | None = None) -
     if limit is not None:
         command = ["prlimit", f"--as={limit}", *command]
     said = root.with_suffix(".stderr")
-    environ = {**os.environ, "XDG_CONFIG_HOME": str(root.parent / "no-config")}
+    environ = {**unmeasured(), "XDG_CONFIG_HOME": str(root.parent / "no-config")}
     with said.open("wb") as err:
         launched = subprocess.run(
             [sys.executable, "-c", LAUNCHER, *command],

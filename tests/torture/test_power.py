@@ -19,7 +19,14 @@ from exporter.demo.service import DemoService
 from tests.support.disks import KINDS, Disk, NoDisk
 from tests.support.generated import generated_blog
 from tests.support.records import comment_record
-from tests.support.runs import Runs, State, all_findings, findings, folded, held, serving, tree
+from tests.support.runs import Runs, State, Zygote, all_findings, findings, folded, held, serving, tree
+
+
+@pytest.fixture
+def runs(zygote: Zygote, tmp_path: Path) -> Iterator[Runs]:
+    """Runs that wait for the disk, as they really do."""
+    with Runs(tmp_path / "process", zygote, durable=True) as started:
+        yield started
 
 
 @pytest.fixture(params=KINDS)
