@@ -15,7 +15,7 @@ from exporter.archive.layout import Layout
 from exporter.archive.lines import put_line
 from exporter.archive.manifest import ArchiveInfo, KindCounts
 from exporter.clock import timestamp
-from exporter.crawl.commit import Outcome
+from exporter.crawl.outcome import Outcome
 from exporter.model.kinds import Kind, sort_key
 
 _FIRST_NIGHT = datetime(2016, 1, 1, 18, 30, tzinfo=UTC)

@@ -15,7 +15,7 @@ from exporter.cli.output import Output, counted
 from exporter.cli.progress import progress_for
 from exporter.cli.signals import Signals, caught
 from exporter.cli.summary import dry_run_lines, quiet_line, summary_lines
-from exporter.crawl.commit import Outcome
+from exporter.crawl.outcome import Outcome
 from exporter.errors import UsageError
 from exporter.library.backup import Backup, backup, open_service
 from exporter.settings import Settings, resolve

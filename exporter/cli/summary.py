@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from exporter.cli.output import counted, size_text, time_text
-from exporter.crawl.commit import Outcome
+from exporter.crawl.outcome import Outcome
 from exporter.model.kinds import Kind
 from exporter.text import printable
 

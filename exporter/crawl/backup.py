@@ -1,6 +1,6 @@
-"""One backup run: resume or begin, harvest, judge, commit, and leave a line about it.
+"""One backup run: resume or begin, read, judge, commit, and write a line about it.
 
-The run yields events and leaves what it did in ``outcome``; whoever consumes them decides what to show.
+The run yields events and puts what it did into ``outcome``; whoever consumes them decides what to show.
 """
 
 from __future__ import annotations
@@ -26,39 +26,58 @@ from exporter.clock import timestamp
 from exporter.crawl import commit
 from exporter.crawl.assets.join import AssetSummary, read_assets, unread_assets
 from exporter.crawl.checkpoint import Checkpoint, Purpose, set_aside
-from exporter.crawl.commit import Healing, Outcome, RunSettings, finish_commit, incomplete, unread_before
+from exporter.crawl.commit import Healing, finish_commit
 from exporter.crawl.completeness import assess
+from exporter.crawl.concurrency import finish_in_thread
 from exporter.crawl.events import Committed, Event, PageRead, Planned, Resumed, SetAside, Started
 from exporter.crawl.freshness import Freshness
-from exporter.crawl.ingest import Harvest
-from exporter.crawl.removals import Removals, Upcoming, find_removals, refuse_mass_disappearance
-from exporter.crawl.tasks import in_thread
+from exporter.crawl.ingest import Ingest
+from exporter.crawl.ledger import PendingState
+from exporter.crawl.outcome import Outcome, incomplete, unread_before
+from exporter.crawl.removals import Removals, find_removals, refuse_mass_disappearance
 from exporter.errors import BlogExporterError, Interrupted, MassDisappearance, NoMemory
 from exporter.model.kinds import Kind
 
 if TYPE_CHECKING:
     from exporter.clock import Clock
-    from exporter.service.blog_v1 import BlogApi
+    from exporter.crawl.settings import BackupSettings
+    from exporter.http.engine import Client
+    from exporter.service.interface import BlogService
 
 _SYNC_SECONDS = 1.0
 _MANIFESTS_LOOKED_AT = 16
-"""So many of the newest manifests are compared with their hashes by every run: the views tell of them."""
+"""So many of the newest manifests are compared with their hashes by every run: the views read them."""
 
 
 class BackupRun:
-    """A run over the archive at ``root``, whose lock the caller holds."""
+    """A run that fills the archive at ``root`` from a blog service.
 
-    def __init__(self, root: Path, api: BlogApi, settings: RunSettings, clock: Clock) -> None:
+    Args:
+        root: the archive, or a place for one; the caller holds its lock.
+        service: reads the blog.
+        client: sends the service's requests.
+        settings: what is asked for.
+        clock: the time of the run.
+
+    Attributes:
+        outcome: what the run did; whole once :meth:`events` has ended.
+    """
+
+    def __init__(
+        self, root: Path, service: BlogService, client: Client, settings: BackupSettings, clock: Clock
+    ) -> None:
         self._layout = Layout(root)
-        self._api = api
+        self._service = service
+        self._client = client
         self._settings = settings
         self._clock = clock
         self._queue: deque[Event] = deque()
         self._wake = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self._end: BlogExporterError | None = None
-        self._harvest: Harvest | None = None
+        self._ingest: Ingest | None = None
         self._answered = False
+        self._committing = False
         self.outcome = Outcome(timestamp(clock.now()))
 
     def stop(self, error: BlogExporterError) -> None:
@@ -67,7 +86,7 @@ class BackupRun:
         A commit that is past the point of no return is finished first, and its line written.
         """
         self._end = error
-        if self._task is not None:
+        if self._task is not None and not self._committing:
             self._task.cancel()
 
     async def events(self) -> AsyncGenerator[Event, None]:
@@ -101,83 +120,89 @@ class BackupRun:
         self._wake.set()
 
     async def _recorded(self) -> None:
-        """Do the run, and leave its line whatever happens."""
+        """Do the run, and write its line whatever happens."""
         try:
             await self._run()
         except asyncio.CancelledError:
             if self._end is None:
                 raise
-            self._finish("interrupted" if isinstance(self._end, Interrupted) else "failed", self._end)
+            await self._finish("interrupted" if isinstance(self._end, Interrupted) else "failed", self._end)
             raise self._end from None
         except MassDisappearance as error:
-            self._finish("refused", error)
+            await self._finish("refused", error)
             raise
         except BlogExporterError as error:
-            self._finish("interrupted" if isinstance(error, Interrupted) else "failed", error)
+            await self._finish("interrupted" if isinstance(error, Interrupted) else "failed", error)
             raise
         except MemoryError:
             full = NoMemory()
-            self._finish("failed", full)
+            await self._finish("failed", full)
             raise full from None
         partial = incomplete(self.outcome.problems)
         whole = "unchanged" if self.outcome.version is None else "saved"
-        self._finish(whole if partial is None else "partial", partial)
+        await self._finish(whole if partial is None else "partial", partial)
         if self._end is not None:
             raise self._end
 
-    def _finish(self, outcome: str, error: BlogExporterError | None) -> None:
+    async def _finish(self, outcome: str, error: BlogExporterError | None) -> None:
         """Fill in the outcome and write the run's line."""
         done = self.outcome
-        statistics = self._api.statistics
+        statistics = self._client.statistics
         done.outcome, done.finished_at = outcome, timestamp(self._clock.now())
         done.exit_code, done.error = (0, None) if error is None else (error.exit_code, str(error))
         done.requests, done.retries, done.bytes = statistics.requests, statistics.retries, statistics.bytes
-        done.sweeps = len(self._harvest.sweeps) if self._harvest is not None else 0
+        done.sweeps = len(self._ingest.sweeps) if self._ingest is not None else 0
         if is_archive(self._layout) and not self._settings.dry_run:
-            writer.append_run(self._layout, done.line())
+            await finish_in_thread(lambda: writer.append_run(self._layout, done.line()))
 
     async def _run(self) -> None:
         if self._end is not None:
             raise self._end
+        settings = self._settings
         with contextlib.ExitStack() as opened:
-            state, first, harm = self._open_archive()
+            state, first, damage = await finish_in_thread(self._open_archive)
             opened.callback(state.close)
             parent = state.version or None
             sealed = self._sealed(parent)
-            self._emit(Started(self._settings.blog_id, parent))
-            checkpoint = opened.enter_context(self._checkpoint(self._settings.purpose(parent, sealed)))
-            freshness = Freshness.load(self._layout.freshness, sealed)
-            reading = self._settings.reading
-            harvest = Harvest(self._api, checkpoint, state, reading, freshness, self._clock, self._emit)
-            opened.callback(harvest.close)
-            self._harvest = harvest
-            harvest.restore()
+            self._emit(Started(settings.blog_id, parent))
+            purpose = settings.purpose(self._service.options, parent, sealed)
+            checkpoint = opened.enter_context(self._checkpoint(purpose))
+            freshness = await finish_in_thread(lambda: Freshness.load(self._layout.freshness, sealed))
+            ingest = Ingest(
+                self._service, self._client, checkpoint, state, settings, freshness, self._clock, self._emit
+            )
+            opened.callback(ingest.close)
+            self._ingest = ingest
+            await finish_in_thread(ingest.restore)
             if self.outcome.resumed_from is not None:
-                self._emit(Resumed(self.outcome.resumed_from, harvest.restored))
+                self._emit(Resumed(self.outcome.resumed_from, ingest.restored))
             async with self._syncing(checkpoint):
-                if self._settings.dry_run:
-                    await self._rehearse(harvest)
+                if settings.dry_run:
+                    await self._rehearse(ingest)
                     return
-                harvest.distrust(harm.records, state)
-                await harvest.run([*harm.records[Kind.ENTRIES], *first])
-                if not self._settings.accept_removals:
-                    refuse_mass_disappearance(harvest)
-                removals = await find_removals(harvest, reading.window)
-                await self._read_assets(harvest, state, removals)
+                ingest.distrust(damage.records)
+                await ingest.run([*damage.records[Kind.ENTRIES], *first])
+                if not settings.accept_removals:
+                    refuse_mass_disappearance(ingest)
+                removals = await find_removals(ingest, settings.window)
+                await self._read_assets(ingest, state, removals)
                 checkpoint.flush()
-            await self._commit(harvest, removals, parent, harm)
-            if harm.lines:
-                self._restored(await in_thread(lambda: list(repair(Archive.open(self._layout.root)))))
-            harm.remember()
+            if self._end is not None:
+                raise self._end
+            self._committing = True
+            await self._commit(ingest, removals, parent, damage)
+            if damage.lines:
+                self._restored(await finish_in_thread(lambda: list(repair(Archive.open(self._layout.root)))))
+            damage.remember()
             newest = self._sealed(self.outcome.version or parent)
             if newest is not None:
-                listed = harvest.ledgers[Kind.ENTRY_LIST].seen_in(len(harvest.sweeps))
-                freshness.save(self._layout.freshness, newest, listed)
+                listed = list(ingest.ledgers[Kind.ENTRY_LIST].seen_in(len(ingest.sweeps)))
+                await finish_in_thread(lambda: freshness.save(self._layout.freshness, newest, listed))
 
     def _open_archive(self) -> tuple[State, list[str], Damage]:
         """Return the newest state, the entries that could not be read for it, and what is damaged of it.
 
-        A dead run's commit is finished first.
+        The commit of an interrupted run is finished first.
         """
         if not is_archive(self._layout):
             return State(self._settings.blog_id), [], Damage()
@@ -189,13 +214,13 @@ class BackupRun:
         if reader.newest() is None:
             return reader.state(), unread_before(reader), Damage()
         state = readable_state(reader)
-        harm = find_damage(reader, state, self._clock.now())
-        if harm.lines and self._restored(restore_documents(self._layout)):
-            harm = find_damage(reader, state, self._clock.now())
-        return state, unread_before(reader), harm
+        damage = find_damage(reader, state, self._clock.now())
+        if damage.lines and self._restored(restore_documents(self._layout)):
+            damage = find_damage(reader, state, self._clock.now())
+        return state, unread_before(reader), damage
 
     def _restored(self, repaired: Iterable[RepairedFile]) -> bool:
-        """Take note of what was restored, and tell whether anything was."""
+        """Take note of what was restored, and return whether anything was."""
         found = list(repaired)
         self.outcome.restored += [each.path for each in found if each.restored]
         left = [each.path for each in found if not each.restored]
@@ -207,7 +232,7 @@ class BackupRun:
 
     @contextlib.asynccontextmanager
     async def _syncing(self, checkpoint: Checkpoint) -> AsyncIterator[None]:
-        """Hand the checkpoint to the disk every second; the run ends when that is not possible."""
+        """Bring the checkpoint to the disk every second; the run ends when that is not possible."""
 
         async def sync() -> None:
             try:
@@ -257,12 +282,12 @@ class BackupRun:
             self._emit(SetAside(found))
         return Checkpoint.begin(folder, purpose, self._clock.now())
 
-    async def _rehearse(self, harvest: Harvest) -> None:
+    async def _rehearse(self, ingest: Ingest) -> None:
         """Sweep the lists once and say what a run would find; entries are not read."""
-        results = await harvest.sweep(1)
+        results = await ingest.sweep(1)
         counts = {}
         for kind in results:
-            ledger = harvest.ledgers[kind]
+            ledger = ingest.ledgers[kind]
             gone = [key for key in ledger.base.ids() if ledger.seen(key) == 0] if results[kind].complete else []
             counts[kind] = commit.count(ledger, {key: {} for key in gone})
         self.outcome.counts = {str(kind): found for kind, found in counts.items()}
@@ -271,28 +296,29 @@ class BackupRun:
         ]
         self._emit(Planned(counts))
 
-    async def _read_assets(self, harvest: Harvest, state: State, removals: Removals) -> None:
-        records = Upcoming(state, harvest.ledgers, removals)
+    async def _read_assets(self, ingest: Ingest, state: State, removals: Removals) -> None:
+        records = PendingState(state, ingest.ledgers, removals.evidence)
         if self._settings.assets is None:
             self.outcome.assets = unread_assets(self._layout, records)
             return
-        ledger = harvest.ledgers[Kind.ASSETS]
+        ledger = ingest.ledgers[Kind.ASSETS]
         self.outcome.assets = await read_assets(
-            self._layout, self._settings.assets, self._api.client.engine, records, ledger, self._clock, self._emit
+            self._layout, self._settings.assets, self._client.engine, records, ledger, self._clock, self._emit
         )
 
-    async def _commit(self, harvest: Harvest, removals: Removals, parent: int | None, harm: Damage) -> None:
-        healing = Healing.of(harm, harvest.ledgers, removals)
-        counts = {kind: commit.count(harvest.ledgers[kind], removals.of(kind)) for kind in Kind}
+    async def _commit(self, ingest: Ingest, removals: Removals, parent: int | None, damage: Damage) -> None:
+        healing = Healing.of(damage, ingest.ledgers, removals)
+        counts = {kind: commit.count(ingest.ledgers[kind], removals.of(kind)) for kind in Kind}
         completeness, problems = assess(
-            harvest.sweeps[-1],
-            number_of_sweeps=len(harvest.sweeps),
-            entries=harvest.count_entries(),
-            unread={key: unread.reason for key, unread in harvest.unread.items()},
-            short_comments=harvest.short_comments(),
-            user=harvest.user_failure,
+            ingest.sweeps[-1],
+            number_of_sweeps=len(ingest.sweeps),
+            entries=ingest.count_entries(),
+            unread={key: unread.reason for key, unread in ingest.unread.items()},
+            short_comments=ingest.short_comments(),
+            user=ingest.user_failure,
             assets=self.outcome.assets or AssetSummary(),
             strict_assets=self._settings.strict_assets,
+            provable=self._service.capabilities.totals,
         )
         done = self.outcome
         done.counts = {str(kind): found for kind, found in counts.items()}
@@ -310,13 +336,13 @@ class BackupRun:
                 problems=done.problems,
                 lines={
                     kind: self._unless_ended(
-                        commit.lines(harvest.ledgers[kind], {**healing.tombstones(kind), **removals.of(kind)})
+                        commit.lines(ingest.ledgers[kind], {**healing.tombstones(kind), **removals.of(kind)})
                     )
                     for kind in Kind
                 },
                 healed=[line.document() for line in healing.lines] if healing.lines or healing.records else None,
             )
-            done.version = (await in_thread(lambda: writer.commit(self._layout, draft))).version
+            done.version = (await finish_in_thread(lambda: writer.commit(self._layout, draft))).version
         self._emit(Committed(done.version, counts, done.completeness))
 
     def _unless_ended(self, lines: Iterable[bytes]) -> Iterator[bytes]:

@@ -27,6 +27,7 @@ def assess(
     user: str | None,
     assets: AssetSummary,
     strict_assets: bool = False,
+    provable: bool = True,
 ) -> tuple[dict[str, Any], list[RecordProblem]]:
     """Compare what was read with what the service says there is.
 
@@ -42,12 +43,13 @@ def assess(
         user: why the user could not be read, or ``None``.
         assets: what became of pictures and files.
         strict_assets: whether what is gone for good makes the backup incomplete too.
+        provable: whether the service states totals to compare with.
 
     Returns:
         The ``completeness`` object of FORMAT.md, and everything that could not be read.
     """
     comments, files = sweeps[Kind.COMMENTS], sweeps[Kind.FILES]
-    unlisted_files = max(0, (files.filenum or 0) - files.listed)
+    unlisted_files = max(0, (files.total or 0) - files.listed)
     problems = [RecordProblem(str(kind), None, text) for kind, result in sweeps.items() for text in result.problems]
     problems += [RecordProblem(str(Kind.ENTRIES), entry_id, reason) for entry_id, reason in unread.items()]
     if user is not None:
@@ -69,22 +71,25 @@ def assess(
         },
         "comments": {
             **Tally(comments.listed, sum(short_comments.values())).document(),
-            "expected": comments.expected,
+            "expected": comments.expected if provable else None,
             "list_complete": comments.complete,
         },
         "files": {
             **Tally(uploads.saved, uploads.pending + unlisted_files, uploads.lost, uploads.left_out).document(),
             "without_address": len(assets.nameless),
             "not_on_list": unlisted_files,
-            "expected": files.filenum,
+            "expected": files.total,
             "bytes_saved": assets.bytes_saved,
             "bytes_listed": files.tally,
-            "bytes_expected": files.totalsize,
+            "bytes_expected": files.total_size,
             "list_complete": files.complete,
         },
         "assets": assets.addresses.document(),
         "user": {"read": user is None},
     }
+    if not provable:
+        # Only where it is so: the totals that this service does not state prove nothing.
+        document["provable"] = False
     return document, problems
 
 
@@ -100,11 +105,11 @@ def _file_totals(files: SweepResult, unlisted: int) -> Iterator[str]:
     if not files.complete:
         return
     if unlisted:
-        yield f"the file list holds {files.listed} files, its summary counts {files.filenum}"
-    elif files.tally is not None and files.totalsize is not None and files.tally < files.totalsize:
+        yield f"the file list holds {files.listed} files, its summary counts {files.total}"
+    elif files.tally is not None and files.total_size is not None and files.tally < files.total_size:
         yield (
             f"the {files.listed} files on the list have {files.tally} bytes together, its summary says "
-            f"{files.totalsize}; the service keeps some back"
+            f"{files.total_size}; the service keeps some back"
         )
 
 

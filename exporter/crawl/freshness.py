@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from exporter import lossless_json
 from exporter.archive import atomic
 from exporter.clock import timestamp
-from exporter.service.blog_v1 import Validators
+from exporter.service.interface import Validators
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -2,48 +2,32 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from exporter import lossless_json
 from exporter.clock import timestamp
 from exporter.crawl.checkpoint import Checkpoint
+from exporter.crawl.concurrency import run_together, task_group
 from exporter.crawl.events import EntriesPlanned, EntryRead, Event, RecordFailed, SweepDone
 from exporter.crawl.freshness import Age, Listed, Refresh, entries_to_read
 from exporter.crawl.ledger import UNSEEN, Ledger, Place, restore
 from exporter.crawl.sweep import LONGEST_ID, UNREADABLE, Sweep, SweepResult, compare_comments
-from exporter.crawl.tasks import together
 from exporter.errors import ApiError, ArchiveDamaged, NotAuthorised, ServiceError, TransportError
-from exporter.model.assumptions import DEFAULT, Assumptions
-from exporter.model.kinds import Kind, key_of
-from exporter.service.pagination import ChainWalk, FileWalk, Walk
-from exporter.service.records_v1 import DEFAULT_RECORDS
+from exporter.model.kinds import Kind
+from exporter.service.interface import BlogService, Call, Cursor, Page, Validators
 
 if TYPE_CHECKING:
     from exporter.archive.state import State
     from exporter.clock import Clock
     from exporter.crawl.freshness import Freshness
-    from exporter.service.blog_v1 import BlogApi
+    from exporter.crawl.settings import BackupSettings
+    from exporter.http.engine import Client
 
 LISTS = (Kind.ENTRY_LIST, Kind.COMMENTS, Kind.FILES)
 MOST_SWEEPS = 4
-
-
-@dataclass(frozen=True, slots=True)
-class ReadingSettings:
-    """How the service is read; ``window`` bounds what is asked for ahead of what was taken in."""
-
-    window: int = 8
-    refresh: Refresh = Refresh.ALL
-    max_age: timedelta = timedelta(days=7)
-    assume: Assumptions = DEFAULT
-
-
-class OtherEntry(ApiError):
-    """The service answered with something else than the entry asked for, which tells nothing about that one."""
 
 
 class Unread(NamedTuple):
@@ -71,7 +55,7 @@ class EntryCounts(NamedTuple):
     unread: int
 
 
-class Harvest:
+class Ingest:
     """What one run reads. Afterwards the ledgers hold the records, and the attributes what could not be read.
 
     Attributes:
@@ -84,21 +68,25 @@ class Harvest:
 
     def __init__(
         self,
-        api: BlogApi,
+        service: BlogService,
+        client: Client,
         checkpoint: Checkpoint,
         state: State,
-        settings: ReadingSettings,
+        settings: BackupSettings,
         freshness: Freshness,
         clock: Clock,
         emit: Callable[[Event], None],
     ) -> None:
-        self._api = api
+        self._service = service
+        self._client = client
+        self._blog_id = settings.blog_id
         self._checkpoint = checkpoint
+        self._state = state
         self._settings = settings
         self._freshness = freshness
         self._clock = clock
         self._emit = emit
-        self._known: dict[tuple[Kind, int], dict[int, Place]] = {}
+        self._known: dict[tuple[Kind, int], dict[Cursor, Place]] = {}
         self.ledgers = {kind: Ledger(state.kinds[kind], checkpoint.spools[kind]) for kind in Kind}
         self.sweeps: list[dict[Kind, SweepResult]] = []
         self.unread: dict[str, Unread] = {}
@@ -112,12 +100,12 @@ class Harvest:
         found = restore(self._checkpoint, self.ledgers, self._freshness)
         self.restored, self._known = found.records, found.pages
 
-    def distrust(self, records: Mapping[Kind, Collection[str]], state: State) -> None:
-        """Have damaged records written again: from ``state`` where it holds them undamaged, else as they are read."""
+    def distrust(self, records: Mapping[Kind, Collection[str]]) -> None:
+        """Have damaged records written again: from the archive where it has them elsewhere too, else as read."""
         for kind, ids in records.items():
             for record_id in ids:
                 try:
-                    line = state.line(kind, record_id)
+                    line = self._state.line(kind, record_id)
                 except ArchiveDamaged:
                     line = None
                 self.ledgers[kind].distrust(record_id, None if line is None else line.frozen)
@@ -129,13 +117,10 @@ class Harvest:
         Raises:
             ServiceError: no list could be read, or the service as a whole failed.
         """
-        user = asyncio.create_task(self._user())
-        try:
+        async with task_group() as group:
+            if self._service.capabilities.user:
+                group.create_task(self._user())
             await self._until_settled(first)
-            await user
-        finally:
-            user.cancel()
-            await asyncio.gather(user, return_exceptions=True)
 
     async def _until_settled(self, first: Iterable[str]) -> None:
         for number in range(1, MOST_SWEEPS + 1):
@@ -188,9 +173,12 @@ class Harvest:
         Raises:
             ServiceError: no list could be read at all, or the service as a whole failed.
         """
-        before = self.sweeps[-1] if self.sweeps else {}
-        found = await together(self._list(kind, number, before.get(kind)) for kind in LISTS)
-        results = dict(zip(LISTS, found, strict=True))
+        if self._service.capabilities.comments_per_entry:
+            results = await self._sweep((Kind.ENTRY_LIST, Kind.FILES), number)
+            entry_ids = list(self.ledgers[Kind.ENTRY_LIST].seen_in(number))
+            results |= await self._sweep((Kind.COMMENTS,), number, entry_ids)
+        else:
+            results = await self._sweep(LISTS, number)
         compare_comments(results[Kind.ENTRY_LIST], results[Kind.COMMENTS])
         self.sweeps.append(results)
         failures = [result.failure for result in results.values() if result.failure is not None]
@@ -207,36 +195,36 @@ class Harvest:
             return error
         return ServiceError(f"{error}; check the blog ID and the base URL.")
 
-    async def _list(self, kind: Kind, number: int, before: SweepResult | None) -> SweepResult:
-        assume = self._settings.assume
-        walk: Walk
-        fetch: Callable[[int, bytes | None], Any]
-        if kind is Kind.ENTRY_LIST:
-            walk, fetch = ChainWalk("entry list", "entry_list_page_param", assume.max_pages), self._api.list_entries
-            tally = "comment_count"
-        elif kind is Kind.COMMENTS:
-            setting, size = "comment_list_page_param", assume.comment_page_size
-            walk, fetch = ChainWalk("comment list", setting, assume.max_pages, size), self._api.list_comments
-            tally = None
-        else:
-            setting, size = "file_list_page_param", assume.file_page_size
-            walk, fetch = FileWalk("file list", setting, assume.max_pages, size), self._api.list_files
-            tally = "file_size"
-        spool = self._checkpoint.spools[kind]
-        known = self._known.pop((kind, number), None)
-        sweep = Sweep(
-            kind, number, walk, fetch, self.ledgers[kind], spool, self._emit, tally, known, before, self._api.budget
-        )
-        return await sweep.run(self._settings.window)
+    async def _sweep(
+        self, kinds: Sequence[Kind], number: int, entry_ids: Sequence[str] = ()
+    ) -> dict[Kind, SweepResult]:
+        before = self.sweeps[-1] if self.sweeps else {}
+        sweeps = {
+            kind: Sweep(
+                kind,
+                number,
+                self._service,
+                self._client,
+                self._blog_id,
+                entry_ids,
+                self.ledgers[kind],
+                self._emit,
+                self._known.pop((kind, number), None),
+                before.get(kind),
+            )
+            for kind in kinds
+        }
+        found = await run_together(sweep.run(self._settings.window) for sweep in sweeps.values())
+        return dict(zip(kinds, found, strict=True))
 
     async def _user(self) -> None:
         ledger = self.ledgers[Kind.USER]
         try:
-            data = await self._api.get_user()
+            data = await self._client.fetch(*self._service.user_call())
         except UNREADABLE as error:
             self.user_failure = str(error)
             return
-        user_id = DEFAULT_RECORDS.key(Kind.USER, data)
+        user_id = self._service.key(Kind.USER, data)
         if user_id is None or len(user_id) > LONGEST_ID:
             self.user_failure = str(ApiError("user", {}, 200, "the answer has no usable id"))
             return
@@ -285,7 +273,7 @@ class Harvest:
             for entry_id in queue:
                 await self.read_entry(entry_id, sweep)
 
-        await together(worker() for _ in range(self._settings.window))
+        await run_together(worker() for _ in range(self._settings.window))
 
     async def read_entry(self, entry_id: str, sweep: int) -> None:
         """Read one entry into the ledger; a failure is recorded in ``unread``."""
@@ -310,31 +298,43 @@ class Harvest:
             ServiceError: the service as a whole failed.
         """
         ledger = self.ledgers[Kind.ENTRIES]
-        validators = self._freshness.validators.get(entry_id) if ledger.holds(entry_id) else None
         try:
-            data, answered = await self._api.get_entry(entry_id, validators)
-            if data is not None:
-                self._check_id(entry_id, data)
-                frozen = lossless_json.freeze(data)
-                data = None  # a long entry needs not be in memory three times
-                ledger.observe(entry_id, frozen, sweep)
+            answered = await self._ask_for_entry(entry_id, sweep)
         except UNREADABLE as error:
             if isinstance(error, NotAuthorised):
-                await self._api.list_entries(1)
+                # Raises the same when nothing else may be read either.
+                await self._client.fetch(*self._first_page())
             return error.with_traceback(None)  # which would hold the answer
         now, written = self._this_second()
         ledger.mark(entry_id, sweep)
-        self._checkpoint.spools[Kind.ENTRIES].journal(
-            {
-                "read": entry_id,
-                "sweep": sweep,
-                "at": written,
-                "etag": answered.etag,
-                "last_modified": answered.last_modified,
-            }
-        )
+        note = {"read": entry_id, "sweep": sweep, "at": written, **asdict(answered)}
+        ledger.spool.journal(note)
         self._freshness.note(entry_id, now, answered)
         return None
+
+    async def _ask_for_entry(self, entry_id: str, sweep: int) -> Validators:
+        """Read one entry into the ledger."""
+        ledger = self.ledgers[Kind.ENTRIES]
+        if self._service.capabilities.full_text_in_lists:
+            item = self.ledgers[Kind.ENTRY_LIST].frozen(entry_id)
+            if item is None and not ledger.holds(entry_id):
+                line = self._state.line(Kind.ENTRY_LIST, entry_id)
+                item = None if line is None else line.frozen
+            if item is not None:
+                ledger.observe(entry_id, item, sweep)
+            return Validators()
+        conditional = self._service.capabilities.validators and ledger.holds(entry_id)
+        validators = self._freshness.validators.get(entry_id) if conditional else None
+        data, answered = await self._client.fetch(*self._service.entry_call(self._blog_id, entry_id, validators))
+        if data is not None:
+            frozen = lossless_json.freeze(data)
+            data = None  # a long entry needs not be in memory three times
+            ledger.observe(entry_id, frozen, sweep)
+        return answered
+
+    def _first_page(self) -> Call[Page]:
+        paginator = self._service.pages(Kind.ENTRY_LIST, self._blog_id, ())
+        return paginator.call(paginator.wanted(0)[0])
 
     def _this_second(self) -> tuple[datetime, str]:
         """Return the time in whole seconds, the same object for all entries of a second, and how it is written."""
@@ -343,15 +343,6 @@ class Harvest:
             begun = now.replace(microsecond=0)
             self._second, self._next_second = (begun, timestamp(now)), begun + timedelta(seconds=1)
         return self._second
-
-    def _check_id(self, asked: str, data: dict[str, Any]) -> None:
-        answered = key_of(data.get("entry_id"))
-        if answered != asked:
-            what = "has no usable entry_id" if answered is None else f"is entry {answered[:40]!r}"
-            raise OtherEntry("entry/get", {"entry_id": asked}, 200, f"the answer {what}")
-        blog_id = data.get("blog_id")
-        if isinstance(blog_id, str) and blog_id and blog_id.casefold() != self._api.blog_id.casefold():
-            raise OtherEntry("entry/get", {"entry_id": asked}, 200, f"the answer is of blog {blog_id[:80]!r}")
 
     def close(self) -> None:
         """Close the files read back from, and let go of the ledgers: whatever comes after a run needs their memory."""

@@ -9,19 +9,22 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from exporter import lossless_json
 from exporter.archive.lines import split
 from exporter.archive.state import KindState, SegmentFiles
 from exporter.crawl.checkpoint import Checkpoint, note_of
 from exporter.errors import ArchiveDamaged
-from exporter.model.kinds import Kind
-from exporter.service.blog_v1 import Validators
+from exporter.model.kinds import Kind, sort_key
+from exporter.service.interface import Validators
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
+    from exporter.archive.state import State
     from exporter.crawl.checkpoint import Spool
     from exporter.crawl.freshness import Freshness
     from exporter.lossless_json import Frozen
+    from exporter.service.interface import Cursor
 
 UNSEEN = 0
 
@@ -49,7 +52,7 @@ class Ledger:
     def __init__(self, base: KindState, spool: Spool) -> None:
         self.base = base
         self.fresh = KindState()
-        self._spool = spool
+        self.spool = spool
         self._segments = SegmentFiles()
         self._segment = self._segments.add(spool.path)
         self._base_seen = bytearray(base.rows())
@@ -65,7 +68,7 @@ class Ledger:
         """
         self.distrusted.add(record_id)
         if spare is not None and record_id not in self.fresh:
-            offset, length = self._spool.put(record_id, spare)
+            offset, length = self.spool.put(record_id, spare)
             self.restore(record_id, spare.identity, offset, length, UNSEEN)
 
     def holds(self, record_id: str) -> bool:
@@ -107,7 +110,7 @@ class Ledger:
         if row is not None and same:
             sightings[row] = sweep
         else:
-            offset, length = self._spool.put(record_id, frozen)
+            offset, length = self.spool.put(record_id, frozen)
             self.restore(record_id, identity, offset, length, sweep)
         return Observed(agrees, seen == sweep, seen == sweep and not same)
 
@@ -156,8 +159,12 @@ class Ledger:
             raise KeyError(record_id)
         line = self._segments.read_near(*self.fresh.place(row))
         if not line.endswith(b"}\n"):
-            raise ArchiveDamaged(f"{self._spool.path} was changed while it was in use; run the backup again.")
+            raise ArchiveDamaged(f"{self.spool.path} was changed while it was in use; run the backup again.")
         return line
+
+    def frozen(self, record_id: str) -> Frozen | None:
+        """Return the newest state of a record that this run found to differ, ``None`` where the archive has it so."""
+        return split(self.line(record_id)).frozen if record_id in self.fresh else None
 
     def absent_since(self, sweep: int) -> Iterator[str]:
         """Yield the ids of the newest version that no sweep from ``sweep`` on has seen."""
@@ -174,10 +181,6 @@ class Ledger:
             if self.seen(record_id) == sweep:
                 yield record_id
 
-    def count_seen(self, sweep: int) -> int:
-        """Count the records that a sweep was the last to see."""
-        return sum(1 for _ in self.seen_in(sweep))
-
     def note(self, offset: int, length: int) -> bytes:
         """Read a journal line of the spool."""
         return self._segments.read(self._segment, offset, length)
@@ -185,6 +188,49 @@ class Ledger:
     def close(self) -> None:
         """Close the file the lines are read back from."""
         self._segments.close()
+
+
+class PendingState:
+    """The state about to be committed: records are read from the checkpoint where it has them, else from the archive.
+
+    Args:
+        state: the newest version.
+        ledgers: what this run has seen.
+        gone: by kind, the ids that the new version removes.
+    """
+
+    def __init__(self, state: State, ledgers: Mapping[Kind, Ledger], gone: Mapping[Kind, Collection[str]]) -> None:
+        self._state = state
+        self._ledgers = ledgers
+        self._gone = gone
+
+    def ids(self, kind: Kind) -> list[str]:
+        """Return the ids of a kind in order."""
+        ledger = self._ledgers[kind]
+        gone = self._gone.get(kind, ())
+        return sorted({*ledger.base.ids(), *ledger.fresh.ids()}.difference(gone), key=sort_key)
+
+    def identity(self, kind: Kind, record_id: str) -> bytes | None:
+        """Return what the record's states are compared by, or ``None`` when it is not there."""
+        return None if record_id in self._gone.get(kind, ()) else self._ledgers[kind].identity(record_id)
+
+    def load(self, kind: Kind, record_id: str) -> dict[str, Any] | None:
+        """Read a record's raw object; ``None`` when it is not there."""
+        if record_id in self._gone.get(kind, ()):
+            return None
+        ledger = self._ledgers[kind]
+        if record_id in ledger.fresh:
+            return dict(lossless_json.loads(split(ledger.line(record_id)).data))
+        if record_id in ledger.distrusted:
+            return None
+        return self._state.load(kind, record_id)
+
+    def scan(self, kind: Kind) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Read the raw objects of a kind in the order of ids, one at a time."""
+        for record_id in self.ids(kind):
+            data = self.load(kind, record_id)
+            if data is not None:
+                yield record_id, data
 
 
 Place = tuple[int, int]
@@ -201,7 +247,7 @@ class Restored:
     """
 
     records: int = 0
-    pages: dict[tuple[Kind, int], dict[int, Place]] = field(default_factory=dict)
+    pages: dict[tuple[Kind, int], dict[Cursor, Place]] = field(default_factory=dict)
 
 
 def restore(checkpoint: Checkpoint, ledgers: Mapping[Kind, Ledger], freshness: Freshness) -> Restored:
@@ -212,7 +258,7 @@ def restore(checkpoint: Checkpoint, ledgers: Mapping[Kind, Ledger], freshness: F
     that could not be read are asked for again; in earlier ones they stay unread, since later sweeps went on from there.
     """
     found = Restored()
-    failed: list[tuple[Kind, int, int]] = []
+    failed: list[tuple[Kind, int, Cursor]] = []
     for kind, spool in checkpoint.spools.items():
         for offset, note, records, length in _passages(spool):
             for record_id in _ids(note):

@@ -1,81 +1,76 @@
-"""The pages of a list as a sweep saw them, in 48 bytes each: a blog of 100,000 entries has tens of thousands."""
+"""One sweep over one list: its pages in order, their records into the ledger, and a note on each page."""
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
 from array import array
-from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field, replace
+from collections import Counter, deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from itertools import repeat
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from exporter import lossless_json
 from exporter.crawl.checkpoint import note_of
+from exporter.crawl.concurrency import task_group
 from exporter.crawl.events import PageRead
 from exporter.errors import ApiError, NotAuthorised, ServiceError, TransportError
-from exporter.model.assumptions import TIMEZONE
-from exporter.model.kinds import Kind, key_of
-from exporter.service.blog_v1 import FilePage, ListPage
-from exporter.service.pagination import PageFacts, Walk
-from exporter.service.records_v1 import DEFAULT_RECORDS, FieldReader
+from exporter.model.kinds import Kind
+from exporter.service.interface import BlogService, Cursor, Page, PageFacts
 
 if TYPE_CHECKING:
-    from exporter.crawl.checkpoint import Spool
     from exporter.crawl.events import Event
     from exporter.crawl.ledger import Ledger, Place
-    from exporter.http.memory_budget import MemoryBudget
+    from exporter.http.engine import Client
+    from exporter.model.exchange import Response
 
-_DIGEST = 32
-_NONE = bytes(_DIGEST)
+LARGEST_COUNT: Final = 2**40
+"""More comments or bytes than any record has, and more files than any blog."""
+LARGEST_TOTAL: Final = 2**53
+"""More bytes than any blog has; larger numbers are not the same for every reader of JSON (RFC 8259, 6)."""
+UNREADABLE = (ApiError, TransportError, NotAuthorised)
+"""What makes one page or record unreadable; any other :class:`ServiceError` ends the run."""
+LONGEST_ID: Final = 1000
+"""Characters; ids are short numbers as a rule, every id read stays in memory, and an address must hold it."""
+_NAMED: Final = 100
+"""So many unusable items are named one by one, in a page and in a list."""
+_DIGEST: Final = 32
+_NO_DIGEST: Final = bytes(_DIGEST)
 
 
-class SeenPages:
-    """For every page, counted from 1, the SHA-256 of the whole answer and where its note stands in the spool."""
+class PageIndex:
+    """For every page of a list the SHA-256 of its whole answer and where its note is, in 48 bytes.
+
+    A blog of 100,000 entries has tens of thousands of pages.
+    """
 
     def __init__(self) -> None:
         self._bodies = bytearray()
         self._places = array("Q")
 
     def put(self, page: int, body: bytes, place: Place) -> None:
-        """Remember a page; ``body`` is empty where the answer is not known any more."""
+        """Remember a page, counted from 1; ``body`` is empty where the answer is not known any more."""
         missing = page - len(self._places) // 2
         if missing > 0:
-            self._bodies += _NONE * missing
+            self._bodies += _NO_DIGEST * missing
             self._places.extend([0, 0] * missing)
-        self._bodies[(page - 1) * _DIGEST : page * _DIGEST] = body or _NONE
+        self._bodies[(page - 1) * _DIGEST : page * _DIGEST] = body or _NO_DIGEST
         self._places[2 * page - 2], self._places[2 * page - 1] = place
 
     def body(self, page: int) -> bytes | None:
-        """Return the SHA-256 of a page's answer, ``None`` when it was not seen."""
+        """Return the SHA-256 of a page's answer, ``None`` when it is not known."""
         found = bytes(self._bodies[(page - 1) * _DIGEST : page * _DIGEST])
-        return found if found and found != _NONE else None
+        return found if found and found != _NO_DIGEST else None
 
     def place(self, page: int) -> Place:
-        """Return the offset and the length of a page's note."""
+        """Return the offset and the length of a page's note in the spool."""
         return self._places[2 * page - 2], self._places[2 * page - 1]
 
     def clear(self) -> None:
         """Forget all pages."""
         self._bodies.clear()
         del self._places[:]
-
-
-Page = ListPage | FilePage
-LARGEST_COUNT = 2**40
-"""More comments or bytes than any record has, and more files than any blog."""
-LARGEST_TOTAL = 2**53
-"""More bytes than any blog has; larger numbers are not the same for every reader of JSON (RFC 8259, 6)."""
-_Ahead = Page | str | None
-UNREADABLE = (ApiError, TransportError, NotAuthorised)
-"""What makes one page or record unreadable; any other :class:`ServiceError` ends the run."""
-LONGEST_ID: Final = 1000
-"""Characters; the service's ids are short numbers, every id read stays in memory, and an address must hold it."""
-_NAMED: Final = 100
-"""So many unusable items are named one by one, in a page and in a list."""
-_TOO_HEAVY: Final = "too heavy"
-"""In place of a page that was read ahead of its turn and does not fit beside the others that wait."""
 
 
 @dataclass(slots=True)
@@ -90,15 +85,15 @@ class SweepResult:
         to_read: for the entry list, the ids of these; in a first sweep without the new ones, which are read anyway.
         agreed: whether it saw just what the sweep before saw.
         problems: sentences about pages and items that could not be used.
-        tally: the sum over the records of what the sweep was told to add up; ``None`` where one of them does not say.
+        tally: the sum of :meth:`BlogService.amount` over the records; ``None`` where one of them does not say.
         comments: comments by entry: for the entry list those each item counts, for the comment list those listed;
-            let go of by :func:`compare_comments`.
+            emptied by :func:`compare_comments`.
         expected: for the comment list, how many comments the entries count.
         short: for the comment list, by entry, how many of the comments that it counts are not listed.
-        filenum: files said to exist, for the file list.
-        totalsize: their size said, for the file list.
+        total: how many records the list says it has.
+        total_size: the sum of their sizes, as the list says.
         failure: the error that kept its first page from being read, to end the run with where no list could be read.
-        seen: the pages that were read, for the next sweep; none when a record stood on the list twice.
+        pages: the pages that were read, for the next sweep; none when a record was on the list twice.
     """
 
     kind: Kind
@@ -112,10 +107,10 @@ class SweepResult:
     comments: Counter[str] = field(default_factory=Counter)
     expected: int = 0
     short: dict[str, int] = field(default_factory=dict)
-    filenum: int | None = None
-    totalsize: int | None = None
+    total: int | None = None
+    total_size: int | None = None
     failure: ServiceError | None = None
-    seen: SeenPages = field(default_factory=SeenPages)
+    pages: PageIndex = field(default_factory=PageIndex)
 
 
 def compare_comments(entries: SweepResult, comments: SweepResult) -> None:
@@ -131,37 +126,64 @@ def compare_comments(entries: SweepResult, comments: SweepResult) -> None:
     comments.comments.clear()
 
 
+class _Answer(NamedTuple):
+    """A page that was read; ``page`` is ``None`` when the answer is the very one that the sweep before got."""
+
+    page: Page | None
+    body: bytes = b""
+    weight: int = 0
+
+
+class _Asked(NamedTuple):
+    """A page that was asked for; ``task`` reads it ahead of its turn, ``None`` where it is read when its turn comes.
+
+    ``number`` counts from 1: the cursor itself where that is a number.
+    """
+
+    cursor: Cursor
+    number: int
+    task: asyncio.Task[_Answer | ServiceError | None] | None
+
+
 class Sweep:
     """Sweep number ``number`` (from 1) of the list of ``kind``.
 
-    ``known`` are the pages a dead run had dealt with; ``before`` is what the sweep before found. A page whose answer
-    is the very same as then needs not be looked into: its records are taken in from the note it left.
+    Args:
+        kind: the kind listed.
+        number: of the sweep.
+        service: reads the records.
+        client: sends the requests.
+        blog_id: the blog.
+        entry_ids: the listed entries, where comments are listed for each of them.
+        ledger: where the records go.
+        emit: is called for every page.
+        known: the pages that an interrupted run had dealt with.
+        before: what the sweep before found. A page whose answer is the very same as then is not parsed again: its
+            records are taken from the note about it.
     """
 
     def __init__(
         self,
         kind: Kind,
         number: int,
-        walk: Walk,
-        fetch: Callable[[int, bytes | None], Awaitable[Page | None]],
+        service: BlogService,
+        client: Client,
+        blog_id: str,
+        entry_ids: Sequence[str],
         ledger: Ledger,
-        spool: Spool,
         emit: Callable[[Event], None],
-        tally_field: str | None = None,
-        known: Mapping[int, Place] | None = None,
+        known: Mapping[Cursor, Place] | None = None,
         before: SweepResult | None = None,
-        budget: MemoryBudget | None = None,
     ) -> None:
-        self._walk = walk
-        self._budget = budget
-        self._fetch = fetch
+        self._service = service
+        self._client = client
+        self._paginator = service.pages(kind, blog_id, entry_ids)
         self._ledger = ledger
-        self._spool = spool
         self._emit = emit
         self._number = number
-        self._tally_field = tally_field
         self._known = known or {}
         self._before = before or SweepResult(kind)
+        self._asked = 0
         self._items = 0
         self._held = 0
         self._unnamed = 0
@@ -173,176 +195,199 @@ class Sweep:
         Raises:
             ServiceError: the service as a whole failed.
         """
-        asked: dict[int, asyncio.Task[_Ahead] | None] = {}
         try:
-            while not self._walk.finished:
-                wanted = self._walk.wanted(window)
-                turn = min([*asked, *wanted])
-                for page in wanted:
-                    ahead = page != turn and page not in self._known
-                    asked[page] = asyncio.create_task(self._read_ahead(page)) if ahead else None
-                task = asked.pop(turn)
-                if turn in self._known:
-                    self._replay(turn)
-                else:
-                    await self._take(turn, task)
+            async with task_group() as group:
+                await self._read_pages(window, group)
         finally:
-            await _abandon([task for task in asked.values() if task is not None])
-            if self._budget is not None:
-                self._budget.release(self._held)
+            self._client.budget.release(self._held)
         result = self._result
         if self._unnamed:
             what = f"{self._unnamed} more items had no usable id, or one that was there twice; run again"
             result.problems.append(f"{result.kind} list: {what}")
-        result.problems = [*self._walk.problems, *result.problems]
-        result.complete = self._walk.complete and not result.problems
+        result.problems = [*self._paginator.problems, *result.problems]
+        result.complete = self._paginator.complete and not result.problems
         result.agreed = not result.differing and result.listed == self._before.listed
-        self._before.seen.clear()
+        self._before.pages.clear()
         if self._items != result.listed:
             # Then the newest state of a record is not what every page with it holds.
-            result.seen.clear()
+            result.pages.clear()
         return result
 
-    async def _read(self, page: int) -> Page | None:
-        return await self._fetch(page, self._before.seen.body(page))
+    async def _read_pages(self, window: int, group: asyncio.TaskGroup) -> None:
+        asked: deque[_Asked] = deque()
+        while not self._paginator.finished:
+            for cursor in self._paginator.wanted(window):
+                self._asked += 1
+                number = cursor if isinstance(cursor, int) else self._asked
+                ahead = asked and cursor not in self._known
+                task = group.create_task(self._read_ahead(cursor, number)) if ahead else None
+                asked.append(_Asked(cursor, number, task))
+            turn = asked.popleft()
+            if turn.cursor in self._known:
+                self._replay(turn)
+            else:
+                await self._ingest(turn)
+        for unwanted in asked:
+            if unwanted.task is not None:
+                unwanted.task.cancel()
 
-    async def _read_ahead(self, page: int) -> _Ahead:
-        """Read a page that has to wait for its turn; one that is too heavy to wait is let go of."""
-        answer = await self._read(page)
-        if answer is not None and self._budget is not None:
-            if not self._budget.hold(answer.weight):
-                return _TOO_HEAVY
+    async def _read(self, cursor: Cursor, number: int) -> _Answer | ServiceError:
+        call = self._paginator.call(cursor)
+        known = self._before.pages.body(number)
+
+        def parse(response: Response) -> _Answer:
+            body = hashlib.sha256(response.body).digest()
+            if body == known:
+                return _Answer(None)
+            return _Answer(call.parse(response), body, lossless_json.weight(response.body))
+
+        try:
+            # A list that was just read is what tells best, later, whether the service still answers.
+            return await self._client.fetch(call.request, parse, probe=True)
+        except UNREADABLE as error:
+            return error.with_traceback(None)  # which would hold the answer
+
+    async def _read_ahead(self, cursor: Cursor, number: int) -> _Answer | ServiceError | None:
+        """Read a page that has to wait for its turn; ``None`` for one that is too heavy to wait."""
+        answer = await self._read(cursor, number)
+        if isinstance(answer, _Answer):
+            if not self._client.budget.hold(answer.weight):
+                return None
             self._held += answer.weight
         return answer
 
-    async def _take(self, page: int, task: asyncio.Task[_Ahead] | None) -> None:
-        """Take in the page whose turn it is; one read now is in nobody's hands in between."""
-        try:
-            answer = await task if task is not None else _TOO_HEAVY
-            waited = 0 if answer is None or isinstance(answer, str) else answer.weight
-            if isinstance(answer, str):
-                answer = await self._read(page)
-        except UNREADABLE as error:
-            missing = isinstance(error, ApiError)
-            note = {"sweep": self._number, "page": page, "ids": [], "failed": str(error), "missing": missing}
-            self._spool.journal(note)
-            self._fail(page, error, missing=missing)
+    async def _ingest(self, asked: _Asked) -> None:
+        """Ingest the page whose turn it is."""
+        answer = await asked.task if asked.task is not None else None
+        held = answer.weight if isinstance(answer, _Answer) else 0
+        if answer is None:
+            answer = await self._read(asked.cursor, asked.number)
+        if isinstance(answer, ServiceError):
+            missing = isinstance(answer, ApiError)
+            note: dict[str, Any] = {
+                "sweep": self._number,
+                "page": asked.cursor,
+                "ids": [],
+                "failed": str(answer),
+                "missing": missing,
+            }
+            self._ledger.spool.journal(note)
+            self._fail(asked, answer, missing=missing)
+        elif answer.page is None:
+            self._repeat(asked)
         else:
-            if answer is None:
-                self._repeat(self._before.seen.place(page))
-            else:
-                self._accept(page, answer)
-            if self._budget is not None:
-                self._budget.release(waited)
-                self._held -= waited
+            self._accept(asked, answer.page, answer.body)
+        self._client.budget.release(held)
+        self._held -= held
 
-    def _fail(self, page: int, error: ServiceError, *, missing: bool) -> None:
-        if page == 1:
+    def _fail(self, asked: _Asked, error: ServiceError, *, missing: bool) -> None:
+        if asked.number == 1:
             self._result.failure = error
-        self._walk.accept_failure(page, str(error), missing=missing)
+        self._paginator.accept_failure(asked.cursor, str(error), missing=missing)
 
-    def _accept(self, page: int, answer: Page) -> None:
-        """Take in a page, and note it down in the checkpoint behind its records."""
-        kind, ledger = self._result.kind, self._ledger
+    def _accept(self, asked: _Asked, page: Page, body: bytes) -> None:
+        """Put a page's records into the ledger, and a note about it behind them."""
+        kind, ledger, service = self._result.kind, self._ledger, self._service
         digest = hashlib.sha256()
         ids: list[str] = []
         here: set[str] = set()
-        counts: list[int | None] = []
+        amounts: list[int | None] = []
         owners: list[str] = []
         to_read: list[str] = []
         problems: list[str] = []
-        new = differing = 0
-        new_count: int | None = 0
-        items = answer.items
+        new = differing = position = 0
+        new_size: int | None = 0
+        items = page.items
         items.reverse()
-        position = 0
         while items:
-            # What is taken in goes at once, so that the objects of a long page and its records add up to little more.
+            # An ingested item goes at once, so that the objects of a long page and its records add up to little more.
             item = items.pop()
             position += 1
-            record_id = DEFAULT_RECORDS.key(kind, item)
+            where = f"{kind} list, page {asked.number}:"
+            record_id = service.key(kind, item)
             if record_id is None or len(record_id) > LONGEST_ID:
                 lack = "no usable id" if record_id is None else f"an id of {len(record_id)} characters"
-                problems.append(f"{kind} list, page {page}: item {position} has {lack} and could not be kept")
+                problems.append(f"{where} item {position} has {lack} and could not be kept")
                 continue
             frozen = lossless_json.freeze(item)
             digest.update(record_id.encode("utf-8", "backslashreplace") + b"\0" + frozen.identity)
-            count = 0 if self._tally_field is None else count_of(item, self._tally_field)
-            owner = (key_of(item.get("entry_id")) or "") if kind is Kind.COMMENTS else record_id
+            amount = 0 if kind is Kind.COMMENTS else _bounded(service.amount(kind, item))
+            owner = service.post_id(item) if kind is Kind.COMMENTS else record_id
             observed = ledger.observe(record_id, frozen, self._number)
             if not observed.again:
                 new += 1
-                new_count = _sum(new_count, count)
-                self._add(owner, count)
+                new_size = _sum(new_size, amount)
+                self._add(owner, amount)
             elif observed.otherwise and record_id in here:
-                shown = record_id[:40]
-                problems.append(f"{kind} list, page {page}: two records have the id {shown}; the later one is kept")
+                problems.append(f"{where} two records have the id {record_id[:40]}; the later one is kept")
             if not observed.agrees:
                 differing += 1
                 if kind is Kind.ENTRY_LIST and (self._number > 1 or record_id in ledger.base):
                     to_read.append(record_id)
             ids.append(record_id)
             here.add(record_id)
-            counts.append(count)
+            amounts.append(amount)
             owners.append(owner)
-        facts = replace(answer.facts(page, new, digest.hexdigest()), count=position, new_bytes=new_count)
+        facts = PageFacts(
+            asked.cursor, position, new, digest.hexdigest(), page.echo, page.next, page.pages, page.page_size,
+            page.total, page.total_size, new_size,
+        )  # fmt: skip
         note = {
             "sweep": self._number,
-            "page": page,
+            "page": asked.cursor,
             "ids": ids,
-            "counts": counts if self._tally_field is not None else [],
+            "amounts": [] if kind is Kind.COMMENTS else amounts,
             "owners": owners if kind is Kind.COMMENTS else [],
             "differing": differing,
             "to_read": to_read,
             "problems": problems[:_NAMED],
             "unnamed": len(problems[_NAMED:]),
-            "totalsize": answer.totalsize if isinstance(answer, FilePage) else None,
-            "body": answer.body.hex(),
-            "facts": {name: getattr(facts, name) for name in facts.__slots__},
+            "body": body.hex(),
+            "facts": asdict(facts),
         }
-        self._count(facts, note, self._spool.journal(note))
+        self._count(asked, facts, note, ledger.spool.journal(note))
 
-    def _replay(self, page: int) -> None:
-        """Take in a page from the note a dead run left of it; the ledger knows its records already."""
-        place = self._known[page]
+    def _replay(self, asked: _Asked) -> None:
+        """Ingest a page from the note that an interrupted run left of it; the ledger has its records already."""
+        place = self._known[asked.cursor]
         note = note_of(self._ledger.note(*place)) or {}
         if "failed" in note:
-            self._fail(page, ServiceError(note["failed"]), missing=note["missing"])
-            return
-        self._count(self._sighted(note), note, place)
+            self._fail(asked, ServiceError(note["failed"]), missing=note["missing"])
+        else:
+            self._count(asked, self._mark(asked, note), note, place)
 
-    def _repeat(self, place: Place) -> None:
-        """Take in a page that is as the sweep before saw it."""
-        note = note_of(self._ledger.note(*place)) or {}
-        note.update(sweep=self._number, differing=0, to_read=[])
-        self._count(self._sighted(note), note, self._spool.journal(note))
+    def _repeat(self, asked: _Asked) -> None:
+        """Ingest a page that is as the sweep before saw it."""
+        note = note_of(self._ledger.note(*self._before.pages.place(asked.number))) or {}
+        note.update(sweep=self._number, page=asked.cursor, differing=0, to_read=[])
+        self._count(asked, self._mark(asked, note), note, self._ledger.spool.journal(note))
 
-    def _sighted(self, note: dict[str, Any]) -> PageFacts:
-        """Note that this sweep saw the records of a page, and return what the walk needs to know of it."""
+    def _mark(self, asked: _Asked, note: dict[str, Any]) -> PageFacts:
+        """Note that this sweep saw the records of a page, and return what the paginator needs to know of it."""
         new = 0
-        new_count: int | None = 0
+        new_size: int | None = 0
         ids = note["ids"]
-        for record_id, count, owner in zip(ids, note["counts"] or repeat(0), note["owners"] or ids, strict=False):
+        for record_id, amount, owner in zip(ids, note["amounts"] or repeat(0), note["owners"] or ids, strict=False):
             if self._ledger.seen(record_id) != self._number:
                 new += 1
-                new_count = _sum(new_count, count)
-                self._add(owner, count)
+                new_size = _sum(new_size, amount)
+                self._add(owner, amount)
             self._ledger.mark(record_id, self._number)
-        return PageFacts(**{**note["facts"], "new": new, "new_bytes": new_count})
+        return replace(PageFacts(**note["facts"]), cursor=asked.cursor, new=new, new_size=new_size)
 
-    def _add(self, owner: str, count: int | None) -> None:
+    def _add(self, owner: str, amount: int | None) -> None:
         """Count a record that this sweep sees for the first time."""
         result = self._result
         if result.kind is Kind.COMMENTS:
             result.comments[owner] += 1
             return
-        result.tally = _sum(result.tally, count)
-        if result.kind is Kind.ENTRY_LIST and count:
-            result.comments[owner] = count
+        result.tally = _sum(result.tally, amount)
+        if result.kind is Kind.ENTRY_LIST and amount:
+            result.comments[owner] = amount
 
-    def _count(self, facts: PageFacts, note: dict[str, Any], place: Place) -> None:
+    def _count(self, asked: _Asked, facts: PageFacts, note: dict[str, Any], place: Place) -> None:
         result = self._result
-        result.seen.put(facts.page, bytes.fromhex(note.get("body", "")), place)
+        result.pages.put(asked.number, bytes.fromhex(note.get("body", "")), place)
         self._items += len(note["ids"])
         result.listed += facts.new
         result.differing += note["differing"]
@@ -350,33 +395,20 @@ class Sweep:
         room = max(0, _NAMED - len(result.problems))
         result.problems += note["problems"][:room]
         self._unnamed += len(note["problems"][room:]) + note["unnamed"]
-        result.filenum = min(facts.filenum, LARGEST_COUNT) if facts.filenum is not None else result.filenum
-        totalsize = note["totalsize"]
-        result.totalsize = min(totalsize, LARGEST_TOTAL) if totalsize is not None else result.totalsize
-        self._walk.accept(facts)
-        self._emit(PageRead(result.kind, self._number, facts.page, _pages(facts)))
+        if facts.total is not None:
+            result.total = min(facts.total, LARGEST_COUNT)
+        if facts.total_size is not None:
+            result.total_size = min(facts.total_size, LARGEST_TOTAL)
+        self._paginator.accept(facts)
+        pages = facts.pages
+        if pages is None and facts.total is not None and facts.page_size:
+            pages = -(-facts.total // facts.page_size)
+        self._emit(PageRead(result.kind, self._number, asked.number, pages))
 
 
-async def _abandon(tasks: list[asyncio.Task[_Ahead]]) -> None:
-    """End tasks whose results nobody wants any more."""
-    for task in tasks:
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)
+def _bounded(amount: int | None) -> int | None:
+    return None if amount is None else min(max(0, amount), LARGEST_COUNT)
 
 
-def count_of(item: Any, name: str) -> int | None:
-    """Return a count from a raw record, no larger than :data:`LARGEST_COUNT`; ``None`` where it says none."""
-    number = FieldReader(item, TIMEZONE).number(name)
-    return None if number is None else min(max(0, number), LARGEST_COUNT)
-
-
-def _sum(total: int | None, count: int | None) -> int | None:
-    return None if total is None or count is None else total + count
-
-
-def _pages(facts: PageFacts) -> int | None:
-    if facts.all_page is not None:
-        return facts.all_page
-    if facts.filenum is not None and facts.limit:
-        return -(-facts.filenum // facts.limit)
-    return None
+def _sum(total: int | None, amount: int | None) -> int | None:
+    return None if total is None or amount is None else total + amount

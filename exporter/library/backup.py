@@ -23,20 +23,21 @@ from exporter.crawl.assets.fetch import check_fallback
 from exporter.crawl.assets.plan import Mode
 from exporter.crawl.assets.run import AssetSettings
 from exporter.crawl.backup import BackupRun
-from exporter.crawl.commit import Outcome, RunSettings
 from exporter.crawl.events import Event
 from exporter.crawl.freshness import Refresh
-from exporter.crawl.ingest import ReadingSettings
+from exporter.crawl.outcome import Outcome
+from exporter.crawl.settings import BackupSettings
 from exporter.errors import ArchiveDamaged, ArchiveLocked, BlogExporterError, Interrupted, UsageError
 from exporter.html.links import AddressPattern
 from exporter.http.body import Timeouts
 from exporter.http.credentials import Credentials
-from exporter.http.engine import Engine
+from exporter.http.engine import Client, Engine
 from exporter.http.memory_budget import prepare_memory
 from exporter.http.retry import RetryEvent, RetryPolicy
 from exporter.library.views import LatestRefreshed, refresh_latest, wanted_views
 from exporter.model.assumptions import assumptions_of
-from exporter.service.blog_v1 import BlogApi
+from exporter.service.blog_v1 import BlogV1
+from exporter.service.interface import BlogService
 from exporter.settings import Settings
 
 T = TypeVar("T")
@@ -54,6 +55,15 @@ class LatestRepaired:
 BackupEvent = Event | LatestRepaired | LatestRefreshed
 
 
+@dataclass(frozen=True, slots=True)
+class OpenService:
+    """A blog, the service that has it, and what sends the requests."""
+
+    blog_id: str
+    service: BlogService
+    client: Client
+
+
 @asynccontextmanager
 async def open_service(
     blog_id: str,
@@ -62,7 +72,7 @@ async def open_service(
     engine: Engine | None = None,
     warn: Callable[[str], None] = lambda _: None,
     on_retry: Callable[[RetryEvent], None] = lambda _: None,
-) -> AsyncIterator[BlogApi]:
+) -> AsyncIterator[OpenService]:
     """Yield the service of a blog as the settings describe it.
 
     Args:
@@ -97,12 +107,12 @@ async def open_service(
             rate=settings.rate,
             on_retry=on_retry,
         )
-        yield BlogApi(client, blog_id, assumptions_of(settings))
+        yield OpenService(blog_id, BlogV1(assumptions_of(settings)), client)
 
 
 def backup(
     archive: Path,
-    service: BlogApi,
+    service: OpenService,
     settings: Settings,
     *,
     accept_removals: bool = False,
@@ -142,18 +152,20 @@ def backup(
         skipped_hosts=settings.skip_asset_hosts,
         locate=locate,
     )
-    run_settings = RunSettings(
+    run_settings = BackupSettings(
         service.blog_id,
         recorded_url or settings.base_url or "",
-        ReadingSettings(settings.concurrency, Refresh(settings.refresh), settings.max_age, assumptions_of(settings)),
-        accept_removals,
-        dry_run,
-        settings.resume_max_age,
-        None if settings.assets == "none" else assets,
-        settings.strict_assets,
+        window=settings.concurrency,
+        refresh=Refresh(settings.refresh),
+        max_age=settings.max_age,
+        accept_removals=accept_removals,
+        dry_run=dry_run,
+        resume_max_age=settings.resume_max_age,
+        assets=None if settings.assets == "none" else assets,
+        strict_assets=settings.strict_assets,
     )
     clock = clock or SystemClock()
-    run = BackupRun(archive, service, run_settings, clock)
+    run = BackupRun(archive, service.service, service.client, run_settings, clock)
     views = [] if dry_run else wanted_views(settings, archive)
     return Backup(archive, run, views, clock, settings.wait_lock.total_seconds(), dry_run=dry_run)
 

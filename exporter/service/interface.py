@@ -1,15 +1,166 @@
-"""What a blog service is to the rest of the program: how its raw objects are read as neutral records. Pure."""
+"""What a blog service is: the requests for its lists and records, and what its answers mean. Pure.
+
+A service makes requests and reads answers; the crawl sends them. Paths, parameters and field names of a service are in
+its own module and nowhere else. Paging is the service's own too: a cursor is whatever names one page of a list.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, tzinfo
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar
 
+from exporter.errors import ApiError
+from exporter.model.exchange import Request, Response
 from exporter.model.kinds import Kind
 from exporter.model.publication import Cause, Declared, Verdict
 from exporter.model.records import Comment, Post, Raw, Upload, User
+
+Answer = TypeVar("Answer")
+Cursor = int | str
+"""Names one page of a list. Only its service's paginator knows what it means; it is kept in JSON."""
+
+
+class Call(NamedTuple, Generic[Answer]):
+    """A request, and what makes something of its answer.
+
+    ``parse`` raises a :class:`~exporter.errors.ServiceError` where the answer is not a success.
+    """
+
+    request: Request
+    parse: Callable[[Response], Answer]
+
+
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    """What a service offers.
+
+    Attributes:
+        totals: its lists state how many records there are, so that a backup can be proven complete.
+        validators: it may answer that an entry is unchanged (RFC 9110, section 13).
+        full_text_in_lists: an item of the entry list is the whole entry, which is not asked for by itself.
+        comments_per_entry: comments are listed for each entry, not for the whole blog.
+        user: it tells who is asking.
+    """
+
+    totals: bool = True
+    validators: bool = True
+    full_text_in_lists: bool = False
+    comments_per_entry: bool = False
+    user: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Validators:
+    """What a later request can ask with whether a record changed: the ``ETag`` and ``Last-Modified`` of an answer."""
+
+    etag: str | None = None
+    last_modified: str | None = None
+
+    @classmethod
+    def of(cls, response: Response) -> Validators:
+        """Read them from an answer; what cannot be sent back unharmed is left out."""
+        return cls(_sendable(response.headers.get("etag")), _sendable(response.headers.get("last-modified")))
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """The headers of a conditional request; none when there is nothing to compare with."""
+        pairs = (("If-None-Match", _sendable(self.etag)), ("If-Modified-Since", _sendable(self.last_modified)))
+        return {name: value for name, value in pairs if value}
+
+
+def _sendable(value: str | None) -> str | None:
+    return value if value and value.isascii() and value.isprintable() else None
+
+
+class EntryAnswer(NamedTuple):
+    """An entry as sent, or ``data`` ``None`` when it is unchanged since the validators given."""
+
+    data: dict[str, Any] | None
+    validators: Validators
+
+
+class WrongRecord(ApiError):
+    """The service answered with something else than the record asked for, which tells nothing about that one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page of a list as its answer describes it; ``None`` for what the answer does not say.
+
+    Attributes:
+        items: the raw records, of any type.
+        echo: the cursor of the page that the answer says it is.
+        next: the cursor of the page that follows.
+        pages: how many pages the list has.
+        page_size: how many items a full page has.
+        total: how many records the list has.
+        total_size: the sum of :meth:`BlogService.amount` over all of them.
+    """
+
+    items: list[Any]
+    echo: Cursor | None = None
+    next: Cursor | None = None
+    pages: int | None = None
+    page_size: int | None = None
+    total: int | None = None
+    total_size: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PageFacts:
+    """What a paginator learns of a page whose records were ingested.
+
+    Attributes:
+        cursor: of the page asked for.
+        count: items on the page.
+        new: items whose id was not seen before in this sweep.
+        digest: over the ids and contents, to recognise a repeated page.
+        new_size: the sum of :meth:`BlogService.amount` over the new ones; ``None`` where one of them says none.
+        others: as in :class:`Page`.
+    """
+
+    cursor: Cursor
+    count: int
+    new: int
+    digest: str
+    echo: Cursor | None = None
+    next: Cursor | None = None
+    pages: int | None = None
+    page_size: int | None = None
+    total: int | None = None
+    total_size: int | None = None
+    new_size: int | None = None
+
+
+class Paginator(Protocol):
+    """The way through the pages of one list, once. It ends, whatever the service answers."""
+
+    @property
+    def finished(self) -> bool:
+        """Whether no further page is needed."""
+
+    @property
+    def complete(self) -> bool:
+        """Whether the end was reached and the whole list seen."""
+
+    @property
+    def problems(self) -> list[str]:
+        """Sentences naming the list, the page and what to do."""
+
+    def wanted(self, window: int) -> list[Cursor]:
+        """Return the pages to ask for now, in order, none of them twice; ``window`` is how far to read ahead."""
+
+    def call(self, cursor: Cursor) -> Call[Page]:
+        """Return the request for a page."""
+
+    def accept(self, facts: PageFacts) -> None:
+        """Learn of the next page in order."""
+
+    def accept_failure(self, cursor: Cursor, reason: str, *, missing: bool) -> None:
+        """Learn that the next page in order could not be read; ``missing`` when the service says it has no such."""
 
 
 class Records(ABC):
@@ -88,3 +239,37 @@ class Records(ABC):
     @abstractmethod
     def why_hidden(self, comment: Comment) -> Cause:
         """Return why a comment may not be shown."""
+
+
+class BlogService(Records):
+    """A blog service: how it is asked, beside how its records are read.
+
+    Attributes:
+        capabilities: what it offers.
+    """
+
+    capabilities: Capabilities
+
+    @property
+    @abstractmethod
+    def options(self) -> Mapping[str, Any]:
+        """What else decides how answers are read, as JSON: only a run with equal options resumes a checkpoint."""
+
+    @abstractmethod
+    def pages(self, kind: Kind, blog_id: str, entry_ids: Sequence[str], /) -> Paginator:
+        """Begin to read the list of entries, comments or files.
+
+        ``entry_ids`` are all listed entries, where comments are listed for each entry.
+        """
+
+    @abstractmethod
+    def entry_call(self, blog_id: str, entry_id: str, validators: Validators | None = None) -> Call[EntryAnswer]:
+        """Ask for one entry in full, or whether it changed. ``parse`` raises :class:`WrongRecord` for another one."""
+
+    @abstractmethod
+    def user_call(self) -> Call[dict[str, Any]]:
+        """Ask for the calling user."""
+
+    @abstractmethod
+    def amount(self, kind: Kind, raw: Raw) -> int | None:
+        """Return what a list item says: an entry how many comments it has, a file its size in bytes."""

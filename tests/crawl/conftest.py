@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, TypeVar
@@ -15,17 +15,18 @@ import pytest
 from exporter.archive.archive import Archive
 from exporter.archive.latest import write_latest
 from exporter.crawl.backup import BackupRun
-from exporter.crawl.commit import Outcome, RunSettings
 from exporter.crawl.events import Event
 from exporter.crawl.freshness import Refresh
-from exporter.crawl.ingest import ReadingSettings
+from exporter.crawl.outcome import Outcome
+from exporter.crawl.settings import BackupSettings
 from exporter.demo.service import DemoService
 from exporter.errors import BlogExporterError
 from exporter.http.body import Timeouts
-from exporter.http.engine import Engine
+from exporter.http.engine import Client, Engine
 from exporter.http.retry import RetryPolicy
 from exporter.model.assumptions import Assumptions
-from exporter.service.blog_v1 import BlogApi
+from exporter.service.blog_v1 import BlogV1
+from exporter.service.interface import BlogService
 
 E = TypeVar("E", bound=Event)
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -90,23 +91,20 @@ class Crawl:
     async def started(self, **given: Any) -> AsyncIterator[BackupRun]:
         """Make a run; ``given`` are settings of the run, of the reading, or assumptions."""
         assume = Assumptions(**{name: given.pop(name) for name in Assumptions.__slots__ if name in given})
-        window = given.pop("window", 8)
-        reading = ReadingSettings(
-            window, Refresh(given.pop("refresh", "all")), given.pop("max_age", timedelta(days=7)), assume
-        )
         blog_id = given.pop("blog_id", next(iter(self.service.blogs)))
-        settings = replace(RunSettings(blog_id, self.service.base_url, reading), **given)
+        given["refresh"] = Refresh(given.get("refresh", "all"))
+        settings = BackupSettings(blog_id, given.pop("base_url", self.service.base_url), **given)
         async with Engine(clock=self.clock) as engine:
             client = engine.client(
                 self.service.base_url,
                 timeouts=Timeouts(read=5, total=20),
                 policy=RetryPolicy(retries=self.retries, give_up_after=600),
-                concurrency=window,
+                concurrency=settings.window,
             )
-            yield self.made(BlogApi(client, blog_id, assume), settings)
+            yield self.made(BlogV1(assume), client, settings)
 
-    def made(self, api: BlogApi, settings: RunSettings) -> BackupRun:
-        return BackupRun(self.root, api, settings, self.clock)
+    def made(self, service: BlogService, client: Client, settings: BackupSettings) -> BackupRun:
+        return BackupRun(self.root, service, client, settings, self.clock)
 
     async def run(self, on: Callable[[BackupRun, Event], Awaitable[None] | None] | None = None, **given: Any) -> Ran:
         """Run to the end; ``on`` is told each event as it happens."""

@@ -16,7 +16,7 @@ from exporter.demo.content import fields
 from exporter.demo.service import DemoService, ServiceOptions
 from exporter.errors import Interrupted
 from exporter.model.kinds import Kind
-from exporter.service.blog_v1 import Validators
+from exporter.service.interface import Validators
 from tests.crawl.conftest import NOON, Clock, MakeCrawl
 from tests.support import faults
 from tests.support.generated import generated_blog

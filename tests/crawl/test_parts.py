@@ -19,15 +19,16 @@ from exporter.archive.state import KindState
 from exporter.crawl import commit
 from exporter.crawl.assets.join import AbsentAsset, AssetSummary, Tally
 from exporter.crawl.checkpoint import Checkpoint, Purpose, Spool, drop, note_of, read_meta, set_aside
-from exporter.crawl.commit import RunSettings
 from exporter.crawl.completeness import assess
+from exporter.crawl.concurrency import finish_in_thread, run_together
 from exporter.crawl.ingest import EntryCounts
 from exporter.crawl.ledger import UNSEEN, Ledger
-from exporter.crawl.sweep import SweepResult, compare_comments, count_of
-from exporter.crawl.tasks import in_thread, together
+from exporter.crawl.settings import BackupSettings
+from exporter.crawl.sweep import SweepResult, compare_comments
 from exporter.errors import ApiError, ArchiveDamaged, BlogExporterError, NoSpace
 from exporter.model.asset import AssetState
 from exporter.model.kinds import Kind
+from exporter.service.blog_v1 import BlogV1
 from tests.crawl.conftest import NOON
 
 PURPOSE = Purpose("b.example.jp", "https://api.example.jp", {"refresh": "all"}, 3, "ab")
@@ -66,7 +67,6 @@ def test_a_ledger_compares_with_the_archive_and_then_with_the_sweep_before(ledge
     assert list(ledger.absent_since(2)) == ["3"]
     assert list(ledger.seen_in(2)) == ["2", "1"]
     assert list(ledger.seen_in(1)) == ["9"]
-    assert ledger.count_seen(2) == 2
 
 
 def test_a_ledger_reads_back_what_it_spooled(ledger: Ledger, spool: Spool) -> None:
@@ -199,7 +199,7 @@ def test_setting_aside_replaces_what_was_set_aside_before(tmp_path: Path) -> Non
 
 
 def test_a_run_s_purpose_names_what_it_assumes() -> None:
-    purpose = RunSettings("b.example.jp", "https://api.example.jp").purpose(None, None)
+    purpose = BackupSettings("b.example.jp", "https://api.example.jp").purpose(BlogV1().options, None, None)
     assert purpose.settings["entry_list_page_param"] == "page"
     assert purpose.settings["timezone"] == "JST"
     assert lossless_json.loads(lossless_json.dumps(purpose.document("now")))["settings"] == purpose.settings
@@ -233,7 +233,7 @@ def test_complete_when_nothing_is_missing() -> None:
 def test_everything_that_is_missing_is_a_problem() -> None:
     entries = SweepResult(Kind.ENTRY_LIST, complete=True, agreed=True, listed=5, tally=9)
     comments = SweepResult(Kind.COMMENTS, complete=True, agreed=True, listed=8, expected=9)
-    files = SweepResult(Kind.FILES, complete=True, agreed=True, listed=1, filenum=2, tally=10, totalsize=20)
+    files = SweepResult(Kind.FILES, complete=True, agreed=True, listed=1, total=2, tally=10, total_size=20)
     pending = AbsentAsset("http://h/a", AssetState.PENDING, "it answered 503", known=False)
     lost = AbsentAsset("http://h/b", AssetState.LOST, "it answered 404", known=False)
     assets = AssetSummary(
@@ -282,7 +282,7 @@ def test_what_is_gone_for_good_or_left_out_keeps_a_backup_complete(state: AssetS
 
 
 def test_totals_are_compared_also_where_the_lists_kept_changing() -> None:
-    files = SweepResult(Kind.FILES, complete=True, agreed=False, listed=1, filenum=2)
+    files = SweepResult(Kind.FILES, complete=True, agreed=False, listed=1, total=2)
     document, problems = assessed(sweeps(files=files), number_of_sweeps=4, short_comments={"2": 3, "10": 1})
     assert [each.reason for each in problems] == [
         "4 comments that the entries count are not on the comment list (of entries 2, 10); the service keeps them back",
@@ -296,7 +296,7 @@ def test_totals_are_compared_also_where_the_lists_kept_changing() -> None:
     [(19, 20, True), (20, 20, False), (21, 20, False), (None, 20, False), (9, None, False)],
 )
 def test_files_smaller_together_than_their_summary_says(tally: int | None, totalsize: int | None, said: bool) -> None:
-    files = SweepResult(Kind.FILES, complete=True, listed=2, filenum=2, tally=tally, totalsize=totalsize)
+    files = SweepResult(Kind.FILES, complete=True, listed=2, total=2, tally=tally, total_size=totalsize)
     _, problems = assessed(sweeps(files=files))
     assert [each.reason.partition(";")[0] for each in problems] == (
         ["the 2 files on the list have 19 bytes together, its summary says 20"] if said else []
@@ -332,61 +332,40 @@ def test_a_tally_counts_by_state(mode: AssetState) -> None:
     assert tally.listed == 3
 
 
-@pytest.mark.parametrize(
-    ("value", "count"),
-    [
-        ("7", 7),
-        (7, 7),
-        ("0", 0),
-        ("-7", 0),
-        ("", None),
-        (None, None),
-        ([], None),
-        ("x", None),
-        ("9" * 50, 2**40),
-    ],
-)
-def test_counts_of_raw_records(value: object, count: int | None) -> None:
-    assert count_of({"comment_count": value}, "comment_count") == count
-
-
-async def test_together_returns_in_order_and_leaves_nothing_behind() -> None:
+async def test_coroutines_run_together_return_in_order_and_leaves_nothing_behind() -> None:
     async def after(turns: int) -> int:
         for _ in range(turns):
             await asyncio.sleep(0)
         return turns
 
-    assert await together(after(turns) for turns in (3, 1, 2)) == [3, 1, 2]
+    assert await run_together(after(turns) for turns in (3, 1, 2)) == [3, 1, 2]
 
     async def fail() -> int:
         await asyncio.sleep(0)
         raise ValueError("one")
 
     with pytest.raises(ValueError, match="one"):
-        await together([fail(), after(10_000)])
+        await run_together([fail(), after(10_000)])
     assert len(asyncio.all_tasks()) == 1
 
 
-async def test_work_in_a_thread_is_waited_for_though_cancelled() -> None:
+async def test_work_in_a_thread_is_finished_before_a_cancellation_is_raised() -> None:
     may_end = threading.Event()
     done: list[str] = []
 
-    def work() -> str:
+    def work() -> None:
         may_end.wait()
         done.append("work")
-        return "result"
 
-    async def outer() -> str:
-        result = await in_thread(work)
-        await asyncio.sleep(0)
-        return result
-
-    task = asyncio.create_task(outer())
+    task = asyncio.create_task(finish_in_thread(work))
     for _ in range(3):
         await asyncio.sleep(0.01)
         task.cancel()
+    await asyncio.sleep(0.01)
+    assert not task.done()
     may_end.set()
-    assert await task == "result"
+    with pytest.raises(asyncio.CancelledError):
+        await task
     assert done == ["work"]
 
 
@@ -395,4 +374,4 @@ async def test_what_fails_in_a_thread_fails() -> None:
         raise NoSpace("full")
 
     with pytest.raises(NoSpace):
-        await in_thread(work)
+        await finish_in_thread(work)

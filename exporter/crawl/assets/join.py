@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from exporter.archive.layout import Layout
     from exporter.clock import Clock
     from exporter.crawl.events import AssetEvent
-    from exporter.crawl.ledger import Ledger
-    from exporter.crawl.removals import Upcoming
+    from exporter.crawl.ledger import Ledger, PendingState
     from exporter.http.engine import Engine
 
 _SWEEP = 1
@@ -132,7 +131,7 @@ async def read_assets(
     layout: Layout,
     settings: AssetSettings,
     engine: Engine,
-    records: Upcoming,
+    records: PendingState,
     ledger: Ledger,
     clock: Clock,
     emit: Callable[[AssetEvent], None],
@@ -175,7 +174,7 @@ async def read_assets(
     )
 
 
-def unread_assets(layout: Layout, records: Upcoming) -> AssetSummary:
+def unread_assets(layout: Layout, records: PendingState) -> AssetSummary:
     """Return what a run has that reads no pictures and files: those read before are saved, the others left out."""
     store = AssetStore(layout)
     held: set[str] = set()
@@ -200,7 +199,7 @@ def _state_of(url: str | None, states: dict[str, AssetState], mode: Mode) -> Ass
     return AssetState.LEFT_OUT if mode is Mode.EMBEDDED else AssetState.PENDING
 
 
-def _shadowed(result: AssetResult, records: Upcoming) -> list[str]:
+def _shadowed(result: AssetResult, records: PendingState) -> list[str]:
     """Return the uploads that cannot be had because another one, of another size, is served at their address.
 
     Uploads of one second may share an address where that is made from the second.

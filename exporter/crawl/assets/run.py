@@ -13,8 +13,8 @@ from exporter.crawl.assets.addresses import Collection, Embeddings, Records, Sho
 from exporter.crawl.assets.fetch import Fetched, Fetcher, check_fallback
 from exporter.crawl.assets.plan import Action, Choice, Decision, Journal, Mode, Note, decide, spread
 from exporter.crawl.assets.upload_rule import Inferred, infer_file_url
+from exporter.crawl.concurrency import run_together
 from exporter.crawl.events import AssetEvent, AssetFailed, AssetRead, AssetsPlanned
-from exporter.crawl.tasks import together
 from exporter.http.address_guard import AddressGuard
 from exporter.http.body import Timeouts
 from exporter.http.engine import DOWNLOAD_POLICY, DOWNLOAD_TIMEOUTS, Download
@@ -233,7 +233,7 @@ class AssetRun:
                 fetched[url] = found
                 self._note(wanted[url], decisions[url], found, journal)
 
-        await together(work(todo) for _ in range(self._settings.concurrency))
+        await run_together(work(todo) for _ in range(self._settings.concurrency))
         return decisions
 
     def _note(self, wanted: Wanted, decision: Decision, found: Fetched, journal: Journal) -> None:

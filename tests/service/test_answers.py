@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import Any
 
 import pytest
@@ -10,11 +11,12 @@ from hypothesis import strategies as st
 from exporter.errors import ApiError, BadBody, NotAuthorised, ServiceError
 from exporter.lossless_json import SourceDict
 from exporter.model.assumptions import DEFAULT, Assumptions
-from exporter.model.exchange import Response
+from exporter.model.exchange import Request, Response
 from exporter.service.blog_v1 import unwrap, unwrap_user
 from tests.http.service import envelope
 
 PARAMS = {"id": "sample.blog.example", "entry_id": "42"}
+REQUEST = Request("entry/get", "/blog/v1/entry/get", PARAMS, {})
 
 
 def answer(body: bytes | str, status: int = 200, kind: str = "application/json") -> Response:
@@ -22,7 +24,7 @@ def answer(body: bytes | str, status: int = 200, kind: str = "application/json")
 
 
 def read(body: bytes | str, status: int = 200, kind: str = "application/json") -> dict[str, Any]:
-    return unwrap("entry/get", PARAMS, answer(body, status, kind), DEFAULT)
+    return unwrap(REQUEST, answer(body, status, kind), DEFAULT)
 
 
 def test_the_data_of_a_success_comes_out_untouched() -> None:
@@ -47,7 +49,7 @@ def test_json_sent_as_html_is_still_json() -> None:
 
 def test_the_success_word_can_be_another() -> None:
     response = answer(envelope({"a": "b"}, result="success"))
-    assert unwrap("entry/get", PARAMS, response, Assumptions(success_result="success")) == {"a": "b"}
+    assert unwrap(REQUEST, response, Assumptions(success_result="success")) == {"a": "b"}
 
 
 @pytest.mark.parametrize("status", [401, 403])
@@ -130,7 +132,7 @@ def test_a_whole_answer_of_the_wrong_shape_is_an_api_error(body: bytes, says: st
 def test_nothing_a_service_says_reaches_a_terminal_raw() -> None:
     bad = "\x1b[31m\u202ered\x9b\n"
     with pytest.raises(ApiError) as caught:
-        unwrap("entry/get", {"id": bad}, answer(envelope({}, bad, bad)), DEFAULT)
+        unwrap(Request("entry/get", "", {"id": bad}, {}), answer(envelope({}, bad, bad)), DEFAULT)
     error = caught.value
     for text in (str(error), error.message, error.body, *error.params.values()):
         assert not set(text) & set(bad[:1] + "\u202e\x9b\n")
@@ -143,7 +145,7 @@ def test_the_body_shown_is_cut() -> None:
 
 
 def user(body: bytes | str, status: int = 200) -> dict[str, Any]:
-    return unwrap_user("user", {}, answer(body, status), DEFAULT)
+    return unwrap_user(answer(body, status), DEFAULT)
 
 
 def test_the_user_comes_without_an_envelope() -> None:
@@ -181,10 +183,10 @@ JSON = st.recursive(
 @given(JSON, st.sampled_from([200, 304, 404, 500]))
 def test_any_json_gives_an_object_or_an_error_of_ours(value: Any, status: int) -> None:
     body = json.dumps(value).encode()
-    for function in (unwrap, unwrap_user):
+    for read_answer in (partial(unwrap, REQUEST), unwrap_user):
         outcome: object
         try:
-            outcome = function("entry/get", PARAMS, answer(body, status), DEFAULT)
+            outcome = read_answer(answer(body, status), DEFAULT)
         except ServiceError as error:
             outcome = str(error)
         assert isinstance(outcome, dict) or (isinstance(outcome, str) and "\n" not in outcome)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from hashlib import sha256
 
-from exporter.crawl.sweep import SeenPages
+from exporter.crawl.sweep import PageIndex
 
 
 def test_pages_are_found_again_in_whatever_order_they_came() -> None:
-    seen = SeenPages()
+    seen = PageIndex()
     bodies = {page: sha256(b"%d" % page).digest() for page in (1, 2, 7, 4)}
     for page, body in bodies.items():
         seen.put(page, body, (page * 10**12, page))
@@ -21,7 +21,7 @@ def test_pages_are_found_again_in_whatever_order_they_came() -> None:
 
 
 def test_a_page_whose_answer_is_not_known_any_more_is_never_the_same() -> None:
-    seen = SeenPages()
+    seen = PageIndex()
     seen.put(1, b"", (5, 6))
     assert seen.body(1) is None
     assert seen.place(1) == (5, 6)

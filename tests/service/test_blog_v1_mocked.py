@@ -11,7 +11,10 @@ from aiohttp import ClientResponse
 from aioresponses import aioresponses
 
 from exporter.errors import ApiError
-from tests.http.api import open_api
+from exporter.http.engine import Engine
+from exporter.model.kinds import Kind
+from exporter.service.blog_v1 import BlogV1
+from exporter.service.interface import Page
 from tests.http.service import envelope
 
 BASE = "https://api.example"
@@ -34,21 +37,23 @@ async def test_an_entry(mocked: aioresponses) -> None:
     mocked.get(
         f"{BASE}/blog/v1/entry/get?id=b.example&entry_id=7", body=envelope({"entry_id": "7"}), response_class=Mockable
     )
-    async with open_api(BASE, "b.example") as api:
-        assert (await api.get_entry("7")).data == {"entry_id": "7"}
+    async with Engine() as engine:
+        client = engine.client(BASE)
+        assert (await client.fetch(*BlogV1().entry_call("b.example", "7"))).data == {"entry_id": "7"}
 
 
 async def test_a_page_of_comments(mocked: aioresponses) -> None:
     body = envelope({"list": [{"cm_id": "1"}], "paging": {"page_no": 3, "next_no": None, "all_page": 3}})
     mocked.get(f"{BASE}/blog/v1/comment/list?id=b.example&page=3", body=body, response_class=Mockable)
-    async with open_api(BASE, "b.example") as api:
-        page = await api.list_comments(3)
-        assert page is not None
-    assert (page.items, page.page_no, page.next_no, page.all_page) == ([{"cm_id": "1"}], 3, None, 3)
+    async with Engine() as engine:
+        client = engine.client(BASE)
+        page = await client.fetch(*BlogV1().pages(Kind.COMMENTS, "b.example", ()).call(3))
+    assert page == Page([{"cm_id": "1"}], echo=3, pages=3)
 
 
 async def test_a_failure(mocked: aioresponses) -> None:
     mocked.get(f"{BASE}/v1/user", status=404, body=envelope(None, "ng", "nobody"), response_class=Mockable)
-    async with open_api(BASE, "b.example") as api:
+    async with Engine() as engine:
+        client = engine.client(BASE)
         with pytest.raises(ApiError, match="user\\? answered 404: nobody"):
-            await api.get_user()
+            await client.fetch(*BlogV1().user_call())

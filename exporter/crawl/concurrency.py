@@ -1,0 +1,40 @@
+"""Tasks that end together, and blocking work that a cancellation does not leave running."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
+from contextlib import asynccontextmanager
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+
+@asynccontextmanager
+async def task_group() -> AsyncIterator[asyncio.TaskGroup]:
+    """Open a task group whose first failure is raised by itself, since errors are told apart by their class."""
+    try:
+        async with asyncio.TaskGroup() as group:
+            yield group
+    except BaseExceptionGroup as failed:
+        raise failed.exceptions[0] from None
+
+
+async def run_together(coroutines: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
+    """Run all and return their results in order; the first failure cancels the others and is raised by itself."""
+    async with task_group() as group:
+        tasks = [group.create_task(coroutine) for coroutine in coroutines]
+    return [task.result() for task in tasks]
+
+
+async def finish_in_thread(work: Callable[[], T]) -> T:
+    """Do blocking work in a thread. A cancellation is raised too, but only once the work is done."""
+    thread = asyncio.create_task(asyncio.to_thread(work))
+    try:
+        return await asyncio.shield(thread)
+    except asyncio.CancelledError:
+        while not thread.done():
+            with contextlib.suppress(asyncio.CancelledError):
+                await asyncio.wait([thread])
+        raise

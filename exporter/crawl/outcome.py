@@ -1,0 +1,88 @@
+"""What a run did: its line in ``runs.jsonl``."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from exporter.archive.manifest import KindCounts, Manifest, RecordProblem
+from exporter.errors import Incomplete
+from exporter.model.kinds import Kind
+
+if TYPE_CHECKING:
+    from exporter.archive.archive import Archive
+    from exporter.crawl.assets.join import AssetSummary
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What a run did.
+
+    Attributes:
+        version: the version it made, ``None`` when it made none.
+        damaged: paths of damaged files that nothing could restore; for whoever watches the run, ``verify`` finds them.
+    """
+
+    started_at: str
+    finished_at: str = ""
+    outcome: str = "failed"
+    exit_code: int = 1
+    error: str | None = None
+    version: int | None = None
+    resumed_from: str | None = None
+    requests: int = 0
+    retries: int = 0
+    bytes: int = 0
+    sweeps: int = 0
+    healed: int = 0
+    restored: list[str] = field(default_factory=list)
+    damaged: list[str] = field(default_factory=list)
+    counts: dict[str, KindCounts] = field(default_factory=dict)
+    completeness: dict[str, Any] | None = None
+    problems: list[RecordProblem] = field(default_factory=list)
+    assets: AssetSummary | None = None
+
+    def line(self) -> dict[str, Any]:
+        """Return the run's line in ``runs.jsonl``."""
+        line = {**asdict(self), "assets": None if self.assets is None else self.assets.document()}
+        del line["damaged"]
+        return line
+
+    @classmethod
+    def of(cls, manifest: Manifest) -> Outcome:
+        """Return what the run did that made a version, as far as the version's manifest tells."""
+        partial = incomplete(manifest.problems)
+        return cls(
+            started_at=manifest.started_at,
+            finished_at=manifest.finished_at,
+            outcome="saved" if partial is None else "partial",
+            exit_code=0 if partial is None else partial.exit_code,
+            error=None if partial is None else str(partial),
+            version=manifest.version,
+            sweeps=manifest.completeness.get("sweeps", 0),
+            healed=len(manifest.healed or ()),
+            counts=manifest.counts,
+            completeness=manifest.completeness,
+            problems=manifest.problems,
+        )
+
+
+def incomplete(problems: list[RecordProblem]) -> Incomplete | None:
+    """Return the error of a run that saved what it could, ``None`` when that was everything."""
+    if not problems:
+        return None
+    first = f"{problems[0].kind}{'' if problems[0].id is None else ' ' + problems[0].id}: {problems[0].reason}"
+    more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+    return Incomplete(f"Not everything could be saved: {first[:400]}{more}; the next run tries again.")
+
+
+def unread_before(reader: Archive) -> list[str]:
+    """Return the entries that the newest run with a result could not read; the next run reads them first."""
+    for run in reader.newest_runs():
+        if run.get("completeness") is not None:
+            return [
+                problem["id"]
+                for problem in run.get("problems", [])
+                if problem.get("kind") == Kind.ENTRIES and isinstance(problem.get("id"), str)
+            ]
+    return []

@@ -1,0 +1,78 @@
+"""From an answer to the JSON object it carries: whatever is not a success becomes an error here. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+from exporter.errors import ApiError, BadBody, BodyTooLarge, HtmlBody, NotAuthorised
+from exporter.lossless_json import NotJson, TooHeavy, loads
+from exporter.model.exchange import Request, Response
+from exporter.text import printable
+
+_MESSAGE_SHOWN = 300
+_BODY_SHOWN = 500
+_BLANK = re.compile(rb"\s*(?:\xef\xbb\xbf)?\s*")
+_HTML_TYPES = ("text/html", "application/xhtml")
+
+
+def read_object(request: Request, response: Response, message_in: Callable[[Any], object]) -> dict[str, Any]:
+    """Return the JSON object of an answer.
+
+    Args:
+        request: what was asked for.
+        response: what came.
+        message_in: finds what a failure says for itself in the JSON of its body.
+
+    Raises:
+        NotAuthorised: status 401 or 403.
+        BadBody: empty, HTML, or not JSON.
+        BodyTooLarge: JSON that would take too much memory.
+        ApiError: any other status than 200, or JSON that is not an object.
+    """
+    operation, body = request.operation, response.body
+    if response.status != 200:
+        _fail_by_status(request, response, message_in)
+    blank = _BLANK.match(body)
+    begin = blank.end() if blank is not None else 0
+    if begin == len(body):
+        raise BadBody(f"{operation} answered 200 with an empty body")
+    if body.startswith(b"<", begin):
+        raise HtmlBody(f"{operation} answered with a page of HTML: is the base URL right?")
+    try:
+        value = loads(body[begin:], response.objects)
+    except TooHeavy as error:
+        raise BodyTooLarge(f"{operation} sent too much: {error}, which is refused (the setting max_body)") from None
+    except NotJson as error:
+        if response.headers.get("content-type", "").lower().startswith(_HTML_TYPES):
+            raise HtmlBody(f"{operation} answered with something called HTML: is the base URL right?") from None
+        raise BadBody(f"{operation} answered with a body that is not JSON ({message_text(str(error))})") from None
+    if not isinstance(value, dict):
+        raise refusal(request, response, "the answer is not an object")
+    return value
+
+
+def _fail_by_status(request: Request, response: Response, message_in: Callable[[Any], object]) -> NoReturn:
+    operation, status = request.operation, response.status
+    if status in {401, 403}:
+        raise NotAuthorised(
+            f"{operation} answered {status}, not authorised: set BLOG_EXPORTER_TOKEN to a token that may read this blog"
+        )
+    try:
+        message = message_text(message_in(loads(response.body)))
+    except NotJson:
+        message = ""
+    raise refusal(request, response, message or "not a success")
+
+
+def message_text(message: object) -> str:
+    """Return what a service says, fit for a terminal; empty where it is not text."""
+    return printable(message, _MESSAGE_SHOWN) if isinstance(message, str) else ""
+
+
+def refusal(request: Request, response: Response, message: str) -> ApiError:
+    """Return the error for an answer that is not what the service promises, its texts fit for a terminal."""
+    body = printable(response.body[: 4 * _BODY_SHOWN].decode("utf-8", errors="replace"), _BODY_SHOWN)
+    shown = {name: printable(value, 100) for name, value in request.params.items()}
+    return ApiError(request.operation, shown, response.status, message, body)
