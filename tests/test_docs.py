@@ -9,6 +9,8 @@ import pytest
 
 from exporter import errors
 from exporter.cli.main import COMMANDS
+from exporter.demo.sample import demo_blog
+from exporter.demo.service import DemoService
 from exporter.settings import PREFIX, SETTINGS
 from tests.cli.conftest import Program
 
@@ -53,6 +55,28 @@ def test_json_of_demo_and_show(program: Program, archive: Path, tmp_path: Path) 
     assert sorted(program("demo", tmp_path / "demo", "--json").json) == sorted(documented("demo"))
     line = program("show", archive, "entry", "50", "--json").json
     assert [member for member in documented("show") if member != "raw_sha256"][:4] == list(line)
+
+
+def test_the_examples_of_the_library_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """All of the page in its order, in one namespace, against the sample service."""
+    monkeypatch.chdir(tmp_path)
+    text = (ROOT / "docs" / "library.md").read_text(encoding="utf-8")
+    examples = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    assert len(examples) == 7
+    blog = demo_blog()
+    with DemoService(blog).run_in_thread() as service:
+        namespace: dict[str, object] = {}
+        for example in examples:
+            real = example.replace("concurrency=4", "assets='none'").replace("NAME.blog.example.jp", blog.blog_id)
+            real = real.replace("https://api.example.jp", service.base_url)
+            exec(compile(real, "docs/library.md", "exec"), namespace)
+    said = capsys.readouterr().out
+    assert "saved 1 0" in said
+    assert "intact True" in said
+    assert {path.name for path in tmp_path.iterdir()} >= {"blog", "for-wordpress", "for-wordpress.NOT-PUBLIC"}
+    assert (tmp_path / "site-to-publish" / "index.html").is_file()
 
 
 def documented(command: str) -> list[str]:

@@ -97,9 +97,12 @@ class Archive(ArchiveReader):
         """Yield what differs between two versions; see :func:`~exporter.archive.history.diff_versions`."""
         return history.diff_versions(self, before, after, service)
 
-    def version_at(self, text: str, timezone: tzinfo = UTC) -> int:
-        """Return the version that a number or a date means; see :func:`~exporter.archive.history.version_at`."""
-        return history.version_at(self, text, timezone)
+    def version_at(self, text: str | None, timezone: tzinfo = UTC) -> int:
+        """Return the version that a number or a date means, the newest for ``None``.
+
+        See :func:`~exporter.archive.history.version_at`.
+        """
+        return self.resolve() if text is None else history.version_at(self, text, timezone)
 
     def log(self) -> log.VersionLog:
         """Return a row for every version, oldest first, as ``log`` prints it."""

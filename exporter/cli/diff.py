@@ -11,14 +11,14 @@ import click
 
 from exporter.archive import atomic
 from exporter.archive.archive import Archive
-from exporter.cli.options import archive_argument, config_option, querying, setting_options
+from exporter.cli.options import archive_argument, config_option, opened, querying, setting_options
 from exporter.cli.output import Output
 from exporter.errors import UsageError
 from exporter.html.diff import diff_text
 from exporter.html.pages import diff_page
 from exporter.service.interface import Records
 from exporter.service.records_v1 import service_of
-from exporter.settings import Settings, resolve
+from exporter.settings import Settings
 
 _EPILOG = """\b
 Examples:
@@ -56,8 +56,7 @@ def command(
 
     A and B are numbers or dates. By default B is the newest version, and A the one before it.
     """
-    reader = Archive.open(archive)
-    settings = resolve({"timezone": timezone}, config=config, blog_id=reader.info.blog_id, warn=out.warn)
+    reader, settings = opened(out, archive, {"timezone": timezone}, config)
     before, after = _ends(reader, settings, a, b)
     service = service_of(settings)
     if page is not None:

@@ -22,7 +22,7 @@ from exporter.export.formats import FORMATS, TARGETS
 from exporter.export.interface import ExportOptions
 from exporter.export.survey import survey_lines
 from exporter.html.links import AddressPattern, absolute
-from exporter.library.export import Exported, check_form, export
+from exporter.library.export import Exported, check_form, export_blog
 from exporter.model.publication import Declared
 from exporter.service.records_v1 import service_of
 from exporter.settings import Settings
@@ -204,7 +204,7 @@ def run(job: Job, out: Output, *, dry_run: bool, tell: Teller | None = None) -> 
             check_answers(declared, job.given, state, options.service, out.warn)
 
     with ended_by_sigterm("nothing was written"):
-        exported = export(
+        exported = export_blog(
             job.archive,
             job.form,
             job.target,

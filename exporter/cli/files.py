@@ -11,7 +11,7 @@ import click
 
 from exporter.archive.archive import Archive
 from exporter.archive.assets import FileRow, inventory
-from exporter.cli.options import archive_argument, querying
+from exporter.cli.options import archive_argument, at_option, querying
 from exporter.cli.output import Output, counted, size_text
 from exporter.errors import UsageError
 from exporter.model.kinds import Kind
@@ -29,14 +29,14 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 @archive_argument
 @click.option("--missing", is_flag=True, help="Only what the archive does not hold.")
 @click.option("--csv", "as_csv", is_flag=True, help="As CSV, for a spreadsheet.")
-@click.option("--at", metavar="N|DATE", help="As of version N, or of a date. [default: the newest]")
+@at_option
 @querying
 def command(*, out: Output, archive: Path, missing: bool, as_csv: bool, at: str | None) -> int:
     """List the uploads and pictures of the blog in DIR, with their sizes and where they are used."""
     if as_csv and out.as_json:
         raise UsageError("--csv and --json cannot both be given.")
     reader = Archive.open(archive)
-    version = reader.resolve() if at is None else reader.version_at(at)
+    version = reader.version_at(at)
     state = reader.state(version)
     assets = (raw for _, raw in state.scan(Kind.ASSETS))
     uploads = {file_id: DEFAULT_RECORDS.upload(raw) for file_id, raw in state.scan(Kind.FILES)}

@@ -6,13 +6,11 @@ from pathlib import Path
 
 import click
 
-from exporter.archive.archive import Archive
 from exporter.cli.answers import HINT
-from exporter.cli.options import archive_argument, config_option, querying, setting_options
+from exporter.cli.options import archive_argument, at_option, config_option, opened, querying, setting_options
 from exporter.cli.output import Output
 from exporter.export.survey import comment_combinations, entry_combinations, survey_lines
 from exporter.service.records_v1 import service_of
-from exporter.settings import resolve
 from exporter.text import printable
 
 _EPILOG = """\b
@@ -24,7 +22,7 @@ Examples:
 
 @click.command("inspect", epilog=_EPILOG)
 @archive_argument
-@click.option("--at", metavar="N|DATE", help="As of version N, or of a date. [default: the newest]")
+@at_option
 @setting_options("timezone")
 @config_option
 @querying
@@ -33,9 +31,8 @@ def command(*, out: Output, archive: Path, at: str | None, timezone: str | None,
 
     Their meanings are not documented; an export publishes nothing before its owner has said which are public.
     """
-    reader = Archive.open(archive)
-    settings = resolve({"timezone": timezone}, config=config, blog_id=reader.info.blog_id, warn=out.warn)
-    version = reader.resolve() if at is None else reader.version_at(at, settings.timezone)
+    reader, settings = opened(out, archive, {"timezone": timezone}, config)
+    version = reader.version_at(at, settings.timezone)
     state, service = reader.state(version), service_of(settings)
     try:
         if out.as_json:

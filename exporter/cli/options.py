@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import wraps
 from pathlib import Path
 from typing import Any
 
 import click
 
+from exporter.archive.archive import Archive
 from exporter.cli.output import Loss, Outlet, Output
-from exporter.settings import SETTINGS
+from exporter.settings import SETTINGS, Settings, resolve
 
 Command = Callable[..., Any]
 archive_argument = click.argument("archive", metavar="DIR", type=click.Path(path_type=Path))
@@ -94,6 +95,13 @@ def without_views(command: Command) -> Command:
     return command
 
 
+at_option = click.option("--at", metavar="N|DATE", help="As of version N, or of a date. [default: the newest]")
 config_option = click.option(
     "--config", type=click.Path(path_type=Path), metavar="FILE", help="Settings file to use in place of your own."
 )
+
+
+def opened(out: Output, path: Path, options: Mapping[str, str | None], config: Path | None) -> tuple[Archive, Settings]:
+    """Open the archive that a command is about, and resolve the settings for its blog."""
+    archive = Archive.open(path)
+    return archive, resolve(options, config=config, blog_id=archive.info.blog_id, warn=out.warn)

@@ -187,7 +187,7 @@ class LiveProgress:
         return self._tasks[key]
 
 
-class Bar:
+class ProgressBar:
     """One live bar for a command that has no events; nothing where there is no terminal."""
 
     def __init__(self, out: Output, name: str) -> None:

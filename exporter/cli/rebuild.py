@@ -7,12 +7,9 @@ from typing import Any
 
 import click
 
-from exporter.archive.archive import Archive
-from exporter.cli.options import archive_argument, config_option, setting_options, talking, without_views
+from exporter.cli.options import archive_argument, config_option, opened, setting_options, talking, without_views
 from exporter.cli.output import Output, counted
-from exporter.clock import SystemClock
-from exporter.library.views import refresh_latest, wanted_views
-from exporter.settings import resolve
+from exporter.library.upkeep import rebuild
 
 
 @click.command("rebuild")
@@ -27,13 +24,9 @@ def command(*, out: Output, archive: Path, at: str | None, config: Path | None, 
 
     With --at it shows an older version, until the next backup or rebuild.
     """
-    reader = Archive.open(archive)
-    settings = resolve(options, config=config, blog_id=reader.info.blog_id, warn=out.warn)
-    number = reader.resolve() if at is None else reader.version_at(at, settings.timezone)
-    views = wanted_views(settings, archive)
-    with reader.lock() as lock:
-        lock.acquire(SystemClock().now(), settings.wait_lock.total_seconds())
-        made = refresh_latest(reader, views, force=True, at=number)
+    found, settings = opened(out, archive, options, config)
+    number = found.version_at(at, settings.timezone)
+    made = rebuild(found, settings, at=number)
     out.document({"archive": str(archive.absolute()), "version": number, "files_made": made.files})
     out.say(f"latest/ shows version {number}; {counted(made.files, 'file')} of its views were made.")
     return 0

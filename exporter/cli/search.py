@@ -8,14 +8,12 @@ from typing import Any
 
 import click
 
-from exporter.archive.archive import Archive
-from exporter.cli.options import archive_argument, config_option, querying, setting_options
+from exporter.cli.options import archive_argument, at_option, config_option, opened, querying, setting_options
 from exporter.cli.output import Output, counted
 from exporter.model.kinds import Kind
 from exporter.search.index import Hit, open_index
 from exporter.search.query import parse_query
 from exporter.service.records_v1 import service_of
-from exporter.settings import resolve
 from exporter.text import printable
 
 _EPILOG = """\b
@@ -37,7 +35,7 @@ _MARK, _RESET = "\x1b[1;33m", "\x1b[0m"
 @click.option(
     "--limit", type=click.IntRange(1), default=20, show_default=True, metavar="N", help="Show at most N hits."
 )
-@click.option("--at", metavar="N|DATE", help="As of version N, or of a date. [default: the newest]")
+@at_option
 @setting_options("timezone")
 @config_option
 @querying
@@ -59,10 +57,9 @@ def command(
     Every word must be there, as any part of the text; upper and lower case, full and half width are the same. A phrase
     stands in double quotes.
     """
-    reader = Archive.open(archive)
-    settings = resolve({"timezone": timezone}, config=config, blog_id=reader.info.blog_id, warn=out.warn)
+    reader, settings = opened(out, archive, {"timezone": timezone}, config)
     query = parse_query(words, kind, since, regex=regex, limit=limit, timezone=settings.timezone)
-    version = reader.resolve() if at is None else reader.version_at(at, settings.timezone)
+    version = reader.version_at(at, settings.timezone)
     with open_index(reader, service_of(settings), at=version) as index:
         found = index.find(query)
     out.document({"version": version, "found": found.total, "hits": [_document(hit) for hit in found.hits]})

@@ -11,7 +11,7 @@ from exporter import lossless_json
 from exporter.archive.archive import Archive
 from exporter.archive.history import LastKnown, RecordVersion
 from exporter.archive.lines import latest_line
-from exporter.cli.options import archive_argument, config_option, querying, setting_options
+from exporter.cli.options import archive_argument, at_option, config_option, opened, querying, setting_options
 from exporter.cli.output import Output
 from exporter.errors import NoSuchRecord, UsageError
 from exporter.export.entry_page import render_comments, render_entry
@@ -20,7 +20,6 @@ from exporter.html.pages import record_page
 from exporter.model.kinds import Kind
 from exporter.service.interface import Records
 from exporter.service.records_v1 import service_of
-from exporter.settings import resolve
 from exporter.text import printable
 
 KINDS = {
@@ -45,7 +44,7 @@ Examples:
 @archive_argument
 @click.argument("kind", type=click.Choice(list(KINDS)), metavar="KIND")
 @click.argument("record_id", metavar="ID")
-@click.option("--at", metavar="N|DATE", help="As of version N, or of a date. [default: the newest]")
+@at_option
 @click.option("--markdown", "form", flag_value="markdown", help="As Markdown (entries and comments).")
 @click.option("--html", "form", flag_value="html", help="As a page of HTML.")
 @setting_options("timezone")
@@ -66,9 +65,8 @@ def command(
 
     A record that is gone is shown as the version that last had it.
     """
-    reader = Archive.open(archive)
-    settings = resolve({"timezone": timezone}, config=config, blog_id=reader.info.blog_id, warn=out.warn)
-    version = reader.resolve() if at is None else reader.version_at(at, settings.timezone)
+    reader, settings = opened(out, archive, {"timezone": timezone}, config)
+    version = reader.version_at(at, settings.timezone)
     known = reader.last_known(KINDS[kind], record_id, version)
     if known is None:
         raise NoSuchRecord(f"{archive} has no {kind} {record_id} in version {version} or before.")

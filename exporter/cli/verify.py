@@ -9,21 +9,16 @@ from typing import Final
 import click
 
 from exporter.archive.archive import Archive
-from exporter.archive.findings import FindingCode
 from exporter.archive.seal import count_heads
 from exporter.cli.options import archive_argument, talking
 from exporter.cli.output import Output, counted
-from exporter.cli.progress import Bar
+from exporter.cli.progress import ProgressBar
 from exporter.cli.summary import completeness_lines
-from exporter.clock import SystemClock
 from exporter.errors import ArchiveDamaged, Incomplete, UsageError
-from exporter.library.views import present_views, refresh_latest
+from exporter.library.upkeep import repair
 from exporter.settings import resolve
 from exporter.text import printable
 
-_UNFOLDABLE = frozenset(
-    {FindingCode.MANIFEST_MISSING, FindingCode.SEGMENT_MISSING, FindingCode.SEGMENT_DAMAGED, FindingCode.LINE_DAMAGED}
-)
 _DIGITS: Final = re.compile("[0-9a-f]{8,64}")
 
 
@@ -48,7 +43,7 @@ def command(*, out: Output, archive: Path, quick: bool, repairs: bool, expect: s
     reader.resolve()
     restored = _repair(out, reader) if repairs else []
     findings = []
-    with Bar(out, "verifying") as bar:
+    with ProgressBar(out, "verifying") as bar:
         for finding in reader.verify(quick=quick, progress=bar.update):
             findings.append(finding)
             out.answer(f"{finding.code}: {printable(finding.path)}: {printable(finding.detail)} ({finding.mend})")
@@ -99,21 +94,12 @@ def command(*, out: Output, archive: Path, quick: bool, repairs: bool, expect: s
     return 0
 
 
-def _repair(out: Output, reader: Archive) -> list[str]:
+def _repair(out: Output, archive: Archive) -> list[str]:
     """Repair what can be repaired, tell of every file, and return the paths of those that are as they were written."""
     restored = []
-    with reader.lock() as lock:
-        lock.acquire(SystemClock().now(), 0.0)
-        for path, done in reader.repair():
-            out.answer(f"{'restored' if done else 'cannot be restored offline'}: {printable(path)}")
-            restored += [path] if done else []
-        settings = resolve({}, blog_id=reader.info.blog_id, warn=out.warn)
-        derived = {FindingCode.LATEST_DAMAGED, FindingCode.LATEST_STALE, FindingCode.VIEW_DAMAGED}
-        codes = {finding.code for finding in reader.verify()}
-        if codes & derived and not codes & _UNFOLDABLE:
-            refresh_latest(reader, present_views(settings, reader.layout.root), force=True)
-            out.answer("restored: latest")
-            restored.append("latest")
+    for path, done in repair(archive, resolve({}, blog_id=archive.info.blog_id, warn=out.warn)):
+        out.answer(f"{'restored' if done else 'cannot be restored offline'}: {printable(path)}")
+        restored += [path] if done else []
     return restored
 
 

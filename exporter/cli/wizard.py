@@ -337,4 +337,4 @@ def _free(proposed: str) -> str:
 
 
 def _version(reader: Archive, at: str | None, settings: Settings) -> int:
-    return reader.resolve() if at is None else reader.version_at(at, settings.timezone)
+    return reader.version_at(at, settings.timezone)

@@ -43,7 +43,7 @@ class Exported(NamedTuple):
         return self.document["side"] not in {Side.PUBLIC, Side.DRAFTS}
 
 
-def export(
+def export_blog(
     archive: Path,
     form: str,
     target: Path,

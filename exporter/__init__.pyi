@@ -1,0 +1,15 @@
+from exporter.archive.archive import Archive as Archive
+from exporter.export.interface import ExportOptions as ExportOptions
+from exporter.http.engine import Engine as Engine
+from exporter.library.backup import backup as backup
+from exporter.library.backup import open_service as open_service
+from exporter.library.export import export_blog as export_blog
+from exporter.library.site_copy import copy_site as copy_site
+from exporter.library.upkeep import prune as prune
+from exporter.library.upkeep import rebuild as rebuild
+from exporter.library.upkeep import repair as repair
+from exporter.model.kinds import Kind as Kind
+from exporter.model.publication import Declared as Declared
+from exporter.settings import Settings as Settings
+
+__version__: str
