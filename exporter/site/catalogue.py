@@ -1,40 +1,50 @@
-"""What was read last, kept for a moment: a page and the search data made after it need the same records and trees."""
+"""What is held of a blog while its site is made: its entries by date, its comments, its pictures, and no texts."""
 
 from __future__ import annotations
 
+import html
 import re
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar
 
+from exporter.html.links import AddressPattern, absolute
+from exporter.html.local_links import EntryAddresses, stored_path
+from exporter.model.asset import Asset
 from exporter.model.kinds import Kind, sort_key
-from exporter.model.records import Comment, Post
+from exporter.model.records import Comment, Post, Raw
 from exporter.service.interface import Records
 from exporter.text import visible
 
 if TYPE_CHECKING:
     from exporter.export.interface import RecordSource
-    from exporter.site.history import HistorySource
+    from exporter.site.history import ArchiveHistory
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
-KEPT: Final = 128
-"""More than a chunk of the search data holds."""
-_GREAT: Final = 20_000
+UNDATED: Final = "undated"
+ORPHANS_PAGE: Final = "comments/orphans.html"
+_TITLE_KEPT: Final = 200
+_TAGS_AND_SPACES = re.compile(r"<[^<>]*>|&[a-zA-Z#0-9]+;|\s+")
+_PLAIN_ID = re.compile(r"[0-9]{1,40}")
+_LINK: Final = re.compile(r"href\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>]+))", re.IGNORECASE)
+_CACHED: Final = 128
+"""More than a chunk of the search data holds: it is made after the pages of its entries, from the same records."""
+_LARGEST_CACHED: Final = 20_000
 
 
-class Recent(Generic[K, V]):
+class SmallCache(Generic[K, V]):
     """The last values made, by key; few and small ones, so that memory does not grow with the blog.
 
     Args:
         make: makes the value of a key.
-        size: of a key and its value, in characters; what is great is made again each time.
+        size: of a value, in characters; a large one is made again each time.
     """
 
-    def __init__(self, make: Callable[[K], V], size: Callable[[K, V], int]) -> None:
+    def __init__(self, make: Callable[[K], V], size: Callable[[V], int]) -> None:
         self._make = make
         self._size = size
         self._values: dict[K, V] = {}
@@ -44,18 +54,11 @@ class Recent(Generic[K, V]):
         found = self._values.get(key)
         if found is None:
             found = self._make(key)
-            if self._size(key, found) <= _GREAT:
-                if len(self._values) >= KEPT:
+            if self._size(found) <= _LARGEST_CACHED:
+                if len(self._values) >= _CACHED:
                     del self._values[next(iter(self._values))]
                 self._values[key] = found
         return found
-
-
-UNDATED: Final = "undated"
-ORPHANS_PAGE: Final = "comments/orphans.html"
-_TITLE_KEPT: Final = 200
-_TAGS_AND_SPACES = re.compile(r"<[^<>]*>|&[a-zA-Z#0-9]+;|\s+")
-_PLAIN_ID = re.compile(r"[0-9]{1,40}")
 
 
 class PostSummary(NamedTuple):
@@ -97,8 +100,59 @@ class PostSummary(NamedTuple):
         return UNDATED if self.date is None else f"{self.date.year:04d}"
 
 
+class StoredPicture(NamedTuple):
+    """A stored picture: its path relative to the archive, its address, its size where known, and who uses it."""
+
+    path: str
+    url: str
+    width: int | None
+    height: int | None
+    size: int
+    entries: tuple[str, ...]
+    files: tuple[str, ...]
+
+
+class StoredPictures:
+    """All stored pictures, by the entries that use them.
+
+    Attributes:
+        all: in the order of their addresses.
+        by_entry: the pictures of each entry that has some.
+    """
+
+    def __init__(self, assets: Iterable[Raw]) -> None:
+        self.all: list[StoredPicture] = []
+        self.by_entry: defaultdict[str, list[StoredPicture]] = defaultdict(list)
+        self._identities: defaultdict[str, list[str]] = defaultdict(list)
+        for raw in assets:
+            asset = Asset.from_raw(raw)
+            path = stored_path(asset)
+            entries = tuple(asset.ids("entry"))
+            for entry_id in entries:
+                self._identities[entry_id].append(f"{asset.url} {path}")
+            if path is None or not (asset.content_type or "").startswith("image/"):
+                continue
+            picture = StoredPicture(
+                path, asset.url, asset.width, asset.height, asset.bytes or 0, entries, tuple(asset.ids("file"))
+            )
+            self.all.append(picture)
+            for entry_id in entries:
+                self.by_entry[entry_id].append(picture)
+
+    def identity(self, entry_id: str) -> str:
+        """Return what changes whenever an entry's page would show other files."""
+        return "\n".join(self._identities.get(entry_id, ()))
+
+
 class Catalogue:
-    """All entries of a state, by date; holds some hundred bytes for each, and no texts.
+    """All entries of a state, by date; holds some hundred bytes for each.
+
+    Args:
+        records: the state.
+        service: reads the records.
+        patterns: how the blog's own addresses of entries are made.
+        base: the blog's address, which relative addresses start from.
+        history: of the archive; without it, what is gone and what changed is not shown.
 
     Attributes:
         posts: the entries by date, the undated first.
@@ -107,36 +161,38 @@ class Catalogue:
         orphans: the ids of comments whose entry is not there.
         unread: the ids of list items whose entry is not there.
         comment_days: the day of each comment as ``YYYY-MM-DD``, empty when undated.
-        links: of the entries and comments that have any, the links that may lead to other entries.
     """
 
     def __init__(
         self,
         records: RecordSource,
         service: Records,
-        history: HistorySource | None = None,
-        links_of: Callable[[str], tuple[str, ...]] = lambda _: (),
+        patterns: Sequence[AddressPattern] = (),
+        base: str = "",
+        history: ArchiveHistory | None = None,
     ) -> None:
         self.records = records
         self.service = service
         self.history = history
         self.comment_days: dict[str, str] = {}
-        self.links: dict[Kind, dict[str, tuple[str, ...]]] = {Kind.ENTRIES: {}, Kind.COMMENTS: {}}
-        self._links_of = links_of
-        self._raws: Recent[str, Mapping[str, Any]] = Recent(self._load, lambda _, raw: _size(raw))
-        self._talks: Recent[tuple[str, ...], list[Comment]] = Recent(
-            self._load_comments, lambda _, found: sum(len(each.text) for each in found)
+        self._patterns = patterns
+        self._base = base
+        self._links: dict[Kind, dict[str, tuple[str, ...]]] = {Kind.ENTRIES: {}, Kind.COMMENTS: {}}
+        self._entries: SmallCache[str, Post] = SmallCache(self._load_entry, lambda post: _size(post.raw))
+        self._comments: SmallCache[tuple[str, ...], list[Comment]] = SmallCache(
+            self._load_comments, lambda found: sum(len(each.text) for each in found)
         )
         self._gone = {} if history is None else history.gone_entries()
         categories = self._categories()
         comments = self._comments_by_entry()
-        posts = [self._post(entry_id, raw, categories, comments) for entry_id, raw in self.entries()]
+        posts = [self._summary(entry_id, raw, categories, comments) for entry_id, raw in self._raw_entries()]
         posts.sort(key=lambda post: (_moment(post.date), sort_key(post.id)))
         self.posts: list[PostSummary] = posts
         self.by_id = {post.id: post for post in posts}
         self.places = {post.id: at for at, post in enumerate(posts)}
         self.orphans = sorted((cm_id for cm_ids in comments.values() for cm_id in cm_ids), key=sort_key)
         self.unread = [item_id for item_id in records.ids(Kind.ENTRY_LIST) if item_id not in self.by_id]
+        self._addresses = EntryAddresses(patterns, self._raw_entries() if patterns else (), base)
 
     def by_year(self) -> dict[str, list[PostSummary]]:
         """Return the entries by year, the newest first; the undated come last."""
@@ -154,52 +210,54 @@ class Catalogue:
 
     def entry(self, post: PostSummary) -> Post:
         """Read an entry in full; one that is gone, as it last was."""
-        return self.service.post(self.raw(post))
+        if post.gone_in is not None:
+            return self.service.post(self._gone[post.id].load())
+        return self._entries.get(post.id)
 
-    def raw(self, post: PostSummary) -> Mapping[str, Any]:
-        """Read an entry's record as it was sent."""
-        if post.gone_in is not None and self.history is not None:
-            return self._gone[post.id].load()
-        return self._raws.get(post.id)
-
-    def texts(self, post: PostSummary) -> tuple[str, str, str]:
-        """Read an entry's body, and the title and the body of its continuation."""
-        entry = self.entry(post)
-        return entry.body, entry.more_title, entry.more
-
-    def comments(self, cm_ids: tuple[str, ...] | list[str]) -> list[Comment]:
+    def comments(self, cm_ids: Iterable[str]) -> list[Comment]:
         """Read comments."""
-        return self._talks.get(tuple(cm_ids))
+        return self._comments.get(tuple(cm_ids))
 
-    def identities(self, kind: Kind, ids: tuple[str, ...] | list[str]) -> bytes:
+    def page_of(self, address: str) -> str | None:
+        """Return the path of the page of the entry that an address of the blog leads to, if it leads to one."""
+        entry_id = self._addresses.entry_of(address) if self._patterns else None
+        return None if entry_id is None else self.by_id[entry_id].page
+
+    def link_targets(self, kind: Kind, record_id: str) -> str:
+        """Return what changes whenever links of an entry or a comment lead to other pages of the site."""
+        return "\n".join(f"{link} {self.page_of(link)}" for link in self._links[kind].get(record_id, ()))
+
+    def original_address(self, post: Post) -> str | None:
+        """Return where an entry was on the web, when the form of such addresses is known."""
+        return next(filter(None, (pattern.fill(post.raw) for pattern in self._patterns)), None)
+
+    def identities(self, kind: Kind, ids: Iterable[str]) -> bytes:
         """Return one fingerprint for some records of a kind."""
         return fingerprint(*(self.records.identity(kind, record_id) or b"-" for record_id in ids))
 
-    def _load(self, entry_id: str) -> Mapping[str, Any]:
-        return self.records.load(Kind.ENTRIES, entry_id) or {}
+    def _load_entry(self, entry_id: str) -> Post:
+        return self.service.post(self.records.load(Kind.ENTRIES, entry_id) or {})
 
     def _load_comments(self, cm_ids: tuple[str, ...]) -> list[Comment]:
         raws = (self.records.load(Kind.COMMENTS, cm_id) for cm_id in cm_ids)
         return [self.service.comment(raw) for raw in raws if raw is not None]
 
-    def entries(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    def _raw_entries(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
         """Yield the id and record of every entry, those that are gone last."""
         yield from self.records.scan(Kind.ENTRIES)
         for entry_id, gone in self._gone.items():
             yield entry_id, gone.load()
 
-    def _post(
+    def _summary(
         self,
         entry_id: str,
-        raw: Mapping[str, Any],
+        raw: Raw,
         categories: Mapping[str, str],
         comments: defaultdict[str, list[str]],
     ) -> PostSummary:
         entry = self.service.post(raw)
         texts = entry.body, entry.more
-        links = self._links_of(texts[0]) + self._links_of(texts[1])
-        if links:
-            self.links[Kind.ENTRIES][entry_id] = links
+        self._keep_links(Kind.ENTRIES, entry_id, *texts)
         gone = self._gone.get(entry_id)
         cm_ids = tuple(comments.pop(entry_id, ()))
         parts = (
@@ -208,26 +266,28 @@ class Catalogue:
             self.identities(Kind.COMMENTS, cm_ids),
         )
         post = PostSummary(
-            entry_id,
-            f"entry/{safe_name(entry_id)}.html",
-            entry.date,
-            shown(entry.title)[:_TITLE_KEPT],
-            categories.get(entry_id, ""),
-            entry.private is True,
-            "" if entry.access == self.service.usual_access else shown(entry.access)[:20],
-            fingerprint(*parts),
-            b"",
-            sum(len(text) - sum(len(found[0]) for found in _TAGS_AND_SPACES.finditer(text)) for text in texts),
-            cm_ids,
-            None if gone is None else gone.version,
-            "" if gone is None else gone.date,
+            id=entry_id,
+            page=f"entry/{safe_name(entry_id)}.html",
+            date=entry.date,
+            title=one_line(entry.title)[:_TITLE_KEPT],
+            category=categories.get(entry_id, ""),
+            private=entry.private is True,
+            access="" if entry.access == self.service.usual_access else one_line(entry.access)[:20],
+            identity=fingerprint(*parts),
+            listed=b"",
+            length=sum(len(text) - sum(len(found[0]) for found in _TAGS_AND_SPACES.finditer(text)) for text in texts),
+            comments=cm_ids,
+            gone_in=None if gone is None else gone.version,
+            gone_at="" if gone is None else gone.date,
         )
-        shown_in_lists = (post.page, str(post.date), *post[3:7], len(cm_ids), post.gone_in)
+        shown_in_lists = (
+            post.page, str(post.date), post.title, post.category, post.private, post.access, len(cm_ids), post.gone_in
+        )  # fmt: skip
         return post._replace(listed=fingerprint(repr(shown_in_lists)))
 
     def _categories(self) -> dict[str, str]:
         return {
-            entry_id: shown(self.service.post(None, raw).category or "")[:_TITLE_KEPT]
+            entry_id: one_line(self.service.post(None, raw).category or "")[:_TITLE_KEPT]
             for entry_id, raw in self.records.scan(Kind.ENTRY_LIST)
         }
 
@@ -237,10 +297,28 @@ class Catalogue:
             comment = self.service.comment(raw)
             self.comment_days[cm_id] = "" if comment.date is None else comment.date.date().isoformat()
             found[self.service.post_id(raw)].append(cm_id)
-            links = self._links_of(comment.text)
-            if links:
-                self.links[Kind.COMMENTS][cm_id] = links
+            self._keep_links(Kind.COMMENTS, cm_id, comment.text)
         return found
+
+    def _keep_links(self, kind: Kind, record_id: str, *sources: str) -> None:
+        """Keep the links of bodies that may lead to other entries, so that pages follow what they link to.
+
+        They are found without parsing. What this overlooks leads to the entry's address on the web until the page is
+        made for another reason.
+        """
+        if not self._patterns:
+            return
+        links = [link for source in sources for link in self._candidates(source)]
+        if links:
+            self._links[kind][record_id] = tuple(links)
+
+    def _candidates(self, source: str) -> Iterator[str]:
+        if "href" not in source.lower():
+            return
+        for link in dict.fromkeys(html.unescape(next(filter(None, found), "")) for found in _LINK.findall(source)):
+            spellings = {absolute(link, self._base), absolute(link.partition("?")[0], self._base)} - {None}
+            if any(pattern.fits(address) for address in spellings if address for pattern in self._patterns):
+                yield link
 
 
 def fingerprint(*parts: bytes | str) -> bytes:
@@ -259,12 +337,12 @@ def safe_name(record_id: str) -> str:
     return "x" + sha256(record_id.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
-def shown(text: str) -> str:
-    """Return a stranger's text on one line, as a page can show it."""
+def one_line(text: str) -> str:
+    """Return an untrusted text on one line, as a page can show it."""
     return " ".join(visible(text)[0].split())
 
 
-def _size(raw: Mapping[str, Any]) -> int:
+def _size(raw: Raw) -> int:
     return sum(len(value) for value in raw.values() if isinstance(value, str))
 
 

@@ -1,4 +1,4 @@
-"""What a site tells of an archive's versions: which there are, what each changed, and the life of every entry."""
+"""What a site shows of an archive's past: its versions, what each changed, and every entry as each version holds it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import hashlib
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from exporter.archive.history import diff_versions
 from exporter.archive.log import VersionRow, version_rows
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from exporter.service.interface import Records
 
 
-class Step(NamedTuple):
+class EntryState(NamedTuple):
     """An entry in one version: its record, or ``None`` where that version found it gone, or holds it damaged."""
 
     version: int
@@ -33,7 +33,7 @@ class Step(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class GoneEntry:
-    """An entry that is no longer there: which version found that, when, and where its last state stands."""
+    """An entry that is no longer there: which version found that, when, and where its last state is."""
 
     version: int
     date: str
@@ -74,9 +74,9 @@ class Completeness(NamedTuple):
         return any(each.lost or each.by_choice for each in self.kinds)
 
 
-def completeness_at(reader: Archive, version: int) -> Completeness:
+def completeness_at(archive: Archive, version: int) -> Completeness:
     """Return the completeness of a version: of the newest one as the newest run found it."""
-    document, problems = reader.completeness(version)
+    document, problems = archive.completeness(version)
     kinds = []
     for kind in (Kind.ENTRIES, Kind.COMMENTS, Kind.FILES, Kind.ASSETS):
         part = document.get(kind)
@@ -88,33 +88,8 @@ def completeness_at(reader: Archive, version: int) -> Completeness:
     return Completeness(bool(document.get("complete")), tuple(kinds), named)
 
 
-class HistorySource(Protocol):
-    """What the history pages are made from."""
-
-    def completeness(self) -> Completeness:
-        """Return whether everything asked for is in the archive."""
-
-    def rows(self) -> Sequence[VersionRow]:
-        """Return every version, oldest first."""
-
-    def manifest(self, version: int) -> tuple[Manifest, str]:
-        """Return a version's manifest and its SHA-256 in hexadecimal."""
-
-    def gone_entries(self) -> Mapping[str, GoneEntry]:
-        """Return the entries that are gone and whose content is still held, by id."""
-
-    def changed_entries(self) -> Mapping[str, tuple[int, ...]]:
-        """Return the versions of every entry that more than one version holds, oldest first, by id."""
-
-    def steps(self, entry_id: str) -> list[Step]:
-        """Read an entry as each of its versions holds it, oldest first."""
-
-    def changes(self, version: int) -> tuple[list[RecordChange], int]:
-        """Return what a version changed, nothing for the first, and how many damaged places that leaves out."""
-
-
 class ArchiveHistory:
-    """The :class:`HistorySource` of an archive, up to a version.
+    """The versions of an archive, up to one of them.
 
     Only the ids that versions after the first hold are kept, so the first, which holds everything, costs one pass.
 
@@ -122,17 +97,17 @@ class ArchiveHistory:
     blog from being read. The newest state comes from elsewhere, and is never served damaged.
     """
 
-    def __init__(self, reader: Archive, service: Records, at: int | None = None) -> None:
-        self._reader = reader
+    def __init__(self, archive: Archive, service: Records, at: int | None = None) -> None:
+        self._archive = archive
         self._service = service
-        self._version = reader.resolve(at)
-        self._rows = [row for row in version_rows(reader) if at is None or row.version <= at]
+        self._version = archive.resolve(at)
+        self._rows = [row for row in version_rows(archive) if at is None or row.version <= at]
         self._dates = {row.version: row.finished_at for row in self._rows}
-        self._lives: dict[str, list[tuple[int, LinePosition]]] = self._walk()
+        self._entries = self._positions()
 
     def completeness(self) -> Completeness:
         """Return whether everything asked for is in the archive."""
-        return completeness_at(self._reader, self._version)
+        return completeness_at(self._archive, self._version)
 
     def rows(self) -> Sequence[VersionRow]:
         """Return every version, oldest first."""
@@ -140,63 +115,68 @@ class ArchiveHistory:
 
     def manifest(self, version: int) -> tuple[Manifest, str]:
         """Return a version's manifest and its SHA-256 in hexadecimal."""
-        digest = hashlib.sha256(self._reader.layout.manifest(version).read_bytes()).hexdigest()
-        return self._reader.manifest(version), digest
+        digest = hashlib.sha256(self._archive.layout.manifest(version).read_bytes()).hexdigest()
+        return self._archive.manifest(version), digest
 
     def gone_entries(self) -> Mapping[str, GoneEntry]:
         """Return the entries that are gone and whose content is still held, by id."""
         found = {}
-        for entry_id, life in self._lives.items():
-            held = [place for _, place in life if not place.removed]
-            version, last = life[-1]
-            readable = next((place for place in reversed(held) if self._line(place) is not None), None)
-            if last.removed and readable is not None:
+        for entry_id, held in self._entries.items():
+            version, last = held[-1]
+            if not last.removed:
+                continue
+            puts = (position for _, position in reversed(held) if not position.removed)
+            readable = next((position for position in puts if self._line(position) is not None), None)
+            if readable is not None:
                 found[entry_id] = GoneEntry(version, self._dates[version], readable, self._find_intact)
         return found
 
     def changed_entries(self) -> Mapping[str, tuple[int, ...]]:
         """Return the versions of every entry that more than one version holds, oldest first, by id."""
         return {
-            entry_id: tuple(version for version, _ in life) for entry_id, life in self._lives.items() if len(life) > 1
+            entry_id: tuple(version for version, _ in held) for entry_id, held in self._entries.items() if len(held) > 1
         }
 
-    def steps(self, entry_id: str) -> list[Step]:
+    def states(self, entry_id: str) -> list[EntryState]:
         """Read an entry as each of its versions holds it, oldest first."""
-        return [self._step(version, place) for version, place in self._lives.get(entry_id, ())]
+        return [self._state(version, position) for version, position in self._entries.get(entry_id, ())]
 
     def changes(self, version: int) -> tuple[list[RecordChange], int]:
         """Return what a version changed, nothing for the first, and how many damaged places that leaves out."""
         earlier = [row.version for row in self._rows if row.version < version]
+        if not earlier:
+            return [], 0
         damage: list[ArchiveDamaged] = []
-        found = list(diff_versions(self._reader, earlier[-1], version, self._service, damage.append)) if earlier else []
+        found = list(diff_versions(self._archive, earlier[-1], version, self._service, damage.append))
         return found, len(damage)
 
-    def _step(self, version: int, place: LinePosition) -> Step:
-        line = None if place.removed else self._line(place)
-        damaged = line is None and not place.removed
-        return Step(version, self._dates[version], None if line is None else line.record(), damaged)
+    def _state(self, version: int, position: LinePosition) -> EntryState:
+        line = None if position.removed else self._line(position)
+        damaged = line is None and not position.removed
+        return EntryState(version, self._dates[version], None if line is None else line.record(), damaged)
 
-    def _line(self, place: LinePosition) -> RecordLine | None:
+    def _line(self, position: LinePosition) -> RecordLine | None:
         """Read a line of an entry; ``None`` where it is damaged."""
         try:
-            return place.read(self._find_intact)
+            return position.read(self._find_intact)
         except ArchiveDamaged:
             return None
 
     def _find_intact(self, record_id: str, identity: bytes) -> RecordLine | None:
-        return self._reader.find_intact(Kind.ENTRIES, record_id, identity)
+        return self._archive.find_intact(Kind.ENTRIES, record_id, identity)
 
-    def _walk(self) -> dict[str, list[tuple[int, LinePosition]]]:
-        lives: defaultdict[str, list[tuple[int, LinePosition]]] = defaultdict(list)
-        layout = self._reader.layout
+    def _positions(self) -> dict[str, list[tuple[int, LinePosition]]]:
+        """Return where the versions hold each entry that one after the first holds.
+
+        What cannot even be told whose it was is left out; the page of its version says that something is missing.
+        """
+        found: defaultdict[str, list[tuple[int, LinePosition]]] = defaultdict(list)
+        layout = self._archive.layout
         for row in self._rows[1:]:
-            for entry_id, place in places(layout.segment(row.version, Kind.ENTRIES), damaged=_left_out):
-                lives[entry_id].append((row.version, place))
+            for entry_id, position in places(layout.segment(row.version, Kind.ENTRIES), damaged=lambda _: None):
+                found[entry_id].append((row.version, position))
         for row in self._rows[:1]:
-            for entry_id, place in places(layout.segment(row.version, Kind.ENTRIES), lives.keys(), _left_out):
-                lives[entry_id].insert(0, (row.version, place))
-        return dict(lives)
-
-
-def _left_out(_error: ArchiveDamaged) -> None:
-    """Pass over what cannot even be told whose it was; the page of its version says that something is missing."""
+            known = found.keys()
+            for entry_id, position in places(layout.segment(row.version, Kind.ENTRIES), known, lambda _: None):
+                found[entry_id].insert(0, (row.version, position))
+        return dict(found)

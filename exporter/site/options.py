@@ -1,4 +1,4 @@
-"""What a site is to be like. Pure."""
+"""What a site is to be like, and what its pages depend on besides the records."""
 
 from __future__ import annotations
 
@@ -22,39 +22,34 @@ class SiteOptions:
     Attributes:
         title: what the site calls the blog; its id when empty.
         language: of the interface, ``ja`` or ``en``.
-        content_language: of what the blog's people wrote, a BCP 47 tag.
         assets: from the site's folder to the one that holds ``assets/``, with a slash at its end, or empty.
-        public: whether strangers will read it: no history, no raw records, no word on the archive itself.
-        base: the address relative addresses of the content start from; made of the blog's id when empty.
+        public: whether it is to be published: no history, no raw records, no word on the archive itself.
         entry_addresses: how the blog's own addresses are made from an entry's record, see
             :class:`~exporter.html.links.AddressPattern`.
     """
 
     title: str = ""
     language: str = "ja"
-    content_language: str = "ja"
     assets: str = "../../"
     public: bool = False
-    base: str = ""
     entry_addresses: tuple[str, ...] = ()
 
 
 _PACKAGE: Final = Path(__file__).parent.parent
 _PARTS: Final = ("html", "model", "search", "service", "site")
-"""The parts of this program whose code shows in pages."""
+"""The parts of this program whose code shows in pages, besides ``text.py``."""
 _SUFFIXES: Final = frozenset({".py", ".html", ".css", ".js", ".svg"})
 
 
 def edition(service: Records, options: SiteOptions) -> str:
     """Return a text that changes with the options and with the program itself."""
-    return f"{_program()} {service.timezone} {options}"
+    return f"{_program()} {service.name} {service.timezone} {options}"
 
 
 @cache
 def _program() -> str:
     digest = sha256()
-    for part in _PARTS:
-        for path in sorted((_PACKAGE / part).rglob("*")):
-            if path.suffix in _SUFFIXES:
-                digest.update(path.relative_to(_PACKAGE).as_posix().encode() + b"\0" + path.read_bytes())
+    for path in (_PACKAGE / "text.py", *(path for part in _PARTS for path in sorted((_PACKAGE / part).rglob("*")))):
+        if path.suffix in _SUFFIXES:
+            digest.update(path.relative_to(_PACKAGE).as_posix().encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()

@@ -1,57 +1,28 @@
-"""Data for the site's scripts, as scripts: nothing else loads where a page was opened from a folder. Pure."""
+"""The search page and its data: the texts of some entries in each chunk, and for large blogs an index of pairs.
+
+A page opened from a folder can load scripts only, so all data are scripts. In a large blog the page asks the shards
+which chunks have every pair of neighbouring characters of a word, and loads only these. Pure.
+"""
 
 from __future__ import annotations
 
 import re
 import sys
 from collections import defaultdict
-from collections.abc import Iterator
-from functools import cache, partial
+from collections.abc import Iterable, Iterator
+from functools import cache
 from hashlib import sha256
 from itertools import islice
 from typing import Any, Final, NamedTuple
+from unicodedata import unidata_version
 
-from exporter import lossless_json
 from exporter.export.interface import ViewFile
 from exporter.model.kinds import Kind
 from exporter.search.query import fold
-from exporter.site.catalogue import ORPHANS_PAGE, PostSummary, fingerprint, safe_name, shown
-from exporter.site.pages.page import Site
+from exporter.site.catalogue import ORPHANS_PAGE, PostSummary, fingerprint, one_line, safe_name
+from exporter.site.pages.site import Site
+from exporter.site.templating import data_script
 from exporter.text import visible
-
-_ESCAPES = (
-    (b"<", b"\\u003c"),
-    ("\u2028".encode(), b"\\u2028"),
-    ("\u2029".encode(), b"\\u2029"),
-)
-
-
-def script(kind: str, name: str, value: Any) -> bytes:
-    """Return a classic script that hands ``value`` to the site's own: ``blogData("kind", "name", value)``.
-
-    ``<`` is escaped, so that no text can end a script or open a comment, and so are the line ends JSON allows and old
-    scripts do not.
-    """
-    text = lossless_json.dumps(value)
-    for found, escaped in _ESCAPES:
-        text = text.replace(found, escaped)
-    return b'blogData("%b","%b",%b);\n' % (kind.encode("ascii"), name.encode("ascii"), text)
-
-
-_LAST_WITH_CASE: Final = 0x1FFFF
-"""No letter beyond the first two planes of Unicode has a case."""
-
-
-@cache
-def case_table() -> dict[str, str]:
-    """Return what each lower-cased character still folds to, where that is another."""
-    found = {}
-    for code in range(_LAST_WITH_CASE + 1):
-        char = chr(code)
-        if not 0xD800 <= code <= 0xDFFF and char.casefold() != char:
-            found.update({each: each.casefold() for each in char.lower() if each.casefold() != each})
-    return found
-
 
 SMALL_BLOG: Final = 2_000
 """Up to so many entries there are no shards: looking through all texts is quick enough."""
@@ -68,6 +39,8 @@ LATIN: Final = "0123456789abcdefghijklmnopqrstuvwxyz"
 LATIN_PAIRS: Final = 0xE100
 """Where the characters for two Latin letters begin."""
 
+_LAST_WITH_CASE: Final = 0x1FFFF
+"""No letter beyond the first two planes of Unicode has a case."""
 _MEAN_CHUNK: Final = 24
 _LARGEST_CHUNK: Final = 96
 _MEAN_SHARD: Final = 20
@@ -78,64 +51,105 @@ _PRIVATE, _GONE = 1, 2
 _PIECE: Final = 100_000
 
 
-class Chunk(NamedTuple):
+class _Chunk(NamedTuple):
     """Some entries that follow one another by date, under the id of the first."""
 
     name: str
     posts: list[PostSummary]
 
 
-class SearchData:
-    """The files of the search, for one site; keeps the pairs of one shard at a time."""
+def search_files(site: Site, pages: Iterator[ViewFile]) -> Iterator[ViewFile]:
+    """Yield the search page, each chunk, after the chunks of a shard the shard, and at last the index of both.
 
+    The ``pages`` of the entries, in the order of the catalogue, are yielded each before the chunk its entry is in, so
+    that what both need is read once.
+    """
+    yield site.file(
+        "search.html", "search.html", ["search"], lambda: {"title": site.words["search"], "current": "search"}
+    )
+    yield ViewFile("data/folds.js", fingerprint(unidata_version), lambda: data_script("folds", "", case_table()))
+    data = _SearchData(site)
+    chunks = list(_chunks(site.catalogue.posts))
+    sharded = len(site.catalogue.posts) >= SMALL_BLOG
+    shards: list[tuple[int, int, str]] = []
+    at = 0
+    for group in _grouped(chunks):
+        pairs: dict[str, set[int]] = {}
+        for chunk in group:
+            yield from islice(pages, len(chunk.posts))
+            yield data.chunk(chunk, pairs if sharded else None)
+        if sharded:
+            yield data.shard(group, pairs)
+            shards.append((at, at + len(group), group[0].name))
+        at += len(group)
+    yield from data.orphans()
+    index = {
+        "chunks": [[chunk.name, len(chunk.posts)] for chunk in chunks],
+        "shards": shards,
+        "orphans": bool(site.catalogue.orphans),
+    }
+    yield ViewFile("data/search.js", fingerprint("index", repr(index)), lambda: data_script("index", "", index))
+
+
+@cache
+def case_table() -> dict[str, str]:
+    """Return what each lower-cased character still folds to, where that is another."""
+    found = {}
+    for code in range(_LAST_WITH_CASE + 1):
+        char = chr(code)
+        if not 0xD800 <= code <= 0xDFFF and char.casefold() != char:
+            found.update({each: each.casefold() for each in char.lower() if each.casefold() != each})
+    return found
+
+
+class _SearchData:
     def __init__(self, site: Site) -> None:
         self._site = site
-        self._pairs: dict[str, set[int]] = {}
-        self._chunks = list(_chunks(site.catalogue.posts))
 
-    def files(self, pages: Iterator[ViewFile]) -> Iterator[ViewFile]:
-        """Yield each chunk, after the chunks of a shard the shard, and at last the index of both.
+    def chunk(self, chunk: _Chunk, pairs: dict[str, set[int]] | None) -> ViewFile:
+        """Return the texts of a chunk; its pairs are put into ``pairs``, for its shard, when it is rendered."""
 
-        The ``pages`` of the entries, in the order of the catalogue, are yielded each before the chunk its entry is in,
-        so that what both need is read once.
-        """
-        shards: list[tuple[int, int, str]] = []
-        at = 0
-        sharded = len(self._site.catalogue.posts) >= SMALL_BLOG
-        for group in _grouped(self._chunks):
-            self._pairs.clear()
-            for chunk in group:
-                yield from islice(pages, len(chunk.posts))
-                yield self._chunk(chunk)
-            if sharded:
-                name = group[0].name
-                parts = [_identity(chunk) for chunk in group]
-                yield ViewFile(
-                    f"data/pairs-{name}.js", fingerprint("pairs", *parts),
-                    partial(self._pairs_script, name, group),
-                )  # fmt: skip
-                shards.append((at, at + len(group), name))
-            at += len(group)
-        yield from self._orphans()
-        index = {
-            "chunks": [[chunk.name, len(chunk.posts)] for chunk in self._chunks],
-            "shards": shards,
-            "orphans": bool(self._site.catalogue.orphans),
-        }
-        yield ViewFile("data/search.js", fingerprint("index", repr(index)), lambda: script("index", "", index))
-
-    def _chunk(self, chunk: Chunk) -> ViewFile:
         def render() -> bytes:
             entries = [self._entry(post) for post in chunk.posts]
-            self._pairs[chunk.name] = pairs_of(entries)
-            return script("texts", chunk.name, entries)
+            if pairs is not None:
+                pairs[chunk.name] = pairs_of(entries)
+            return data_script("texts", chunk.name, entries)
 
         return ViewFile(f"data/texts-{chunk.name}.js", fingerprint("texts", _identity(chunk)), render)
 
+    def shard(self, group: list[_Chunk], pairs: dict[str, set[int]]) -> ViewFile:
+        """Return which chunks have each pair; the pairs of a chunk that was not rendered are found anew."""
+
+        def render() -> bytes:
+            bits: defaultdict[int, int] = defaultdict(int)
+            for at, chunk in enumerate(group):
+                found = pairs.pop(chunk.name, None) or pairs_of([self._entry(post) for post in chunk.posts])
+                bit = 1 << at
+                for pair in found:
+                    bits[pair] |= bit
+            return data_script("pairs", name, encoded({pair_text(number): mask for number, mask in bits.items()}))
+
+        name = group[0].name
+        parts = [_identity(chunk) for chunk in group]
+        return ViewFile(f"data/pairs-{name}.js", fingerprint("pairs", *parts), render)
+
+    def orphans(self) -> Iterator[ViewFile]:
+        """Yield the comments without an entry, as one nameless entry each."""
+        catalogue = self._site.catalogue
+        if not catalogue.orphans:
+            return
+
+        def render() -> bytes:
+            comments = self._comments(catalogue.orphans)
+            return data_script("texts", "orphans", [[ORPHANS_PAGE, "", "", "", 0, "", [each]] for each in comments])
+
+        identity = fingerprint("orphans", catalogue.identities(Kind.COMMENTS, catalogue.orphans))
+        yield ViewFile("data/texts-orphans.js", identity, render)
+
     def _entry(self, post: PostSummary) -> list[Any]:
-        body, more_title, more = self._site.catalogue.texts(post)
+        entry = self._site.catalogue.entry(post)
         plain = self._site.bodies.text
-        texts = [plain(body), shown(more_title), plain(more)]
+        texts = [plain(entry.body), one_line(entry.more_title), plain(entry.more)]
         return [
             post.page,
             "" if post.date is None else post.date.date().isoformat(),
@@ -146,41 +160,15 @@ class SearchData:
             self._comments(post.comments),
         ]
 
-    def _comments(self, cm_ids: tuple[str, ...] | list[str]) -> list[list[str]]:
+    def _comments(self, cm_ids: Iterable[str]) -> list[list[str]]:
         return [
             [
-                shown(each.id),
-                shown(each.name),
+                one_line(each.id),
+                one_line(each.name),
                 visible("\n".join(filter(None, (each.title, self._site.bodies.text(each.text)))))[0],
             ]
             for each in self._site.catalogue.comments(cm_ids)
         ]
-
-    def _pairs_script(self, name: str, group: list[Chunk]) -> bytes:
-        return script("pairs", name, self._shard(group))
-
-    def _shard(self, group: list[Chunk]) -> str:
-        bits: defaultdict[int, int] = defaultdict(int)
-        for at, chunk in enumerate(group):
-            found = self._pairs.pop(chunk.name, None)
-            if found is None:
-                found = pairs_of([self._entry(post) for post in chunk.posts])
-            bit = 1 << at
-            for pair in found:
-                bits[pair] |= bit
-        return encoded({pair_text(number): mask for number, mask in bits.items()})
-
-    def _orphans(self) -> Iterator[ViewFile]:
-        """Yield the comments without an entry, as one nameless entry each."""
-        catalogue = self._site.catalogue
-        if catalogue.orphans:
-            yield ViewFile(
-                "data/texts-orphans.js",
-                fingerprint("orphans", catalogue.identities(Kind.COMMENTS, catalogue.orphans)),
-                lambda: script("texts", "orphans", [
-                    [ORPHANS_PAGE, "", "", "", 0, "", [each]] for each in self._comments(catalogue.orphans)
-                ]),
-            )  # fmt: skip
 
 
 def encoded(bits: dict[str, int]) -> str:
@@ -227,23 +215,23 @@ def _latin(three: str) -> str:
     return chr(LATIN_PAIRS + LATIN.index(three[0]) * len(LATIN) + LATIN.index(three[1])) + three[2]
 
 
-def _identity(chunk: Chunk) -> bytes:
+def _identity(chunk: _Chunk) -> bytes:
     return fingerprint(*(post.identity + post.listed for post in chunk.posts))
 
 
-def _chunks(posts: list[PostSummary]) -> Iterator[Chunk]:
+def _chunks(posts: list[PostSummary]) -> Iterator[_Chunk]:
     chunk: list[PostSummary] = []
     for post in posts:
         if chunk and (len(chunk) >= _LARGEST_CHUNK or _hash(post.id) % _MEAN_CHUNK == 0):
-            yield Chunk(safe_name(chunk[0].id), chunk)
+            yield _Chunk(safe_name(chunk[0].id), chunk)
             chunk = []
         chunk.append(post)
     if chunk:
-        yield Chunk(safe_name(chunk[0].id), chunk)
+        yield _Chunk(safe_name(chunk[0].id), chunk)
 
 
-def _grouped(chunks: list[Chunk]) -> Iterator[list[Chunk]]:
-    group: list[Chunk] = []
+def _grouped(chunks: list[_Chunk]) -> Iterator[list[_Chunk]]:
+    group: list[_Chunk] = []
     for chunk in chunks:
         if group and (len(group) >= CHUNKS_IN_SHARD or _hash(f"shard {chunk.name}") % _MEAN_SHARD == 0):
             yield group

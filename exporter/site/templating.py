@@ -1,4 +1,4 @@
-"""Pages from templates: every value is escaped unless it was cleaned, and every page has the same frame."""
+"""Pages from templates, and data as scripts: every value is escaped unless it was sanitized."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from exporter import lossless_json
 from exporter.site.words import LANGUAGES, Dates
 from exporter.text import visible
 
@@ -21,7 +22,10 @@ POLICY: Final = (
 )
 """What a page may load and run: its own scripts and styles, and pictures beside it; nothing from anywhere else."""
 
-NAVIGATION: Final = (
+_CONTENT_LANGUAGE: Final = "ja"
+"""Of what the blog's people wrote, a BCP 47 tag."""
+
+_NAVIGATION: Final = (
     ("home", "index.html"),
     ("years", "years.html"),
     ("categories", "categories.html"),
@@ -31,29 +35,32 @@ NAVIGATION: Final = (
     ("history", "history.html"),
     ("about", "about.html"),
 )
+_ESCAPED: Final = (
+    (b"<", b"\\u003c"),
+    ("\u2028".encode(), b"\\u2028"),
+    ("\u2029".encode(), b"\\u2029"),
+)
 
 
-class Pages:
-    """Renders pages of one site."""
+class PageRenderer:
+    """Renders pages of one site; all have the same frame."""
 
     def __init__(self, options: SiteOptions, blog_id: str) -> None:
-        self.words = LANGUAGES[options.language]
-        self.dates = Dates(options.language)
         self._environment = _environment()
         hidden = {"history"} if options.public else set()
         self._frames: dict[tuple[str, str], dict[str, Markup]] = {}
         self._common: dict[str, Any] = {
-            "t": _Said(self.words),
-            "dates": self.dates,
+            "t": _Words(LANGUAGES[options.language]),
+            "dates": Dates(options.language),
             "site_title": options.title or blog_id,
             "blog_id": blog_id,
-            "content_lang": options.content_language,
+            "content_lang": _CONTENT_LANGUAGE,
             "public": options.public,
             "policy": POLICY,
-            "navigation": [(name, path) for name, path in NAVIGATION if name not in hidden],
+            "navigation": [(name, path) for name, path in _NAVIGATION if name not in hidden],
         }
 
-    def page(self, template: str, path: str, **context: Any) -> bytes:
+    def render(self, template: str, path: str, **context: Any) -> bytes:
         """Return the page at ``path`` in UTF-8; ``title`` is its own title, ``current`` its place in the navigation."""
         values = {"title": "", "current": "", "path": path, "root": root_of(path), **self._common, **context}
         frame = self._frame(values["root"], values["current"])
@@ -72,7 +79,7 @@ class Pages:
         return known
 
 
-class _Said:
+class _Words:
     """Words as attributes: templates look for these first, and asking a dictionary for one costs an exception."""
 
     def __init__(self, words: dict[str, str]) -> None:
@@ -81,6 +88,18 @@ class _Said:
     def __getitem__(self, name: str) -> str:
         word: str = self.__dict__[name]
         return word
+
+
+def data_script(kind: str, name: str, value: Any) -> bytes:
+    """Return a classic script that hands ``value`` to the site's own: ``blogData("kind", "name", value)``.
+
+    Nothing but scripts loads where a page was opened from a folder. ``<`` is escaped, so that no text can end a script
+    or open a comment, and so are the line ends that JSON allows and old scripts do not.
+    """
+    text = lossless_json.dumps(value)
+    for found, escaped in _ESCAPED:
+        text = text.replace(found, escaped)
+    return b'blogData("%b","%b",%b);\n' % (kind.encode("ascii"), name.encode("ascii"), text)
 
 
 def root_of(path: str) -> str:

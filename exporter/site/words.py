@@ -64,8 +64,8 @@ _WORDS: Final[dict[str, tuple[str, str]]] = {
     "unread": ("一覧にあるのに読めなかった記事", "Listed, but could not be read"),
     "updated": ("最終更新 %s", "Last update %s"),
     "period": ("期間の日付 %s", "Period date %s"),
-    "life": ("この記事の変更履歴", "How this entry changed"),
-    "life_lead": (
+    "entry_history": ("この記事の変更履歴", "How this entry changed"),
+    "entry_history_lead": (
         "保存したそれぞれの版で、記事がどう変わったか。",
         "What changed in the entry with each version that was saved.",
     ),

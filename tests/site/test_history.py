@@ -38,7 +38,7 @@ def test_what_is_gone_keeps_its_last_state(tmp_path: Path) -> None:
     gone = ArchiveHistory(built.reader, DEFAULT_RECORDS).gone_entries()["1"]
     assert gone.version == 3
     assert gone.load()["title"] == "おわり"
-    steps = ArchiveHistory(built.reader, DEFAULT_RECORDS).steps("1")
+    steps = ArchiveHistory(built.reader, DEFAULT_RECORDS).states("1")
     assert [step.record and step.record["title"] for step in steps] == ["はじめ", "おわり", None]
 
 

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from exporter.search.query import fold
 from exporter.site import search_data
-from exporter.site.search_data import BEYOND, END, LETTERS, SEVERAL, case_table, encoded, pair_text, pairs_of, script
+from exporter.site.search_data import BEYOND, END, LETTERS, SEVERAL, case_table, encoded, pair_text, pairs_of
+from exporter.site.templating import data_script
 from tests.archive.builder import Built
 from tests.site.building import build
 from tests.site.test_view import many_entries
@@ -119,7 +120,7 @@ class TestFolds:
 
 class TestScripts:
     def test_nothing_ends_a_script(self) -> None:
-        text = script("texts", "1", ["</script><!--\u2028\u2029", 1])
+        text = data_script("texts", "1", ["</script><!--\u2028\u2029", 1])
         assert text.isascii()
         assert b"<" not in text
         assert loaded_value(text) == ["</script><!--\u2028\u2029", 1]

@@ -9,11 +9,10 @@ from typing import Any, Final, NamedTuple
 from exporter.export.interface import ViewFile
 from exporter.html.local_links import openable
 from exporter.model.kinds import Kind
-from exporter.site.catalogue import UNDATED, PostSummary, fingerprint, shown
-from exporter.site.pages.page import Site
-from exporter.site.pictures import Picture
+from exporter.site.catalogue import PostSummary, StoredPicture, fingerprint, one_line
+from exporter.site.pages.site import Site
 
-UNUSED: Final = "unused"
+_UNUSED: Final = "unused"
 _NEWEST: Final = 48
 _SMALLEST: Final = 48
 
@@ -21,7 +20,7 @@ _SMALLEST: Final = 48
 class _Item(NamedTuple):
     """A picture, the newest entries that use it first, what its file record calls it, and whether it opens alone."""
 
-    picture: Picture
+    picture: StoredPicture
     posts: tuple[PostSummary, ...]
     caption: str
     opens: bool
@@ -32,25 +31,26 @@ def gallery_files(site: Site) -> Iterator[ViewFile]:
     items = sorted(_items(site), key=_newest_first)
     groups: defaultdict[str, list[_Item]] = defaultdict(list)
     for item in items:
-        groups[item.posts[0].year if item.posts else UNUSED].append(item)
+        groups[item.posts[0].year if item.posts else _UNUSED].append(item)
+    names = {year: site.words["unused"] if year == _UNUSED else site.year_name(year) for year in groups}
     rows = [(year, f"gallery/{year}.html", len(groups[year])) for year in groups]
-    words = site.pages.words
+    title = site.words["gallery"]
 
-    def page(path: str, title: str, shown_items: list[_Item], parts: list[str]) -> ViewFile:
+    def page(path: str, title: str, shown: list[_Item], parts: list[str]) -> ViewFile:
         def context() -> dict[str, Any]:
             return {
                 "title": title,
                 "current": "gallery",
-                "items": [(item, site.asset(path, item.picture.path)) for item in shown_items],
-                "rows": [(_name(site, year), target, count) for year, target, count in rows] if parts else [],
-                "total": len(items) if parts else len(shown_items),
+                "items": [(item, site.asset(path, item.picture.path)) for item in shown],
+                "rows": [(names[year], target, count) for year, target, count in rows] if parts else [],
+                "total": len(items) if parts else len(shown),
             }
 
-        return site.file(path, "gallery.html", [title, *parts, _depends(shown_items)], context)
+        return site.file(path, "gallery.html", [title, *parts, _items_identity(shown)], context)
 
-    yield page("gallery.html", words["gallery"], [item for item in items if item.posts][:_NEWEST], [repr(rows)])
+    yield page("gallery.html", title, [item for item in items if item.posts][:_NEWEST], [repr(rows)])
     for year, path, _ in rows:
-        yield page(path, f"{words['gallery']} {_name(site, year)}", groups[year], [])
+        yield page(path, f"{title} {names[year]}", groups[year], [])
 
 
 def _items(site: Site) -> Iterator[_Item]:
@@ -70,25 +70,19 @@ def _newest_first(item: _Item) -> tuple[float, str]:
     return (0.0 if date is None else -date.timestamp(), item.picture.path)
 
 
-def _caption(site: Site, picture: Picture) -> str:
+def _caption(site: Site, picture: StoredPicture) -> str:
     for file_id in picture.files:
         raw = site.catalogue.records.load(Kind.FILES, file_id)
         if raw is not None:
             file = site.catalogue.service.upload(raw)
-            return shown(file.title or file.description or file.name)
+            return one_line(file.title or file.description or file.name)
     return ""
 
 
-def _depends(items: list[_Item]) -> bytes:
+def _items_identity(items: list[_Item]) -> bytes:
     return fingerprint(
         *(
             repr((item.picture.path, item.caption, [(post.page, post.title, post.private) for post in item.posts]))
             for item in items
         )
     )
-
-
-def _name(site: Site, year: str) -> str:
-    if year == UNUSED:
-        return site.pages.words["unused"]
-    return site.pages.words["undated"] if year == UNDATED else site.pages.dates.year(year)

@@ -11,8 +11,9 @@ from markupsafe import Markup
 from exporter.export.interface import ViewFile
 from exporter.model.kinds import Kind
 from exporter.site.catalogue import UNDATED
-from exporter.site.pages.lists import Bar, bars, grid, rows, year_page
-from exporter.site.pages.page import Site, category_page
+from exporter.site.charts import ChartValue, bars, grid, rows
+from exporter.site.pages.lists import year_page
+from exporter.site.pages.site import Site, category_page
 
 _MOST_CATEGORIES: Final = 12
 _LENGTHS: Final = (100, 200, 400, 800, 1_600, 3_200, 6_400, 12_800)
@@ -40,14 +41,14 @@ def statistics_files(site: Site) -> Iterator[ViewFile]:
 
 
 def _context(site: Site) -> dict[str, Any]:
-    catalogue, words, dates = site.catalogue, site.pages.words, site.pages.dates
+    catalogue, words, dates = site.catalogue, site.words, site.dates
     longest = sorted(catalogue.posts, key=lambda post: -post.length)[:5]
     posts = Counter(_month(post.date.year, post.date.month) for post in catalogue.posts if post.date)
-    talks = Counter(day[:7] for day in catalogue.comment_days.values() if day)
+    comments = Counter(day[:7] for day in catalogue.comment_days.values() if day)
     charts = [
         _monthly("per-month", words["per_month"], posts, words),
         _heatmap(site, posts),
-        _monthly("comments-month", words["comments_month"], talks, words),
+        _monthly("comments-month", words["comments_month"], comments, words),
         _histogram(words["lengths"], [post.length for post in catalogue.posts], words),
         _sizes(site),
         _top_categories(site),
@@ -88,7 +89,7 @@ def _monthly(name: str, title: str, counts: Counter[str], words: dict[str, str])
     years = max(1, len(months) // 12)
     every = -(-years // 12)
     values = [
-        Bar(month, counts[month], month[:4] if month.endswith("-01") and int(month[:4]) % every == 0 else "")
+        ChartValue(month, counts[month], month[:4] if month.endswith("-01") and int(month[:4]) % every == 0 else "")
         for month in months
     ]
     lines = [(month, counts[month]) for month in months if counts[month]]
@@ -96,11 +97,11 @@ def _monthly(name: str, title: str, counts: Counter[str], words: dict[str, str])
 
 
 def _heatmap(site: Site, counts: Counter[str]) -> Chart:
-    words, dates = site.pages.words, site.pages.dates
+    words, dates = site.words, site.dates
     years = sorted({month[:4] for month in counts}, reverse=True)
     lines = [
         (year, [
-            Bar(f"{dates.year(year)} {dates.month(month)}", counts[f"{year}-{month:02d}"], "",
+            ChartValue(f"{dates.year(year)} {dates.month(month)}", counts[f"{year}-{month:02d}"], "",
                 f"{year_page(year)}#m{month}")
             for month in range(1, 13)
         ])
@@ -118,13 +119,13 @@ def _histogram(title: str, lengths: list[int], words: dict[str, str]) -> Chart:
         high = edges[at + 1] if at + 1 < len(edges) else None
         number = sum(1 for length in lengths if length >= low and (high is None or length < high))
         name = f"{low:,}–{high - 1:,}" if high else f"{low:,}–"
-        values.append(Bar(name, number, f"{low:,}–"))
+        values.append(ChartValue(name, number, f"{low:,}–"))
     lines = [(bar.name, bar.value) for bar in values] if lengths else []
     return Chart("lengths", title, bars(values, title), (words["characters"], words["number"]), lines)
 
 
 def _sizes(site: Site) -> Chart:
-    words = site.pages.words
+    words = site.words
     sizes: Counter[str] = Counter()
     for picture in site.pictures.all:
         post = next((site.catalogue.by_id[each] for each in picture.entries if each in site.catalogue.by_id), None)
@@ -132,15 +133,15 @@ def _sizes(site: Site) -> Chart:
             sizes[post.year] += picture.size
     years = sorted(sizes)
     names = {year: words["undated"] if year == UNDATED else year for year in years}
-    values = [Bar(names[year], sizes[year], names[year]) for year in years]
+    values = [ChartValue(names[year], sizes[year], names[year]) for year in years]
     lines = [(names[year], sizes[year]) for year in years]
     return Chart("sizes", words["sizes"], bars(values, words["sizes"]), (words["year"], words["bytes"]), lines)
 
 
 def _top_categories(site: Site) -> Chart:
-    words = site.pages.words
+    words = site.words
     values = [
-        Bar(name or words["uncategorised"], len(posts), "", category_page(name))
+        ChartValue(name or words["uncategorised"], len(posts), "", category_page(name))
         for name, posts in list(site.catalogue.by_category().items())[:_MOST_CATEGORIES]
     ]
     lines = [(bar.name, bar.value) for bar in values]

@@ -1,0 +1,98 @@
+"""Charts as inline SVG: bars and a grid of shades, each value with a tip. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from markupsafe import Markup
+
+_HEIGHT: Final = 160
+_WIDTH: Final = 720
+_BASE: Final = 22
+SHADES: Final = 4
+
+
+class ChartValue(NamedTuple):
+    """One value: what it is called, how large it is, the label under it, and where it leads."""
+
+    name: str
+    value: int
+    label: str = ""
+    link: str = ""
+
+
+def bars(values: Sequence[ChartValue], title: str) -> Markup:
+    """Return a chart of upright bars; ``title`` says what it shows to those who do not see it."""
+    most = max((bar.value for bar in values), default=0) or 1
+    step = _WIDTH / max(1, len(values))
+    parts = []
+    for at, bar in enumerate(values):
+        height = bar.value * (_HEIGHT - _BASE - 8) / most
+        x = at * step
+        shape = Markup('<rect x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}"/>').format(
+            x + step * 0.1, _HEIGHT - _BASE - height, max(0.6, step * 0.8), height
+        )
+        tip = Markup('<g><title>{}: {:,}</title><rect class="hit" x="{:.1f}" y="0" width="{:.1f}" height="{}"/>{}</g>')
+        parts.append(_linked(bar.link, tip.format(bar.name, bar.value, x, step, _HEIGHT - _BASE, shape)))
+        if bar.label:
+            parts.append(Markup('<text x="{:.1f}" y="{}">{}</text>').format(x + step / 2, _HEIGHT - 6, bar.label))
+    return _svg(_WIDTH, _HEIGHT, title, parts)
+
+
+def rows(values: Sequence[ChartValue], title: str) -> Markup:
+    """Return a chart of lying bars with their names beside them."""
+    most = max((bar.value for bar in values), default=0) or 1
+    parts = []
+    for at, bar in enumerate(values):
+        y = at * 28
+        width = bar.value * (_WIDTH - 290) / most
+        row = Markup(
+            '<g><title>{0}: {1:,}</title><text class="name" x="200" y="{2}">{3}</text>'
+            '<rect x="212" y="{4}" width="{5:.1f}" height="18"/>'
+            '<text class="value" x="{6:.1f}" y="{2}">{1:,}</text></g>'
+        ).format(bar.name, bar.value, y + 18, _cut(bar.name), y + 4, width, 220 + width)
+        parts.append(_linked(bar.link, row))
+    return _svg(_WIDTH, max(28, len(values) * 28), title, parts)
+
+
+def grid(lines: Sequence[tuple[str, Sequence[ChartValue]]], heads: Sequence[str], title: str, cell: int = 34) -> Markup:
+    """Return a grid of shades: a line for each name with a cell for each value, with heads above.
+
+    Args:
+        lines: name and values of each line.
+        heads: the labels above the columns.
+        title: what it shows, for those who do not see it.
+        cell: the width of a column; lines are a little less high.
+    """
+    most = max((bar.value for _, cells in lines for bar in cells), default=0) or 1
+    left, height = 56, cell - cell // 5
+    parts = [
+        Markup('<text x="{}" y="14">{}</text>').format(left + at * cell + cell // 2, head)
+        for at, head in enumerate(heads)
+        if head
+    ]
+    for line, (name, values) in enumerate(lines):
+        y = 22 + line * height
+        parts.append(Markup('<text class="name" x="{}" y="{}">{}</text>').format(left - 8, y + height * 3 // 4, name))
+        for at, bar in enumerate(values):
+            shade = -(-bar.value * SHADES // most)
+            shape = Markup('<rect class="shade s{}" x="{}" y="{}" width="{}" height="{}" rx="4"/>').format(
+                shade, left + at * cell + 2, y, cell - 4, height - 4
+            )
+            tip = Markup("<g><title>{}: {:,}</title>{}</g>").format(bar.name, bar.value, shape)
+            parts.append(_linked(bar.link if bar.value else "", tip))
+    return _svg(left + len(heads) * cell, 26 + len(lines) * height, title, parts)
+
+
+def _linked(link: str, shape: Markup) -> Markup:
+    return Markup('<a href="{}">{}</a>').format(link, shape) if link else shape
+
+
+def _cut(name: str) -> str:
+    return name if len(name) <= 12 else name[:11] + "…"
+
+
+def _svg(width: int, height: int, title: str, parts: Sequence[Markup]) -> Markup:
+    opening = Markup('<svg class="chart" viewBox="0 0 {} {}" role="group" aria-label="{}">')
+    return opening.format(width, height, title) + Markup("").join(parts) + Markup("</svg>")
