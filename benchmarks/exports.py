@@ -24,7 +24,7 @@ from exporter.demo.content import Record, fields
 from exporter.export.folder import report_path
 from exporter.export.formats import FORMATS
 from exporter.model.kinds import Kind
-from exporter.service.records_v1 import DEFAULT_RECORDS
+from exporter.service.registry import DEFAULT_SERVICE
 from tests.support.generated import generated_blog
 
 _POOL = 64
@@ -78,7 +78,7 @@ def _numbered(record: Record, **changes: object) -> dict[str, object]:
 
 
 def _lines(kind: Kind, records: Iterable[dict[str, object]]) -> Iterator[bytes]:
-    return (put_line(DEFAULT_RECORDS.key(kind, record) or "", lossless_json.freeze(record)) for record in records)
+    return (put_line(DEFAULT_SERVICE.key(kind, record) or "", lossless_json.freeze(record)) for record in records)
 
 
 def _rows(folder: Path, options: Namespace) -> Iterator[str]:

@@ -17,7 +17,7 @@ from exporter.archive.lines import put_line
 from exporter.archive.manifest import ArchiveInfo, KindCounts
 from exporter.demo.content import fields
 from exporter.model.kinds import Kind
-from exporter.service.records_v1 import DEFAULT_RECORDS
+from exporter.service.registry import DEFAULT_SERVICE
 from tests.support.generated import generated_blog
 
 _WHEN = "2030-02-01T12:34:56Z"
@@ -55,7 +55,7 @@ def _entry(record: Mapping[str, Any], number: int, entries: int) -> dict[str, An
 
 
 def _line(kind: Kind, record: dict[str, Any]) -> bytes:
-    return put_line(DEFAULT_RECORDS.key(kind, record) or "", lossless_json.freeze(record))
+    return put_line(DEFAULT_SERVICE.key(kind, record) or "", lossless_json.freeze(record))
 
 
 def add_version(root: Path, edits: int) -> None:

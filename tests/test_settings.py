@@ -8,8 +8,7 @@ import platformdirs
 import pytest
 
 from exporter.errors import UsageError
-from exporter.model import assumptions
-from exporter.model.assumptions import Assumptions
+from exporter.service.blog_v1 import Options
 from exporter.settings import SETTINGS, Setting, Settings, duration, hosts, resolve, size, zone
 
 
@@ -20,9 +19,9 @@ def write(path: Path, text: str, mode: int = 0o600) -> Path:
     return path
 
 
-def test_every_assumption_is_a_setting_with_the_same_default() -> None:
-    for name in Assumptions.__slots__:
-        assert getattr(Settings(), name) == getattr(assumptions.DEFAULT, name)
+def test_every_option_of_the_service_is_a_setting_with_the_same_default() -> None:
+    for name in Options.__slots__:
+        assert getattr(Settings(), name) == getattr(Options(), name)
 
 
 def test_sources_are_asked_in_the_order_of_the_design(tmp_path: Path) -> None:

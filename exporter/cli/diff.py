@@ -17,7 +17,7 @@ from exporter.errors import UsageError
 from exporter.html.diff import diff_text
 from exporter.html.pages import diff_page
 from exporter.service.interface import Records
-from exporter.service.records_v1 import service_of
+from exporter.service.registry import service_of
 from exporter.settings import Settings
 
 _EPILOG = """\b

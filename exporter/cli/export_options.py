@@ -24,7 +24,7 @@ from exporter.export.survey import survey_lines
 from exporter.html.links import AddressPattern, absolute
 from exporter.library.export import Exported, check_form, export_blog
 from exporter.model.publication import Declared
-from exporter.service.records_v1 import service_of
+from exporter.service.registry import service_of
 from exporter.settings import Settings
 from exporter.text import printable
 

@@ -15,7 +15,7 @@ from exporter.cli.options import archive_argument, at_option, querying
 from exporter.cli.output import Output, counted, size_text
 from exporter.errors import UsageError
 from exporter.model.kinds import Kind
-from exporter.service.records_v1 import DEFAULT_RECORDS
+from exporter.service.registry import DEFAULT_SERVICE
 from exporter.text import printable
 
 _COLUMNS = (
@@ -39,7 +39,7 @@ def command(*, out: Output, archive: Path, missing: bool, as_csv: bool, at: str 
     version = reader.version_at(at)
     state = reader.state(version)
     assets = (raw for _, raw in state.scan(Kind.ASSETS))
-    uploads = {file_id: DEFAULT_RECORDS.upload(raw) for file_id, raw in state.scan(Kind.FILES)}
+    uploads = {file_id: DEFAULT_SERVICE.upload(raw) for file_id, raw in state.scan(Kind.FILES)}
     rows = list(inventory(assets, uploads, reader.assets().files()))
     state.close()
     shown = [row for row in rows if row.absent or not missing]

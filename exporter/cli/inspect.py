@@ -10,7 +10,7 @@ from exporter.cli.answers import HINT
 from exporter.cli.options import archive_argument, at_option, config_option, opened, querying, setting_options
 from exporter.cli.output import Output
 from exporter.export.survey import comment_combinations, entry_combinations, survey_lines
-from exporter.service.records_v1 import service_of
+from exporter.service.registry import service_of
 from exporter.text import printable
 
 _EPILOG = """\b

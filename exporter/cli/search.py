@@ -13,7 +13,7 @@ from exporter.cli.output import Output, counted
 from exporter.model.kinds import Kind
 from exporter.search.index import Hit, open_index
 from exporter.search.query import parse_query
-from exporter.service.records_v1 import service_of
+from exporter.service.registry import service_of
 from exporter.text import printable
 
 _EPILOG = """\b

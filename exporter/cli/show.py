@@ -19,7 +19,7 @@ from exporter.html.page_body import BodyWriter
 from exporter.html.pages import record_page
 from exporter.model.kinds import Kind
 from exporter.service.interface import Records
-from exporter.service.records_v1 import service_of
+from exporter.service.registry import service_of
 from exporter.text import printable
 
 KINDS = {

@@ -18,7 +18,7 @@ from exporter.errors import UsageError
 from exporter.library.site_copy import copy_site
 from exporter.library.upkeep import refresh
 from exporter.library.views import SITE
-from exporter.service.records_v1 import service_of
+from exporter.service.registry import service_of
 from exporter.settings import Settings
 from exporter.site.words import LANGUAGES
 from exporter.text import printable

@@ -27,7 +27,7 @@ from exporter.html.links import absolute
 from exporter.library.export import Exported, check_apart
 from exporter.model.publication import Declared
 from exporter.service.interface import Records
-from exporter.service.records_v1 import service_of
+from exporter.service.registry import service_of
 from exporter.settings import Settings
 from exporter.text import printable
 

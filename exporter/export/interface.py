@@ -12,7 +12,7 @@ from exporter.html.links import AddressPattern
 from exporter.model.kinds import Kind
 from exporter.model.publication import Declared
 from exporter.service.interface import Records
-from exporter.service.records_v1 import DEFAULT_RECORDS
+from exporter.service.registry import DEFAULT_SERVICE
 
 if TYPE_CHECKING:
     import sqlite3
@@ -74,7 +74,7 @@ class ExportOptions:
     by_year: bool = False
     vertical: bool = False
     comments: bool = True
-    service: Records = DEFAULT_RECORDS
+    service: Records = DEFAULT_SERVICE
 
     @property
     def label(self) -> str:

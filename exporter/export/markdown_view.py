@@ -26,7 +26,7 @@ from exporter.model.asset import Asset
 from exporter.model.kinds import Kind
 from exporter.model.records import Comment
 from exporter.service.interface import Records
-from exporter.service.records_v1 import DEFAULT_RECORDS
+from exporter.service.registry import DEFAULT_SERVICE
 from exporter.text import visible
 
 UNDATED: Final = "undated"
@@ -60,7 +60,7 @@ class MarkdownView:
 
     name = "markdown"
 
-    def __init__(self, service: Records = DEFAULT_RECORDS, entry_urls: Sequence[AddressPattern] = ()) -> None:
+    def __init__(self, service: Records = DEFAULT_SERVICE, entry_urls: Sequence[AddressPattern] = ()) -> None:
         self._service = service
         self._entry_urls = tuple(entry_urls)
         self.replaced = 0

@@ -10,7 +10,6 @@ from typing import TypeVar
 from urllib.parse import quote, urlsplit
 
 from exporter.errors import ApiError, ServiceError, UsageError
-from exporter.model.assumptions import AUTH_HEADER, AUTH_SCHEME
 from exporter.text import printable
 
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")  # RFC 9110, section 5.6.2
@@ -33,8 +32,8 @@ class Credentials:
     """
 
     token: str | None = field(default=None, repr=False)
-    header: str = AUTH_HEADER
-    scheme: str = AUTH_SCHEME
+    header: str = "Authorization"
+    scheme: str = "Bearer"
 
     def __post_init__(self) -> None:
         if not _HEADER_NAME.fullmatch(self.header):

@@ -35,9 +35,8 @@ from exporter.http.engine import Client, Engine
 from exporter.http.memory_budget import prepare_memory
 from exporter.http.retry import RetryEvent, RetryPolicy
 from exporter.library.views import LatestRefreshed, refresh_latest, wanted_views
-from exporter.model.assumptions import assumptions_of
-from exporter.service.blog_v1 import BlogV1
 from exporter.service.interface import BlogService
+from exporter.service.registry import service_of
 from exporter.settings import Settings
 
 T = TypeVar("T")
@@ -107,7 +106,7 @@ async def open_service(
             rate=settings.rate,
             on_retry=on_retry,
         )
-        yield OpenService(blog_id, BlogV1(assumptions_of(settings)), client)
+        yield OpenService(blog_id, service_of(settings), client)
 
 
 def backup(

@@ -17,7 +17,7 @@ from exporter.library.export import listed, newest_beside, read_at
 from exporter.library.views import SITE, site_options
 from exporter.model.kinds import Kind
 from exporter.model.publication import Declared
-from exporter.service.records_v1 import service_of
+from exporter.service.registry import service_of
 from exporter.settings import Settings
 from exporter.site.history import ArchiveHistory
 from exporter.site.public import PublicRecords

@@ -23,7 +23,7 @@ from exporter.archive.latest import (
 from exporter.archive.layout import Layout
 from exporter.errors import UsageError
 from exporter.html.links import AddressPattern
-from exporter.service.records_v1 import service_of
+from exporter.service.registry import service_of
 from exporter.settings import Settings
 from exporter.site.options import SiteOptions, edition
 from exporter.site.words import LANGUAGES

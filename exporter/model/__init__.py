@@ -1,1 +1,1 @@
-"""The records of the service, typed, and what is assumed about them where its document is silent. Pure."""
+"""What the program knows of a blog, whichever service it is from: records, kinds, publication, assets. Pure."""

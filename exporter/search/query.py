@@ -17,9 +17,10 @@ from functools import lru_cache
 from itertools import pairwise
 
 from exporter.errors import UsageError
-from exporter.model.assumptions import TIMEZONE
 from exporter.model.kinds import Kind
+from exporter.settings import Settings
 
+_TIMEZONE = Settings().timezone
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _SPACES = re.compile(r"\s+")
 _JAMO_FIRST, _JAMO_LAST = "\u1160", "\u11ff"
@@ -116,7 +117,7 @@ def parse_query(
     *,
     regex: bool = False,
     limit: int | None = None,
-    timezone: tzinfo = TIMEZONE,
+    timezone: tzinfo = _TIMEZONE,
 ) -> Query:
     """Read what a person asked for.
 

@@ -21,7 +21,7 @@ from exporter.crawl.completeness import assess
 from exporter.crawl.ingest import EntryCounts
 from exporter.crawl.sweep import SweepResult
 from exporter.model.kinds import Kind
-from exporter.service.records_v1 import DEFAULT_RECORDS
+from exporter.service.registry import DEFAULT_SERVICE
 from tests.archive import plain_reader
 from tests.archive.builder import ODD_RECORDS, Built, entry, record
 
@@ -156,7 +156,7 @@ class TestFormatDocument:
         fields = {cells[0].strip("`"): cells[-1].strip("`") for cells in rows}
         assert fields.pop("assets") == "url"
         assert set(fields) == set(Kind) - {Kind.ASSETS}
-        assert all(DEFAULT_RECORDS.key(Kind(kind), {name: "7"}) == "7" for kind, name in fields.items())
+        assert all(DEFAULT_SERVICE.key(Kind(kind), {name: "7"}) == "7" for kind, name in fields.items())
         assert all(f"`{name}`" in FORMAT for name in SEGMENTS)
 
     def test_the_members_of_a_line(self) -> None:

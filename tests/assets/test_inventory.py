@@ -8,7 +8,7 @@ import pytest
 
 from exporter.archive.assets import FileRow, FileState, StoredFile, inventory
 from exporter.model.asset import Asset, AssetState, asset_path
-from exporter.service.records_v1 import DEFAULT_RECORDS
+from exporter.service.registry import DEFAULT_SERVICE
 
 SHA, OTHER, VANISHED = "ab" * 32, "cd" * 32, "ef" * 32
 FILE = {"file_id": "7", "name": "海.jpg", "title": "海", "file_size": "9", "width": "3", "height": "4", "mtime": "1"}
@@ -17,7 +17,7 @@ STORE = {sha: StoredFile(asset_path(sha, "image/gif"), 9) for sha in (SHA, OTHER
 
 def rows(*assets: Asset, files: bool = True) -> list[FileRow]:
     return list(
-        inventory([asset.data() for asset in assets], {"7": DEFAULT_RECORDS.upload(FILE)} if files else {}, STORE)
+        inventory([asset.data() for asset in assets], {"7": DEFAULT_SERVICE.upload(FILE)} if files else {}, STORE)
     )
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks.blog_size import BLOG_ID, BlogSize, addresses, pages
 from benchmarks.content import Content
-from exporter.service.records_v1 import DEFAULT_RECORDS
+from exporter.service.registry import DEFAULT_SERVICE
 
 SIZE = BlogSize(45, 101, 21)
 
@@ -38,12 +38,12 @@ def test_every_address_has_an_answer(content: Content) -> None:
 
 def test_records_are_whole_and_typed(content: Content) -> None:
     for number in (1, 7, 45):
-        entry = DEFAULT_RECORDS.post(data(content, "entry/get", entry_id=number))
+        entry = DEFAULT_SERVICE.post(data(content, "entry/get", entry_id=number))
         assert (entry.id, entry.problems) == (str(number), ())
     for read, name, count in (
-        (lambda raw: DEFAULT_RECORDS.post(None, raw), "entry/list", SIZE.entries),
-        (DEFAULT_RECORDS.comment, "comment/list", SIZE.comments),
-        (DEFAULT_RECORDS.upload, "file/list", SIZE.files),
+        (lambda raw: DEFAULT_SERVICE.post(None, raw), "entry/list", SIZE.entries),
+        (DEFAULT_SERVICE.comment, "comment/list", SIZE.comments),
+        (DEFAULT_SERVICE.upload, "file/list", SIZE.files),
     ):
         records = [read(each) for each in whole(content, name, count)]
         assert len(records) == count

@@ -24,8 +24,7 @@ from exporter.errors import BlogExporterError
 from exporter.http.body import Timeouts
 from exporter.http.engine import Client, Engine
 from exporter.http.retry import RetryPolicy
-from exporter.model.assumptions import Assumptions
-from exporter.service.blog_v1 import BlogV1
+from exporter.service.blog_v1 import BlogV1, Options
 from exporter.service.interface import BlogService
 
 E = TypeVar("E", bound=Event)
@@ -90,7 +89,7 @@ class Crawl:
     @asynccontextmanager
     async def started(self, **given: Any) -> AsyncIterator[BackupRun]:
         """Make a run; ``given`` are settings of the run, of the reading, or assumptions."""
-        assume = Assumptions(**{name: given.pop(name) for name in Assumptions.__slots__ if name in given})
+        assume = Options(**{name: given.pop(name) for name in Options.__slots__ if name in given})
         blog_id = given.pop("blog_id", next(iter(self.service.blogs)))
         given["refresh"] = Refresh(given.get("refresh", "all"))
         settings = BackupSettings(blog_id, given.pop("base_url", self.service.base_url), **given)

@@ -17,7 +17,7 @@ from PIL import Image
 from exporter.demo import sample
 from exporter.demo.content import Blog, fields, wire
 from exporter.demo.sample import demo_blog, later_changes
-from exporter.service.records_v1 import DEFAULT_RECORDS
+from exporter.service.registry import DEFAULT_SERVICE
 from tests.demo.test_service import COMMENT_FIELDS, ENTRY_FIELDS, FILE_FIELDS
 
 DATA = Path(sample.__file__).parent
@@ -80,13 +80,13 @@ def test_records_have_the_document_s_fields_and_types(blog: Blog, entries: list[
 def test_the_model_reads_everything_but_the_impossible_date_without_a_problem(
     blog: Blog, entries: list[dict[str, Any]]
 ) -> None:
-    troubled = [entry["entry_id"] for entry in entries if DEFAULT_RECORDS.post(entry).problems]
+    troubled = [entry["entry_id"] for entry in entries if DEFAULT_SERVICE.post(entry).problems]
     assert troubled == ["84"]
-    listed = [DEFAULT_RECORDS.post(None, fields(blog.list_item(key))) for key in blog.entries]
+    listed = [DEFAULT_SERVICE.post(None, fields(blog.list_item(key))) for key in blog.entries]
     assert [item.id for item in listed if item.problems] == ["84"]
-    assert not any(DEFAULT_RECORDS.comment(comment).problems for comment in raw(blog.comments))
-    assert not any(DEFAULT_RECORDS.upload(file).problems for file in raw(blog.files))
-    assert DEFAULT_RECORDS.user(fields(blog.user)).name == "しおね"
+    assert not any(DEFAULT_SERVICE.comment(comment).problems for comment in raw(blog.comments))
+    assert not any(DEFAULT_SERVICE.upload(file).problems for file in raw(blog.files))
+    assert DEFAULT_SERVICE.user(fields(blog.user)).name == "しおね"
 
 
 def test_keys_are_the_records_own_ids_and_never_come_twice(blog: Blog) -> None:
@@ -97,7 +97,7 @@ def test_keys_are_the_records_own_ids_and_never_come_twice(blog: Blog) -> None:
 
 
 def test_it_covers_eight_years_in_order(entries: list[dict[str, Any]]) -> None:
-    dates = [DEFAULT_RECORDS.post(entry).date for entry in entries]
+    dates = [DEFAULT_SERVICE.post(entry).date for entry in entries]
     known = [date for date in dates if date is not None]
     assert known == sorted(known)
     assert {date.year for date in known} == set(range(2016, 2025))
@@ -204,11 +204,11 @@ def test_it_has_every_state_a_real_blog_has(blog: Blog, entries: list[dict[str, 
     assert [entry["entry_id"] for entry in entries if entry["ps_text"]] == ["22", "39", "71"]
     plain = one(entries, 46)
     assert (plain["text_format"], "<" in plain["entry_text"]) == ("1", False)
-    backdated = DEFAULT_RECORDS.post(one(entries, 59))
+    backdated = DEFAULT_SERVICE.post(one(entries, 59))
     moments = (backdated.period_date, backdated.date, backdated.updated)
     assert [f"{moment:%Y-%m-%d}" for moment in moments if moment] == ["1963-06-03", "2020-08-15", "2020-08-16"]
     assert backdated.facts["period_flg"]
-    impossible = DEFAULT_RECORDS.post(one(entries, 84))
+    impossible = DEFAULT_SERVICE.post(one(entries, 84))
     assert (impossible.date, impossible.period_date) == (None, None)
     titles = [entry["title"] for entry in entries]
     assert {title for title in titles if titles.count(title) > 1} == {"本日休業", "無題"}
@@ -259,8 +259,8 @@ def test_every_thread_belongs_to_a_post_that_takes_comments(blog: Blog) -> None:
 
 
 def test_comments_are_not_older_than_their_posts(blog: Blog) -> None:
-    for comment in map(DEFAULT_RECORDS.comment, raw(blog.comments)):
-        posted = DEFAULT_RECORDS.post(fields(blog.entry(comment.post_id) or {})).date
+    for comment in map(DEFAULT_SERVICE.comment, raw(blog.comments)):
+        posted = DEFAULT_SERVICE.post(fields(blog.entry(comment.post_id) or {})).date
         assert comment.date is not None
         assert posted is None or comment.date.date() >= posted.date()
 

@@ -28,7 +28,7 @@ from exporter.export.interface import (
 from exporter.export.report import Report
 from exporter.model.kinds import Kind, sort_key
 from exporter.model.publication import Declared
-from exporter.service.records_v1 import DEFAULT_RECORDS
+from exporter.service.registry import DEFAULT_SERVICE
 from tests.html import records
 from tests.support.parquet import read_parquet
 
@@ -51,7 +51,7 @@ class Memory:
     """What the stored files hold, by their paths."""
 
     def add(self, kind: Kind, record: dict[str, Any]) -> None:
-        record_id = record["url"] if kind is Kind.ASSETS else DEFAULT_RECORDS.key(kind, record)
+        record_id = record["url"] if kind is Kind.ASSETS else DEFAULT_SERVICE.key(kind, record)
         self.kinds[kind][record_id or ""] = record
 
     def entry(self, entry_id: str, *, listed: bool = True, category: str = "日記", **changes: Any) -> None:

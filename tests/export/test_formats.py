@@ -25,7 +25,7 @@ from exporter.export.survey import comment_combinations, entry_combinations, sur
 from exporter.export.words import Reason
 from exporter.html.links import AddressPattern, rewrite_addresses
 from exporter.model.publication import Cause, Hidden
-from exporter.service.records_v1 import DEFAULT_RECORDS
+from exporter.service.registry import DEFAULT_SERVICE
 from tests.export.hostile import entry_word, hostile_blog, hostile_export
 from tests.export.memory import Memory, export
 
@@ -273,7 +273,7 @@ def test_the_survey_tells_values_apart() -> None:
     for number, private in enumerate(("f", "f", False, None, [1]), 1):
         blog.entry(str(number), title="" if number == 1 else "題" * 100, is_private=private)
         blog.comment(str(number), str(number), delete_flg="ft"[number % 2])
-    found = entry_combinations(blog, DEFAULT_RECORDS)
+    found = entry_combinations(blog, DEFAULT_SERVICE)
     assert [(one.flags["is_private"], one.count) for one in found] == [
         ("f", 2),
         ("(no text)", 1),
@@ -281,8 +281,8 @@ def test_the_survey_tells_values_apart() -> None:
         (None, 1),
     ]
     assert found[0].samples == ["(1)", "題" * 60]
-    assert [one.document()["count"] for one in comment_combinations(blog, DEFAULT_RECORDS)] == [3, 2]
-    assert len(list(survey_lines(blog, DEFAULT_RECORDS))) == 9
+    assert [one.document()["count"] for one in comment_combinations(blog, DEFAULT_SERVICE)] == [3, 2]
+    assert len(list(survey_lines(blog, DEFAULT_SERVICE))) == 9
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from exporter.export.interface import RecordSource, View
 from exporter.export.markdown_view import MarkdownView
 from exporter.lossless_json import canonical
 from exporter.model.kinds import Kind, sort_key
-from exporter.service.records_v1 import DEFAULT_RECORDS
+from exporter.service.registry import DEFAULT_SERVICE
 from tests.html.reading import read_markdown
 from tests.html.records import comment, entry, item
 
@@ -24,7 +24,7 @@ class Records:
         self._records = {
             kind: dict(
                 sorted(
-                    ((str(raw.get("url") or DEFAULT_RECORDS.key(kind, raw)), raw) for raw in kinds.get(kind.value, [])),
+                    ((str(raw.get("url") or DEFAULT_SERVICE.key(kind, raw)), raw) for raw in kinds.get(kind.value, [])),
                     key=lambda pair: sort_key(pair[0]),
                 )
             )

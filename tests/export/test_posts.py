@@ -7,7 +7,7 @@ from exporter.export.interface import ExportOptions, Side
 from exporter.export.posts import Posts
 from exporter.export.report import Report
 from exporter.model.kinds import Kind
-from exporter.service.records_v1 import DEFAULT_RECORDS
+from exporter.service.registry import DEFAULT_SERVICE
 from tests.export.memory import SAID, Memory, export
 from tests.html import records
 
@@ -39,7 +39,7 @@ def test_a_post_without_any_date_stands_at_the_beginning() -> None:
 
 def test_a_body_that_cannot_be_parsed_is_shown_as_its_source() -> None:
     assert safe_body(TANGLED).startswith("<pre>&lt;div&gt;")
-    comment = DEFAULT_RECORDS.comment(records.comment(cm_text=TANGLED))
+    comment = DEFAULT_SERVICE.comment(records.comment(cm_text=TANGLED))
     assert "<script" not in comment_html(comment)
 
 

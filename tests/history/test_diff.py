@@ -11,7 +11,7 @@ from exporter.archive.history import diff_versions
 from exporter.errors import NoSuchRecord
 from exporter.model.changes import ABSENT, WHOLE_RECORD, Change
 from exporter.model.kinds import Kind, sort_key
-from exporter.service.records_v1 import DEFAULT_RECORDS
+from exporter.service.registry import DEFAULT_SERVICE
 from tests.history.building import EVIDENCE, ArchiveMaker, comment, entry, plain_states
 from tests.history.test_history import HISTORIES
 
@@ -25,7 +25,7 @@ def made(root: Path) -> ArchiveMaker:
 
 
 def test_changes_of_the_last_version(tmp_path: Path) -> None:
-    found = list(diff_versions(made(tmp_path).reader, 1, 2, DEFAULT_RECORDS))
+    found = list(diff_versions(made(tmp_path).reader, 1, 2, DEFAULT_SERVICE))
     assert [(item.kind, item.record_id, item.change, item.title) for item in found] == [
         (Kind.ENTRIES, "1", Change.CHANGED, "山の日"),
         (Kind.ENTRIES, "10", Change.NEW, "川"),
@@ -38,12 +38,12 @@ def test_changes_of_the_last_version(tmp_path: Path) -> None:
 
 
 def test_what_came_to_nothing_is_no_change(tmp_path: Path) -> None:
-    found = list(diff_versions(made(tmp_path).reader, 1, 3, DEFAULT_RECORDS))
+    found = list(diff_versions(made(tmp_path).reader, 1, 3, DEFAULT_SERVICE))
     assert [(item.kind, item.record_id, item.change) for item in found] == [(Kind.COMMENTS, "7", Change.GONE)]
 
 
 def test_backwards(tmp_path: Path) -> None:
-    found = list(diff_versions(made(tmp_path).reader, 2, 1, DEFAULT_RECORDS))
+    found = list(diff_versions(made(tmp_path).reader, 2, 1, DEFAULT_SERVICE))
     assert [(item.record_id, item.change) for item in found] == [
         ("1", Change.CHANGED),
         ("10", Change.GONE),
@@ -55,21 +55,21 @@ def test_backwards(tmp_path: Path) -> None:
 
 def test_the_state_before_the_first_version_is_zero(tmp_path: Path) -> None:
     reader = made(tmp_path).reader
-    assert {item.change for item in diff_versions(reader, 0, 1, DEFAULT_RECORDS)} == {Change.NEW}
-    assert {item.change for item in diff_versions(reader, 1, 0, DEFAULT_RECORDS)} == {Change.GONE}
-    assert list(diff_versions(reader, 2, 2, DEFAULT_RECORDS)) == []
+    assert {item.change for item in diff_versions(reader, 0, 1, DEFAULT_SERVICE)} == {Change.NEW}
+    assert {item.change for item in diff_versions(reader, 1, 0, DEFAULT_SERVICE)} == {Change.GONE}
+    assert list(diff_versions(reader, 2, 2, DEFAULT_SERVICE)) == []
 
 
 def test_a_version_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(NoSuchRecord, match="no version 9"):
-        list(diff_versions(made(tmp_path).reader, 1, 9, DEFAULT_RECORDS))
+        list(diff_versions(made(tmp_path).reader, 1, 9, DEFAULT_SERVICE))
 
 
 def test_a_change_that_no_field_shows(tmp_path: Path) -> None:
     maker = ArchiveMaker(tmp_path / "archive")
     for body in (b'{"entry_id":"1","price":1.10}', b'{"entry_id":"1","price":1.1}'):
         maker.commit({Kind.ENTRIES: {"1": lossless_json.loads(body)}})
-    (change,) = diff_versions(maker.reader, 1, 2, DEFAULT_RECORDS)
+    (change,) = diff_versions(maker.reader, 1, 2, DEFAULT_SERVICE)
     (field,) = change.fields
     assert (field.name, field.before, field.after) == (
         WHOLE_RECORD,
@@ -90,7 +90,7 @@ def test_every_diff_is_that_of_two_whole_states(
     for a, before in states.items():
         for b, after in states.items():
             found = [
-                (item.kind, item.record_id, item.change) for item in diff_versions(maker.reader, a, b, DEFAULT_RECORDS)
+                (item.kind, item.record_id, item.change) for item in diff_versions(maker.reader, a, b, DEFAULT_SERVICE)
             ]
             expected = [
                 (

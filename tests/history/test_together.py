@@ -22,7 +22,7 @@ from exporter.html.diff import diff_stat, diff_text
 from exporter.html.pages import diff_page
 from exporter.model.changes import Change
 from exporter.model.kinds import Kind
-from exporter.service.records_v1 import DEFAULT_RECORDS
+from exporter.service.registry import DEFAULT_SERVICE
 from tests.history.building import ArchiveMaker, comment, entry, plain_states
 
 
@@ -69,7 +69,7 @@ def test_after_a_prune_a_diff_is_that_of_the_states(tmp_path: Path) -> None:
     kept = reader.versions()
     for a in kept:
         for b in kept:
-            found = {(item.kind, item.record_id) for item in diff_versions(reader, a, b, DEFAULT_RECORDS)}
+            found = {(item.kind, item.record_id) for item in diff_versions(reader, a, b, DEFAULT_SERVICE)}
             assert found == {
                 (kind, record_id)
                 for kind in Kind
@@ -97,7 +97,7 @@ def test_after_a_prune_a_backup_goes_on(tmp_path: Path) -> None:
     assert maker.commit({Kind.ENTRIES: {"0": entry("0", "また")}}) == 41
     reader = Archive.open(maker.layout.root)
     assert reader.versions() == [39, 40, 41]
-    assert [(item.record_id, item.change) for item in diff_versions(reader, 40, 41, DEFAULT_RECORDS)] == [
+    assert [(item.record_id, item.change) for item in diff_versions(reader, 40, 41, DEFAULT_SERVICE)] == [
         ("0", Change.CHANGED)
     ]
 
@@ -157,7 +157,7 @@ def test_a_reader_beside_a_prune_sees_the_old_set_or_the_new_one(tmp_path: Path)
 
 def test_views_of_a_long_diff(tmp_path: Path) -> None:
     reader = years(tmp_path, 12).reader
-    changes = list(diff_versions(reader, 1, 12, DEFAULT_RECORDS))
+    changes = list(diff_versions(reader, 1, 12, DEFAULT_SERVICE))
     assert next(diff_stat(changes)) == "entries: 11 new, 1 changed, 0 gone"
     lines = list(diff_text(changes))
     assert lines[:2] == ["~ entry 0  11日目", "    title: [-0-]{+11+}日目"]

@@ -20,7 +20,7 @@ from exporter.html.page_body import BodyWriter
 from exporter.html.text import plain_text
 from exporter.html.tree import BODY_CHARACTERS, BODY_MARKS, TooLarge, find, parse, text_of, too_large, too_large_words
 from exporter.search.index import excerpt, spans_of
-from exporter.service.records_v1 import DEFAULT_RECORDS
+from exporter.service.registry import DEFAULT_SERVICE
 from exporter.text import visible
 from tests.export.memory import Memory, export
 from tests.html import records
@@ -146,12 +146,12 @@ def test_every_view_holds_the_text_and_says_so_in_its_language() -> None:
     assert lines in writer().html(LARGE, "")
     assert "too large" in writer("en").html(LARGE, "")
     assert safe_body(LARGE) == f"<p>{words}</p>\n<pre>{lines}</pre>"
-    assert words in comment_html(DEFAULT_RECORDS.comment(records.comment(cm_text=LARGE)))
+    assert words in comment_html(DEFAULT_SERVICE.comment(records.comment(cm_text=LARGE)))
 
 
 def test_nothing_of_a_large_body_runs() -> None:
     body = LARGE + "<script>pwned=1</script><img src=x onerror=pwned=1>&lt;script>pwned=1&lt;/script>"
-    comment = DEFAULT_RECORDS.comment(records.comment(cm_text=body))
+    comment = DEFAULT_SERVICE.comment(records.comment(cm_text=body))
     for made in (writer().html(body, ""), safe_body(body), comment_html(comment)):
         assert "<script" not in made
         assert "<img" not in made

@@ -6,13 +6,13 @@ import pytest
 import yaml
 
 from exporter.export.entry_page import Rendered, page_path, render_comments, render_entry
-from exporter.service.records_v1 import DEFAULT_RECORDS
+from exporter.service.registry import DEFAULT_SERVICE
 from tests.html.reading import read_markdown
 from tests.html.records import comment, entry, item
 
 
 def page(raw: dict[str, Any], *comments: dict[str, Any]) -> Rendered:
-    return render_entry(DEFAULT_RECORDS.post(raw, item()), [DEFAULT_RECORDS.comment(one) for one in comments])
+    return render_entry(DEFAULT_SERVICE.post(raw, item()), [DEFAULT_SERVICE.comment(one) for one in comments])
 
 
 def body_of(rendered: Rendered) -> str:
@@ -95,7 +95,7 @@ HOSTILE: list[dict[str, Any]] = [
 @pytest.mark.parametrize("number", range(len(HOSTILE)))
 def test_hostile_entries(number: int) -> None:
     raw = entry(**HOSTILE[number])
-    made = DEFAULT_RECORDS.post(raw)
+    made = DEFAULT_SERVICE.post(raw)
     rendered = page(
         raw, comment(cm_text=raw["entry_text"] if isinstance(raw["entry_text"], str) else "", name=str(raw["title"]))
     )

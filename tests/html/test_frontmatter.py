@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from exporter.export.entry_page import front_matter
-from exporter.service.records_v1 import DEFAULT_RECORDS
+from exporter.service.registry import DEFAULT_SERVICE
 from tests.html.records import entry, item
 
 LOADERS: list[Any] = [yaml.SafeLoader, *([yaml.CSafeLoader] if hasattr(yaml, "CSafeLoader") else [])]
@@ -25,7 +25,7 @@ def read(text: str, loader: Any = yaml.SafeLoader) -> dict[str, Any]:
 
 
 def test_the_fields() -> None:
-    text, replaced = front_matter(DEFAULT_RECORDS.post(entry(), item()), 3)
+    text, replaced = front_matter(DEFAULT_SERVICE.post(entry(), item()), 3)
     assert replaced == 0
     assert read(text) == {
         "entry_id": "42", "title": "海の日", "date": "2024-03-05T12:34:56+09:00", "last_update": "2024-03-06T01:02:03+09:00", "period_date": None,
@@ -37,7 +37,7 @@ def test_the_fields() -> None:
 
 
 def test_problems_are_named() -> None:
-    text, _ = front_matter(DEFAULT_RECORDS.post(entry(year="0000", is_private="x"), item(category=[])), 0)
+    text, _ = front_matter(DEFAULT_SERVICE.post(entry(year="0000", is_private="x"), item(category=[])), 0)
     found = read(text)
     assert found["date"] is None
     assert found["is_private"] is None
@@ -49,7 +49,7 @@ def test_problems_are_named() -> None:
 
 
 def test_without_a_list_item() -> None:
-    assert read(front_matter(DEFAULT_RECORDS.post({}), 0)[0])["category"] is None
+    assert read(front_matter(DEFAULT_SERVICE.post({}), 0)[0])["category"] is None
 
 
 TITLES = [
@@ -62,14 +62,14 @@ TITLES = [
 @pytest.mark.parametrize("loader", LOADERS)
 @pytest.mark.parametrize("title", TITLES)
 def test_titles_read_back(title: str, loader: Any) -> None:
-    text, replaced = front_matter(DEFAULT_RECORDS.post(entry(title=title)), 0)
+    text, replaced = front_matter(DEFAULT_SERVICE.post(entry(title=title)), 0)
     assert read(text, loader)["title"] == title
     assert replaced == 0
 
 
 def test_lone_surrogates_are_replaced_and_counted() -> None:
     text, replaced = front_matter(
-        DEFAULT_RECORDS.post(entry(title="a\ud83d", name="\udc00", cm_receipt_flg="\ud800")), 0
+        DEFAULT_SERVICE.post(entry(title="a\ud83d", name="\udc00", cm_receipt_flg="\ud800")), 0
     )
     assert read(text)["title"] == "a\ufffd"
     assert replaced == 2
@@ -78,6 +78,6 @@ def test_lone_surrogates_are_replaced_and_counted() -> None:
 @settings(max_examples=200, deadline=None)
 @given(st.text(alphabet=st.characters(codec="utf-8")))
 def test_any_title_reads_back(title: str) -> None:
-    text, _ = front_matter(DEFAULT_RECORDS.post(entry(title=title, name=title)), 0)
+    text, _ = front_matter(DEFAULT_SERVICE.post(entry(title=title, name=title)), 0)
     for loader in LOADERS:
         assert read(text, loader)["title"] == read(text, loader)["name"] == title

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter.model.assumptions import DEFAULT
 from exporter.model.kinds import Kind, key_of, sort_key
 
 
@@ -33,9 +32,3 @@ def test_ids_are_ordered_by_number_and_the_others_last() -> None:
 @given(st.lists(st.integers(0)))
 def test_numbers_stand_in_their_own_order(numbers: list[int]) -> None:
     assert sorted(map(str, numbers), key=sort_key) == [str(number) for number in sorted(numbers)]
-
-
-def test_the_defaults_are_the_constants() -> None:
-    assert (DEFAULT.success_result, DEFAULT.comment_page_size, DEFAULT.file_page_size) == ("ok", 20, 20)
-    assert DEFAULT.entry_list_page_param == DEFAULT.comment_list_page_param == DEFAULT.file_list_page_param == "page"
-    assert (DEFAULT.auth_header, DEFAULT.auth_scheme) == ("Authorization", "Bearer")

@@ -5,13 +5,13 @@ from datetime import UTC, datetime
 import pytest
 
 from exporter.search.documents import Rank, comment_document, entry_document, file_document, listed_document
-from exporter.service.records_v1 import DEFAULT_RECORDS
+from exporter.service.registry import DEFAULT_SERVICE
 from tests.history.building import comment, entry
 
 
 def test_an_entry_has_all_its_texts() -> None:
     raw = entry("1", "海の日", "<p>波</p>", ps_title="続き", ps_text="<b>砂</b>")
-    document = entry_document(raw, {"entry_id": "1", "category": "日記"}, DEFAULT_RECORDS)
+    document = entry_document(raw, {"entry_id": "1", "category": "日記"}, DEFAULT_SERVICE)
     assert [(text.field, text.rank, text.text) for text in document.texts] == [
         ("title", Rank.TITLE, "海の日"),
         ("body", Rank.BODY, "波"),
@@ -26,7 +26,7 @@ def test_an_entry_has_all_its_texts() -> None:
 
 def test_an_entry_that_is_only_listed() -> None:
     document = listed_document(
-        {"entry_id": "3", "title": "下書き", "regist_date": "2024/01/02", "period_date": ""}, DEFAULT_RECORDS
+        {"entry_id": "3", "title": "下書き", "regist_date": "2024/01/02", "period_date": ""}, DEFAULT_SERVICE
     )
     assert [(text.field, text.text) for text in document.texts] == [("title", "下書き")]
     assert document.date is not None
@@ -34,7 +34,7 @@ def test_an_entry_that_is_only_listed() -> None:
 
 
 def test_a_comment_ranks_below_all_else() -> None:
-    document = comment_document(comment("7", "1", "きれい<br>ですね", title="はじめまして"), DEFAULT_RECORDS)
+    document = comment_document(comment("7", "1", "きれい<br>ですね", title="はじめまして"), DEFAULT_SERVICE)
     assert {text.rank for text in document.texts} == {Rank.COMMENT}
     assert [text.field for text in document.texts] == ["title", "name", "text"]
     assert (document.entry_id, document.title) == ("1", "")
@@ -45,7 +45,7 @@ def test_a_comment_ranks_below_all_else() -> None:
 )
 def test_a_file_is_dated_by_its_mtime(mtime: str, date: datetime | None) -> None:
     document = file_document(
-        {"file_id": "9", "name": "umi.jpg", "title": None, "explanation": "浜", "mtime": mtime}, DEFAULT_RECORDS
+        {"file_id": "9", "name": "umi.jpg", "title": None, "explanation": "浜", "mtime": mtime}, DEFAULT_SERVICE
     )
     assert document.date == date
     assert document.title == "umi.jpg"

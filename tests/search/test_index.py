@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 from exporter.archive import atomic
 from exporter.archive.archive import Archive
 from exporter.errors import ArchiveDamaged, BlogExporterError, NoArchive, NoSuchRecord, UsageError
-from exporter.model.assumptions import Assumptions
 from exporter.model.kinds import Kind
 from exporter.model.records import Comment, Post, Raw
 from exporter.search.build import index_path
@@ -24,8 +23,9 @@ from exporter.search.documents import comment_document, entry_document
 from exporter.search.index import Hit, Index, open_index
 from exporter.search.query import Query, fold, parse_query
 from exporter.search.store import Store
+from exporter.service.blog_v1 import BlogV1, Options
 from exporter.service.interface import Records
-from exporter.service.records_v1 import DEFAULT_RECORDS, RecordsV1
+from exporter.service.registry import DEFAULT_SERVICE
 from tests.history.building import ArchiveMaker, comment, entry
 
 FAMILY = "👨\u200d👩\u200d👧"
@@ -73,7 +73,7 @@ def maker(tmp_path_factory: pytest.TempPathFactory) -> ArchiveMaker:
 
 @pytest.fixture(scope="module")
 def index(maker: ArchiveMaker) -> Iterator[Index]:
-    with open_index(maker.reader, DEFAULT_RECORDS) as found:
+    with open_index(maker.reader, DEFAULT_SERVICE) as found:
         yield found
 
 
@@ -150,7 +150,7 @@ def test_a_hit_says_where_it_is(index: Index) -> None:
 def test_a_comment_of_an_entry_that_is_gone_has_no_title(tmp_path: Path) -> None:
     made = ArchiveMaker(tmp_path / "archive")
     made.commit({Kind.COMMENTS: {"7": comment("7", "99")}})
-    with open_index(made.reader, DEFAULT_RECORDS) as found:
+    with open_index(made.reader, DEFAULT_SERVICE) as found:
         assert found.search(parse_query(["きれい"]))[0].title == ""
 
 
@@ -167,7 +167,7 @@ def test_more_hits_come_first_and_then_the_newer(tmp_path: Path) -> None:
             }
         }
     )
-    with open_index(made.reader, DEFAULT_RECORDS) as found:
+    with open_index(made.reader, DEFAULT_SERVICE) as found:
         assert [hit.record_id for hit in found.search(parse_query(["海"]))] == ["2", "3", "1", "10", "4"]
 
 
@@ -183,7 +183,7 @@ def test_expressions(index: Index) -> None:
 def test_a_hostile_expression_is_ended(tmp_path: Path) -> None:
     made = ArchiveMaker(tmp_path / "archive")
     made.commit({Kind.ENTRIES: {"1": entry("1", "x", "a" * 60 + "!")}})
-    with open_index(made.reader, DEFAULT_RECORDS) as found, pytest.raises(UsageError, match=r"more than 1\.5 seconds"):
+    with open_index(made.reader, DEFAULT_SERVICE) as found, pytest.raises(UsageError, match=r"more than 1\.5 seconds"):
         found.find(parse_query(["(a+)+$"], regex=True), regex_seconds=1.5)
 
 
@@ -217,14 +217,14 @@ def test_hits_are_exactly_those_of_a_search_through_all_texts(
     said = {str(at): comment(str(at), "0", text) for at, text in enumerate(comments)}
     made.commit({Kind.ENTRIES: entries, Kind.COMMENTS: said})
     documents = {
-        f"entries/{key}": [fold(text.text) for text in entry_document(raw, None, DEFAULT_RECORDS).texts]
+        f"entries/{key}": [fold(text.text) for text in entry_document(raw, None, DEFAULT_SERVICE).texts]
         for key, raw in entries.items()
     }
     documents |= {
-        f"comments/{key}": [fold(text.text) for text in comment_document(raw, DEFAULT_RECORDS).texts]
+        f"comments/{key}": [fold(text.text) for text in comment_document(raw, DEFAULT_SERVICE).texts]
         for key, raw in said.items()
     }
-    with open_index(made.reader, DEFAULT_RECORDS) as found:
+    with open_index(made.reader, DEFAULT_SERVICE) as found:
         for wanted in words:
             terms = tuple(key for word in wanted if (key := fold(word)))
             if not terms:
@@ -237,7 +237,7 @@ def test_hits_are_exactly_those_of_a_search_through_all_texts(
                 assert any(fold(hit.excerpt[low:high]) for low, high in hit.marks)
 
 
-class CountingRecords(RecordsV1):
+class CountingRecords(BlogV1):
     """Counts the records that are read; the one whose number is ``last`` ends the work as Ctrl-C does."""
 
     def __init__(self, last: int | None = None) -> None:
@@ -265,7 +265,7 @@ def small(root: Path) -> ArchiveMaker:
     return made
 
 
-def hits_of(reader: Archive, word: str, at: int | None = None, *, service: Records = DEFAULT_RECORDS) -> list[str]:
+def hits_of(reader: Archive, word: str, at: int | None = None, *, service: Records = DEFAULT_SERVICE) -> list[str]:
     with open_index(reader, service, at=at) as found:
         return ids(found.search(parse_query([word])))
 
@@ -302,7 +302,7 @@ def test_an_index_whose_making_was_cut_short_is_as_before(tmp_path: Path, known:
 def test_an_index_whose_dates_are_of_another_timezone_is_made_again(tmp_path: Path) -> None:
     made = small(tmp_path)
     for hours in (9, 0):
-        service = RecordsV1(Assumptions(timezone=timezone(timedelta(hours=hours))))
+        service = BlogV1(Options(timezone=timezone(timedelta(hours=hours))))
         with open_index(made.reader, service) as found:
             (hit,) = found.search(parse_query(["海の日"], "entry"))
         assert hit.date is not None
@@ -316,12 +316,12 @@ def test_older_versions_have_an_index_of_their_own_for_a_while(tmp_path: Path) -
     assert not index_path(made.layout).exists()
     assert hits_of(made.reader, "海の日", 2) == []
     with pytest.raises(NoSuchRecord, match="no version 3"):
-        open_index(made.reader, DEFAULT_RECORDS, at=3)
+        open_index(made.reader, DEFAULT_SERVICE, at=3)
 
 
 def test_an_archive_without_a_version(tmp_path: Path) -> None:
     with pytest.raises(NoArchive):
-        open_index(ArchiveMaker(tmp_path / "archive").reader, DEFAULT_RECORDS)
+        open_index(ArchiveMaker(tmp_path / "archive").reader, DEFAULT_SERVICE)
 
 
 def harm_text(path: Path) -> None:
@@ -363,7 +363,7 @@ def test_damage_that_shows_only_when_searching_is_healed(tmp_path: Path, regex: 
     connection.execute("DROP TABLE texts")
     connection.commit()
     connection.close()
-    with open_index(made.reader, DEFAULT_RECORDS) as found:
+    with open_index(made.reader, DEFAULT_SERVICE) as found:
         assert ids(found.search(parse_query(["海の日"], regex=regex))) == ["entries/1"]
 
 
@@ -400,7 +400,7 @@ def test_no_place_for_an_index_is_one_clear_line(tmp_path: Path, monkeypatch: py
 
     monkeypatch.setattr(Store, "create", full)
     with pytest.raises(BlogExporterError, match="disk is full; free some space"):
-        open_index(made.reader, DEFAULT_RECORDS)
+        open_index(made.reader, DEFAULT_SERVICE)
     assert list(made.layout.work.iterdir()) == []
 
 
@@ -413,7 +413,7 @@ def test_a_damaged_archive_is_not_searched(tmp_path: Path, known: bool) -> None:
     path = made.layout.segment(1, Kind.ENTRIES)
     path.write_bytes(b"nonsense\n")
     with pytest.raises(ArchiveDamaged):
-        open_index(made.reader, DEFAULT_RECORDS)
+        open_index(made.reader, DEFAULT_SERVICE)
 
 
 def test_the_index_says_what_it_is_made_for_once_its_content_is_durable(

@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 
 from exporter.errors import ApiError, BadBody, NotAuthorised, ServiceError
 from exporter.lossless_json import SourceDict
-from exporter.model.assumptions import DEFAULT, Assumptions
 from exporter.model.exchange import Request, Response
-from exporter.service.blog_v1 import unwrap, unwrap_user
+from exporter.service.blog_v1 import DEFAULT, Options, unwrap, unwrap_user
 from tests.http.service import envelope
 
 PARAMS = {"id": "sample.blog.example", "entry_id": "42"}
@@ -49,7 +48,7 @@ def test_json_sent_as_html_is_still_json() -> None:
 
 def test_the_success_word_can_be_another() -> None:
     response = answer(envelope({"a": "b"}, result="success"))
-    assert unwrap(REQUEST, response, Assumptions(success_result="success")) == {"a": "b"}
+    assert unwrap(REQUEST, response, Options(success_result="success")) == {"a": "b"}
 
 
 @pytest.mark.parametrize("status", [401, 403])

@@ -7,24 +7,23 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from exporter.model.assumptions import DEFAULT, Assumptions
 from exporter.model.kinds import Kind
-from exporter.service.blog_v1 import BlogV1
+from exporter.service.blog_v1 import DEFAULT, BlogV1, Options
 from exporter.service.interface import PageFacts, Paginator
 
-SMALL = Assumptions(max_pages=40)
+SMALL = Options(max_pages=40)
 BLOG = "sample.blog.example"
 
 
-def entry_pages(assume: Assumptions) -> Paginator:
+def entry_pages(assume: Options) -> Paginator:
     return BlogV1(assume).pages(Kind.ENTRY_LIST, BLOG, ())
 
 
-def comment_pages(assume: Assumptions) -> Paginator:
+def comment_pages(assume: Options) -> Paginator:
     return BlogV1(assume).pages(Kind.COMMENTS, BLOG, ())
 
 
-def file_pages(assume: Assumptions) -> Paginator:
+def file_pages(assume: Options) -> Paginator:
     return BlogV1(assume).pages(Kind.FILES, BLOG, ())
 
 
@@ -214,7 +213,7 @@ def test_an_empty_first_page_that_names_a_next_is_a_problem() -> None:
 )
 @pytest.mark.parametrize("echo", [1, 0, 7, -1])
 def test_a_list_that_ignores_its_page_parameter_ends_at_once_and_names_the_setting(
-    made: Callable[[Assumptions], Paginator], setting: str, echo: int
+    made: Callable[[Options], Paginator], setting: str, echo: int
 ) -> None:
     listing = made(DEFAULT)
     asked = read_through(listing, lambda page: chain(page, 15, echo=1 if page == 1 else echo, next=2))
@@ -587,7 +586,7 @@ def any_answer(draw: st.DrawFn) -> Callable[[int], Answer]:
 def test_every_sequence_of_answers_ends_within_a_bound(
     answers: list[Callable[[int], Answer]], window: int, kind: str
 ) -> None:
-    makers: dict[str, Callable[[Assumptions], Paginator]] = {
+    makers: dict[str, Callable[[Options], Paginator]] = {
         "entry": entry_pages,
         "comment": comment_pages,
         "file": file_pages,

@@ -20,7 +20,7 @@ from exporter.html.links import absolute, embedded
 from exporter.html.local_links import stored_path
 from exporter.model.asset import Asset
 from exporter.model.kinds import Kind
-from exporter.service.records_v1 import DEFAULT_RECORDS
+from exporter.service.registry import DEFAULT_SERVICE
 from exporter.settings import resolve
 from exporter.site.history import ArchiveHistory
 from exporter.site.options import SiteOptions
@@ -79,7 +79,7 @@ def stored(root: Path, url: str, body: bytes, *, refs: list[dict[str, str]], con
 
 def site_view(reader: Archive, **options: Any) -> LatestView:
     """Give the site as ``latest/`` keeps it."""
-    view = SiteView(DEFAULT_RECORDS, ArchiveHistory(reader, DEFAULT_RECORDS), SiteOptions(**options))
+    view = SiteView(DEFAULT_SERVICE, ArchiveHistory(reader, DEFAULT_SERVICE), SiteOptions(**options))
     return LatestView(view.name, view.edition, view.files)
 
 

@@ -7,14 +7,14 @@ from pathlib import Path
 
 from exporter.model.changes import Change
 from exporter.model.kinds import Kind
-from exporter.service.records_v1 import DEFAULT_RECORDS
+from exporter.service.registry import DEFAULT_SERVICE
 from exporter.site.history import ArchiveHistory
 from tests.archive.builder import Built, entry, five_versions, record
 from tests.site.building import build, of_records
 
 
 def test_lives_are_those_of_more_than_one_version(tmp_path: Path) -> None:
-    history = ArchiveHistory(five_versions(tmp_path / "a").reader, DEFAULT_RECORDS)
+    history = ArchiveHistory(five_versions(tmp_path / "a").reader, DEFAULT_SERVICE)
     lives = history.changed_entries()
     assert lives["2"] == (1, 2)
     assert lives["3"] == (1, 3, 5)
@@ -24,7 +24,7 @@ def test_lives_are_those_of_more_than_one_version(tmp_path: Path) -> None:
 
 
 def test_an_older_version_knows_nothing_of_later_ones(tmp_path: Path) -> None:
-    history = ArchiveHistory(five_versions(tmp_path / "a").reader, DEFAULT_RECORDS, 3)
+    history = ArchiveHistory(five_versions(tmp_path / "a").reader, DEFAULT_SERVICE, 3)
     assert [row.version for row in history.rows()] == [1, 2, 3]
     assert history.gone_entries().keys() == {"3", "7"}
     assert history.changes(1) == ([], 0)
@@ -35,10 +35,10 @@ def test_what_is_gone_keeps_its_last_state(tmp_path: Path) -> None:
     built = of_records(tmp_path / "a", {Kind.ENTRIES: {"1": entry(1, "はじめ"), "2": entry(2, "二")}})
     built.commit({Kind.ENTRIES: {"1": entry(1, "おわり")}})
     built.commit({Kind.ENTRIES: {"1": None}})
-    gone = ArchiveHistory(built.reader, DEFAULT_RECORDS).gone_entries()["1"]
+    gone = ArchiveHistory(built.reader, DEFAULT_SERVICE).gone_entries()["1"]
     assert gone.version == 3
     assert gone.load()["title"] == "おわり"
-    steps = ArchiveHistory(built.reader, DEFAULT_RECORDS).states("1")
+    steps = ArchiveHistory(built.reader, DEFAULT_SERVICE).states("1")
     assert [step.record and step.record["title"] for step in steps] == ["はじめ", "おわり", None]
 
 
@@ -92,7 +92,7 @@ def test_without_a_history_there_is_still_a_page_about(demo: Built) -> None:
     from exporter.site.view import SiteView  # noqa: PLC0415
 
     state = demo.reader.state()
-    files = {file.path: file for file in SiteView(DEFAULT_RECORDS).files(state)}
+    files = {file.path: file for file in SiteView(DEFAULT_SERVICE).files(state)}
     assert "history.html" not in files
     assert "版の記録はありません" in files["about.html"].render().decode()
     state.close()

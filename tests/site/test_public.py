@@ -9,7 +9,7 @@ import pytest
 
 from exporter.model.kinds import Kind
 from exporter.model.publication import Declared
-from exporter.service.records_v1 import DEFAULT_RECORDS
+from exporter.service.registry import DEFAULT_SERVICE
 from exporter.site.public import PublicRecords
 from tests.archive.builder import Built, record
 from tests.cli.conftest import Program
@@ -72,7 +72,7 @@ def mixed(tmp_path: Path) -> Built:
 
 
 def test_only_what_is_certain_is_public(mixed: Built) -> None:
-    records = PublicRecords(mixed.reader.state(), SAID, AS_OF, DEFAULT_RECORDS)
+    records = PublicRecords(mixed.reader.state(), SAID, AS_OF, DEFAULT_SERVICE)
     assert {kind: list(records.ids(kind)) for kind in Kind} == {
         Kind.ENTRIES: ["1"], Kind.ENTRY_LIST: ["1"], Kind.COMMENTS: ["1"], Kind.FILES: ["1"], Kind.USER: [],
         Kind.ASSETS: ["https://p.example/a.png"],
@@ -87,7 +87,7 @@ def test_only_what_is_certain_is_public(mixed: Built) -> None:
 
 
 def test_without_a_word_nothing_is_public(mixed: Built) -> None:
-    records = PublicRecords(mixed.reader.state(), Declared(), AS_OF, DEFAULT_RECORDS)
+    records = PublicRecords(mixed.reader.state(), Declared(), AS_OF, DEFAULT_SERVICE)
     assert not any(records.ids(kind) for kind in Kind)
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from exporter.archive.archive import Archive
 from exporter.archive.latest import LatestView, write_latest
-from exporter.service.records_v1 import DEFAULT_RECORDS
+from exporter.service.registry import DEFAULT_SERVICE
 from exporter.site.history import ArchiveHistory
 from exporter.site.options import SiteOptions
 from exporter.site.view import SiteView
@@ -30,7 +30,7 @@ OPTIONS = {
 
 def written(archive: Path, options: SiteOptions) -> Path:
     reader = Archive.open(archive)
-    view = SiteView(DEFAULT_RECORDS, ArchiveHistory(reader, DEFAULT_RECORDS), options)
+    view = SiteView(DEFAULT_SERVICE, ArchiveHistory(reader, DEFAULT_SERVICE), options)
     write_latest(reader.layout, reader.state(), [LatestView(view.name, view.edition, view.files)])
     return archive / "latest" / "site"
 

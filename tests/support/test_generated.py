@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 
 from exporter.demo.content import Blog, fields, wire
-from exporter.service.records_v1 import DEFAULT_RECORDS
+from exporter.service.registry import DEFAULT_SERVICE
 from tests.demo.test_service import COMMENT_FIELDS, ENTRY_FIELDS, FILE_FIELDS
 from tests.support.generated import generated_blog
 
@@ -40,15 +40,15 @@ def test_records_are_those_of_the_document() -> None:
     blog = generated_blog(40, comments=50, files=20)
     for record in blog.entries.values():
         assert list(fields(record)) == ENTRY_FIELDS
-        assert not DEFAULT_RECORDS.post(fields(record)).problems
+        assert not DEFAULT_SERVICE.post(fields(record)).problems
     for record in blog.comments:
         assert list(fields(record)) == COMMENT_FIELDS
-        comment = DEFAULT_RECORDS.comment(fields(record))
+        comment = DEFAULT_SERVICE.comment(fields(record))
         assert not comment.problems
         assert int(comment.post_id) in blog.entries
     for record in blog.files:
         assert list(fields(record)) == FILE_FIELDS
-        assert not DEFAULT_RECORDS.upload(fields(record)).problems
+        assert not DEFAULT_SERVICE.upload(fields(record)).problems
 
 
 def test_an_entry_is_as_large_as_a_real_one() -> None:
@@ -58,7 +58,7 @@ def test_an_entry_is_as_large_as_a_real_one() -> None:
 
 def test_dates_rise_and_stay_within_sixteen_years() -> None:
     for count in (2, 500, 5_000):
-        dates = [DEFAULT_RECORDS.post(fields(record)).date for record in generated_blog(count).entries.values()]
+        dates = [DEFAULT_SERVICE.post(fields(record)).date for record in generated_blog(count).entries.values()]
         known = [date for date in dates if date is not None]
         assert len(set(known)) == count
         assert known == sorted(known)

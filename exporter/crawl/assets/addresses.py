@@ -12,7 +12,7 @@ from exporter.archive import atomic
 from exporter.crawl.assets.content_type import Expected
 from exporter.html.links import AddressPattern, Use, absolute, embedded, is_picture, meaning
 from exporter.model.kinds import Kind, sort_key
-from exporter.service.records_v1 import DEFAULT_RECORDS
+from exporter.service.registry import DEFAULT_SERVICE
 
 _BODIES = ("entry_text", "ps_text", "template_text")
 
@@ -21,7 +21,7 @@ Shown = tuple[str, bool]
 """An absolute address in an entry, and whether it is embedded there as a picture; otherwise it is linked to."""
 
 
-class Records(Protocol):
+class StoredRecords(Protocol):
     """The state about to be committed."""
 
     def ids(self, kind: Kind) -> Sequence[str]:
@@ -117,13 +117,13 @@ class Collection:
         if self._pattern is None:
             return
         if not self._inferred:
-            self._pattern.check({*DEFAULT_RECORDS.upload_fields, *record})
+            self._pattern.check({*DEFAULT_SERVICE.upload_fields, *record})
         url = self._pattern.fill(record)
         if url is None:
             return
         wanted = self._want(self._by_file.setdefault(meaning(url), url))
         self.uploads[file_id] = wanted.url
-        info = DEFAULT_RECORDS.upload(record)
+        info = DEFAULT_SERVICE.upload(record)
         wanted.files.add(file_id)
         wanted.stamp = f"{wanted.stamp} {info.id}:{info.bytes}:{info.modified}".strip()
         if info.bytes is not None:

@@ -13,7 +13,7 @@ from exporter.crawl.assets.plan import Mode
 from exporter.crawl.assets.run import AssetResult, AssetRun, AssetSettings
 from exporter.model.asset import Asset, AssetState
 from exporter.model.kinds import Kind
-from exporter.service.records_v1 import DEFAULT_RECORDS
+from exporter.service.registry import DEFAULT_SERVICE
 
 if TYPE_CHECKING:
     from exporter.archive.layout import Layout
@@ -211,7 +211,7 @@ def _shadowed(result: AssetResult, records: PendingState) -> list[str]:
     found = []
     for url, file_ids in sharing.items():
         if len(file_ids) > 1:
-            sizes = {each: DEFAULT_RECORDS.upload(records.load(Kind.FILES, each) or {}).bytes for each in file_ids}
+            sizes = {each: DEFAULT_SERVICE.upload(records.load(Kind.FILES, each) or {}).bytes for each in file_ids}
             served = result.records[url]["bytes"]
             if served in sizes.values():
                 found += [each for each, size in sizes.items() if size not in {None, served}]

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from exporter.crawl.assets.addresses import Collection, Embeddings, Records, Shown, Wanted
+from exporter.crawl.assets.addresses import Collection, Embeddings, Shown, StoredRecords, Wanted
 from exporter.crawl.assets.fetch import Fetched, Fetcher, check_fallback
 from exporter.crawl.assets.plan import Action, Choice, Decision, Journal, Mode, Note, decide, spread
 from exporter.crawl.assets.upload_rule import Inferred, infer_file_url
@@ -116,7 +116,7 @@ class AssetRun:
 
     def __init__(
         self,
-        records: Records,
+        records: StoredRecords,
         store: AssetStore,
         journal: Path,
         settings: AssetSettings,

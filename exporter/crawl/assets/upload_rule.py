@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 from urllib.parse import quote
 
 from exporter.html.links import AddressPattern
-from exporter.service.records_v1 import DEFAULT_RECORDS
+from exporter.service.registry import DEFAULT_SERVICE
 
 LEAST_MATCHES: Final = 3
 """Fewer uploads at addresses of one form may be chance."""
@@ -107,7 +107,7 @@ def infer_file_url(records: Iterable[Mapping[str, Any]], addresses: Iterable[str
         if rule.matches >= LEAST_MATCHES and likeness >= _LEAST_SHARE and rule.matches >= _LEAST_SHARE * len(found):
             numbers = rule.uploads_at.items()
             records_at = {address: uploads[number].record for address, number in numbers}
-            sizes = {address: DEFAULT_RECORDS.upload(record).bytes for address, record in records_at.items()}
+            sizes = {address: DEFAULT_SERVICE.upload(record).bytes for address, record in records_at.items()}
             return Inferred(
                 rule.pattern,
                 rule.matches,

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from exporter import lossless_json
 from exporter.model.records import Problem
-from exporter.service.records_v1 import FieldReader
+from exporter.service.blog_v1 import FieldReader
 
 PARTS = ("year", "mon", "day", "hour", "min", "sec")
 

@@ -17,10 +17,9 @@ from exporter.http.credentials import Credentials
 from exporter.http.engine import Client, Engine
 from exporter.http.retry import RetryEvent, RetryPolicy
 from exporter.lossless_json import IntegerText, freeze
-from exporter.model.assumptions import DEFAULT, Assumptions
 from exporter.model.exchange import Response
 from exporter.model.kinds import Kind
-from exporter.service.blog_v1 import BlogV1, whole_number
+from exporter.service.blog_v1 import DEFAULT, BlogV1, Options, whole_number
 from exporter.service.interface import EntryAnswer, Page, Validators, WrongRecord
 from tests.http.service import Service, envelope, ok, raw_service, read_head
 
@@ -34,7 +33,7 @@ LISTS = (Kind.ENTRY_LIST, Kind.COMMENTS, Kind.FILES)
 class Api:
     """Sends the calls of a service, as a crawl does."""
 
-    def __init__(self, client: Client, assume: Assumptions = DEFAULT) -> None:
+    def __init__(self, client: Client, assume: Options = DEFAULT) -> None:
         self.client = client
         self.service = BlogV1(assume)
 
@@ -49,7 +48,7 @@ class Api:
 
 
 @asynccontextmanager
-async def open_api(url: str, assume: Assumptions = DEFAULT, **given: Any) -> AsyncIterator[Api]:
+async def open_api(url: str, assume: Options = DEFAULT, **given: Any) -> AsyncIterator[Api]:
     async with Engine() as engine:
         yield Api(engine.client(url, **given), assume)
 
@@ -171,7 +170,7 @@ async def test_a_list_that_is_no_list_is_an_api_error(service: Service, api: Api
 
 async def test_every_page_parameter_can_be_another(service: Service) -> None:
     service.answers(lambda: ok({"list": []}))
-    assume = Assumptions(entry_list_page_param="p", comment_list_page_param="q", file_list_page_param="r")
+    assume = Options(entry_list_page_param="p", comment_list_page_param="q", file_list_page_param="r")
     async with open_api(service.url, assume=assume) as api:
         await api.page(Kind.ENTRY_LIST)
         await api.page(Kind.COMMENTS, 2)
@@ -373,3 +372,9 @@ async def test_an_impossible_base_url_is_refused() -> None:
     with pytest.raises(UsageError, match="base URL"):
         async with open_api("api.example"):
             pass
+
+
+def test_the_options_are_those_that_the_document_suggests() -> None:
+    assert (DEFAULT.success_result, DEFAULT.comment_page_size, DEFAULT.file_page_size) == ("ok", 20, 20)
+    assert DEFAULT.entry_list_page_param == DEFAULT.comment_list_page_param == DEFAULT.file_list_page_param == "page"
+    assert (DEFAULT.auth_header, DEFAULT.auth_scheme) == ("Authorization", "Bearer")

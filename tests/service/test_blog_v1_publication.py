@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exporter.model.publication import Cause, Declared, Hidden, Status, Verdict, more_hidden
-from exporter.service.records_v1 import DEFAULT_RECORDS
+from exporter.service.registry import DEFAULT_SERVICE
 from tests.html import records
 
 SAID = Declared(frozenset({"1"}), visible_comment_flags=frozenset({"f"}))
@@ -19,7 +19,7 @@ ODD: list[Any] = ["t", "f", "1", "0", "", " f", "F", "false", None, 0, 1, True, 
 
 
 def status(declared: Declared = SAID, as_of: datetime | None = None, **changes: Any) -> Status:
-    return DEFAULT_RECORDS.publication(DEFAULT_RECORDS.post(records.entry(**changes)), declared, as_of).status
+    return DEFAULT_SERVICE.publication(DEFAULT_SERVICE.post(records.entry(**changes)), declared, as_of).status
 
 
 def test_a_plain_entry_is_public_once_its_flag_is_declared() -> None:
@@ -66,18 +66,18 @@ def test_what_is_dated_after_the_backup_was_not_shown_yet() -> None:
     ("changes", "field", "value"), [({"open_flg": "2"}, "open_flg", "'2'"), ({"period_flg": "t"}, "period_flg", "'t'")]
 )
 def test_the_more_hidden_of_entry_and_list_item_counts(changes: dict[str, str], field: str, value: str) -> None:
-    post = DEFAULT_RECORDS.post(records.entry(), records.item(**changes))
-    verdict = DEFAULT_RECORDS.publication(post, SAID)
+    post = DEFAULT_SERVICE.post(records.entry(), records.item(**changes))
+    verdict = DEFAULT_SERVICE.publication(post, SAID)
     assert verdict.status is Status.DRAFT
     assert verdict.cause == Cause(Hidden.UNDECLARED, field, value)
 
 
 @pytest.mark.parametrize("value", ODD)
 def test_a_list_item_that_says_private_is_believed(value: Any) -> None:
-    post = DEFAULT_RECORDS.post(records.entry(), {**records.item(), "is_private": value})
+    post = DEFAULT_SERVICE.post(records.entry(), {**records.item(), "is_private": value})
     expected = Status.PUBLISH if value is False or value == "f" else Status.PRIVATE
-    assert DEFAULT_RECORDS.publication(post, SAID).status is expected
-    drafts = DEFAULT_RECORDS.publication(post, Declared(all_as_draft=True)).status
+    assert DEFAULT_SERVICE.publication(post, SAID).status is expected
+    drafts = DEFAULT_SERVICE.publication(post, Declared(all_as_draft=True)).status
     assert drafts is (Status.DRAFT if expected is Status.PUBLISH else Status.PRIVATE)
 
 
@@ -108,8 +108,8 @@ def test_every_combination_of_flags(private: Any, opened: Any, period: Any, peri
 
 @pytest.mark.parametrize("value", ODD)
 def test_a_comment_is_visible_only_with_a_declared_flag(value: Any) -> None:
-    comment = DEFAULT_RECORDS.comment(records.comment(delete_flg=value))
-    assert DEFAULT_RECORDS.is_visible(comment, SAID) == (value == "f" or value is False)
-    assert not DEFAULT_RECORDS.is_visible(comment, Declared())
+    comment = DEFAULT_SERVICE.comment(records.comment(delete_flg=value))
+    assert DEFAULT_SERVICE.is_visible(comment, SAID) == (value == "f" or value is False)
+    assert not DEFAULT_SERVICE.is_visible(comment, Declared())
     both = Declared(visible_comment_flags=frozenset({"t", "f"}))
-    assert DEFAULT_RECORDS.is_visible(comment, both) == (value in ("t", "f") or value is True or value is False)
+    assert DEFAULT_SERVICE.is_visible(comment, both) == (value in ("t", "f") or value is True or value is False)

@@ -13,13 +13,13 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from exporter import lossless_json
-from exporter.model.assumptions import DEFAULT, TIMEZONE
 from exporter.model.kinds import Kind
 from exporter.model.records import Comment, Post, Upload, User
-from exporter.service.records_v1 import DEFAULT_RECORDS, RecordsV1
+from exporter.service.blog_v1 import DEFAULT, BlogV1
+from exporter.service.registry import DEFAULT_SERVICE
 from tests.support.json_texts import values
 
-SERVICE = DEFAULT_RECORDS
+SERVICE = DEFAULT_SERVICE
 JST = timezone(timedelta(hours=9))
 
 ENTRY = {
@@ -151,9 +151,9 @@ class TestWhole:
         assert SERVICE.upload({**FILE, "title": ""}).title == ""
 
     def test_the_timezone_can_be_another(self) -> None:
-        entry = RecordsV1(replace(DEFAULT, timezone=UTC)).post(ENTRY)
+        entry = BlogV1(replace(DEFAULT, timezone=UTC)).post(ENTRY)
         assert entry.date == datetime(2016, 2, 29, 23, 59, 58, tzinfo=UTC)
-        assert SERVICE.post(ENTRY).date == datetime(2016, 2, 29, 23, 59, 58, tzinfo=TIMEZONE)
+        assert SERVICE.post(ENTRY).date == datetime(2016, 2, 29, 23, 59, 58, tzinfo=JST)
 
     def test_records_are_compared_by_what_they_say(self) -> None:
         assert SERVICE.user(USER) == SERVICE.user({**USER, "unknown": 1})
