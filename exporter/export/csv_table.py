@@ -8,8 +8,8 @@ from html import unescape
 from typing import Final
 
 from exporter.export.formats import Format
-from exporter.export.interface import Content, ExportFile, ExportOptions
-from exporter.export.media import Media, new_address
+from exporter.export.interface import Content, ExportFile
+from exporter.export.media import Media, new_address, old_addresses
 from exporter.export.posts import ExportPost, Posts
 from exporter.export.report import Report
 from exporter.export.words import Reason
@@ -30,28 +30,25 @@ _TAG = re.compile(r"<[^<>]*>")
 _BREAK = re.compile(r"<br[^<>]*>|</p\s*>", re.IGNORECASE)
 
 
-def export(posts: Posts, options: ExportOptions, report: Report) -> Iterator[ExportFile]:
+def export(posts: Posts) -> Iterator[ExportFile]:
     """Yield one file; its lines end as Excel wants them."""
-    yield Content(f"entries-{options.label}.csv", _rows(posts, options, report))
+    yield Content(f"entries-{posts.options.label}.csv", _rows(posts))
 
 
-def _rows(posts: Posts, options: ExportOptions, report: Report) -> Iterator[bytes]:
+def _rows(posts: Posts) -> Iterator[bytes]:
     yield _BOM + _row(list(COLUMNS))
-    media = Media(posts, options)
+    media = Media(posts)
     for post in posts:
-        media.account(post, report, Reason.NO_PICTURES, referred=False)
-        cells = [_safe(cell, post, report) for cell in _cells(post, posts, options)]
-        report.wrote(0, post.category)
-        for each in post.comments:
-            report.left("comments", Reason.ROWS_OF_ENTRIES, each.comment.id)
+        media.account(post, Reason.NO_PICTURES, referred=False)
+        cells = [_safe(cell, post, posts.report) for cell in _cells(post, posts)]
+        posts.report.wrote(0, post.category)
+        posts.leave_comments(post, Reason.ROWS_OF_ENTRIES)
         yield _row(cells)
 
 
-def _cells(post: ExportPost, posts: Posts, options: ExportOptions) -> list[str]:
+def _cells(post: ExportPost, posts: Posts) -> list[str]:
     entry = post.record
     text = plain_text(f"{entry.body}\n{entry.more_title}\n{entry.more}")
-    old = next((address for pattern in options.old_urls if (address := pattern.fill(entry.raw))), "")
-    new = new_address(posts.records, post.id, options.new_url) if options.new_url is not None else None
     shown = sum(found.use is Use.SHOWN for body in (entry.body, entry.more) for found in embedded(body))
     return [
         post.id,
@@ -59,8 +56,8 @@ def _cells(post: ExportPost, posts: Posts, options: ExportOptions) -> list[str]:
         post.title,
         post.category,
         str(post.status),
-        old,
-        new or "",
+        next(old_addresses(post, posts.options), ""),
+        new_address(posts, post.id) or "",
         str(len(text)),
         str(shown),
         str(len(post.comments)),

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from exporter.export.interface import ExportFile, ExportOptions, RecordSource
-from exporter.export.posts import Newest, Posts
+from exporter.export.posts import Posts
 from exporter.export.report import Report
+from exporter.export.visibility import Newest
 
-OfPosts = Callable[[Posts, ExportOptions, Report], Iterator[ExportFile]]
+OfPosts = Callable[[Posts], Iterator[ExportFile]]
 """Makes the files of posts: the same posts and options give the same bytes, in memory that does not grow with them.
 
 Every post is reported with :meth:`~exporter.export.report.Report.wrote` once it is in a file, and whatever had to be
@@ -69,7 +70,7 @@ class Format:
             yield from self.export_archive(records, options, report)
         elif self.export is not None:
             posts = Posts(records, options, report, holds_back=self.holds_back, newest=newest)
-            yield from self.export(posts, options, report)
+            yield from self.export(posts)
 
 
 class _Formats(Mapping[str, Format]):

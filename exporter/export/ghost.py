@@ -11,7 +11,7 @@ from exporter.export.bodies import as_html
 from exporter.export.entry_page import UNTITLED
 from exporter.export.formats import Format
 from exporter.export.importer_rules import Numbers, UniqueNames
-from exporter.export.interface import Content, Copy, ExportFile, ExportOptions, Packed
+from exporter.export.interface import Content, Copy, ExportFile, Packed
 from exporter.export.jsonl import comment_lines
 from exporter.export.media import Copies, Media
 from exporter.export.posts import ExportPost, Posts
@@ -29,22 +29,20 @@ _ADDRESS: Final = "__GHOST_URL__/content/images/"
 _VERSION: Final = "5.0.0"
 
 
-def export(posts: Posts, options: ExportOptions, report: Report) -> Iterator[ExportFile]:
+def export(posts: Posts) -> Iterator[ExportFile]:
     """Yield the ZIP, and the comments, which Ghost cannot import, as JSON lines."""
-    media = Media(posts, options)
-    yield Packed(f"ghost-{options.label}.zip", _members(posts, media, options, report))
-    yield Content(f"comments-{options.label}.jsonl", comment_lines(posts, report))
+    label = posts.options.label
+    yield Packed(f"ghost-{label}.zip", _members(posts, Media(posts)))
+    yield Content(f"comments-{label}.jsonl", comment_lines(posts))
 
 
-def _members(posts: Posts, media: Media, options: ExportOptions, report: Report) -> Iterator[Content | Copy]:
-    yield Content("ghost.json", _document(posts, media, options, report))
-    if not options.media_base_url:
-        copies = Copies(report, _IMAGES)
-        for post in posts:
-            yield from copies.of(media.pictures(post.record.body, post.record.more))
+def _members(posts: Posts, media: Media) -> Iterator[Content | Copy]:
+    yield Content("ghost.json", _document(posts, media))
+    if not posts.options.media_base_url:
+        yield from Copies(posts.report, _IMAGES).of_posts(posts, media)
 
 
-def _document(posts: Posts, media: Media, options: ExportOptions, report: Report) -> Iterator[bytes]:
+def _document(posts: Posts, media: Media) -> Iterator[bytes]:
     numbers = Numbers(posts.ids())
     names = UniqueNames()
     tags = {name: number for number, name in enumerate(posts.categories(), 1)}
@@ -52,10 +50,10 @@ def _document(posts: Posts, media: Media, options: ExportOptions, report: Report
     yield b'{"db": [{"meta": ' + _json(meta) + b', "data": {"posts": ['
     end = b"\n"
     for post in posts:
-        yield end + _json(_post(post, numbers.of(post.id), names, media, options, report))
+        yield end + _json(_post(post, numbers.of(post.id), names, posts, media))
         end = b",\n"
-        report.wrote(len(post.comments), post.category)
-    rows = [{"id": number, "name": _tag(name, report), "slug": f"tag-{number}"} for name, number in tags.items()]
+        posts.report.wrote(len(post.comments), post.category)
+    rows = [{"id": number, "name": _tag(name, posts.report), "slug": f"tag-{number}"} for name, number in tags.items()]
     yield b'\n], "tags": ' + _json(rows) + b', "posts_tags": ['
     end = b"\n"
     for post in posts:
@@ -65,15 +63,14 @@ def _document(posts: Posts, media: Media, options: ExportOptions, report: Report
     yield b"\n]}}]}\n"
 
 
-def _post(
-    post: ExportPost, number: int, names: UniqueNames, media: Media, options: ExportOptions, report: Report
-) -> dict[str, Any]:
+def _post(post: ExportPost, number: int, names: UniqueNames, posts: Posts, media: Media) -> dict[str, Any]:
+    report = posts.report
     if len(post.title) > TITLE_CHARACTERS:
         report.changed("entries", Reason.TITLE_CUT.at(TITLE_CHARACTERS), post.id)
     if not post.title:
         report.changed("entries", Reason.TITLE_MADE, post.id)
-    media.account(post, report)
-    clean = cleaned(_html(post, media, options))
+    media.account(post)
+    clean = cleaned(_html(post, media, None if posts.options.media_base_url else _ADDRESS))
     report.changed("entries", Reason.NOT_IN_IMPORTS, post.id, clean.characters)
     updated = post.record.updated or post.when
     public = post.status is Status.PUBLISH
@@ -101,8 +98,7 @@ def _tag(name: str, report: Report) -> str:
     return wide[:_TAG_CHARACTERS]
 
 
-def _html(post: ExportPost, media: Media, options: ExportOptions) -> str:
-    way = None if options.media_base_url else _ADDRESS
+def _html(post: ExportPost, media: Media, way: str | None) -> str:
     lead = collapse(post.record.more_title)
     parts = [
         media.rewritten(as_html(post.record.body), way),

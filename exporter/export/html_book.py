@@ -13,7 +13,7 @@ from typing import Final
 from exporter.export.bodies import comment_author, comment_url, name_large
 from exporter.export.entry_page import UNTITLED, day, safe_id
 from exporter.export.formats import Format
-from exporter.export.interface import Content, Copy, ExportFile, ExportOptions, Inline
+from exporter.export.interface import Content, Copy, ExportFile, Inline
 from exporter.export.media import Media
 from exporter.export.posts import ExportPost, PostComment, Posts
 from exporter.export.report import Report
@@ -61,14 +61,14 @@ _PLACE: Final = re.compile(rf'(?<=<img ){_BEFORE}src="{_STORED}"')
 _LINK: Final = re.compile(rf'(?<=<a ){_BEFORE}href="{_STORED}"')
 
 
-def export(posts: Posts, options: ExportOptions, report: Report) -> Iterator[ExportFile]:
+def export(posts: Posts) -> Iterator[ExportFile]:
     """Yield the page, and the files it links to."""
     linked: dict[str, None] = {}
-    yield Content(f"book-{options.label}.html", _chunks(posts, Media(posts, options, _place_of), report, linked))
+    yield Content(f"book-{posts.options.label}.html", _chunks(posts, Media(posts, _place_of), linked))
     yield from (Copy(path, path) for path in linked)
 
 
-def _chunks(posts: Posts, media: Media, report: Report, linked: dict[str, None]) -> Iterator[bytes | Inline]:
+def _chunks(posts: Posts, media: Media, linked: dict[str, None]) -> Iterator[bytes | Inline]:
     title = escape(posts.blog_id)
     yield _HEAD.format(title=title, style=_STYLE, policy=single_page(_STYLE)).encode()
     for post in posts.by_date():
@@ -85,10 +85,10 @@ def _chunks(posts: Posts, media: Media, report: Report, linked: dict[str, None])
 
     bodies = BodyWriter(local_path, base, alone=True, page_of=media.new_home, drawn=drawn)
     for post in posts.by_date():
-        article = _article(post, media, bodies, report)
+        article = _article(post, posts, media, bodies)
         linked.update((found[1], None) for found in _LINK.finditer(article))
         yield from _with_pictures(article)
-        report.wrote(len(post.comments), post.category)
+        posts.report.wrote(len(post.comments), post.category)
     yield b"</body>\n</html>\n"
 
 
@@ -96,8 +96,8 @@ def _place_of(entry_id: str) -> str:
     return f"#e{safe_id(entry_id)}"
 
 
-def _article(post: ExportPost, media: Media, bodies: BodyWriter, report: Report) -> str:
-    name_large(post, report)
+def _article(post: ExportPost, posts: Posts, media: Media, bodies: BodyWriter) -> str:
+    name_large(post, posts.report)
     lead = collapse(post.record.more_title)
     facts = " · ".join(filter(None, [day(post.record.date), escape(post.category)]))
     parts = [
@@ -113,19 +113,21 @@ def _article(post: ExportPost, media: Media, bodies: BodyWriter, report: Report)
         "",
     ]
     article = cleaned(visible("\n".join(parts))[0]).text
-    _account(post, media, report, {place[1] for pattern in (_PLACE, _LINK) for place in pattern.finditer(article)})
+    _account(
+        post, media, posts.report, {place[1] for pattern in (_PLACE, _LINK) for place in pattern.finditer(article)}
+    )
     return article
 
 
 def _account(post: ExportPost, media: Media, report: Report, paths: Container[str]) -> None:
     """Report the pictures and files of a post, given where the archive has those that the page holds or links to."""
     written = set()
-    for picture in media.pictures(post.record.body, post.record.more):
+    for picture in media.pictures(post):
         if picture.source in paths:
             written.add(picture.name)
         elif picture.source is not None and not (_ending(picture.source) in _TYPES or openable(picture.source)):
             report.picture(picture.asset.url, Reason.ACTIVE_FILE, referred=True)
-    media.account(post, report, Reason.NOT_SHOWN, written=written, referred=False)
+    media.account(post, Reason.NOT_SHOWN, written=written, referred=False)
 
 
 def _comment(found: PostComment, bodies: BodyWriter) -> str:

@@ -1,4 +1,4 @@
-"""What importers of whole blogs are known to refuse, to cut or to drop, entry by entry. Pure.
+"""What importers of whole blogs refuse, cut or drop: long texts, active parts, names, dates and numbers twice. Pure.
 
 The lengths are those of WordPress' tables (``wp_posts``, ``wp_terms``, ``wp_comments``): it refuses a row of which one
 value is longer, so a comment whose author's name is too long is lost as a whole.
@@ -16,8 +16,10 @@ from itertools import accumulate
 from typing import Final, NamedTuple
 from urllib.parse import quote
 
-from exporter.export.bodies import comment_author, comment_url
-from exporter.export.posts import ExportPost
+from exporter.export.bodies import comment_author, comment_url, name_large
+from exporter.export.interface import Copy
+from exporter.export.media import Copies, Media, PostPicture
+from exporter.export.posts import ExportPost, Posts
 from exporter.export.report import Report
 from exporter.export.words import Reason
 from exporter.export.xml import cleaned
@@ -42,14 +44,46 @@ class Commenter(NamedTuple):
     url: str
 
 
-def look(post: ExportPost, report: Report) -> None:
-    """Name an entry that importers are known to change or to refuse."""
-    if not post.title:
-        report.limit(Reason.NO_TITLE, post.id)
-    if size(post.title) > TEXT_BYTES:
-        report.limit(Reason.TITLE_LONG.at(TEXT_BYTES), post.id)
-    if _ACTIVE.search(post.record.body) or _ACTIVE.search(post.record.more):
-        report.limit(Reason.ACTIVE, post.id)
+class ImportFile:
+    """What writers of files for such importers share.
+
+    Attributes:
+        copies: the pictures taken so far, where they are asked for.
+    """
+
+    def __init__(self, posts: Posts) -> None:
+        self.posts = posts
+        self.options = posts.options
+        self.report = posts.report
+        self.media = Media(posts)
+        self.dates = UniqueDates()
+        self.names = UniqueNames()
+        self.copies: list[Copy] = []
+        self._copies = Copies(posts.report)
+
+    def begin(self, post: ExportPost, pictures: Reason | None = None) -> datetime:
+        """Report what importers are known to change of a post or to refuse, and return its date, which no other has.
+
+        Args:
+            post: the post.
+            pictures: why the bytes of pictures are not in the file; see :meth:`~exporter.export.media.Media.account`.
+        """
+        when = self.dates.fit(post.title, post.when)
+        self.report.changed("entries", Reason.DATE_MOVED, post.id, int((when - post.when).total_seconds()))
+        self.media.account(post, pictures)
+        name_large(post, self.report, bodies=False)
+        if not post.title:
+            self.report.limit(Reason.NO_TITLE, post.id)
+        if size(post.title) > TEXT_BYTES:
+            self.report.limit(Reason.TITLE_LONG.at(TEXT_BYTES), post.id)
+        if _ACTIVE.search(post.record.body) or _ACTIVE.search(post.record.more):
+            self.report.limit(Reason.ACTIVE, post.id)
+        return when
+
+    def take(self, pictures: list[PostPicture]) -> None:
+        """Note pictures to be copied, where they are asked for."""
+        if self.options.media_folder:
+            self.copies += self._copies.of(pictures)
 
 
 def commenter(comment: Comment, report: Report) -> Commenter:

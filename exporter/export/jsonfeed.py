@@ -6,28 +6,23 @@ import json
 from collections.abc import Iterator
 from typing import Any, Final
 
-from exporter.export.atom import feed_address, feed_body, feed_id
-from exporter.export.bodies import name_large
+from exporter.export.feed import feed_body, feed_id, feed_posts
 from exporter.export.formats import Format
-from exporter.export.interface import Content, ExportFile, ExportOptions
-from exporter.export.media import Copies, Media
+from exporter.export.interface import Content, ExportFile
+from exporter.export.media import Copies, Media, address_of
 from exporter.export.posts import ExportPost, Posts
-from exporter.export.report import Report
-from exporter.export.words import Reason
 from exporter.text import visible
 
 
-def export(posts: Posts, options: ExportOptions, report: Report) -> Iterator[ExportFile]:
+def export(posts: Posts) -> Iterator[ExportFile]:
     """Yield the feed, an item on each line, and the pictures where they are asked for."""
-    media = Media(posts, options)
-    copies = Copies(report)
-    yield Content(f"feed-{options.label}.json", _chunks(posts, media, options, report))
-    if options.media_folder:
-        for post in posts:
-            yield from copies.of(media.pictures(post.record.body, post.record.more))
+    media = Media(posts)
+    yield Content(f"feed-{posts.options.label}.json", _chunks(posts, media))
+    if posts.options.media_folder:
+        yield from Copies(posts.report).of_posts(posts, media)
 
 
-def _chunks(posts: Posts, media: Media, options: ExportOptions, report: Report) -> Iterator[bytes]:
+def _chunks(posts: Posts, media: Media) -> Iterator[bytes]:
     head = {
         "version": "https://jsonfeed.org/version/1.1",
         "title": posts.blog_id,
@@ -36,21 +31,16 @@ def _chunks(posts: Posts, media: Media, options: ExportOptions, report: Report) 
     }
     yield _text(head)[:-1].encode() + b', "items": ['
     end = b"\n"
-    for post in posts.by_date(newest_first=True):
-        media.account(post, report)
-        name_large(post, report)
-        yield end + _text(_item(post, posts, media, options)).encode()
+    for post in feed_posts(posts, media):
+        yield end + _text(_item(post, posts, media)).encode()
         end = b",\n"
-        for each in post.comments:
-            report.left("comments", Reason.NO_COMMENTS, each.comment.id)
-        report.wrote(0, post.category)
     yield b"\n]}\n"
 
 
-def _item(post: ExportPost, posts: Posts, media: Media, options: ExportOptions) -> dict[str, Any]:
+def _item(post: ExportPost, posts: Posts, media: Media) -> dict[str, Any]:
     found = {
         "id": feed_id(post, posts),
-        "url": feed_address(post, posts, options),
+        "url": address_of(posts, post),
         "title": post.title or None,
         "content_html": feed_body(post, media),
         "date_published": post.when.isoformat(),

@@ -10,8 +10,8 @@ from typing import Any, Final
 
 from exporter.export.csv_table import plain_text
 from exporter.export.formats import Format
-from exporter.export.interface import Content, Copy, ExportFile, ExportOptions
-from exporter.export.media import Copies, Media, new_address
+from exporter.export.interface import Content, ExportFile
+from exporter.export.media import Copies, Media, new_address, old_addresses
 from exporter.export.posts import ExportPost, PostComment, Posts
 from exporter.export.report import Report
 from exporter.export.words import Reason
@@ -21,44 +21,35 @@ from exporter.text import REPLACEMENT
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-def export(posts: Posts, options: ExportOptions, report: Report) -> Iterator[ExportFile]:
+def export(posts: Posts) -> Iterator[ExportFile]:
     """Yield ``entries`` and ``comments``, and the pictures where they are asked for.
 
     docs/export.md names their members and types.
     """
-    yield Content(f"entries-{options.label}.jsonl", _entries(posts, options, report))
-    yield Content(f"comments-{options.label}.jsonl", comment_lines(posts, report))
-    yield from pictures(posts, options, report)
+    media = Media(posts)
+    yield Content(f"entries-{posts.options.label}.jsonl", _entries(posts, media))
+    yield Content(f"comments-{posts.options.label}.jsonl", comment_lines(posts))
+    if posts.options.media_folder:
+        yield from Copies(posts.report).of_posts(posts, media)
 
 
-def pictures(posts: Posts, options: ExportOptions, report: Report) -> Iterator[Copy]:
-    """Yield the pictures of the posts where they are asked for."""
-    if options.media_folder:
-        media = Media(posts, options)
-        copies = Copies(report)
-        for post in posts:
-            yield from copies.of(media.pictures(post.record.body, post.record.more))
-
-
-def comment_lines(posts: Posts, report: Report) -> Iterator[bytes]:
+def comment_lines(posts: Posts) -> Iterator[bytes]:
     """Yield a line for each comment of the posts."""
     for post in posts:
         for found in post.comments:
-            yield _line(comment_record(post, found), report, "comments", found.comment.id)
+            yield _line(comment_record(post, found), posts.report, "comments", found.comment.id)
 
 
-def _entries(posts: Posts, options: ExportOptions, report: Report) -> Iterator[bytes]:
-    media = Media(posts, options)
+def _entries(posts: Posts, media: Media) -> Iterator[bytes]:
     for post in posts:
-        media.account(post, report)
-        report.wrote(len(post.comments), post.category)
-        yield _line(entry_record(post, posts, options, media), report, "entries", post.id)
+        media.account(post)
+        posts.report.wrote(len(post.comments), post.category)
+        yield _line(entry_record(post, posts, media), posts.report, "entries", post.id)
 
 
-def entry_record(post: ExportPost, posts: Posts, options: ExportOptions, media: Media) -> dict[str, Any]:
+def entry_record(post: ExportPost, posts: Posts, media: Media) -> dict[str, Any]:
     """Return an entry as a flat, typed object."""
     entry = post.record
-    new = new_address(posts.records, post.id, options.new_url) if options.new_url is not None else None
     return {
         "entry_id": post.id,
         "title": entry.title,
@@ -72,10 +63,10 @@ def entry_record(post: ExportPost, posts: Posts, options: ExportOptions, media: 
         "continuation_title": entry.more_title,
         "continuation_html": media.rewritten(entry.more),
         "text": plain_text(f"{entry.body}\n{entry.more}"),
-        "pictures": [media.new_address(picture) for picture in media.pictures(entry.body, entry.more)],
+        "pictures": [media.new_address(picture) for picture in media.pictures(post)],
         "comments": len(post.comments),
-        "url": next((address for pattern in options.old_urls if (address := pattern.fill(entry.raw))), None),
-        "new_url": new,
+        "url": next(old_addresses(post, posts.options), None),
+        "new_url": new_address(posts, post.id),
     }
 
 

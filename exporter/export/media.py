@@ -9,11 +9,11 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from exporter.export.entry_page import slug
-from exporter.export.interface import Copy, ExportOptions, RecordSource
+from exporter.export.interface import Copy, ExportOptions
 from exporter.export.posts import ExportPost, Posts
 from exporter.export.report import Report
 from exporter.export.words import Reason
-from exporter.html.links import AddressPattern, EmbeddedAddress, Use, absolute, embedded, meaning, rewrite_addresses
+from exporter.html.links import EmbeddedAddress, Use, absolute, embedded, meaning, rewrite_addresses
 from exporter.html.local_links import EntryAddresses, stored_path
 from exporter.model.asset import Asset, extension_of
 from exporter.model.kinds import Kind
@@ -50,13 +50,13 @@ class Media:
     """Finds the pictures that posts show, and rewrites addresses; reads the records one at a time.
 
     Args:
-        posts: the posts of the export.
-        options: say where pictures will be, and how the addresses of entries are made, old and new.
-        home: tells a post's new address by its id, where the format knows it by itself.
-
+        posts: the posts of the export; their options say where pictures will be, and how the addresses of entries are
+            made, old and new.
+        home: gives a post's new address by its id, where the format knows it by itself.
     """
 
-    def __init__(self, posts: Posts, options: ExportOptions, home: Callable[[str], str | None] | None = None) -> None:
+    def __init__(self, posts: Posts, home: Callable[[str], str | None] | None = None) -> None:
+        options = posts.options
         self._records = posts.records
         self._posts = posts
         self._options = options
@@ -65,11 +65,8 @@ class Media:
         self._home = self._by_pattern if home is None and options.new_url is not None else home
         entries = posts.records.scan(Kind.ENTRIES) if options.old_urls and self._home is not None else iter(())
         self._own = EntryAddresses(options.old_urls, entries, self._base)
-        self._find = lru_cache(maxsize=_FOUND)(self._look_up)
-
-    def find(self, address: str) -> PostPicture | None:
-        """Return what the archive knows of an address; ``None`` when it is none of the blog's pictures or files."""
-        return self._find(address)
+        self.find = lru_cache(maxsize=_FOUND)(self._look_up)
+        """Returns what the archive knows of an address; ``None`` when it is none of the blog's pictures or files."""
 
     def _look_up(self, address: str) -> PostPicture | None:
         url = absolute(address, self._base)
@@ -83,10 +80,10 @@ class Media:
         info = next((self._options.service.upload(found) for found in infos if found is not None), None)
         return PostPicture(asset, stored_path(asset), _name(asset), info)
 
-    def pictures(self, *bodies: str) -> list[PostPicture]:
-        """Return what bodies show, and the blog's files they link to, each once and in their order."""
+    def pictures(self, post: ExportPost) -> list[PostPicture]:
+        """Return what a post shows, and the blog's files it links to, each once and in their order."""
         found: dict[str, PostPicture] = {}
-        for body in bodies:
+        for body in (post.record.body, post.record.more):
             for address, _ in _embedded(body):
                 picture = self.find(address)
                 if picture is not None:
@@ -96,7 +93,6 @@ class Media:
     def account(
         self,
         post: ExportPost,
-        report: Report,
         reason: Reason | None = None,
         *,
         written: Container[str] = (),
@@ -108,11 +104,11 @@ class Media:
 
         Args:
             post: the post.
-            report: is told.
-            reason: why the bytes of pictures are not in this export; by default, what was asked for tells.
+            reason: why the bytes of pictures are not in this export; by default, that follows from the options.
             written: the names of those whose bytes are.
             referred: whether their addresses are in it.
         """
+        report = self._posts.report
         why = reason or (Reason.NEW_ADDRESS if self._options.media_base_url else Reason.OLD_ADDRESS)
         lost = leads_out = False
         for body in (post.record.body, post.record.more):
@@ -165,8 +161,7 @@ class Media:
         return None if entry_id is None or entry_id not in self._posts else self._home(entry_id)
 
     def _by_pattern(self, entry_id: str) -> str | None:
-        pattern = self._options.new_url
-        return None if pattern is None else new_address(self._records, entry_id, pattern)
+        return new_address(self._posts, entry_id)
 
 
 class Copies:
@@ -176,6 +171,11 @@ class Copies:
         self._report = report
         self._folder = folder
         self._done: set[str] = set()
+
+    def of_posts(self, posts: Posts, media: Media) -> Iterator[Copy]:
+        """Yield the pictures of all posts."""
+        for post in posts:
+            yield from self.of(media.pictures(post))
 
     def of(self, pictures: list[PostPicture]) -> Iterator[Copy]:
         """Yield what has to be copied for these pictures and was not yet."""
@@ -188,11 +188,27 @@ class Copies:
                 yield Copy(f"{self._folder}/{picture.name}", picture.source)
 
 
-def new_address(records: RecordSource, entry_id: str, pattern: AddressPattern) -> str | None:
-    """Return an entry's address by a pattern; beside the record's own fields there is :data:`SLUG`."""
-    raw = records.load(Kind.ENTRIES, entry_id) or {}
-    title = raw.get("title")
-    return pattern.fill({**raw, SLUG: slug(title, 150) or f"entry-{entry_id}" if isinstance(title, str) else entry_id})
+def old_addresses(post: ExportPost, options: ExportOptions) -> Iterator[str]:
+    """Yield the addresses that a post had, by the patterns for them."""
+    return filter(None, (pattern.fill(post.record.raw) for pattern in options.old_urls))
+
+
+def new_address(posts: Posts, entry_id: str) -> str | None:
+    """Return the address of an entry in the new home; ``None`` without a pattern, or where it lacks one of its fields.
+
+    Beside the record's own fields there is :data:`SLUG`.
+    """
+    pattern = posts.options.new_url
+    if pattern is None:
+        return None
+    raw = posts.records.load(Kind.ENTRIES, entry_id) or {}
+    title = posts.options.service.title(Kind.ENTRIES, raw)
+    return pattern.fill({**raw, SLUG: slug(title, 150) or f"entry-{entry_id}"})
+
+
+def address_of(posts: Posts, post: ExportPost) -> str | None:
+    """Return the new address of a post, or else its old one, as far as there are patterns for them."""
+    return new_address(posts, post.id) or next(old_addresses(post, posts.options), None)
 
 
 @lru_cache(maxsize=4)

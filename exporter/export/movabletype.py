@@ -1,6 +1,7 @@
-"""The lines of a body as Movable Type's import format can hold them: none is taken for a key, none is too long. Pure.
+"""Movable Type's import format, whose readers look for keys in bodies too. Pure.
 
-Old readers trim every line, drop empty ones, and read 8,191 bytes at a time; they look for keys in bodies too.
+The lines of a body are made so that none is taken for a key, and none is too long: old readers trim every line, drop
+empty ones, and read 8,191 bytes at a time.
 """
 
 from __future__ import annotations
@@ -11,18 +12,15 @@ from datetime import datetime
 from typing import Final, NamedTuple
 
 from exporter.export import importer_rules
-from exporter.export.bodies import as_html, comment_author, comment_html, comment_url, name_large
+from exporter.export.bodies import as_html, comment_author, comment_html, comment_url
 from exporter.export.formats import Format
-from exporter.export.importer_rules import UniqueDates, UniqueNames
-from exporter.export.interface import Copy, ExportFile, ExportOptions
-from exporter.export.media import Copies, Media
+from exporter.export.importer_rules import ImportFile
+from exporter.export.interface import ExportFile
 from exporter.export.posts import ExportPost, PostComment, Posts
-from exporter.export.report import Report
 from exporter.export.splitting import EntryData, Frame, split
 from exporter.export.words import Reason
 from exporter.export.xml import cleaned
 from exporter.html.runs import collapse
-from exporter.model.kinds import Kind
 from exporter.model.publication import Status
 
 LINE_BYTES: Final = 7_000
@@ -138,51 +136,28 @@ def _cut(text: str) -> Iterator[str]:
 _LINE_ENDS: Final = str.maketrans(dict.fromkeys("\v\f\x1c\x1d\x1e\x85\u2028\u2029", " "))
 
 
-def export(posts: Posts, options: ExportOptions, report: Report) -> Iterator[ExportFile]:
+def export(posts: Posts) -> Iterator[ExportFile]:
     """Yield the files, and the pictures where they are asked for."""
-    writer = _Writer(posts, options, report)
-    yield from split(f"movabletype-{options.label}", ".txt", Frame(), writer.pieces(), options, report)
+    writer = _Writer(posts)
+    yield from split(posts, "movabletype", ".txt", Frame(), writer.entries())
     yield from writer.copies
 
 
-class _Writer:
-    def __init__(self, posts: Posts, options: ExportOptions, report: Report) -> None:
-        self._posts = posts
-        self._options = options
-        self._report = report
-        self._media = Media(posts, options)
-        self._dates = UniqueDates()
-        self._names = UniqueNames()
-        self._making = Copies(report)
-        self.copies: list[Copy] = []
-        users = (options.service.user(raw) for _, raw in posts.records.scan(Kind.USER))
-        self._author = next((user.name for user in users if user.name), posts.blog_id)
+class _Writer(ImportFile):
+    def entries(self) -> Iterator[EntryData]:
+        for post in self.posts:
+            when = self.begin(post)
+            if importer_rules.size(post.title) > LINE_BYTES:
+                self.report.limit(Reason.LINES_LONG, post.id)
+            self.take(self.media.pictures(post))
+            yield EntryData(post.id, "".join(f"{line}\n" for line in self._entry(post, when)).encode())
+            self.report.wrote(len(post.comments), post.category)
 
-    def pieces(self) -> Iterator[EntryData]:
-        for post in self._posts:
-            self._look(post)
-            yield EntryData(post.id, "".join(f"{line}\n" for line in self._entry(post)).encode())
-            self._report.wrote(len(post.comments), post.category)
-
-    def _look(self, post: ExportPost) -> None:
-        """Note what the targets make of the post, and take its pictures."""
-        self._media.account(post, self._report)
-        name_large(post, self._report, bodies=False)
-        importer_rules.look(post, self._report)
-        if importer_rules.size(post.title) > LINE_BYTES:
-            self._report.limit(Reason.LINES_LONG, post.id)
-        if self._options.media_folder:
-            self.copies += self._making.of(self._media.pictures(post.record.body, post.record.more))
-
-    def _entry(self, post: ExportPost) -> Iterator[str]:
+    def _entry(self, post: ExportPost, when: datetime) -> Iterator[str]:
         entry = post.record
-        when = self._dates.fit(post.title, post.when)
-        seconds = int((when - post.when).total_seconds())
-        what = Reason.DATE_MOVED
-        self._report.changed("entries", what, post.id, seconds)
-        yield f"AUTHOR: {_line(self._author)}"
+        yield f"AUTHOR: {_line(self.posts.author)}"
         yield f"TITLE: {_line(post.title)}"
-        yield f"BASENAME: {self._names.fit(entry.slug, post.id)}"
+        yield f"BASENAME: {self.names.fit(entry.slug, post.id)}"
         yield f"STATUS: {'Publish' if post.status is Status.PUBLISH else 'Draft'}"
         yield f"ALLOW COMMENTS: {int(bool(entry.comments_open))}"
         yield f"ALLOW PINGS: {int(bool(entry.pings_open))}"
@@ -191,7 +166,7 @@ class _Writer:
         if post.category:
             yield f"CATEGORY: {_line(post.category)}"
         yield "-----"
-        body = self._media.rewritten(as_html(entry.body))
+        body = self.media.rewritten(as_html(entry.body))
         yield from self._section("BODY:", body, "entries", post.id, post.id)
         more = self._more(post)
         if more:
@@ -203,9 +178,9 @@ class _Writer:
     def _more(self, post: ExportPost) -> str:
         """Return the continuation, led by its link text, for which the format has no place."""
         lead = collapse(post.record.more_title).replace("&", "&amp;").replace("<", "&lt;")
-        more = self._media.rewritten(as_html(post.record.more))
+        more = self.media.rewritten(as_html(post.record.more))
         if lead:
-            self._report.changed("entries", Reason.LEAD_MOVED, post.id)
+            self.report.changed("entries", Reason.LEAD_MOVED, post.id)
         return "\n".join(filter(None, [f"<p><strong>{lead}</strong></p>" if lead else "", more]))
 
     def _comment(self, found: PostComment, entry_id: str) -> Iterator[str]:
@@ -217,19 +192,16 @@ class _Writer:
         yield from self._section("\n".join(head), comment_html(comment), "comments", comment.id, entry_id)
 
     def _section(self, head: str, html: str, kind: str, record_id: str, entry_id: str) -> Iterator[str]:
-        made = self._told(defused(html), kind, record_id, entry_id)
+        made = defused(html)
+        self.report.changed(kind, Reason.NOT_IN_IMPORTS, record_id, made.removed)
+        self.report.changed(kind, Reason.LINES_DEFUSED, record_id, made.defused)
+        self.report.changed(kind, Reason.LINES_BROKEN, record_id, made.broken)
+        if made.long:
+            self.report.limit(Reason.LINES_LONG, entry_id)
         yield head
         if made.text:
             yield made.text
         yield "-----"
-
-    def _told(self, made: Defused, kind: str, record_id: str, entry_id: str) -> Defused:
-        self._report.changed(kind, Reason.NOT_IN_IMPORTS, record_id, made.removed)
-        self._report.changed(kind, Reason.LINES_DEFUSED, record_id, made.defused)
-        self._report.changed(kind, Reason.LINES_BROKEN, record_id, made.broken)
-        if made.long:
-            self._report.limit(Reason.LINES_LONG, entry_id)
-        return made
 
 
 def _line(text: str) -> str:

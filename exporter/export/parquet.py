@@ -15,11 +15,10 @@ from typing import Any, BinaryIO, Final
 
 from exporter.errors import UsageError
 from exporter.export.formats import Format
-from exporter.export.interface import ExportFile, ExportOptions, Filled
-from exporter.export.jsonl import comment_record, entry_record, pictures
-from exporter.export.media import Media
+from exporter.export.interface import ExportFile, Filled
+from exporter.export.jsonl import comment_record, entry_record
+from exporter.export.media import Copies, Media
 from exporter.export.posts import Posts
-from exporter.export.report import Report
 from exporter.text import visible
 
 _BATCH: Final = 100
@@ -36,18 +35,20 @@ _ENTRY: Final = (
 _COMMENT: Final = ("cm_id", "entry_id", "date", "name", "title", "text", "url", "visible")
 
 
-def export(posts: Posts, options: ExportOptions, report: Report) -> Iterator[ExportFile]:
+def export(posts: Posts) -> Iterator[ExportFile]:
     """Yield both tables, and the pictures where they are asked for.
 
     Raises:
         UsageError: the extra is not installed.
     """
     core, write = _library()
-    records = partial(_entries, posts, options, report)
-    yield Filled(f"entries-{options.label}.parquet", partial(_fill, core, write, _ENTRY, records))
+    media = Media(posts)
+    entries = partial(_entries, posts, media)
+    yield Filled(f"entries-{posts.options.label}.parquet", partial(_fill, core, write, _ENTRY, entries))
     comments = partial(_comments, posts)
-    yield Filled(f"comments-{options.label}.parquet", partial(_fill, core, write, _COMMENT, comments))
-    yield from pictures(posts, options, report)
+    yield Filled(f"comments-{posts.options.label}.parquet", partial(_fill, core, write, _COMMENT, comments))
+    if posts.options.media_folder:
+        yield from Copies(posts.report).of_posts(posts, media)
 
 
 def _library() -> tuple[ModuleType, Callable[..., None]]:
@@ -61,12 +62,11 @@ def _library() -> tuple[ModuleType, Callable[..., None]]:
     return core, write_parquet
 
 
-def _entries(posts: Posts, options: ExportOptions, report: Report) -> Iterator[dict[str, Any]]:
-    media = Media(posts, options)
+def _entries(posts: Posts, media: Media) -> Iterator[dict[str, Any]]:
     for post in posts:
-        report.wrote(len(post.comments), post.category)
-        media.account(post, report)
-        yield entry_record(post, posts, options, media)
+        posts.report.wrote(len(post.comments), post.category)
+        media.account(post)
+        yield entry_record(post, posts, media)
 
 
 def _comments(posts: Posts) -> Iterator[dict[str, Any]]:

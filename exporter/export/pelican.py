@@ -9,37 +9,31 @@ from typing import Final
 from exporter.export.entry_page import file_name
 from exporter.export.formats import Format
 from exporter.export.importer_rules import UniqueNames
-from exporter.export.interface import Content, ExportFile, ExportOptions
-from exporter.export.media import Copies
-from exporter.export.pages import Bodies, shown_title
+from exporter.export.interface import ExportFile
 from exporter.export.posts import ExportPost, Posts
-from exporter.export.report import Report
+from exporter.export.site_generators import PageWriter, SitePage, shown_title
 from exporter.model.publication import Status
 
 _PICTURES = "images"
-"""The one folder of files that Pelican copies without being told."""
+"""The one folder of files that Pelican copies by itself."""
 
 _CATEGORY_CHARACTERS = 30
 """Pelican spells names in Latin letters, about six for a character, and names files after them."""
 
 
-def export(posts: Posts, options: ExportOptions, report: Report) -> Iterator[ExportFile]:
+def export(posts: Posts) -> Iterator[ExportFile]:
     """Yield an article for each post and the pictures they show, all below ``content``."""
-    bodies = Bodies(posts, options, report, most=_CATEGORY_CHARACTERS)
-    copies = Copies(report, f"content/{_PICTURES}")
     names = UniqueNames()
-    for post in posts:
-        name = file_name(post.record.date, post.title, post.id).removesuffix(".md")
-        facts = _facts(post, bodies.category(post), names.fit(post.record.slug, post.id))
-        body = bodies.of(post, f"/{_PICTURES}/")
-        if options.body == "html":
-            yield Content(f"content/{name}.html", [_html(facts, body).encode()])
-        else:
-            head = "".join(f"{key.capitalize()}: {value}\n" for key, value in facts.items())
-            yield Content(f"content/{name}.md", [f"{head}\n{body}".encode()])
-        if not options.media_base_url:
-            yield from copies.of(bodies.media.pictures(post.record.body, post.record.more))
-        report.wrote(len(post.comments), post.category)
+
+    def page(post: ExportPost, category: str, body: str) -> SitePage:
+        path = f"content/{file_name(post.record.date, post.title, post.id).removesuffix('.md')}"
+        facts = _facts(post, category, names.fit(post.record.slug, post.id))
+        if posts.options.body == "html":
+            return SitePage(f"{path}.html", _html(facts, body), f"content/{_PICTURES}")
+        head = "".join(f"{key.capitalize()}: {value}\n" for key, value in facts.items())
+        return SitePage(f"{path}.md", f"{head}\n{body}", f"content/{_PICTURES}")
+
+    yield from PageWriter(posts, f"/{_PICTURES}/", most=_CATEGORY_CHARACTERS).pages(page)
 
 
 def _facts(post: ExportPost, category: str, name: str) -> dict[str, str]:

@@ -1,8 +1,9 @@
-"""The comments of each post, in flat arrays, since a blog has more comments than anything else. Pure."""
+"""The posts of an export: which entries are part of it, what each is to be, and which comments it has. Pure."""
 
 from __future__ import annotations
 
 from array import array
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -11,125 +12,47 @@ from typing import Final, NamedTuple
 
 from exporter.export.interface import ExportOptions, RecordSource, Side
 from exporter.export.report import Report
+from exporter.export.visibility import Newest, Visibility
 from exporter.export.words import Reason
 from exporter.html.runs import collapse
 from exporter.model.kinds import Kind
-from exporter.model.publication import Cause, Declared, Hidden, Status, Verdict, more_hidden
+from exporter.model.publication import Cause, Hidden, Status, Verdict
 from exporter.model.records import Comment, Post, Raw
-from exporter.service.interface import Records
-
-_NONE: Final = -1
 
 
-class Place(NamedTuple):
-    """A comment's id, and a moment that no other comment of the export has, in seconds since 1970."""
+class CommentIndex:
+    """Which comments belong to each post, in flat arrays, since a blog has more comments than anything else."""
 
-    cm_id: str
-    second: int
-
-
-class Threads:
-    """Which comments belong to each post, in the order they were added.
-
-    Args:
-        posts: how many posts there are.
-    """
-
-    def __init__(self, posts: int) -> None:
-        self._first = array("i", [_NONE]) * posts
-        self._last = array("i", [_NONE]) * posts
-        self._next = array("i")
+    def __init__(self) -> None:
+        self._rows = array("i")
         self._ids: list[str] = []
         self._seconds = array("q")
+        self._by_row = array("i")
 
-    def add(self, row: int, cm_id: str, second: int) -> None:
-        """Add a comment to the post of that row."""
-        number = len(self._ids)
-        self._ids.append(cm_id)
+    def add(self, row: int, comment_id: str, second: int) -> None:
+        """Add a comment to the post of that row, written at that second since 1970."""
+        self._rows.append(row)
+        self._ids.append(comment_id)
         self._seconds.append(second)
-        self._next.append(_NONE)
-        if self._last[row] == _NONE:
-            self._first[row] = number
-        else:
-            self._next[self._last[row]] = number
-        self._last[row] = number
 
-    def part(self) -> None:
-        """Give each comment a second of its own: its own one, or the first free one behind it.
+    def finish(self) -> None:
+        """Give each comment a second of its own, once all are added: its own one, or the first free one behind it.
 
-        A comment comes with a day only (API 2.5), and importers drop the second one of a name and a moment.
+        A comment may come with a day only, and importers drop the second one of a name and a moment.
         """
         free: int | None = None
         for number in sorted(range(len(self._ids)), key=self._seconds.__getitem__):
             second = self._seconds[number]
             self._seconds[number] = second if free is None else max(free, second)
             free = self._seconds[number] + 1
+        self._by_row = array("i", sorted(range(len(self._ids)), key=self._rows.__getitem__))
 
-    def of(self, row: int) -> Iterator[Place]:
-        """Yield the comments of the post of that row."""
-        number = self._first[row]
-        while number != _NONE:
-            yield Place(self._ids[number], self._seconds[number])
-            number = self._next[number]
-
-
-class Newest(NamedTuple):
-    """The newest state of an archive, and when the blog was read for it."""
-
-    records: RecordSource
-    as_of: datetime | None
-
-
-class Judge:
-    """Tells of the entries and comments of one state who may see them.
-
-    Args:
-        records: the state.
-        declared: what the owner has said of the flags.
-        as_of: when the blog was read for that state; an entry dated later was not shown yet.
-        service: reads the records.
-        newest: the newest state, where ``records`` is an older one.
-    """
-
-    def __init__(
-        self,
-        records: RecordSource,
-        declared: Declared,
-        as_of: datetime | None,
-        service: Records,
-        newest: Newest | None = None,
-    ) -> None:
-        self._records = records
-        self._declared = declared
-        self._as_of = as_of
-        self._service = service
-        self._newest = newest
-
-    def entry(self, post: Post) -> Verdict:
-        """Return what an entry of the state, read with its list item, is to be."""
-        verdict = self._service.publication(post, self._declared, self._as_of)
-        return verdict if self._newest is None else more_hidden(verdict, self._now(post.id, self._newest))
-
-    def why_hidden(self, cm_id: str, comment: Comment) -> Cause | None:
-        """Return why a comment of the state may not be shown; ``None`` when it may."""
-        if self._newest is not None:
-            raw = self._newest.records.load(Kind.COMMENTS, cm_id)
-            if raw is None:
-                return Cause(Hidden.REMOVED)
-            if self._service.is_visible(comment, self._declared):
-                since = self._cause(self._service.comment(raw))
-                return None if since is None else replace(since, newest=True)
-        return self._cause(comment)
-
-    def _now(self, entry_id: str, newest: Newest) -> Verdict | None:
-        raw = newest.records.load(Kind.ENTRIES, entry_id)
-        if raw is None:
-            return None
-        post = self._service.post(raw, newest.records.load(Kind.ENTRY_LIST, entry_id))
-        return self._service.publication(post, self._declared, newest.as_of)
-
-    def _cause(self, comment: Comment) -> Cause | None:
-        return None if self._service.is_visible(comment, self._declared) else self._service.why_hidden(comment)
+    def of(self, row: int) -> Iterator[tuple[str, int]]:
+        """Yield the ids and seconds of the comments of the post of that row, in the order they were added."""
+        at = bisect_left(self._by_row, row, key=self._rows.__getitem__)
+        while at < len(self._by_row) and self._rows[number := self._by_row[at]] == row:
+            yield self._ids[number], self._seconds[number]
+            at += 1
 
 
 _NO_DATE = datetime(1970, 1, 1, tzinfo=UTC)
@@ -173,7 +96,7 @@ class Posts:
     Args:
         records: the state of the archive.
         options: what is asked for.
-        report: is told what is there and what is left out, and why.
+        report: records what is there and what is left out, and why.
         holds_back: whether the target can keep a comment unapproved.
         newest: the newest state, where ``records`` is an older one: nothing hidden or removed since is public.
     """
@@ -189,9 +112,10 @@ class Posts:
     ) -> None:
         self.records = records
         self.blog_id = records.blog_id
-        self._options = options
-        self._report = report
-        self._judge = Judge(records, options.declared, options.as_of, options.service, newest)
+        self.options = options
+        self.report = report
+        self._service = options.service
+        self._visibility = Visibility(options.declared, options.as_of, options.service, newest)
         self._hidden = holds_back and (options.hidden_comments or options.side is Side.REST)
         self._categories: dict[str, None] = {}
         self._rows: dict[str, int] = {}
@@ -200,7 +124,7 @@ class Posts:
         self._choose()
         for name in self._categories:
             report.category(name)
-        self._threads = Threads(len(self._rows))
+        self._comments = CommentIndex()
         self._index_comments()
 
     def __len__(self) -> int:
@@ -227,34 +151,45 @@ class Posts:
         """Return the names of the posts' categories, each once, in the order of the posts."""
         return list(self._categories)
 
+    @cached_property
+    def author(self) -> str:
+        """The name of the blog's user; the blog's id where there is none."""
+        users = (self._service.user(raw) for _, raw in self.records.scan(Kind.USER))
+        return next((user.name for user in users if user.name), self.blog_id)
+
+    def leave_comments(self, post: ExportPost, why: Reason) -> None:
+        """Report that the comments of a post are in no file."""
+        for each in post.comments:
+            self.report.left("comments", why, each.comment.id)
+
     def newest(self) -> datetime:
         """Return when the blog was read, or the newest post's date: what an export gives as its own."""
         latest = max(self._moments, default=0)
-        return self._options.as_of or datetime.fromtimestamp(latest, UTC)
+        return self.options.as_of or datetime.fromtimestamp(latest, UTC)
 
     def _choose(self) -> None:
         for entry_id, raw in self.records.scan(Kind.ENTRIES):
-            self._report.took("entries")
+            self.report.took("entries")
             post = self._read(entry_id, raw)
-            verdict = self._judge.entry(post)
+            verdict = self._visibility.entry(post)
             cause = self._refusal(post, verdict)
             if cause is not None:
-                self._report.left("entries", cause, entry_id)
+                self.report.left("entries", cause, entry_id)
             else:
                 self._categories.update(dict.fromkeys(filter(None, [self._category(post)])))
                 # Some importers publish what is marked private: whoever asks for drafts gets drafts only.
-                status = Status.DRAFT if self._options.declared.all_as_draft else verdict.status
+                status = Status.DRAFT if self.options.declared.all_as_draft else verdict.status
                 self._rows[entry_id] = len(self._rows)
                 self._statuses.append(_STATUSES.index(status))
                 self._moments.append(int(_when(post).timestamp()))
         for entry_id in self.records.ids(Kind.ENTRY_LIST):
             if not self._is_read(entry_id):
-                self._report.took("entries")
-                self._report.left("entries", Reason.NOT_READ, entry_id)
+                self.report.took("entries")
+                self.report.left("entries", Reason.NOT_READ, entry_id)
 
     def _refusal(self, post: Post, verdict: Verdict) -> Reason | Cause | None:
         """Return why an entry is not part of this export; ``None`` when it is."""
-        options = self._options
+        options = self.options
         side = self._side(verdict)
         if side is not options.side:
             return {Side.PUBLIC: Reason.IN_PUBLIC, Side.DRAFTS: Reason.IN_DRAFTS}.get(side, verdict.cause)
@@ -271,31 +206,31 @@ class Posts:
     def _side(self, verdict: Verdict) -> Side:
         if verdict.status is Status.PUBLISH:
             return Side.PUBLIC
-        return Side.DRAFTS if self._options.declared.all_as_draft and verdict.status is Status.DRAFT else Side.REST
+        return Side.DRAFTS if self.options.declared.all_as_draft and verdict.status is Status.DRAFT else Side.REST
 
     def _is_read(self, entry_id: str) -> bool:
         return self.records.identity(Kind.ENTRIES, entry_id) is not None
 
     def _index_comments(self) -> None:
         """Find each post's comments."""
-        for cm_id, raw in self.records.scan(Kind.COMMENTS):
-            self._report.took("comments")
-            entry_id = self._options.service.post_id(raw)
+        for comment_id, raw in self.records.scan(Kind.COMMENTS):
+            self.report.took("comments")
+            entry_id = self._service.post_id(raw)
             row = self._rows.get(entry_id)
-            comment = self._options.service.comment(raw)
+            comment = self._service.comment(raw)
             if row is None:
                 why = Reason.ENTRY_LEFT_OUT if self._is_read(entry_id) else Reason.ENTRY_UNKNOWN
-                self._report.left("comments", why, cm_id)
-            elif (cause := self._judge.why_hidden(cm_id, comment)) is not None and not self._keeps(cause):
-                self._report.left("comments", cause, cm_id)
+                self.report.left("comments", why, comment_id)
+            elif (cause := self._visibility.why_hidden(comment_id, comment)) is not None and not self._keeps(cause):
+                self.report.left("comments", cause, comment_id)
             else:
                 date = comment.date
-                self._threads.add(row, cm_id, self._moments[row] if date is None else int(date.timestamp()))
-        self._threads.part()
+                self._comments.add(row, comment_id, self._moments[row] if date is None else int(date.timestamp()))
+        self._comments.finish()
 
     def _keeps(self, cause: Cause) -> bool:
         """Tell whether a comment that may not be shown is written unapproved; a removed one is only in the rest."""
-        return self._hidden and (cause.reason is not Hidden.REMOVED or self._options.side is Side.REST)
+        return self._hidden and (cause.reason is not Hidden.REMOVED or self.options.side is Side.REST)
 
     def _load(self, entry_id: str, row: int) -> ExportPost:
         post = self._read(entry_id, self.records.load(Kind.ENTRIES, entry_id) or {})
@@ -303,20 +238,20 @@ class Posts:
             id=entry_id,
             record=post,
             status=_STATUSES[self._statuses[row]],
-            when=_when(post).astimezone(self._options.service.timezone),
+            when=_when(post).astimezone(self._service.timezone),
             title=collapse(post.title),
             category=self._category(post),
-            comments=tuple(map(self._comment, self._threads.of(row))),
+            comments=tuple(self._comment(*each) for each in self._comments.of(row)),
         )
 
-    def _comment(self, place: Place) -> PostComment:
-        comment = self._options.service.comment(self.records.load(Kind.COMMENTS, place.cm_id) or {})
-        when = datetime.fromtimestamp(place.second, self._options.service.timezone)
-        return PostComment(comment, self._judge.why_hidden(place.cm_id, comment) is None, when)
+    def _comment(self, comment_id: str, second: int) -> PostComment:
+        comment = self._service.comment(self.records.load(Kind.COMMENTS, comment_id) or {})
+        when = datetime.fromtimestamp(second, self._service.timezone)
+        return PostComment(comment, self._visibility.why_hidden(comment_id, comment) is None, when)
 
     def _read(self, entry_id: str, raw: Raw) -> Post:
         """Read an entry with its list item; its id is the archive's, whatever the record says."""
-        post = self._options.service.post(raw, self.records.load(Kind.ENTRY_LIST, entry_id))
+        post = self._service.post(raw, self.records.load(Kind.ENTRY_LIST, entry_id))
         return post if post.id == entry_id else replace(post, id=entry_id)
 
     def _category(self, post: Post) -> str:
@@ -330,11 +265,11 @@ class Posts:
         """
         names: dict[str, str] = {}
         for entry_id, raw in self.records.scan(Kind.ENTRIES):
-            category_id = self._options.service.category_id(raw)
+            category_id = self._service.category_id(raw)
             if category_id is not None and category_id not in names:
                 post = self._read(entry_id, raw)
                 category = collapse(post.category or "")
-                if category and self._side(self._judge.entry(post)) is self._options.side:
+                if category and self._side(self._visibility.entry(post)) is self.options.side:
                     names[category_id] = category
         return names
 

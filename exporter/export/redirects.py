@@ -9,8 +9,8 @@ from urllib.parse import quote, unquote, urlsplit
 
 from exporter.errors import UsageError
 from exporter.export.formats import Format
-from exporter.export.interface import Content, ExportFile, ExportOptions
-from exporter.export.media import new_address
+from exporter.export.interface import Content, ExportFile
+from exporter.export.media import new_address, old_addresses
 from exporter.export.posts import Posts
 from exporter.export.report import Report
 from exporter.export.words import Reason
@@ -39,25 +39,25 @@ class _Move(NamedTuple):
         return "?" not in self.path
 
 
-def export(posts: Posts, options: ExportOptions, report: Report) -> Iterator[ExportFile]:
+def export(posts: Posts) -> Iterator[ExportFile]:
     """Yield the same list in four forms.
 
     Raises:
         UsageError: the patterns of the old or the new addresses are missing.
     """
-    if not options.old_urls or options.new_url is None:
+    if not posts.options.old_urls or posts.options.new_url is None:
         raise UsageError("Redirects need both patterns: --old-url and --new-url.")
     for name, head, row in _FORMS:
         first = name == _FORMS[0][0]
-        moves = _moves(posts, options, report if first else Report())
+        moves = _moves(posts, posts.report if first else Report())
         yield Content(name, _lines(head, moves, row))
 
 
-def _moves(posts: Posts, options: ExportOptions, report: Report) -> Iterator[_Move]:
+def _moves(posts: Posts, report: Report) -> Iterator[_Move]:
     taken: set[str] = set()
     for post in posts:
-        new = None if options.new_url is None else new_address(posts.records, post.id, options.new_url)
-        olds = [old for pattern in options.old_urls if (old := pattern.fill(post.record.raw)) and old not in taken]
+        new = new_address(posts, post.id)
+        olds = [old for old in old_addresses(post, posts.options) if old not in taken]
         for each in post.comments:
             report.left("comments", Reason.ADDRESSES_ONLY, each.comment.id)
         if new is None or not olds:

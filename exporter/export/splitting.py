@@ -1,4 +1,4 @@
-"""One export in one file or in several of a limited size. Pure."""
+"""One export in one file, or in several of a limited size. Pure."""
 
 from __future__ import annotations
 
@@ -6,63 +6,62 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import NamedTuple
 
-from exporter.export.interface import Content, ExportOptions
-from exporter.export.report import Report
+from exporter.export.interface import Content
+from exporter.export.posts import Posts
 from exporter.export.words import Reason
 
 
 class EntryData(NamedTuple):
-    """An entry as it stands in a file."""
+    """An entry as a file holds it."""
 
     entry_id: str
     data: bytes
 
 
 class Frame(NamedTuple):
-    """What stands before and behind the entries of each file."""
+    """What is before and behind the entries of each file."""
 
     head: bytes = b""
     tail: bytes = b""
 
 
-def split(
-    name: str, ending: str, frame: Frame, pieces: Iterator[EntryData], options: ExportOptions, report: Report
-) -> Iterator[Content]:
+def split(posts: Posts, name: str, ending: str, frame: Frame, entries: Iterator[EntryData]) -> Iterator[Content]:
     """Yield one file, or numbered ones where a limit is set; an entry larger than the limit has a file of its own."""
-    if not options.max_entries and not options.max_bytes:
-        data = (piece.data for piece in pieces)
-        yield Content(f"{name}{ending}", chain([frame.head], data, [frame.tail]))
+    name = f"{name}-{posts.options.label}"
+    if not posts.options.max_entries and not posts.options.max_bytes:
+        yield Content(f"{name}{ending}", chain([frame.head], (entry.data for entry in entries), [frame.tail]))
         return
-    rest = _Rest(pieces)
+    parts = _Parts(posts, frame, entries)
     number = 1
-    while number == 1 or rest.next is not None:
-        yield Content(f"{name}-{number:03d}{ending}", _part(rest, frame, options, report))
+    while number == 1 or parts.next is not None:
+        yield Content(f"{name}-{number:03d}{ending}", parts.part())
         number += 1
 
 
-class _Rest:
-    """The pieces that are in no file yet, the next one known."""
+class _Parts:
+    """Cuts entries into files; ``next`` is the first that is in no file yet."""
 
-    def __init__(self, pieces: Iterator[EntryData]) -> None:
-        self._pieces = pieces
-        self.next = next(pieces, None)
+    def __init__(self, posts: Posts, frame: Frame, entries: Iterator[EntryData]) -> None:
+        self._report = posts.report
+        self._most = posts.options.max_entries
+        self._most_bytes = posts.options.max_bytes
+        self._frame = frame
+        self._entries = entries
+        self.next = next(entries, None)
 
-    def take(self, piece: EntryData) -> bytes:
-        self.next = next(self._pieces, None)
-        return piece.data
-
-
-def _part(rest: _Rest, frame: Frame, options: ExportOptions, report: Report) -> Iterator[bytes]:
-    size = len(frame.head) + len(frame.tail)
-    count = 0
-    yield frame.head
-    while (piece := rest.next) is not None:
-        full = bool(options.max_entries) and count >= options.max_entries
-        if count and (full or (options.max_bytes and size + len(piece.data) > options.max_bytes)):
-            break
-        size += len(piece.data)
-        count += 1
-        if options.max_bytes and count == 1 and size > options.max_bytes:
-            report.limit(Reason.FILE_LARGE, piece.entry_id)
-        yield rest.take(piece)
-    yield frame.tail
+    def part(self) -> Iterator[bytes]:
+        """Yield one file."""
+        size = len(self._frame.head) + len(self._frame.tail)
+        count = 0
+        yield self._frame.head
+        while (entry := self.next) is not None:
+            full = bool(self._most) and count >= self._most
+            if count and (full or (self._most_bytes and size + len(entry.data) > self._most_bytes)):
+                break
+            size += len(entry.data)
+            count += 1
+            if self._most_bytes and count == 1 and size > self._most_bytes:
+                self._report.limit(Reason.FILE_LARGE, entry.entry_id)
+            self.next = next(self._entries, None)
+            yield entry.data
+        yield self._frame.tail

@@ -1,4 +1,4 @@
-"""What Datasette reads beside the database: descriptions, an order of rows, search for single characters. Pure.
+"""An SQLite database with full-text search, and what Datasette reads beside it. Pure.
 
 Datasette takes a folder with ``metadata.json`` and ``plugins`` as it is: ``datasette OUT``. Its search boxes ask SQLite
 with each word as one, which finds no part of a Japanese sentence; the small plugin puts a space between the characters,
@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from exporter.export.csv_table import plain_text
 from exporter.export.formats import Format
-from exporter.export.interface import Content, Database, ExportFile, ExportOptions
+from exporter.export.interface import Content, Database, ExportFile
 from exporter.export.jsonl import comment_record, entry_record
 from exporter.export.media import Copies, Media
 from exporter.export.posts import Posts
-from exporter.export.report import Report
 from exporter.text import visible
 
 if TYPE_CHECKING:
@@ -91,19 +90,7 @@ _PICTURE: Final = {
 }
 
 
-def companions(database: str, blog_id: str) -> Iterator[Content]:
-    """Yield the files that stand beside a database.
-
-    Args:
-        database: its name without the ending.
-        blog_id: the blog.
-    """
-    text = json.dumps(metadata(database, visible(blog_id)[0]), ensure_ascii=False, indent=2)
-    yield Content("metadata.json", [text.encode(), b"\n"])
-    yield Content("plugins/search_characters.py", [_PLUGIN.encode()])
-
-
-def metadata(database: str, blog_id: str) -> dict[str, Any]:
+def _metadata(database: str, blog_id: str) -> dict[str, Any]:
     """Return what Datasette is to know of the blog, in the form of its ``metadata.json``."""
     search = {"fts_table": "search", "fts_pk": "search_row"}
     tables = {
@@ -168,16 +155,16 @@ CREATE VIEW search_terms AS
 """
 
 
-def export(posts: Posts, options: ExportOptions, report: Report) -> Iterator[ExportFile]:
+def export(posts: Posts) -> Iterator[ExportFile]:
     """Yield the database, what Datasette reads beside it, and the pictures where they are asked for."""
-    media = Media(posts, options)
-    name = f"blog-{options.label}"
-    yield Database(f"{name}.sqlite", partial(_build, posts, media, options, report))
-    yield from companions(name, posts.blog_id)
-    if options.media_folder:
-        copies = Copies(report)
-        for post in posts:
-            yield from copies.of(media.pictures(post.record.body, post.record.more))
+    media = Media(posts)
+    name = f"blog-{posts.options.label}"
+    yield Database(f"{name}.sqlite", partial(_build, posts, media))
+    text = json.dumps(_metadata(name, visible(posts.blog_id)[0]), ensure_ascii=False, indent=2)
+    yield Content("metadata.json", [text.encode(), b"\n"])
+    yield Content("plugins/search_characters.py", [_PLUGIN.encode()])
+    if posts.options.media_folder:
+        yield from Copies(posts.report).of_posts(posts, media)
 
 
 def spaced(text: str) -> str:
@@ -185,12 +172,12 @@ def spaced(text: str) -> str:
     return " ".join(char for char in text.lower() if char.isalnum())
 
 
-def _build(posts: Posts, media: Media, options: ExportOptions, report: Report, connection: sqlite3.Connection) -> None:
+def _build(posts: Posts, media: Media, connection: sqlite3.Connection) -> None:
     connection.executescript(_SCHEMA)
     with connection:
         for post in posts:
-            media.account(post, report)
-            record = entry_record(post, posts, options, media)
+            media.account(post)
+            record = entry_record(post, posts, media)
             record.pop("pictures")
             for found in post.comments:
                 comment = comment_record(post, found)
@@ -199,12 +186,12 @@ def _build(posts: Posts, media: Media, options: ExportOptions, report: Report, c
                 _insert(connection, "comments", {**comment, "search_row": row})
             row = _index(connection, "entry", post.id, f"{record['title']} {record['text']}")
             _insert(connection, "entries", {**record, "search_row": row})
-            for picture in media.pictures(post.record.body, post.record.more):
+            for picture in media.pictures(post):
                 asset = picture.asset
                 place = {"url": asset.url, "entry_id": post.id, "file": picture.name or None}
                 facts = {"content_type": asset.content_type, "bytes": asset.bytes, "sha256": asset.sha256}
                 _insert(connection, "pictures", {**place, **facts})
-            report.wrote(len(post.comments), post.category)
+            posts.report.wrote(len(post.comments), post.category)
     connection.execute("VACUUM")
 
 

@@ -13,13 +13,12 @@ from email.utils import format_datetime
 from typing import Final
 
 from exporter.export import importer_rules
-from exporter.export.bodies import as_html, comment_html, name_large
+from exporter.export.bodies import as_html, comment_html
 from exporter.export.formats import Format
-from exporter.export.importer_rules import Nicenames, Numbers, UniqueDates, UniqueNames
-from exporter.export.interface import Copy, ExportFile, ExportOptions
-from exporter.export.media import Copies, Media, PostPicture, new_address
+from exporter.export.importer_rules import ImportFile, Nicenames, Numbers
+from exporter.export.interface import ExportFile
+from exporter.export.media import PostPicture, address_of
 from exporter.export.posts import ExportPost, PostComment, Posts
-from exporter.export.report import Report
 from exporter.export.splitting import EntryData, Frame, split
 from exporter.export.words import Reason
 from exporter.export.xml import cdata, cleaned, escaped
@@ -37,50 +36,41 @@ _SPACES_FOR: Final = {
 _LOGIN: Final = "blog-author"
 
 
-def export(posts: Posts, options: ExportOptions, report: Report) -> Iterator[ExportFile]:
+def export(posts: Posts) -> Iterator[ExportFile]:
     """Yield the WXR files, and the pictures where they are asked for."""
-    writer = _Writer(posts, options, report)
-    yield from split(f"wordpress-{options.label}", ".xml", writer.frame(), writer.pieces(), options, report)
+    writer = _Writer(posts)
+    yield from split(posts, "wordpress", ".xml", writer.frame(), writer.entries())
     yield from writer.copies
 
 
-class _Writer:
-    def __init__(self, posts: Posts, options: ExportOptions, report: Report) -> None:
-        self._posts = posts
-        self._options = options
-        self._report = report
-        self._media = Media(posts, options)
-        self._dates = UniqueDates()
-        self._names = UniqueNames()
+class _Writer(ImportFile):
+    def __init__(self, posts: Posts) -> None:
+        super().__init__(posts)
         self._nicenames = Nicenames(posts.categories())
         self._numbers = Numbers(posts.ids())
         self._comment_numbers = Numbers(posts.records.ids(Kind.COMMENTS))
         self._attached: set[str] = set()
-        self._making = Copies(report)
-        self.copies: list[Copy] = []
 
     def frame(self) -> Frame:
-        users = (self._options.service.user(raw) for _, raw in self._posts.records.scan(Kind.USER))
-        author = next((user.name for user in users if user.name), self._posts.blog_id)
-        home = f"https://{self._posts.blog_id}/"
+        home = f"https://{self.posts.blog_id}/"
         spaces = "".join(f'\n\txmlns:{prefix}="{uri}"' for prefix, uri in _SPACES_FOR.items())
         lines = [
             '<?xml version="1.0" encoding="UTF-8" ?>',
             f'<rss version="2.0"{spaces}>',
             "<channel>",
-            f"<title>{cdata(self._posts.blog_id)}</title>",
+            f"<title>{cdata(self.posts.blog_id)}</title>",
             f"<link>{escaped(home)}</link>",
             "<description></description>",
-            f"<pubDate>{format_datetime(self._posts.newest().astimezone(UTC))}</pubDate>",
+            f"<pubDate>{format_datetime(self.posts.newest().astimezone(UTC))}</pubDate>",
             "<language>ja</language>",
             "<wp:wxr_version>1.2</wp:wxr_version>",
             f"<wp:base_site_url>{escaped(home)}</wp:base_site_url>",
             f"<wp:base_blog_url>{escaped(home)}</wp:base_blog_url>",
             f"<wp:author><wp:author_id>1</wp:author_id><wp:author_login>{cdata(_LOGIN)}</wp:author_login>",
-            f"<wp:author_email></wp:author_email><wp:author_display_name>{cdata(author)}</wp:author_display_name>",
+            f"<wp:author_email></wp:author_email><wp:author_display_name>{cdata(self.posts.author)}</wp:author_display_name>",
             "</wp:author>",
         ]
-        for number, name in enumerate(self._posts.categories(), 1):
+        for number, name in enumerate(self.posts.categories(), 1):
             lines.append(
                 f"<wp:category><wp:term_id>{number}</wp:term_id>"
                 f"<wp:category_nicename>{cdata(self._nicenames.of(name))}</wp:category_nicename>"
@@ -89,18 +79,13 @@ class _Writer:
             )
         return Frame(("\n".join(lines) + "\n").encode(), b"</channel>\n</rss>\n")
 
-    def pieces(self) -> Iterator[EntryData]:
-        for post in self._posts:
+    def entries(self) -> Iterator[EntryData]:
+        for post in self.posts:
             yield EntryData(post.id, "".join(f"{line}\n" for line in self._item(post)).encode())
-            self._report.wrote(len(post.comments), post.category)
+            self.report.wrote(len(post.comments), post.category)
 
     def _item(self, post: ExportPost) -> Iterator[str]:
-        when = self._dates.fit(post.title, post.when)
-        seconds = int((when - post.when).total_seconds())
-        self._report.changed("entries", Reason.DATE_MOVED, post.id, seconds)
-        self._media.account(post, self._report, Reason.FETCHED)
-        name_large(post, self._report, bodies=False)
-        importer_rules.look(post, self._report)
+        when = self.begin(post, Reason.FETCHED)
         number = self._numbers.of(post.id)
         updated = max(post.record.updated or when, when)
         entry = post.record
@@ -109,21 +94,21 @@ class _Writer:
         yield f"<link>{escaped(self._link(post))}</link>"
         yield from self._dated(when, updated)
         yield f"<dc:creator>{cdata(_LOGIN)}</dc:creator>"
-        yield f'<guid isPermaLink="false">{escaped(f"{self._posts.blog_id}/entry/{post.id}")}</guid>'
+        yield f'<guid isPermaLink="false">{escaped(f"{self.posts.blog_id}/entry/{post.id}")}</guid>'
         yield "<description></description>"
         yield f"<content:encoded>{self._text('body', post, self._body(post))}</content:encoded>"
         yield "<excerpt:encoded><![CDATA[]]></excerpt:encoded>"
         yield f"<wp:post_id>{number}</wp:post_id>"
         yield f"<wp:comment_status>{cdata('open' if entry.comments_open else 'closed')}</wp:comment_status>"
         yield f"<wp:ping_status>{cdata('open' if entry.pings_open else 'closed')}</wp:ping_status>"
-        yield f"<wp:post_name>{cdata(self._names.fit(entry.slug, post.id))}</wp:post_name>"
+        yield f"<wp:post_name>{cdata(self.names.fit(entry.slug, post.id))}</wp:post_name>"
         yield f"<wp:status>{cdata(_STATUS[post.status])}</wp:status>"
         yield "<wp:post_parent>0</wp:post_parent><wp:menu_order>0</wp:menu_order>"
         yield "<wp:post_type><![CDATA[post]]></wp:post_type><wp:post_password></wp:post_password>"
         yield "<wp:is_sticky>0</wp:is_sticky>"
         if post.category:
             yield self._category(post)
-        for field in self._options.service.kept_fields:
+        for field in self.options.service.kept_fields:
             value = entry.raw.get(field)
             if isinstance(value, str | int):
                 shown = json.dumps(value) if isinstance(value, bool) else str(value)
@@ -131,23 +116,23 @@ class _Writer:
         for comment in post.comments:
             yield from self._comment(comment, post.id)
         yield "</item>"
-        for picture in self._media.pictures(entry.body, entry.more):
+        for picture in self.media.pictures(post):
             yield from self._attachment(picture, number, when)
 
     def _category(self, post: ExportPost) -> str:
         most = importer_rules.CATEGORY_CHARACTERS
         if len(post.category) > most:
-            self._report.changed("entries", Reason.CATEGORY_CUT.at(most), post.id)
+            self.report.changed("entries", Reason.CATEGORY_CUT.at(most), post.id)
         nicename = escaped(self._nicenames.of(post.category))
         return f'<category domain="category" nicename="{nicename}">{cdata(_category_name(post.category))}</category>'
 
     def _body(self, post: ExportPost) -> str:
-        body = self._media.rewritten(as_html(post.record.body))
-        more = self._media.rewritten(as_html(post.record.more))
+        body = self.media.rewritten(as_html(post.record.body))
+        more = self.media.rewritten(as_html(post.record.more))
         lead = collapse(post.record.more_title)
         if not more and not lead:
             if {body, post.title} <= {"", "0"}:
-                self._report.changed("entries", Reason.NOT_EMPTY, post.id)
+                self.report.changed("entries", Reason.NOT_EMPTY, post.id)
                 return f"{body}<!-- -->"
             return body
         label = escaped(lead).replace("--", "&#45;&#45;")
@@ -155,14 +140,12 @@ class _Writer:
 
     def _text(self, what: str, post: ExportPost, text: str) -> str:
         clean = cleaned(text)
-        self._report.changed("entries", Cause(Reason.NOT_IN_XML_OF, what), post.id, clean.characters)
+        self.report.changed("entries", Cause(Reason.NOT_IN_XML_OF, what), post.id, clean.characters)
         return cdata(clean.text)
 
     def _link(self, post: ExportPost) -> str:
-        patterns = [self._options.new_url, *self._options.old_urls]
-        made = (new_address(self._posts.records, post.id, each) for each in patterns if each)
         # Some importers fail on an empty link; this is WordPress' own form for a post without an address.
-        return next(filter(None, made), None) or f"https://{self._posts.blog_id}/?p={self._numbers.of(post.id)}"
+        return address_of(self.posts, post) or f"https://{self.posts.blog_id}/?p={self._numbers.of(post.id)}"
 
     def _dated(self, when: datetime, updated: datetime) -> Iterator[str]:
         yield f"<pubDate>{format_datetime(when)}</pubDate>"
@@ -172,11 +155,11 @@ class _Writer:
 
     def _comment(self, found: PostComment, entry_id: str) -> Iterator[str]:
         comment = found.comment
-        who = importer_rules.commenter(comment, self._report)
+        who = importer_rules.commenter(comment, self.report)
         clean = cleaned(comment_html(comment))
         if importer_rules.size(clean.text) > importer_rules.TEXT_BYTES:
-            self._report.limit(Reason.COMMENT_LONG.at(importer_rules.TEXT_BYTES), entry_id)
-        self._report.changed("comments", Reason.NOT_IN_XML, comment.id, clean.characters)
+            self.report.limit(Reason.COMMENT_LONG.at(importer_rules.TEXT_BYTES), entry_id)
+        self.report.changed("comments", Reason.NOT_IN_XML, comment.id, clean.characters)
         yield "<wp:comment>"
         yield f"<wp:comment_id>{self._comment_numbers.of(comment.id)}</wp:comment_id>"
         yield f"<wp:comment_author>{cdata(who.author)}</wp:comment_author>"
@@ -199,13 +182,12 @@ class _Writer:
             return
         self._attached.add(picture.asset.url)
         number = self._numbers.beyond + len(self._attached)
-        address = self._media.new_address(picture)
+        address = self.media.new_address(picture)
         named = (picture.info.title or picture.info.name) if picture.info is not None else ""
         title = collapse(named) or picture.name
-        when = self._dates.fit(title, when)
+        when = self.dates.fit(title, when)
         about = (picture.info.description or "") if picture.info is not None else ""
-        if self._options.media_folder:
-            self.copies += self._making.of([picture])
+        self.take([picture])
         yield "<item>"
         yield f"<title>{cdata(title)}</title>"
         yield f"<link>{escaped(address)}</link>"

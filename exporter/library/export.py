@@ -18,8 +18,8 @@ from exporter.export.folder import check_target, measure_export, write_export
 from exporter.export.formats import FORMATS, Format
 from exporter.export.interface import ExportOptions, RecordSource, Side, WrittenFile
 from exporter.export.media import SLUG
-from exporter.export.posts import Newest
 from exporter.export.report import Report
+from exporter.export.visibility import Newest
 from exporter.html.runs import collapse
 from exporter.model.kinds import Kind
 from exporter.service.interface import Records

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from exporter.export.posts import Judge
+from exporter.export.visibility import Visibility
 from exporter.html.local_links import openable, stored_path
 from exporter.model.asset import Asset
 from exporter.model.kinds import Kind
@@ -17,13 +17,13 @@ from exporter.service.interface import Records
 
 if TYPE_CHECKING:
     from exporter.export.interface import RecordSource
-    from exporter.export.posts import Newest
+    from exporter.export.visibility import Newest
 
 
 class PublicRecords:
     """The public part of a state, as the :class:`~exporter.export.interface.RecordSource` of a site.
 
-    Entries are those :class:`~exporter.export.posts.Judge` calls published, comments those of them that are
+    Entries are those :class:`~exporter.export.visibility.Visibility` calls published, comments those of them that are
     visible, pictures those that published entries use, and files those such pictures were uploaded as.
 
     Attributes:
@@ -40,7 +40,7 @@ class PublicRecords:
     ) -> None:
         self._records = records
         self._service = service
-        self._judge = Judge(records, declared, as_of, service, newest)
+        self._visibility = Visibility(declared, as_of, service, newest)
         self.blog_id = records.blog_id
         entries = list(self._entries())
         self._assets = dict(self._used_by(set(entries)))
@@ -78,7 +78,7 @@ class PublicRecords:
 
     def _entries(self) -> Iterator[str]:
         for entry_id, raw in self._records.scan(Kind.ENTRIES):
-            if self._judge.entry(self._post(entry_id, raw)).status is Status.PUBLISH:
+            if self._visibility.entry(self._post(entry_id, raw)).status is Status.PUBLISH:
                 yield entry_id
 
     def _post(self, entry_id: str, raw: Raw) -> Post:
@@ -89,7 +89,7 @@ class PublicRecords:
         for cm_id, raw in self._records.scan(Kind.COMMENTS):
             if (
                 self._service.post_id(raw) in entries
-                and self._judge.why_hidden(cm_id, self._service.comment(raw)) is None
+                and self._visibility.why_hidden(cm_id, self._service.comment(raw)) is None
             ):
                 yield cm_id
 

@@ -296,7 +296,7 @@ def test_books_from_the_command_line(program: Program, made: Path, tmp_path: Pat
     assert len(books) > 5
     assert all(re.fullmatch(r"book-20\d\d-public\.epub", name) for name in books)
     for given, message in (
-        (("--language", "日本"), "no language"),
+        (("--language", "日本"), "is not a language"),
         (("--vertical",), "--vertical is for books (epub), not for wxr"),
     ):
         form = "epub" if "--language" in given else "wxr"

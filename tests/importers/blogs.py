@@ -65,11 +65,9 @@ class Blog:
 
     def pictures(self) -> set[str]:
         """Return the names of the pictures that the archive holds of public posts."""
-        options = ExportOptions(declared=SAID)
-        posts = Posts(self.records, options, Report())
-        media = Media(posts, options)
-        bodies = ((post.record.body, post.record.more) for post in posts)
-        return {picture.name for texts in bodies for picture in media.pictures(*texts) if picture.source is not None}
+        posts = Posts(self.records, ExportOptions(declared=SAID), Report())
+        media = Media(posts)
+        return {picture.name for post in posts for picture in media.pictures(post) if picture.source is not None}
 
     def count(self) -> Count:
         """Count what is public."""

@@ -19,13 +19,11 @@ from exporter.export.epub.chapter import BookPages
 from exporter.export.epub.cover import Moment, cover
 from exporter.export.epub.links import FOREIGN, BookLinks, chapter_name, entry_addresses
 from exporter.export.formats import Format
-from exporter.export.interface import Content, Copy, ExportFile, ExportOptions, Packed
+from exporter.export.interface import Content, Copy, ExportFile, Packed
 from exporter.export.media import Media
 from exporter.export.posts import ExportPost, Posts
-from exporter.export.report import Report
 from exporter.export.words import Reason
 from exporter.html.runs import collapse
-from exporter.model.kinds import Kind
 from exporter.text import visible
 
 
@@ -78,26 +76,23 @@ class _Book:
             yield from (chapter.file for chapter in chapters)
 
 
-def export(posts: Posts, options: ExportOptions, report: Report) -> Iterator[ExportFile]:
+def export(posts: Posts) -> Iterator[ExportFile]:
     """Yield the book, or the books of the years."""
-    return _Binder(posts, options, report).books()
+    return _Binder(posts).books()
 
 
 class _Binder:
     """Makes the books of one export."""
 
-    def __init__(self, posts: Posts, options: ExportOptions, report: Report) -> None:
+    def __init__(self, posts: Posts) -> None:
         self._posts = posts
-        self._options = options
-        self._report = report
-        self._media = Media(posts, options)
-        self._pages = BookPages(options)
-        self._own = entry_addresses(posts, options)
-        self._title = collapse(options.title) or posts.blog_id
-        self._author = next(
-            (name for _, raw in posts.records.scan(Kind.USER) if (name := collapse(options.service.user(raw).name))),
-            posts.blog_id,
-        )
+        self._options = posts.options
+        self._report = posts.report
+        self._media = Media(posts)
+        self._pages = BookPages(posts.options)
+        self._own = entry_addresses(posts)
+        self._title = collapse(posts.options.title) or posts.blog_id
+        self._author = collapse(posts.author) or posts.blog_id
 
     def books(self) -> Iterator[ExportFile]:
         """Yield each book as a ZIP whose members are made while it is written."""
@@ -118,7 +113,7 @@ class _Binder:
     def _members(
         self, book: _Book, posts: Iterable[ExportPost], holds: Callable[[str], bool]
     ) -> Iterator[Content | Copy]:
-        links = BookLinks(self._posts, self._media, self._own, self._options, holds)
+        links = BookLinks(self._posts, self._media, self._own, holds)
         # What kind of file this is must be readable at a fixed place (OCF 3.2, section 4.3).
         yield Content("mimetype", [b"application/epub+zip"], stored=True)
         yield Content("META-INF/container.xml", [self._plain("container.xml")])
@@ -150,12 +145,11 @@ class _Binder:
         name_large(post, report)
         report.wrote(len(post.comments) if self._options.comments else 0, post.category)
         if not self._options.comments:
-            for each in post.comments:
-                report.left("comments", Reason.COMMENTS_UNWANTED, each.comment.id)
+            self._posts.leave_comments(post, Reason.COMMENTS_UNWANTED)
         for address in links.inline:
             report.picture(address)
         links.inline.clear()
-        self._media.account(post, report, Reason.NO_PICTURE, written=links.pictures)
+        self._media.account(post, Reason.NO_PICTURE, written=links.pictures)
         report.changed("entries", Reason.NOT_IN_BOOKS, post.id, characters)
 
     def _frame(self, book: _Book, links: BookLinks) -> Iterator[Content]:

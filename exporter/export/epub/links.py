@@ -12,7 +12,7 @@ from typing import Final
 from urllib.parse import quote
 
 from exporter.export.importer_rules import plain_id
-from exporter.export.interface import Content, Copy, ExportOptions
+from exporter.export.interface import Content, Copy
 from exporter.export.media import Media, new_address
 from exporter.export.posts import Posts
 from exporter.html.links import absolute
@@ -68,16 +68,13 @@ class BookLinks:
         dropped: how many links led nowhere so far.
     """
 
-    def __init__(
-        self, posts: Posts, media: Media, own: EntryAddresses, options: ExportOptions, holds: Callable[[str], bool]
-    ) -> None:
+    def __init__(self, posts: Posts, media: Media, own: EntryAddresses, holds: Callable[[str], bool]) -> None:
         self.pictures: dict[str, str] = {}
         self.inline: dict[str, None] = {}
         self.dropped = 0
         self._posts = posts
         self._media = media
         self._own = own
-        self._options = options
         self._holds = holds
         self._base = f"https://{posts.blog_id}/"
         self._waiting: list[Content | Copy] = []
@@ -105,9 +102,8 @@ class BookLinks:
         entry_id = self._own.entry_of(address)
         if entry_id is not None and self._holds(entry_id):
             return chapter_name(entry_id)
-        if entry_id is not None and entry_id in self._posts and self._options.new_url is not None:
-            made = new_address(self._posts.records, entry_id, self._options.new_url)
-            address = made or address
+        if entry_id is not None and entry_id in self._posts:
+            address = new_address(self._posts, entry_id) or address
         found = self._media.find(address)
         made = web_address(address if found is None else self._media.new_address(found), self._base)
         self.dropped += made is None
@@ -145,7 +141,8 @@ class CommentLinks:
         """Return ``None``: there is none."""
 
 
-def entry_addresses(posts: Posts, options: ExportOptions) -> EntryAddresses:
+def entry_addresses(posts: Posts) -> EntryAddresses:
     """Return where the addresses of the old blog's entries lead; nowhere when nobody said how they are made."""
-    entries = posts.records.scan(Kind.ENTRIES) if options.old_urls else iter(())
-    return EntryAddresses(options.old_urls, entries, f"https://{posts.blog_id}/")
+    patterns = posts.options.old_urls
+    entries = posts.records.scan(Kind.ENTRIES) if patterns else iter(())
+    return EntryAddresses(patterns, entries, f"https://{posts.blog_id}/")

@@ -7,15 +7,14 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from html import escape
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from exporter.export.bodies import comment_author, comment_html, comment_url, name_large, safe_body
 from exporter.export.entry_page import UNTITLED, day, render_comments
 from exporter.export.entry_page import heading as markdown_heading
-from exporter.export.interface import ExportOptions
-from exporter.export.media import Media
+from exporter.export.interface import Content, ExportFile, ExportOptions
+from exporter.export.media import Copies, Media, old_addresses
 from exporter.export.posts import ExportPost, PostComment, Posts
-from exporter.export.report import Report
 from exporter.export.words import Reason
 from exporter.export.xml import cleaned
 from exporter.html.markdown import to_markdown
@@ -26,51 +25,62 @@ _ESCAPED_IN_YAML = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 _NAME_CHARACTERS: Final = 60
 MORE: Final = "<!--more-->"
 
-Risky = Callable[[str], bool]
+
+class SitePage(NamedTuple):
+    """A page of a site: its path in the export, its text, and the folder for its pictures."""
+
+    path: str
+    text: str
+    folder: str
 
 
-class Bodies:
-    """Makes the bodies of pages, in Markdown or in HTML.
+class PageWriter:
+    """Writes the pages of a site, their bodies in Markdown or in HTML.
 
     Args:
         posts: the posts of the export.
-        options: say which form, and where the pictures will be.
-        report: is told what had to be changed.
+        way: from a page to its pictures, with a slash at the end; unused where they have an address.
         risky: tells Markdown that the generator would take for its own commands.
         most: the most characters of a category's name, which generators make folders of.
     """
 
     def __init__(
-        self,
-        posts: Posts,
-        options: ExportOptions,
-        report: Report,
-        *,
-        risky: Risky = lambda _: False,
-        most: int = _NAME_CHARACTERS,
+        self, posts: Posts, way: str, *, risky: Callable[[str], bool] = lambda _: False, most: int = _NAME_CHARACTERS
     ) -> None:
-        self.media = Media(posts, options)
-        self._options = options
-        self._report = report
+        self._posts = posts
+        self._media = Media(posts)
+        self._html = posts.options.body == "html"
+        self._report = posts.report
+        self._way = None if posts.options.media_base_url else way
         self._risky = risky
         self._most = most
 
-    def of(self, post: ExportPost, folder: str) -> str:
-        """Return a page's text: the body, what continues it, and the comments.
+    def pages(self, page: Callable[[ExportPost, str, str], SitePage]) -> Iterator[ExportFile]:
+        """Yield the page of each post, then the pictures it shows that were not there yet.
 
         Args:
-            post: the post.
-            folder: the way from the page to its pictures, with a slash at the end; unused where they have an address.
+            page: makes a page of a post, the name of its category and its body.
         """
-        way = None if self._options.media_base_url else folder
-        parts = [self._text(self.media.rewritten(post.record.body, way), post)]
+        folder, copies = "", Copies(self._report)
+        for post in self._posts:
+            made = page(post, self._category(post), self._body(post))
+            yield Content(made.path, [made.text.encode()])
+            if self._way is not None:
+                if folder != made.folder:
+                    folder, copies = made.folder, Copies(self._report, made.folder)
+                yield from copies.of(self._media.pictures(post))
+            self._report.wrote(len(post.comments), post.category)
+
+    def _body(self, post: ExportPost) -> str:
+        """Return a page's text: the body, what continues it, and the comments."""
+        parts = [self._text(self._media.rewritten(post.record.body, self._way), post)]
         lead = collapse(post.record.more_title)
-        more = self._text(self.media.rewritten(post.record.more, way), post)
+        more = self._text(self._media.rewritten(post.record.more, self._way), post)
         if lead or more:
             parts += [MORE, self._heading(2, lead) if lead else "", more]
         if post.comments:
             parts += [self._heading(2, f"コメント ({len(post.comments)})"), *map(self._comment, post.comments)]
-        self.media.account(post, self._report)
+        self._media.account(post)
         name_large(post, self._report)
         text, replaced = visible("\n\n".join(part for part in parts if part))
         # Generators put bodies into feeds, and fail where XML cannot hold a character.
@@ -78,7 +88,7 @@ class Bodies:
         self._report.changed("entries", Reason.NOT_IN_PAGES, post.id, replaced + clean.characters)
         return f"{clean.text}\n"
 
-    def category(self, post: ExportPost) -> str:
+    def _category(self, post: ExportPost) -> str:
         """Return the name of a post's category as the generator can name a folder after it; empty for none."""
         name = cleaned(visible(post.category)[0]).text
         if len(name) > self._most:
@@ -86,7 +96,7 @@ class Bodies:
         return name[: self._most].rstrip()
 
     def _text(self, html: str, post: ExportPost) -> str:
-        if self._options.body == "html":
+        if self._html:
             return self._as_html(html)
         made = to_markdown(html)
         self._report.changed("entries", Reason.NOT_IN_PAGES, post.id, made.replaced)
@@ -101,14 +111,14 @@ class Bodies:
 
     def _heading(self, level: int, text: str) -> str:
         made = markdown_heading(level, text)
-        if self._options.body == "html" or self._risky(made):
+        if self._html or self._risky(made):
             return f"<h{level}>{without_commands(escape(collapse(text), quote=False))}</h{level}>"
         return made
 
     def _comment(self, found: PostComment) -> str:
         comment = found.comment
         made = render_comments([comment]).text
-        if self._options.body != "html" and not self._risky(made):
+        if not self._html and not self._risky(made):
             return made
         name = escape(comment_author(comment), quote=False)
         url = comment_url(comment)
@@ -148,7 +158,4 @@ def shown_title(post: ExportPost) -> str:
 
 def old_paths(post: ExportPost, options: ExportOptions) -> Iterator[str]:
     """Yield the paths a post had in the old blog, for redirects."""
-    for pattern in options.old_urls:
-        address = pattern.fill(post.record.raw)
-        if address is not None:
-            yield "/" + address.split("/", 3)[3]
+    return ("/" + address.split("/", 3)[3] for address in old_addresses(post, options))
