@@ -61,7 +61,7 @@ def command(
     query = parse_query(words, kind, since, regex=regex, limit=limit, timezone=settings.timezone)
     version = reader.version_at(at, settings.timezone)
     with open_index(reader, service_of(settings), at=version) as index:
-        found = index.find(query)
+        found = index.search(query)
     out.document({"version": version, "found": found.total, "hits": [_document(hit) for hit in found.hits]})
     for hit in found.hits:
         _tell(out, hit)

@@ -1,10 +1,9 @@
-"""The part of a text that shows why it was found. Pure."""
+"""Searching a version of an archive: hits with their rank, their excerpts and their marks."""
 
 from __future__ import annotations
 
 import math
 import os
-import re
 import sqlite3
 import subprocess
 import sys
@@ -18,85 +17,15 @@ import exporter
 from exporter import lossless_json
 from exporter.errors import BlogExporterError, UsageError
 from exporter.model.kinds import Kind, sort_key
-from exporter.search.build import open_store
-from exporter.search.query import fold_with_places
+from exporter.search.folding import Span, excerpt, spans_of
+from exporter.search.indexing import open_store
 from exporter.search.regex_worker import DAMAGED
 from exporter.search.store import Store, StoredText
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from exporter.archive.archive import Archive
     from exporter.search.query import Query
     from exporter.service.interface import Records
-
-_BEFORE = 30
-_LENGTH = 120
-_PIECE = 100_000
-
-Span = tuple[int, int]
-
-
-@dataclass(frozen=True, slots=True)
-class Excerpt:
-    """A part of a text as it was written, with line ends shown as spaces.
-
-    Attributes:
-        text: ``original[start:start + len(text)]``, but for the line ends.
-        start: where it begins in the original text.
-        marks: the hits, as offsets into ``text``, in order, never overlapping.
-        cut: whether the original goes on after it.
-    """
-
-    text: str
-    start: int
-    marks: tuple[Span, ...]
-    cut: bool
-
-
-def spans_of(text: str, terms: Sequence[str]) -> list[Span]:
-    """Return where the terms stand in a text as it was written, in order, those that touch or overlap joined.
-
-    A text beyond some 100,000 characters is looked at piece by piece, up to the first hits and what an excerpt shows
-    after them: places take a hundred bytes a character.
-    """
-    overlap = 4 * max(map(len, terms), default=0) + _LENGTH
-    for start in range(0, len(text), _PIECE):
-        found = _spans(text[start : start + _PIECE + overlap], terms)
-        if found:
-            return [(low + start, high + start) for low, high in found]
-    return []
-
-
-def _spans(text: str, terms: Sequence[str]) -> list[Span]:
-    folded = fold_with_places(text)
-    found = []
-    for term in terms:
-        at = folded.key.find(term)
-        while at >= 0:
-            found.append(folded.span(at, at + len(term)))
-            at = folded.key.find(term, at + len(term))
-    return _joined(sorted(found))
-
-
-def excerpt(text: str, spans: Sequence[Span]) -> Excerpt:
-    """Cut out the neighbourhood of the first hits."""
-    first = spans[0][0] if spans else 0
-    start = max(0, first - _BEFORE)
-    end = min(len(text), max(start + _LENGTH, spans[0][1] if spans else 0))
-    marks = tuple((low - start, min(high, end) - start) for low, high in spans if low < end)
-    return Excerpt(re.sub(r"[\r\n\t]", " ", text[start:end]), start, marks, end < len(text))
-
-
-def _joined(spans: list[Span]) -> list[Span]:
-    found: list[Span] = []
-    for low, high in spans:
-        if found and low <= found[-1][1]:
-            found[-1] = (found[-1][0], max(high, found[-1][1]))
-        else:
-            found.append((low, high))
-    return found
-
 
 REGEX_SECONDS: Final = 10.0
 """How long a regular expression may take over a whole blog."""
@@ -117,7 +46,7 @@ class Hit:
         date: when it was written, where that is known.
         field: which of its texts the excerpt is from: ``title``, ``body``, ``continuation``, ``category``, ``name``,
             ``text`` or ``explanation``.
-        excerpt: a part of that text, line ends as spaces; a stranger's text.
+        excerpt: a part of that text, line ends as spaces; untrusted.
         start: where the excerpt begins in that text.
         cut: whether the text goes on after the excerpt.
         marks: the hits in the excerpt, as ``(start, end)`` offsets into it.
@@ -138,7 +67,7 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SearchResult:
     """The best hits, and how many there are in all."""
 
     hits: list[Hit]
@@ -156,7 +85,7 @@ class _Match:
     spans: list[Span] | None = None
 
 
-def open_index(reader: Archive, service: Records, *, at: int | None = None) -> Index:
+def open_index(archive: Archive, service: Records, *, at: int | None = None) -> Index:
     """Open the index of a version (default: the newest), made or renewed first where needed.
 
     Raises:
@@ -164,14 +93,14 @@ def open_index(reader: Archive, service: Records, *, at: int | None = None) -> I
         NoArchive: the archive has no version yet.
         ArchiveDamaged: the records cannot be read.
     """
-    return Index(reader, service, reader.resolve(at))
+    return Index(archive, service, archive.resolve(at))
 
 
 class Index:
     """An index open for searching; close it, or use it as a context."""
 
-    def __init__(self, reader: Archive, service: Records, version: int) -> None:
-        self._reader = reader
+    def __init__(self, archive: Archive, service: Records, version: int) -> None:
+        self._archive = archive
         self._service = service
         self._version = version
         self._temporary = tempfile.TemporaryDirectory(prefix="blog-exporter-search-")
@@ -182,13 +111,9 @@ class Index:
             raise
 
     def _open(self, *, anew: bool = False) -> Store:
-        return open_store(self._reader, self._service, self._version, Path(self._temporary.name), anew=anew)
+        return open_store(self._archive, self._service, self._version, Path(self._temporary.name), anew=anew)
 
-    def search(self, query: Query) -> list[Hit]:
-        """Return the hits, best first; see :meth:`find`."""
-        return self.find(query).hits
-
-    def find(self, query: Query, *, regex_seconds: float = REGEX_SECONDS) -> Found:
+    def search(self, query: Query, *, regex_seconds: float = REGEX_SECONDS) -> SearchResult:
         """Search; hits are ordered by rank, then by number of hits, then the newer first.
 
         Raises:
@@ -212,7 +137,7 @@ class Index:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _found(self, query: Query, regex_seconds: float) -> Found:
+    def _found(self, query: Query, regex_seconds: float) -> SearchResult:
         if query.pattern is None:
             candidates = self._store.candidates(query.terms, query.kind, query.since)
             checked = (_checked(number, texts, query.terms) for number, texts in candidates)
@@ -220,7 +145,7 @@ class Index:
         else:
             matches = self._matching(query, regex_seconds)
         best = self._ordered(matches)[: query.limit]
-        return Found([self._hit(match, query.terms) for match in best], len(matches))
+        return SearchResult([self._hit(match, query.terms) for match in best], len(matches))
 
     def _ordered(self, matches: list[_Match]) -> list[_Match]:
         """Put the better before the worse, then the newer before the older; the rest is for having one order."""

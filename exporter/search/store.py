@@ -14,20 +14,21 @@ import re
 import sqlite3
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
 from functools import cache
 from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from exporter.model.kinds import Kind
-from exporter.search.documents import Document
-from exporter.search.query import fold
+from exporter.search.folding import fold
 
 if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
-EDITION: Final = 1
+INDEX_VERSION: Final = 1
 """Goes up whenever the same records would give another index."""
 
 _SCHEMA: Final = """
@@ -47,6 +48,40 @@ _WAIT_SECONDS: Final = 30
 
 _PIECE: Final = 100_000
 _RECORD: Final = "docs.id, kind, record_id, entry_id, title, date, moment"
+
+
+class Rank(IntEnum):
+    """How much a hit in a text counts, whatever the number of hits in texts of lower rank."""
+
+    COMMENT = 1
+    BODY = 2
+    TITLE = 3
+
+
+@dataclass(frozen=True, slots=True)
+class SearchedText:
+    """One searchable text: the field's name as a hit shows it, its rank, and what a reader saw."""
+
+    field: str
+    rank: Rank
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class SearchDocument:
+    """A record as it is searched.
+
+    Attributes:
+        entry_id: the entry it is or belongs to; empty for a file.
+        title: what it is known by; empty for a comment, which is known by its entry.
+        date: when it was written, as far as the service says; a file's is when it was modified.
+        texts: those that are not empty.
+    """
+
+    entry_id: str
+    title: str
+    date: datetime | None
+    texts: tuple[SearchedText, ...]
 
 
 StoredText = tuple[int, str, int, str]
@@ -133,7 +168,7 @@ class Store:
         rows = self._connection.execute("SELECT record_id, id, identity FROM docs WHERE kind = ?", (str(kind),))
         return {_from_blob(record_id): (number, identity) for record_id, number, identity in rows}
 
-    def add(self, kind: Kind, record_id: str, identity: bytes, document: Document) -> None:
+    def add(self, kind: Kind, record_id: str, identity: bytes, document: SearchDocument) -> None:
         """Index a record."""
         date = document.date
         found = self._connection.execute(

@@ -18,7 +18,7 @@ from unicodedata import unidata_version
 
 from exporter.export.interface import ViewFile
 from exporter.model.kinds import Kind
-from exporter.search.query import fold
+from exporter.search.folding import fold
 from exporter.site.catalogue import ORPHANS_PAGE, PostSummary, fingerprint, one_line, safe_name
 from exporter.site.pages.site import Site
 from exporter.site.templating import data_script
@@ -64,10 +64,10 @@ def search_files(site: Site, pages: Iterator[ViewFile]) -> Iterator[ViewFile]:
     The ``pages`` of the entries, in the order of the catalogue, are yielded each before the chunk its entry is in, so
     that what both need is read once.
     """
+    yield ViewFile("data/folds.js", fingerprint(unidata_version), lambda: data_script("folds", "", case_table()))
     yield site.file(
         "search.html", "search.html", ["search"], lambda: {"title": site.words["search"], "current": "search"}
     )
-    yield ViewFile("data/folds.js", fingerprint(unidata_version), lambda: data_script("folds", "", case_table()))
     data = _SearchData(site)
     chunks = list(_chunks(site.catalogue.posts))
     sharded = len(site.catalogue.posts) >= SMALL_BLOG

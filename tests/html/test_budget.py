@@ -19,7 +19,7 @@ from exporter.html.markdown import to_markdown
 from exporter.html.page_body import BodyWriter
 from exporter.html.text import plain_text
 from exporter.html.tree import BODY_CHARACTERS, BODY_MARKS, TooLarge, find, parse, text_of, too_large, too_large_words
-from exporter.search.index import excerpt, spans_of
+from exporter.search.folding import excerpt, spans_of
 from exporter.service.registry import DEFAULT_SERVICE
 from exporter.text import visible
 from tests.export.memory import Memory, export

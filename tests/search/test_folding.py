@@ -6,8 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from exporter.search.index import excerpt, spans_of
-from exporter.search.query import fold, fold_with_places
+from exporter.search.folding import excerpt, fold, fold_with_places, spans_of
 
 TRICKY = st.text(
     alphabet=st.one_of(

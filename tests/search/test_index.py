@@ -18,16 +18,17 @@ from exporter.archive.archive import Archive
 from exporter.errors import ArchiveDamaged, BlogExporterError, NoArchive, NoSuchRecord, UsageError
 from exporter.model.kinds import Kind
 from exporter.model.records import Comment, Post, Raw
-from exporter.search.build import index_path
-from exporter.search.documents import comment_document, entry_document
+from exporter.search.folding import fold
 from exporter.search.index import Hit, Index, open_index
-from exporter.search.query import Query, fold, parse_query
+from exporter.search.indexing import document_of, index_path
+from exporter.search.query import Query, parse_query
 from exporter.search.store import Store
 from exporter.service.blog_v1 import BlogV1, Options
 from exporter.service.interface import Records
 from exporter.service.registry import DEFAULT_SERVICE
 from tests.history.building import ArchiveMaker, comment, entry
 
+JST = timezone(timedelta(hours=9))
 FAMILY = "👨\u200d👩\u200d👧"
 
 
@@ -82,7 +83,7 @@ def ids(hits: list[Hit]) -> list[str]:
 
 
 def test_titles_come_first_then_bodies_then_comments(index: Index) -> None:
-    hits = index.search(parse_query(["海"]))
+    hits = index.search(parse_query(["海"])).hits
     assert ids(hits) == ["entries/1", "files/9", "entries/5", "entries/2", "entries/4", "comments/7"]
 
 
@@ -117,22 +118,22 @@ def test_titles_come_first_then_bodies_then_comments(index: Index) -> None:
     ],
 )
 def test_words(index: Index, words: str, found: list[str]) -> None:
-    assert ids(index.search(parse_query([words]))) == found
+    assert ids(index.search(parse_query([words])).hits) == found
 
 
 def test_filters(index: Index) -> None:
-    assert ids(index.search(parse_query(["海"], "comment"))) == ["comments/7"]
-    assert ids(index.search(parse_query(["海"], since="2024-07-16"))) == ["entries/2", "comments/7"]
-    assert ids(index.search(parse_query(["海"], "entry", "2025-01-01"))) == ["entries/2"]
+    assert ids(index.search(parse_query(["海"], "comment")).hits) == ["comments/7"]
+    assert ids(index.search(parse_query(["海"], since="2024-07-16", timezone=JST)).hits) == ["entries/2", "comments/7"]
+    assert ids(index.search(parse_query(["海"], "entry", "2025-01-01", timezone=JST)).hits) == ["entries/2"]
 
 
 def test_a_limit_keeps_the_best_and_counts_all(index: Index) -> None:
-    found = index.find(parse_query(["海"], limit=2))
+    found = index.search(parse_query(["海"], limit=2))
     assert (ids(found.hits), found.total) == (["entries/1", "files/9"], 6)
 
 
 def test_a_hit_says_where_it_is(index: Index) -> None:
-    (hit,) = index.search(parse_query(["abc"]))
+    (hit,) = index.search(parse_query(["abc"])).hits
     assert (hit.entry_id, hit.title, hit.field, hit.excerpt, hit.marks) == (
         "2",
         "山の日",
@@ -140,18 +141,18 @@ def test_a_hit_says_where_it_is(index: Index) -> None:
         "ＡＢＣ朝ごはん",
         ((0, 3),),
     )
-    (hit,) = index.search(parse_query(["きれい"]))
+    (hit,) = index.search(parse_query(["きれい"])).hits
     assert (hit.kind, hit.entry_id, hit.title, hit.field) == (Kind.COMMENTS, "1", "海の日", "text")
     assert hit.date is not None
     assert hit.date.isoformat() == "2024-07-16T00:00:00+09:00"
-    assert index.search(parse_query(["無日付"]))[0].date is None
+    assert index.search(parse_query(["無日付"])).hits[0].date is None
 
 
 def test_a_comment_of_an_entry_that_is_gone_has_no_title(tmp_path: Path) -> None:
     made = ArchiveMaker(tmp_path / "archive")
     made.commit({Kind.COMMENTS: {"7": comment("7", "99")}})
     with open_index(made.reader, DEFAULT_SERVICE) as found:
-        assert found.search(parse_query(["きれい"]))[0].title == ""
+        assert found.search(parse_query(["きれい"])).hits[0].title == ""
 
 
 def test_more_hits_come_first_and_then_the_newer(tmp_path: Path) -> None:
@@ -168,23 +169,25 @@ def test_more_hits_come_first_and_then_the_newer(tmp_path: Path) -> None:
         }
     )
     with open_index(made.reader, DEFAULT_SERVICE) as found:
-        assert [hit.record_id for hit in found.search(parse_query(["海"]))] == ["2", "3", "1", "10", "4"]
+        assert [hit.record_id for hit in found.search(parse_query(["海"])).hits] == ["2", "3", "1", "10", "4"]
 
 
 def test_expressions(index: Index) -> None:
-    hits = index.search(parse_query(["[海山]の日"], regex=True))
+    hits = index.search(parse_query(["[海山]の日"], regex=True)).hits
     assert ids(hits) == ["entries/2", "entries/1"]
     assert hits[0].excerpt[slice(*hits[0].marks[0])] == "山の日"
-    assert ids(index.search(parse_query(["海"], "comment", "2024-01-01", regex=True))) == ["comments/7"]
-    assert index.search(parse_query(["x*"], regex=True)) == []
-    assert ids(index.search(parse_query(["(?i)umi"], regex=True))) == ["files/9"]
+    assert ids(index.search(parse_query(["海"], "comment", "2024-01-01", regex=True, timezone=JST)).hits) == [
+        "comments/7"
+    ]
+    assert index.search(parse_query(["x*"], regex=True)).hits == []
+    assert ids(index.search(parse_query(["(?i)umi"], regex=True)).hits) == ["files/9"]
 
 
 def test_a_hostile_expression_is_ended(tmp_path: Path) -> None:
     made = ArchiveMaker(tmp_path / "archive")
     made.commit({Kind.ENTRIES: {"1": entry("1", "x", "a" * 60 + "!")}})
     with open_index(made.reader, DEFAULT_SERVICE) as found, pytest.raises(UsageError, match=r"more than 1\.5 seconds"):
-        found.find(parse_query(["(a+)+$"], regex=True), regex_seconds=1.5)
+        found.search(parse_query(["(a+)+$"], regex=True), regex_seconds=1.5)
 
 
 def test_an_expression_that_fails_says_so(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -193,7 +196,7 @@ def test_an_expression_that_fails_says_so(index: Index, monkeypatch: pytest.Monk
 
     monkeypatch.setattr(subprocess, "run", failing)
     with pytest.raises(BlogExporterError, match="MemoryError: too much"):
-        index.find(parse_query(["海"], regex=True))
+        index.search(parse_query(["海"], regex=True))
 
 
 def brute(documents: dict[str, list[str]], terms: tuple[str, ...]) -> set[str]:
@@ -217,11 +220,11 @@ def test_hits_are_exactly_those_of_a_search_through_all_texts(
     said = {str(at): comment(str(at), "0", text) for at, text in enumerate(comments)}
     made.commit({Kind.ENTRIES: entries, Kind.COMMENTS: said})
     documents = {
-        f"entries/{key}": [fold(text.text) for text in entry_document(raw, None, DEFAULT_SERVICE).texts]
+        f"entries/{key}": [fold(text.text) for text in document_of(Kind.ENTRIES, raw, None, DEFAULT_SERVICE).texts]
         for key, raw in entries.items()
     }
     documents |= {
-        f"comments/{key}": [fold(text.text) for text in comment_document(raw, DEFAULT_SERVICE).texts]
+        f"comments/{key}": [fold(text.text) for text in document_of(Kind.COMMENTS, raw, None, DEFAULT_SERVICE).texts]
         for key, raw in said.items()
     }
     with open_index(made.reader, DEFAULT_SERVICE) as found:
@@ -229,7 +232,7 @@ def test_hits_are_exactly_those_of_a_search_through_all_texts(
             terms = tuple(key for word in wanted if (key := fold(word)))
             if not terms:
                 continue
-            hits = found.search(Query(terms))
+            hits = found.search(Query(terms)).hits
             assert set(ids(hits)) == brute(documents, terms)
             assert len(hits) == len(set(ids(hits)))
             for hit in hits:
@@ -267,7 +270,7 @@ def small(root: Path) -> ArchiveMaker:
 
 def hits_of(reader: Archive, word: str, at: int | None = None, *, service: Records = DEFAULT_SERVICE) -> list[str]:
     with open_index(reader, service, at=at) as found:
-        return ids(found.search(parse_query([word])))
+        return ids(found.search(parse_query([word])).hits)
 
 
 def test_the_index_is_made_once_and_renewed_record_by_record(tmp_path: Path) -> None:
@@ -304,7 +307,7 @@ def test_an_index_whose_dates_are_of_another_timezone_is_made_again(tmp_path: Pa
     for hours in (9, 0):
         service = BlogV1(Options(timezone=timezone(timedelta(hours=hours))))
         with open_index(made.reader, service) as found:
-            (hit,) = found.search(parse_query(["海の日"], "entry"))
+            (hit,) = found.search(parse_query(["海の日"], "entry")).hits
         assert hit.date is not None
         assert hit.date.utcoffset() == timedelta(hours=hours)
 
@@ -364,7 +367,7 @@ def test_damage_that_shows_only_when_searching_is_healed(tmp_path: Path, regex: 
     connection.commit()
     connection.close()
     with open_index(made.reader, DEFAULT_SERVICE) as found:
-        assert ids(found.search(parse_query(["海の日"], regex=regex))) == ["entries/1"]
+        assert ids(found.search(parse_query(["海の日"], regex=regex)).hits) == ["entries/1"]
 
 
 def test_an_archive_that_cannot_be_written_is_searched_all_the_same(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter.search.query import fold
+from exporter.search.folding import fold
 from exporter.site import search_data
 from exporter.site.search_data import BEYOND, END, LETTERS, SEVERAL, case_table, encoded, pair_text, pairs_of
 from exporter.site.templating import data_script

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from exporter.model.kinds import Kind
-from exporter.search.query import fold
+from exporter.search.folding import fold
 from exporter.site import search_data
 from tests.archive.builder import record
 from tests.site.browser.tabs import Tab, until

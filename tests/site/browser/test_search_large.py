@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from exporter.model.kinds import Kind
-from exporter.search.query import fold
+from exporter.search.folding import fold
 from tests.archive.builder import record
 from tests.site.building import build, of_records
 

@@ -4,14 +4,16 @@ from datetime import UTC, datetime
 
 import pytest
 
-from exporter.search.documents import Rank, comment_document, entry_document, file_document, listed_document
+from exporter.model.kinds import Kind
+from exporter.search.indexing import document_of
+from exporter.search.store import Rank
 from exporter.service.registry import DEFAULT_SERVICE
 from tests.history.building import comment, entry
 
 
 def test_an_entry_has_all_its_texts() -> None:
     raw = entry("1", "海の日", "<p>波</p>", ps_title="続き", ps_text="<b>砂</b>")
-    document = entry_document(raw, {"entry_id": "1", "category": "日記"}, DEFAULT_SERVICE)
+    document = document_of(Kind.ENTRIES, raw, {"entry_id": "1", "category": "日記"}, DEFAULT_SERVICE)
     assert [(text.field, text.rank, text.text) for text in document.texts] == [
         ("title", Rank.TITLE, "海の日"),
         ("body", Rank.BODY, "波"),
@@ -25,8 +27,11 @@ def test_an_entry_has_all_its_texts() -> None:
 
 
 def test_an_entry_that_is_only_listed() -> None:
-    document = listed_document(
-        {"entry_id": "3", "title": "下書き", "regist_date": "2024/01/02", "period_date": ""}, DEFAULT_SERVICE
+    document = document_of(
+        Kind.ENTRIES,
+        None,
+        {"entry_id": "3", "title": "下書き", "regist_date": "2024/01/02", "period_date": ""},
+        DEFAULT_SERVICE,
     )
     assert [(text.field, text.text) for text in document.texts] == [("title", "下書き")]
     assert document.date is not None
@@ -34,7 +39,9 @@ def test_an_entry_that_is_only_listed() -> None:
 
 
 def test_a_comment_ranks_below_all_else() -> None:
-    document = comment_document(comment("7", "1", "きれい<br>ですね", title="はじめまして"), DEFAULT_SERVICE)
+    document = document_of(
+        Kind.COMMENTS, comment("7", "1", "きれい<br>ですね", title="はじめまして"), None, DEFAULT_SERVICE
+    )
     assert {text.rank for text in document.texts} == {Rank.COMMENT}
     assert [text.field for text in document.texts] == ["title", "name", "text"]
     assert (document.entry_id, document.title) == ("1", "")
@@ -44,8 +51,11 @@ def test_a_comment_ranks_below_all_else() -> None:
     ("mtime", "date"), [("0", datetime(1970, 1, 1, tzinfo=UTC)), ("9" * 30, None), ("", None), ("x", None)]
 )
 def test_a_file_is_dated_by_its_mtime(mtime: str, date: datetime | None) -> None:
-    document = file_document(
-        {"file_id": "9", "name": "umi.jpg", "title": None, "explanation": "浜", "mtime": mtime}, DEFAULT_SERVICE
+    document = document_of(
+        Kind.FILES,
+        {"file_id": "9", "name": "umi.jpg", "title": None, "explanation": "浜", "mtime": mtime},
+        None,
+        DEFAULT_SERVICE,
     )
     assert document.date == date
     assert document.title == "umi.jpg"

@@ -1,0 +1,138 @@
+"""What texts and queries are compared by, and the way back to the text as it was written. Pure.
+
+The key of a text is NFKC, then case folded, with each run of white space as one space; so half-width kana, full-width
+letters and line ends make no difference. NFKC changes lengths, hence :class:`Folded` remembers where each character of
+the key comes from.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+
+Span = tuple[int, int]
+
+_BEFORE = 30
+_LENGTH = 120
+_PIECE = 100_000
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_SPACES = re.compile(r"\s+")
+_JAMO_FIRST, _JAMO_LAST = "\u1160", "\u11ff"
+
+
+def fold(text: str) -> str:
+    """Return the key of a text; lone surrogates become U+FFFD."""
+    clean = _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", text)
+    return _SPACES.sub(" ", unicodedata.normalize("NFKC", clean).casefold())
+
+
+@dataclass(frozen=True, slots=True)
+class Folded:
+    """A key, and for each of its characters the part of the text it stands for: ``text[starts[i]:ends[i]]``."""
+
+    key: str
+    starts: list[int]
+    ends: list[int]
+
+    def span(self, start: int, end: int) -> tuple[int, int]:
+        """Return which part of the text the key's ``[start:end]`` (not empty) stands for."""
+        return self.starts[start], self.ends[end - 1]
+
+
+def fold_with_places(text: str) -> Folded:
+    """Return the key of a text as :func:`fold` does, with the places its characters come from."""
+    chars: list[str] = []
+    starts: list[int] = []
+    ends: list[int] = []
+    for start, end in _clusters(text):
+        for char in _key_of(text[start:end]):
+            if char == " " and chars and chars[-1] == " ":
+                ends[-1] = end
+                continue
+            chars.append(char)
+            starts.append(start)
+            ends.append(end)
+    return Folded("".join(chars), starts, ends)
+
+
+@lru_cache(maxsize=8192)
+def _key_of(cluster: str) -> str:
+    return fold(cluster)
+
+
+def _clusters(text: str) -> list[tuple[int, int]]:
+    """Cut a text where normalisation never joins what stands on both sides."""
+    bounds = [at for at in range(len(text)) if at == 0 or not _joins(text[at])]
+    return list(pairwise([*bounds, len(text)]))
+
+
+@lru_cache(maxsize=8192)
+def _joins(char: str) -> bool:
+    """Tell whether a character may join the one before it: marks, sound marks of kana, Hangul vowels and finals."""
+    first = unicodedata.normalize("NFKD", char)[:1]
+    return unicodedata.category(first).startswith("M") or _JAMO_FIRST <= first <= _JAMO_LAST
+
+
+@dataclass(frozen=True, slots=True)
+class Excerpt:
+    """A part of a text as it was written, with line ends shown as spaces.
+
+    Attributes:
+        text: ``original[start:start + len(text)]``, but for the line ends.
+        start: where it begins in the original text.
+        marks: the hits, as offsets into ``text``, in order, never overlapping.
+        cut: whether the original goes on after it.
+    """
+
+    text: str
+    start: int
+    marks: tuple[Span, ...]
+    cut: bool
+
+
+def spans_of(text: str, terms: Sequence[str]) -> list[Span]:
+    """Return where the terms stand in a text as it was written, in order, those that touch or overlap joined.
+
+    A text beyond some 100,000 characters is looked at piece by piece, up to the first hits and what an excerpt shows
+    after them: places take a hundred bytes a character.
+    """
+    overlap = 4 * max(map(len, terms), default=0) + _LENGTH
+    for start in range(0, len(text), _PIECE):
+        found = _spans(text[start : start + _PIECE + overlap], terms)
+        if found:
+            return [(low + start, high + start) for low, high in found]
+    return []
+
+
+def _spans(text: str, terms: Sequence[str]) -> list[Span]:
+    folded = fold_with_places(text)
+    found = []
+    for term in terms:
+        at = folded.key.find(term)
+        while at >= 0:
+            found.append(folded.span(at, at + len(term)))
+            at = folded.key.find(term, at + len(term))
+    return _joined(sorted(found))
+
+
+def excerpt(text: str, spans: Sequence[Span]) -> Excerpt:
+    """Cut out the neighbourhood of the first hits."""
+    first = spans[0][0] if spans else 0
+    start = max(0, first - _BEFORE)
+    end = min(len(text), max(start + _LENGTH, spans[0][1] if spans else 0))
+    marks = tuple((low - start, min(high, end) - start) for low, high in spans if low < end)
+    return Excerpt(re.sub(r"[\r\n\t]", " ", text[start:end]), start, marks, end < len(text))
+
+
+def _joined(spans: list[Span]) -> list[Span]:
+    found: list[Span] = []
+    for low, high in spans:
+        if found and low <= found[-1][1]:
+            found[-1] = (found[-1][0], max(high, found[-1][1]))
+        else:
+            found.append((low, high))
+    return found
