@@ -212,13 +212,11 @@ class MemoryBody:
     Args:
         budget: what all answers take together.
         max_bytes: the most of one answer, decoded.
-        place: who sends them, for messages.
     """
 
-    def __init__(self, budget: MemoryBudget, max_bytes: int, place: str) -> None:
+    def __init__(self, budget: MemoryBudget, max_bytes: int) -> None:
         self._budget = budget
         self.max_bytes = max_bytes
-        self._place = place
 
     def headers(self) -> Mapping[str, str]:
         """Ask for it compressed."""
@@ -233,10 +231,7 @@ class MemoryBody:
                 size += len(piece)
                 if stream.status == HTTPStatus.OK:
                     if size > self.max_bytes:
-                        raise BodyTooLarge(
-                            f"{self._place} sent more than {self.max_bytes} bytes for one request, which is refused "
-                            "(the setting max_body)"
-                        )
+                        raise BodyTooLarge(f"the answer has more than {self.max_bytes} bytes (the setting max_body)")
                     if not share.take(len(piece)):
                         await stream.deadline.without(share.wait(len(piece)))
                 elif size > _REFUSAL_READ:

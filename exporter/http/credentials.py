@@ -85,7 +85,7 @@ def _is_this_machine(host: str) -> bool:
 class Redactor:
     """Replaces secrets by ``***``, also where they are written in a URL's or in JSON's way."""
 
-    def __init__(self, secrets: Iterable[str]) -> None:
+    def __init__(self, secrets: Iterable[str] = ()) -> None:
         forms = {
             form
             for secret in secrets

@@ -10,7 +10,6 @@ import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from types import TracebackType
 from typing import Final, Self, TypeVar
 from urllib.parse import quote
 
@@ -42,10 +41,13 @@ from exporter.text import printable
 
 T = TypeVar("T")
 
-_OK = 200
 _MIB = 1024 * 1024
 _OBJECTS_FOR_BYTE = 3
-_ANYWHERE = AddressGuard(allow_private=True)
+_OK = 200
+_ANONYMOUS: Final = Credentials()
+_ANYWHERE: Final = AddressGuard(allow_private=True)
+_SERVICE_TIMEOUTS: Final = Timeouts()
+_SERVICE_POLICY: Final = RetryPolicy()
 
 DOWNLOAD_TIMEOUTS: Final = Timeouts(total=600.0)
 DOWNLOAD_POLICY: Final = RetryPolicy(
@@ -57,8 +59,8 @@ DOWNLOAD_POLICY: Final = RetryPolicy(
 class Engine:
     """Makes clients and downloaders, and closes their connections when it is left; for one event loop.
 
-    Requests of services may go anywhere, as a person named their base URLs; those of pictures have a pool of their own
-    where an address guard holds, so that none is sent over a connection that the guard would not have made.
+    A service may be anywhere, as a person named its base URL. Pictures have a pool of their own where an address guard
+    restricts them, so that none is asked for over a connection that the guard would not have made.
 
     Args:
         clock: measures the pace, and waits.
@@ -81,20 +83,18 @@ class Engine:
         resolver: AbstractResolver | None = None,
         chance: Callable[[], float] = random.random,
     ) -> None:
-        self._clock = clock or SystemClock()
+        self.clock = clock or SystemClock()
+        self.chance = chance
+        self.throttles = Throttles(self.clock, per_host)
+        self.budget = MemoryBudget(shared_memory)
         self._resolver = resolver
-        self._chance = chance
         self._sessions: dict[AddressGuard, aiohttp.ClientSession] = {}
         self._statistics: list[Statistics] = []
-        self.throttles = Throttles(self._clock, per_host)
-        self.budget = MemoryBudget(shared_memory)
 
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         for session in self._sessions.values():
             await session.close()
 
@@ -106,11 +106,11 @@ class Engine:
     def client(
         self,
         base_url: str,
-        credentials: Credentials | None = None,
+        credentials: Credentials = _ANONYMOUS,
         *,
-        timeouts: Timeouts | None = None,
+        timeouts: Timeouts = _SERVICE_TIMEOUTS,
         max_body: int = 32 * _MIB,
-        policy: RetryPolicy | None = None,
+        policy: RetryPolicy = _SERVICE_POLICY,
         concurrency: int = 8,
         rate: float | None = None,
         on_retry: Callable[[RetryEvent], None] = lambda _: None,
@@ -131,11 +131,8 @@ class Engine:
             UsageError: the base URL or a limit cannot be right.
         """
         base = check_base_url(base_url)
-        shown = credentials or Credentials()
-        rules = policy or RetryPolicy()
-        place = printable(base.authority)
-        sender = Sender(timeouts or Timeouts(), self._counted(), place)
         self.throttles.restrict(origin_of(base), concurrency, rate)
+        place = printable(base.authority)
 
         def inside(target: URL) -> URL:
             if target.origin() != base.origin() or target.user is not None or target.password is not None:
@@ -145,19 +142,19 @@ class Engine:
                 )
             return target
 
-        watch = ServiceWatch(self._transport(_ANYWHERE), rules, self._clock)
+        sender = Sender(timeouts, self._counted(), place, ": check the base URL")
+        watch = ServiceWatch(self._transport(_ANYWHERE), policy, self.clock)
         retrying = Retrying(
             Redirecting(Throttled(watch, self.throttles), inside),
-            rules,
+            policy,
             watch,
             self.throttles,
-            self._clock,
-            sender.statistics,
-            redactor=shown.redactor,
+            self.clock,
+            redactor=credentials.redactor,
             on_retry=on_retry,
-            chance=self._chance,
+            chance=self.chance,
         )
-        return Client(self, retrying, watch, base, sender, shown, MemoryBody(self.budget, max_body, place))
+        return Client(self, retrying, watch, base, sender, credentials, MemoryBody(self.budget, max_body))
 
     def downloader(
         self,
@@ -175,18 +172,10 @@ class Engine:
             max_bytes: the largest file, decoded.
             policy: when to try again.
         """
-        sender = Sender(timeouts, self._counted())
         watch = HostWatch(self._transport(guard))
-        retrying = Retrying(
-            Redirecting(Throttled(watch, self.throttles), lambda target: guard.check(str(target))),
-            policy,
-            watch,
-            self.throttles,
-            self._clock,
-            sender.statistics,
-            chance=self._chance,
-        )
-        return Downloader(retrying, guard, sender, max_bytes)
+        redirecting = Redirecting(Throttled(watch, self.throttles), lambda target: guard.check(str(target)))
+        retrying = Retrying(redirecting, policy, watch, self.throttles, self.clock, chance=self.chance)
+        return Downloader(retrying, guard, Sender(timeouts, self._counted()), max_bytes)
 
     def _counted(self) -> Statistics:
         self._statistics.append(Statistics())
@@ -206,7 +195,6 @@ class Engine:
                 cookie_jar=aiohttp.DummyCookieJar(),
                 headers={"User-Agent": f"blog-exporter/{__version__} (+personal blog backup)"},
                 auto_decompress=False,
-                trust_env=False,
                 response_class=SingleTry,
             )
         return AiohttpTransport(self._sessions[guard])
@@ -233,9 +221,7 @@ class Client:
     ) -> None:
         self._retrying = retrying
         self._watch = watch
-        self._base = base
-        self._authority = base.raw_authority
-        self._prefix = base.raw_path.rstrip("/")
+        self._scheme, self._authority, self._prefix = base.scheme, base.raw_authority, base.raw_path.rstrip("/")
         self._sender = sender
         self._headers = {"Accept": "application/json", **credentials.headers}
         self._body = body
@@ -258,7 +244,7 @@ class Client:
             ServiceError: nobody got an answer for ``give_up_after`` seconds, or the service wishes a longer pause.
         """
         url = URL.build(
-            scheme=self._base.scheme,
+            scheme=self._scheme,
             authority=self._authority,
             path=self._prefix + request.path,
             query_string="&".join([f"{name}={_quoted(value)}" for name, value in request.params.items()]),
@@ -336,12 +322,9 @@ class Downloader:
 
         def found(response: HttpResponse) -> Download:
             headers = response.headers
-            return Download(
-                _OK if body.whole else response.status,
-                framed="content-length" in headers or "chunked" in headers.get("transfer-encoding", "").lower(),
-                etag=headers.get("etag"),
-                last_modified=headers.get("last-modified"),
-            )
+            framed = "content-length" in headers or "chunked" in headers.get("transfer-encoding", "").lower()
+            status = _OK if body.whole else response.status
+            return Download(status, framed, headers.get("etag"), headers.get("last-modified"))
 
         return await self._retrying.fetch(request, found)
 

@@ -102,24 +102,18 @@ class ServiceWatch:
             NotAuthorised: it does not allow the caller anything any more.
             ServiceError: nobody has heard from it for too long, or nothing is tried again.
         """
-        if not self.good_answers or await self._lives(good_before):
+        if self.good_answers == good_before and self._probe is not None:
+            try:
+                await self._probe()
+            except NotAuthorised:
+                raise
+            except ServiceError:
+                pass  # it is silent for the probe too
+        if not self.good_answers or self.good_answers > good_before:
             return False
         self.patience()
         if not self._policy.retries:
             raise self._over("has stopped answering, and retries is 0")
-        return True
-
-    async def _lives(self, good_before: int) -> bool:
-        if self.good_answers > good_before:
-            return True
-        if self._probe is None:
-            return False
-        try:
-            await self._probe()
-        except NotAuthorised:
-            raise
-        except ServiceError:
-            return self.good_answers > good_before
         return True
 
     def _over(self, what: str) -> ServiceError:

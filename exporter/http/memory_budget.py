@@ -1,4 +1,4 @@
-"""How many bytes of answers are in memory at a time, over all requests of a run.
+"""How many bytes of answers are in memory at a time, over all requests.
 
 A cap on each answer alone bounds nothing: forty answers just below it are forty times as much.
 """
@@ -11,34 +11,24 @@ import sys
 from typing import Self
 
 _M_MMAP_THRESHOLD = -3
-_LARGE = 1024 * 1024
-
-
-_LEAST = 32 * 1024 * 1024
+_MIB = 1024 * 1024
 
 
 def prepare_memory() -> None:
-    """Make sure that there is some memory to read answers into, and have what is freed handed back.
+    """Make sure that there is some memory to read answers into, and have what is freed go back to the system at once.
 
     Close to a limit on memory the libraries in C end the process without a word, so one that has hardly any is refused.
+    Left to itself glibc takes the first large block that is freed as a sign to keep all up to 32 MiB, between which
+    others are stuck: answers of 30 MB one after another then take twice the memory that they need.
 
     Raises:
         MemoryError: there is not even room for an answer of 32 MiB.
     """
-    bytes(_LEAST)  # never touched, so it takes room and no memory
-    _hand_back()
-
-
-def _hand_back() -> None:
-    """Have freed blocks of 1 MiB and more go back to the system at once, where the C library is glibc.
-
-    Left to itself it takes the first large block that is freed as a sign to keep all up to 32 MiB, between which others
-    are stuck: answers of 30 MB one after another then take twice the memory that they need.
-    """
+    bytes(32 * _MIB)  # never touched, so it takes room and no memory
     if sys.platform == "linux":
         mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
         if mallopt is not None:
-            mallopt(_M_MMAP_THRESHOLD, _LARGE)
+            mallopt(_M_MMAP_THRESHOLD, _MIB)
 
 
 class MemoryBudget:
@@ -72,8 +62,7 @@ class MemoryBudget:
         self._held -= size
         self._wake()
 
-    def admit(self, share: Share, size: int) -> bool:
-        """Count ``size`` more bytes of an answer, if it is its turn and they fit; tells whether they were counted."""
+    def _take(self, share: Share, size: int) -> bool:
         taken = self._shares.setdefault(share, 0)
         oldest = next(iter(self._shares))
         if share is not oldest and self._sum - self._shares[oldest] + self._held + size > self._shared:
@@ -82,13 +71,12 @@ class MemoryBudget:
         self._sum += size
         return True
 
-    def leave(self, share: Share) -> None:
-        """Forget an answer that has come to its end."""
+    def _leave(self, share: Share) -> None:
         self._sum -= self._shares.pop(share, 0)
         self._wake()
 
-    async def change(self) -> None:
-        """Wait until something was given back."""
+    async def _change(self) -> None:
+        """Wait until something is given back."""
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.append(turn)
         await turn
@@ -110,15 +98,15 @@ class Share:
 
     def take(self, size: int) -> bool:
         """Count so many bytes more, where they fit at once; where not, :meth:`wait` for them."""
-        return self._budget.admit(self, size)
+        return self._budget._take(self, size)
 
     async def wait(self, size: int) -> None:
         """Count so many bytes more as soon as they fit."""
-        while not self._budget.admit(self, size):
-            await self._budget.change()
+        while not self.take(size):
+            await self._budget._change()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._budget.leave(self)
+        self._budget._leave(self)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any, Protocol, TypeVar
@@ -16,7 +16,7 @@ from exporter.clock import Clock
 from exporter.errors import BodyTooLarge, RetryableStatus, ServiceError, TransportError
 from exporter.http.credentials import Redactor
 from exporter.http.throttle import Throttles, origin_of
-from exporter.http.transport import HttpRequest, HttpResponse, Statistics, Transport
+from exporter.http.transport import HttpRequest, HttpResponse, Transport
 
 _SECONDS = re.compile(r"([+-]?)([0-9]+)(?:\.[0-9]+)?")
 _SANE_DIGITS = 12
@@ -96,11 +96,7 @@ class RetryEvent:
 
 
 class Watch(Protocol):
-    """What decides over all requests together when to give up.
-
-    Attributes:
-        good_answers: how many came so far.
-    """
+    """What decides over all requests together when to give up, having counted so many good answers."""
 
     good_answers: int
 
@@ -117,43 +113,33 @@ class Watch(Protocol):
         """Tell whether to insist on a request without retries left, or raise the ServiceError that ends the run."""
 
 
+def _unheard(_: RetryEvent) -> None:
+    """Take notice of nothing."""
+
+
+@dataclass(frozen=True, slots=True)
 class Retrying:
     """Sends requests through a transport, and again where that may help.
 
-    Args:
+    Attributes:
         transport: sends each attempt.
         policy: how often, and after how long.
         watch: decides when to give up.
         throttles: those of the hosts, which pause for ``Retry-After``.
         clock: waits.
-        statistics: where retries are counted.
         redactor: cleans every error.
         on_retry: is called before each wait.
         chance: the jitter of the waits, in 0 … 1.
     """
 
-    def __init__(
-        self,
-        transport: Transport,
-        policy: RetryPolicy,
-        watch: Watch,
-        throttles: Throttles,
-        clock: Clock,
-        statistics: Statistics,
-        *,
-        redactor: Redactor | None = None,
-        on_retry: Callable[[RetryEvent], None] = lambda _: None,
-        chance: Callable[[], float] = random.random,
-    ) -> None:
-        self._transport = transport
-        self._policy = policy
-        self._watch = watch
-        self._throttles = throttles
-        self._clock = clock
-        self._statistics = statistics
-        self._redactor = redactor or Redactor([])
-        self._on_retry = on_retry
-        self._chance = chance
+    transport: Transport
+    policy: RetryPolicy
+    watch: Watch
+    throttles: Throttles
+    clock: Clock
+    redactor: Redactor = field(default_factory=Redactor)
+    on_retry: Callable[[RetryEvent], None] = _unheard
+    chance: Callable[[], float] = random.random
 
     async def fetch(self, request: HttpRequest, parse: Callable[[HttpResponse], T]) -> T:
         """Send ``request`` until ``parse`` makes something of the answer.
@@ -162,7 +148,7 @@ class Retrying:
             ServiceError: as ``parse`` raised it, the last TransportError when retries are used up, or what the watch
                 raised.
         """
-        begun = self._clock.monotonic()
+        begun = self.clock.monotonic()
         good_before = 0
         first: TransportError | None = None
 
@@ -178,25 +164,25 @@ class Retrying:
             failure = _failure_of(state)
             if not isinstance(failure, TransportError) or not failure.retryable:
                 return False
-            self._watch.patience()
-            in_time = self._clock.monotonic() - begun < self._policy.give_up_after
-            if state.attempt_number <= self._policy.retries and in_time:
+            self.watch.patience()
+            in_time = self.clock.monotonic() - begun < self.policy.give_up_after
+            if state.attempt_number <= self.policy.retries and in_time:
                 return True
-            return await self._watch.outlasts(failure, good_before)
+            return await self.watch.outlasts(failure, good_before)
 
         def announce(state: RetryCallState) -> None:
             nonlocal good_before
             # Only what is heard after the newest failure tells that the service outlived it.
-            good_before = self._watch.good_answers
+            good_before = self.watch.good_answers
             event = RetryEvent(request.name, state.attempt_number, str(_failure_of(state)), state.upcoming_sleep)
-            self._statistics.retries += 1
-            self._statistics.waited += event.wait
-            self._on_retry(event)
+            request.sender.statistics.retries += 1
+            request.sender.statistics.waited += event.wait
+            self.on_retry(event)
 
         try:
             return await self.attempt(request, parse)
         except TransportError as error:
-            first, good_before, begun = error, self._watch.good_answers, self._clock.monotonic()
+            first, good_before, begun = error, self.watch.good_answers, self.clock.monotonic()
         insistent = AsyncRetrying(
             retry=may_help, wait=self._wait_after, sleep=self._sleep, before_sleep=announce, reraise=True
         )
@@ -211,9 +197,9 @@ class Retrying:
         """
         answer = await self._outcome(request, parse)
         if isinstance(answer, ServiceError):
-            self._watch.note(answer)
+            self.watch.note(answer)
             raise answer
-        self._watch.note(None)
+        self.watch.note(None)
         return answer
 
     async def _outcome(self, request: HttpRequest, parse: Callable[[HttpResponse], T]) -> T | ServiceError:
@@ -223,7 +209,7 @@ class Retrying:
         be sent again or is a line of the summary, it is handed on without them, from a frame that ends with it.
         """
         try:
-            response = await self._transport.send(request)
+            response = await self.transport.send(request)
             if response.status in RetryableStatus.STATUSES:
                 raise self._retryable(request, response)
             return parse(response)
@@ -234,33 +220,33 @@ class Retrying:
         except ServiceError as error:
             failed = error
         failed.__traceback__ = failed.__cause__ = failed.__context__ = None
-        return self._redactor.clean(failed)
+        return self.redactor.clean(failed)
 
     def _retryable(self, request: HttpRequest, response: HttpResponse) -> RetryableStatus:
         said = f"{request.name or 'it'} answered {response.status}"
         advice = ": the service is busy or broken, try later" if request.name else ""
         headers = response.headers
-        wished = seconds_to_wait(headers.get("retry-after"), self._clock.now(), headers.get("date"))
+        wished = seconds_to_wait(headers.get("retry-after"), self.clock.now(), headers.get("date"))
         error = RetryableStatus(said + advice, response.status, wished)
         error.origin = origin_of(response.url)
         return error
 
     def _wait_after(self, state: RetryCallState) -> float:
         """Return the seconds to wait, and make everybody who asks that host wait where it wishes so."""
-        wait = self._policy.backoff(state.attempt_number, self._chance())
+        wait = self.policy.backoff(state.attempt_number, self.chance())
         failure = _failure_of(state)
         if isinstance(failure, RetryableStatus) and failure.origin is not None:
             wished = failure.retry_after or 0.0
-            if wished > self._policy.longest_pause:
-                raise self._watch.refuse_pause(failure)
+            if wished > self.policy.longest_pause:
+                raise self.watch.refuse_pause(failure)
             wait = max(wait, wished)
             if wished or failure.status == _TOO_MANY:
-                self._throttles.of(failure.origin).pause_until(self._clock.monotonic() + wait)
-        return min(wait, self._watch.patience())
+                self.throttles.of(failure.origin).pause_until(self.clock.monotonic() + wait)
+        return min(wait, self.watch.patience())
 
     async def _sleep(self, seconds: float) -> None:
-        await self._clock.sleep(seconds)
-        self._watch.patience()
+        await self.clock.sleep(seconds)
+        self.watch.patience()
 
 
 def _failure_of(state: RetryCallState) -> BaseException | None:

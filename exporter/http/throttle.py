@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from types import TracebackType
-from typing import Self
+from dataclasses import dataclass
+from typing import NamedTuple
 
 from yarl import URL
 
@@ -13,18 +13,23 @@ from exporter.clock import Clock
 from exporter.errors import TransportError, UsageError
 from exporter.http.transport import HttpRequest, HttpResponse, Transport
 
-CONGESTION = frozenset({429, 503})
-"""Statuses that mean the service has too much to do."""
-
+_CONGESTION = frozenset({429, 503})  # statuses that mean the host has too much to do
 _SMOOTHING = 0.125  # the weight of the newest latency in the moving average
 _LATENCY_FACTOR = 4.0
 _LATENCY_SLACK = 0.5  # seconds; below this a multiple of the baseline is noise
 
 
-class Throttle:
-    """Permits for requests to one host.
+class Turn(NamedTuple):
+    """A request that may be sent: which of the host's it is, and when its turn came."""
 
-    The limit on requests at a time lies between 1 and ``max_concurrency``. It is halved when the service answers 429 or
+    number: int
+    started: float
+
+
+class Throttle:
+    """Lets requests to one host start.
+
+    The limit on requests at a time lies between 1 and ``max_concurrency``. It is halved when the host answers 429 or
     503, or when the moving average of latency exceeds four times the best seen and is more than half a second over it,
     but once only for all requests that were under way together; each success adds a share of one.
 
@@ -67,16 +72,12 @@ class Throttle:
         """How many requests may be under way now."""
         return int(self._limit)
 
-    def permit(self) -> Permit:
-        """Return the permission for one request, to be used in ``async with``; entering waits for its turn."""
-        return Permit(self)
-
     def pause_until(self, moment: float) -> None:
         """Let no request start before ``moment`` on the clock's monotonic scale."""
         self._resume_at = max(self._resume_at, moment)
 
-    async def _enter(self) -> tuple[int, float]:
-        """Wait for a turn; return the number of the request and when it started."""
+    async def enter(self) -> Turn:
+        """Wait for the turn of a request; :meth:`leave` must follow."""
         if self._waiting or self._active >= int(self._limit):
             await self._queue()
         else:
@@ -84,20 +85,20 @@ class Throttle:
         now = self._clock.monotonic()
         if self._interval or now < self._resume_at:
             try:
-                now = await self._turn(now)
+                now = await self._start(now)
             except BaseException:
                 self._release()
                 raise
         self._started += 1
-        return self._started, now
+        return Turn(self._started, now)
 
-    def _leave(self, permit: Permit) -> None:
-        """Take a permit back, and learn from the answer."""
-        if permit.status in CONGESTION:
-            self._cut(permit.number)
-        elif permit.status is not None:
+    def leave(self, turn: Turn, status: int | None, body_seconds: float = 0.0) -> None:
+        """Let the next request start, and learn from the answer's status; ``None`` when there was no answer."""
+        if status in _CONGESTION:
+            self._cut(turn.number)
+        elif status is not None:
             # A body takes as long as it is large, which says nothing about how busy the host is.
-            self._learn(permit.number, self._clock.monotonic() - permit.started - permit.body_seconds)
+            self._learn(turn.number, self._clock.monotonic() - turn.started - body_seconds)
         self._release()
 
     async def _queue(self) -> None:
@@ -112,7 +113,7 @@ class Throttle:
                 self._waiting.remove(turn)
             raise
 
-    async def _turn(self, now: float) -> float:
+    async def _start(self, now: float) -> float:
         while True:
             if now < self._resume_at:
                 await self._clock.sleep(self._resume_at - now)
@@ -157,33 +158,6 @@ class Throttle:
             self._latency = None
 
 
-class Permit:
-    """One request's permission.
-
-    Attributes:
-        number: which request of the host's it is.
-        started: when its turn came.
-        status: to be set once the answer is there; ``None`` says that none came.
-        body_seconds: what of the time its body took.
-    """
-
-    __slots__ = ("_throttle", "body_seconds", "number", "started", "status")
-
-    def __init__(self, throttle: Throttle) -> None:
-        self._throttle = throttle
-        self.status: int | None = None
-        self.body_seconds = 0.0
-
-    async def __aenter__(self) -> Self:
-        self.number, self.started = await self._throttle._enter()
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._throttle._leave(self)
-
-
 def origin_of(url: URL) -> str:
     """Return what a host is for a throttle: scheme, name, and the port where it is not the scheme's own."""
     host = (url.raw_host or "").rstrip(".").lower()
@@ -210,27 +184,29 @@ class Throttles:
         Raises:
             UsageError: a limit that lets nothing through.
         """
-        if origin in self._throttles:
-            self._throttles[origin].restrict(max_concurrency, rate)
-        else:
-            self._throttles[origin] = Throttle(max_concurrency, rate, self._clock)
+        throttle = self._throttles.setdefault(origin, Throttle(max_concurrency, rate, self._clock))
+        throttle.restrict(max_concurrency, rate)
 
 
+@dataclass(frozen=True, slots=True)
 class Throttled:
     """A transport that sends each request when its host's turn has come, and names the host that failed."""
 
-    def __init__(self, transport: Transport, throttles: Throttles) -> None:
-        self._transport = transport
-        self._throttles = throttles
+    transport: Transport
+    throttles: Throttles
 
     async def send(self, request: HttpRequest) -> HttpResponse:
         """Send a request."""
         origin = origin_of(request.url)
-        async with self._throttles.of(origin).permit() as permit:
-            try:
-                response = await self._transport.send(request)
-            except TransportError as error:
-                error.origin = origin
-                raise
-            permit.status, permit.body_seconds = response.status, response.body_seconds
+        throttle = self.throttles.of(origin)
+        turn = await throttle.enter()
+        status, body_seconds = None, 0.0
+        try:
+            response = await self.transport.send(request)
+            status, body_seconds = response.status, response.body_seconds
+        except TransportError as error:
+            error.origin = origin
+            raise
+        finally:
+            throttle.leave(turn, status, body_seconds)
         return response

@@ -12,7 +12,7 @@ The layers, from the outside in, each made from the next one::
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from typing import Protocol
 
@@ -37,6 +37,19 @@ from exporter.text import printable
 
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _MAX_REDIRECTS = 5
+_NO_CONNECTION: Mapping[type[Exception], str] = {
+    aiohttp.ClientConnectorDNSError: "its name does not resolve",
+    aiohttp.ClientConnectorCertificateError: "its certificate is not right",
+    aiohttp.ClientConnectorSSLError: "its TLS is not right",
+    aiohttp.ClientConnectorError: "nothing answers there",
+}
+"""What each means; the more special ones first."""
+_NOT_READABLE = (
+    aiohttp.ClientPayloadError,
+    aiohttp.ClientResponseError,
+    http_exceptions.HttpProcessingError,
+    ValueError,
+)
 
 
 @dataclass(slots=True)
@@ -56,13 +69,7 @@ class Statistics:
     waited: float = 0.0
 
     def __add__(self, other: Statistics) -> Statistics:
-        """Return the sum."""
-        return Statistics(
-            self.requests + other.requests,
-            self.retries + other.retries,
-            self.bytes + other.bytes,
-            self.waited + other.waited,
-        )
+        return Statistics(*(getattr(self, each.name) + getattr(other, each.name) for each in fields(self)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,27 +79,15 @@ class Sender:
     Attributes:
         timeouts: of each request.
         statistics: where each is counted.
-        place: how messages name the service; ``None`` where they stand beside the address that they are about, and
-            are kept, so that they must not depend on the machine.
+        place: how messages name what is asked.
+        hint: what they end with where the place may be wrong. Without one they are kept beside the address that they
+            are about, so that they must not depend on the machine.
     """
 
     timeouts: Timeouts
     statistics: Statistics
-    place: str | None = None
-
-    @property
-    def it(self) -> str:
-        """The service or the address, for the beginning of a message."""
-        return self.place or "it"
-
-    @property
-    def host(self) -> str:
-        """The service or the address's host, for the middle of a message."""
-        return self.place or "its host"
-
-    def advice(self, text: str) -> str:
-        """Return what only somebody who configured a service can do."""
-        return f": {text}" if self.place else ""
+    place: str = "its host"
+    hint: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,24 +160,22 @@ class SingleTry(aiohttp.ClientResponse):
             raise ConnectFailed(f"the connection to {self.host} broke ({printable(str(error))})") from None
 
 
+@dataclass(frozen=True, slots=True)
 class AiohttpTransport:
-    """Sends each request once through a session, which must make its answers of :class:`SingleTry` and not decode.
+    """Sends each request once through a session, which must make its answers of :class:`SingleTry` and not decode."""
 
-    Raises:
-        NotPublic: the session's address guard does not let the connection through.
-        AddressRefused: aiohttp does not take the URL for one.
-        Unreachable: there is no connection.
-        ConnectFailed: it broke.
-        RequestTimeout: the read or total time, or the patience, is over.
-        BadBody: cut short, or not in the encoding it claims.
-        BodyTooLarge: more than the body takes.
-    """
-
-    def __init__(self, session: aiohttp.ClientSession) -> None:
-        self._session = session
+    session: aiohttp.ClientSession
 
     async def send(self, request: HttpRequest) -> HttpResponse:
-        """Send a request; the body of a redirect is not read."""
+        """Send a request; the body of a redirect is not read.
+
+        Raises:
+            NotPublic: the session's address guard does not let the connection through.
+            AddressRefused: aiohttp does not take the URL for one.
+            Unreachable, ConnectFailed: there is no connection, or it broke.
+            RequestTimeout: the read or total time, or the patience, is over.
+            BadBody, BodyTooLarge: as the body has it.
+        """
         request.sender.statistics.requests += 1
         deadline = Deadline(request.sender.timeouts, request.patience)
         try:
@@ -194,7 +187,7 @@ class AiohttpTransport:
     async def _exchange(self, request: HttpRequest, deadline: Deadline) -> HttpResponse:
         headers = {**request.headers, **request.body.headers()}
         timeout = _to_connect(request.sender.timeouts.connect)
-        async with self._session.get(request.url, headers=headers, allow_redirects=False, timeout=timeout) as answer:
+        async with self.session.get(request.url, headers=headers, allow_redirects=False, timeout=timeout) as answer:
             stream = BodyStream(answer, deadline)
             response = HttpResponse(request.url, stream.status, stream.headers)
             if response.location is None:
@@ -214,45 +207,37 @@ def _to_connect(seconds: float) -> aiohttp.ClientTimeout:
 def _translated(error: Exception, sender: Sender, deadline: Deadline) -> TransportError:
     """Return what an exception of aiohttp or of the system means."""
     if is_refusal(error):
-        return NotPublic(f"{sender.host} is no public address, and is not asked without --allow-private-network")
-    connecting = f"cannot connect to {sender.host}"
+        return NotPublic(f"{sender.place} is no public address, and is not asked without --allow-private-network")
+    connecting = f"cannot connect to {sender.place}"
     if isinstance(error, aiohttp.ConnectionTimeoutError):
-        reason = f"no answer within {sender.timeouts.connect:g} s"
-        return Unreachable(f"{connecting}: {reason}{sender.advice('check the base URL')}")
+        return Unreachable(f"{connecting}: no answer within {sender.timeouts.connect:g} s{sender.hint}")
     if isinstance(error, TimeoutError):
-        return RequestTimeout(f"{sender.it} took too long: {deadline.what_passed()}")
+        return RequestTimeout(f"{sender.place} took too long: {deadline.what_passed()}")
     cause = error.__cause__ if isinstance(error, aiohttp.ClientConnectorError) else None
-    detail = f" ({printable(str(cause or error) or type(error).__name__)})" if sender.place else ""
-    if isinstance(error, aiohttp.ClientConnectorError):
-        if isinstance(error, aiohttp.ClientConnectorDNSError):
-            reason = "its name does not resolve"
-        elif isinstance(error, aiohttp.ClientConnectorCertificateError | aiohttp.ClientConnectorSSLError):
-            reason = "its certificate or its TLS is not right"
-        else:
-            reason = "nothing answers there"
-        return Unreachable(f"{connecting}: {reason}{detail}{sender.advice('check the base URL and the network')}")
+    detail = f" ({printable(str(cause or error) or type(error).__name__)})" if sender.hint else ""
+    for kind, reason in _NO_CONNECTION.items():
+        if isinstance(error, kind):
+            network = " and the network" if sender.hint else ""
+            return Unreachable(f"{connecting}: {reason}{detail}{sender.hint}{network}")
     if isinstance(error, aiohttp.InvalidURL | aiohttp.NonHttpUrlClientError):
-        return AddressRefused(f"{sender.it} is no address that can be asked{detail}")
-    if isinstance(
-        error,
-        aiohttp.ClientPayloadError | aiohttp.ClientResponseError | http_exceptions.HttpProcessingError | ValueError,
-    ):
-        return BadBody(f"{sender.it} sent an answer that was cut short, or is not HTTP{detail}")
-    return ConnectFailed(f"the connection to {sender.host} broke{detail}")
+        return AddressRefused(f"{sender.place} has an address that cannot be asked{detail}")
+    if isinstance(error, _NOT_READABLE):
+        return BadBody(f"{sender.place} sent an answer that was cut short, or is not HTTP{detail}")
+    return ConnectFailed(f"the connection to {sender.place} broke{detail}")
 
 
+@dataclass(frozen=True, slots=True)
 class Redirecting:
     """Follows redirects.
 
-    Args:
+    Attributes:
         transport: sends each hop.
         admit: returns the URL to ask for a target; raises a TransportError where it must not be asked, a ValueError
             where it is none.
     """
 
-    def __init__(self, transport: Transport, admit: Callable[[URL], URL]) -> None:
-        self._transport = transport
-        self._admit = admit
+    transport: Transport
+    admit: Callable[[URL], URL]
 
     async def send(self, request: HttpRequest) -> HttpResponse:
         """Send a request, and on to where its answers lead.
@@ -263,16 +248,15 @@ class Redirecting:
         """
         sender = request.sender
         for _ in range(_MAX_REDIRECTS + 1):
-            response = await self._transport.send(request)
+            response = await self.transport.send(request)
             location = response.location
             if location is None:
                 return response
             try:
                 encoded = location.isascii() and location.isprintable() and " " not in location
-                target = self._admit(request.url.join(URL(location, encoded=encoded)))
+                target = self.admit(request.url.join(URL(location, encoded=encoded)))
             except ValueError:
-                advice = sender.advice("check the base URL")
-                raise RedirectRefused(f"{sender.it} redirects to something that is no address{advice}") from None
+                text = f"{sender.place} redirects to something that is no address{sender.hint}"
+                raise RedirectRefused(text) from None
             request = replace(request, url=target)
-        advice = sender.advice("check the base URL")
-        raise RedirectRefused(f"{sender.it} redirects more than {_MAX_REDIRECTS} times in a row{advice}")
+        raise RedirectRefused(f"{sender.place} redirects more than {_MAX_REDIRECTS} times in a row{sender.hint}")

@@ -159,9 +159,13 @@ FOR_NOW = {
     "a redirect to nowhere": (
         answering(302, Location="http://[::1"),
         None,
-        "it redirects to something that is no address",
+        "its host redirects to something that is no address",
     ),
-    "a redirect in a circle": (answering(302, Location="/a.jpg"), None, "it redirects more than 5 times in a row"),
+    "a redirect in a circle": (
+        answering(302, Location="/a.jpg"),
+        None,
+        "its host redirects more than 5 times in a row",
+    ),
     "reset": (reset, None, "the connection to 127.0.0.1 broke"),
     "time-out": (silent, None, ""),
     "HTML": (page, 200, "a page came in place of the file (text/html)"),

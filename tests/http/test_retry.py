@@ -48,8 +48,8 @@ def read(response: HttpResponse) -> bytes:
     return response.body
 
 
-def request(path: str = "/x") -> HttpRequest:
-    return HttpRequest(URL(HOST + path), {}, NoBody(), Sender(Timeouts(), Statistics(), "api.example"), "entry/get")
+def request(path: str, statistics: Statistics) -> HttpRequest:
+    return HttpRequest(URL(HOST + path), {}, NoBody(), Sender(Timeouts(), statistics, "api.example"), "entry/get")
 
 
 class Bench:
@@ -77,15 +77,14 @@ class Bench:
             self.watch,
             throttles,
             clock,
-            self.statistics,
             **{"on_retry": self.events.append, "chance": lambda: 1.0, **more},
         )
 
     async def call(self, path: str = "/x") -> bytes:
-        return await self.retrying.fetch(request(path), read)
+        return await self.retrying.fetch(request(path, self.statistics), read)
 
     def probe(self, path: str = "/list") -> None:
-        self.watch.probe_with(lambda: self.retrying.attempt(request(path), read))
+        self.watch.probe_with(lambda: self.retrying.attempt(request(path, self.statistics), read))
 
     async def failure(self, path: str = "/x") -> ServiceError:
         with pytest.raises(ServiceError) as caught:

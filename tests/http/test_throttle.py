@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from typing import Any
+from typing import Any, Self
 
 import pytest
 from yarl import URL
@@ -15,8 +15,23 @@ from tests.http.clocks import JumpClock
 from tests.http.scripted import NoBody
 
 
+class Permit:
+    """The turn of one request; a test sets ``status`` where there is an answer."""
+
+    def __init__(self, throttle: Throttle) -> None:
+        self._throttle = throttle
+        self.status: int | None = None
+
+    async def __aenter__(self) -> Self:
+        self._turn = await self._throttle.enter()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._throttle.leave(self._turn, self.status)
+
+
 async def use(throttle: Throttle, clock: JumpClock, *, status: int | None = 200, seconds: float = 0.0) -> None:
-    async with throttle.permit() as permit:
+    async with Permit(throttle) as permit:
         clock.advance(seconds)
         permit.status = status
 
@@ -39,7 +54,7 @@ async def test_never_more_than_the_limit_are_under_way(clock: JumpClock) -> None
 
     async def one() -> None:
         nonlocal now, most, done
-        async with throttle.permit() as permit:
+        async with Permit(throttle) as permit:
             now += 1
             most = max(most, now)
             await asyncio.sleep(0)
@@ -56,7 +71,7 @@ async def test_turns_are_given_in_order(clock: JumpClock) -> None:
     order: list[int] = []
 
     async def one(number: int) -> None:
-        async with throttle.permit():
+        async with Permit(throttle):
             order.append(number)
             await asyncio.sleep(0)
 
@@ -65,7 +80,7 @@ async def test_turns_are_given_in_order(clock: JumpClock) -> None:
 
 
 async def test_an_idle_throttle_lets_through_without_waiting(clock: JumpClock) -> None:
-    step = Throttle(1, None, clock).permit().__aenter__()
+    step = Permit(Throttle(1, None, clock)).__aenter__()
     with pytest.raises(StopIteration):
         step.send(None)
     assert clock.sleeps == []
@@ -73,7 +88,7 @@ async def test_an_idle_throttle_lets_through_without_waiting(clock: JumpClock) -
 
 async def test_a_cancelled_waiter_gives_up_its_turn(clock: JumpClock) -> None:
     throttle = Throttle(1, None, clock)
-    first = throttle.permit()
+    first = Permit(throttle)
     await first.__aenter__()
     waiting = [asyncio.create_task(use(throttle, clock)) for _ in range(3)]
     await asyncio.sleep(0)
@@ -88,7 +103,7 @@ async def test_a_cancelled_waiter_gives_up_its_turn(clock: JumpClock) -> None:
 
 async def test_a_waiter_that_is_being_cancelled_is_passed_over(clock: JumpClock) -> None:
     throttle = Throttle(1, None, clock)
-    first = throttle.permit()
+    first = Permit(throttle)
     await first.__aenter__()
     waiting = [asyncio.create_task(use(throttle, clock)) for _ in range(2)]
     await asyncio.sleep(0)
@@ -101,7 +116,7 @@ async def test_a_waiter_that_is_being_cancelled_is_passed_over(clock: JumpClock)
 
 async def test_a_waiter_cancelled_just_as_its_turn_comes_passes_it_on(clock: JumpClock) -> None:
     throttle = Throttle(1, None, clock)
-    first = throttle.permit()
+    first = Permit(throttle)
     await first.__aenter__()
     waiting = [asyncio.create_task(use(throttle, clock)) for _ in range(2)]
     await asyncio.sleep(0)
@@ -128,7 +143,7 @@ async def test_the_rate_spaces_requests_evenly(clock: JumpClock) -> None:
     starts: list[float] = []
 
     async def one() -> None:
-        async with throttle.permit():
+        async with Permit(throttle):
             starts.append(clock.monotonic())
 
     await asyncio.gather(*(one() for _ in range(9)))
@@ -152,7 +167,7 @@ async def test_a_pause_holds_everybody(clock: JumpClock) -> None:
     starts: list[float] = []
 
     async def one() -> None:
-        async with throttle.permit():
+        async with Permit(throttle):
             starts.append(clock.monotonic())
 
     await asyncio.gather(*(one() for _ in range(6)))
@@ -164,7 +179,7 @@ async def test_after_a_pause_the_rate_still_holds(clock: JumpClock) -> None:
     starts: list[float] = []
 
     async def one(number: int) -> None:
-        async with throttle.permit():
+        async with Permit(throttle):
             starts.append(clock.monotonic())
             if number == 0:
                 throttle.pause_until(10.5)
@@ -180,7 +195,7 @@ async def test_a_pause_that_begins_while_waiting_for_the_rate_holds_too(clock: J
     starts: list[float] = []
 
     async def one() -> None:
-        async with throttle.permit():
+        async with Permit(throttle):
             starts.append(clock.monotonic())
 
     tasks = [asyncio.create_task(one()) for _ in range(3)]
@@ -212,7 +227,7 @@ async def test_other_failures_do_not_slow_it_down(clock: JumpClock, status: int 
 
 async def test_requests_that_were_under_way_together_halve_it_once(clock: JumpClock) -> None:
     throttle = Throttle(8, None, clock)
-    together: list[Any] = [throttle.permit() for _ in range(8)]
+    together: list[Any] = [Permit(throttle) for _ in range(8)]
     for permit in together:
         await permit.__aenter__()
         permit.status = 429
@@ -228,7 +243,7 @@ async def test_a_smaller_limit_is_kept_by_those_who_wait(clock: JumpClock) -> No
 
     async def one(number: int) -> None:
         nonlocal now
-        async with throttle.permit() as permit:
+        async with Permit(throttle) as permit:
             now += 1
             seen.append(now)
             await asyncio.sleep(0)
