@@ -38,8 +38,8 @@ class Timeouts:
 class Deadline:
     """One timer for the silence between two pieces and for the whole request; to be made as it starts.
 
-    aiohttp's own read timeout sets and clears several timers for every request, which costs a tenth of it.
-    ``patience`` is the seconds after which nobody waits any more, whatever the time-outs allow.
+    ``patience`` is the seconds after which nobody waits any more, whatever the time-outs allow. The read timeout of
+    aiohttp sets and clears several timers for every request, which costs a tenth of it.
     """
 
     __slots__ = ("_end", "_heard", "_last", "_limit", "_loop", "_silence", "timer")
@@ -52,10 +52,6 @@ class Deadline:
         self._last = now + patience
         self._end = now + self._limit
         self.timer = asyncio.timeout_at(min(now + self._silence, self._end))
-
-    def now(self) -> float:
-        """Return the event loop's seconds."""
-        return self._loop.time()
 
     def postpone(self) -> None:
         """Start the silence anew: something arrived."""
@@ -158,15 +154,9 @@ class BodyStream:
         self.status = answer.status
         self.headers = {name.lower(): value for name, value in answer.headers.items()}
         self._encoding = self.headers.get("content-encoding", "")
-        self._since = deadline.now()
         self.length = answer.content_length
         self.kept = 0
         self.deadline = deadline
-
-    @property
-    def seconds(self) -> float:
-        """The time since the head was there."""
-        return self.deadline.now() - self._since
 
     async def piece(self) -> bytes:
         """Return what comes next, never more than 256 KiB at once; nothing at the end.
@@ -207,19 +197,14 @@ class Body(Protocol):
 
 
 class MemoryBody:
-    """Keeps bodies in memory: of successes all, of other answers the beginning.
-
-    Args:
-        budget: what all answers take together.
-        max_bytes: the most of one answer, decoded.
-    """
+    """Keeps bodies in memory: of successes all, up to ``max_bytes`` decoded, of other answers the beginning."""
 
     def __init__(self, budget: MemoryBudget, max_bytes: int) -> None:
         self._budget = budget
         self.max_bytes = max_bytes
 
     def headers(self) -> Mapping[str, str]:
-        """Ask for it compressed."""
+        """Ask for compression."""
         return {"Accept-Encoding": "gzip, deflate"}
 
     async def receive(self, stream: BodyStream) -> bytes:

@@ -148,14 +148,22 @@ class Retrying:
             ServiceError: as ``parse`` raised it, the last TransportError when retries are used up, or what the watch
                 raised.
         """
+        try:
+            return await self.attempt(request, parse)
+        except TransportError as error:
+            first = error
+        return await self._insist(request, parse, first)
+
+    async def _insist(
+        self, request: HttpRequest, parse: Callable[[HttpResponse], T], first: TransportError | None
+    ) -> T:
+        good_before = self.watch.good_answers
         begun = self.clock.monotonic()
-        good_before = 0
-        first: TransportError | None = None
 
         async def attempt() -> T:
             nonlocal first
             if first is not None:
-                # The bare attempt's failure enters as the first one, so that every rule sees all failures alike.
+                # The first attempt's failure enters here, so that every rule sees all failures alike.
                 failure, first = first, None
                 raise failure
             return await self.attempt(request, parse)
@@ -179,14 +187,10 @@ class Retrying:
             request.sender.statistics.waited += event.wait
             self.on_retry(event)
 
-        try:
-            return await self.attempt(request, parse)
-        except TransportError as error:
-            first, good_before, begun = error, self.watch.good_answers, self.clock.monotonic()
-        insistent = AsyncRetrying(
+        retrying = AsyncRetrying(
             retry=may_help, wait=self._wait_after, sleep=self._sleep, before_sleep=announce, reraise=True
         )
-        answer: T = await insistent(attempt)
+        answer: T = await retrying(attempt)
         return answer
 
     async def attempt(self, request: HttpRequest, parse: Callable[[HttpResponse], T]) -> T:

@@ -11,6 +11,7 @@ The layers, from the outside in, each made from the next one::
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache
@@ -191,11 +192,12 @@ class AiohttpTransport:
             stream = BodyStream(answer, deadline)
             response = HttpResponse(request.url, stream.status, stream.headers)
             if response.location is None:
+                begun = time.monotonic()
                 try:
                     response.body = await request.body.receive(stream)
                 finally:
                     request.sender.statistics.bytes += stream.kept
-                response.body_seconds = stream.seconds
+                response.body_seconds = time.monotonic() - begun
             return response
 
 
