@@ -15,6 +15,7 @@ from exporter.clock import SystemClock
 from exporter.crawl.assets.run import AssetRun, AssetSettings
 from exporter.http.engine import Engine
 from exporter.model.kinds import Kind
+from exporter.service.registry import DEFAULT_SERVICE
 
 
 class Records:
@@ -48,7 +49,15 @@ async def _run(base_url: str, folder: Path, pictures: int, concurrency: int) -> 
     settings = AssetSettings(base_url, allow_private_network=True, concurrency=concurrency)
     records = Records(base_url, pictures)
     async with Engine(per_host=concurrency) as engine:
-        run = AssetRun(records, AssetStore(layout), layout.work / "assets.jsonl", settings, engine, SystemClock())
+        run = AssetRun(
+            DEFAULT_SERVICE,
+            records,
+            AssetStore(layout),
+            layout.work / "assets.jsonl",
+            settings,
+            engine,
+            SystemClock(),
+        )
         result = await run.run()
     assert (result.read, result.absent) == (pictures, [])
     return result.statistics.requests

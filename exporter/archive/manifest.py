@@ -255,13 +255,17 @@ _FROM_A_COPY = "restore it from another copy of the archive"
 
 @dataclass(frozen=True, slots=True)
 class ArchiveInfo:
-    """``archive.json``: written once, never changed."""
+    """``archive.json``: written once, never changed.
+
+    ``service`` names the blog service whose records it holds; absent, it is the one of ``blog/v1``.
+    """
 
     blog_id: str
     created_at: str
     format: str = FORMAT_NAME
     format_version: int = FORMAT_VERSION
     tool: str = TOOL
+    service: str | None = None
 
     def encode(self) -> bytes:
         """Write it with its members in the order FORMAT.md gives."""
@@ -273,6 +277,7 @@ class ArchiveInfo:
                     "blog_id": self.blog_id,
                     "created_at": self.created_at,
                     "tool": self.tool,
+                    **({} if self.service is None else {"service": self.service}),
                 },
                 pretty=True,
             )
@@ -303,7 +308,8 @@ class ArchiveInfo:
                     f"{place} has format {in_words(version)}, this program reads up to {layout.FORMAT_MAXIMUM}: "
                     "install a newer blog-exporter."
                 )
-            made = cls(_blog_id(info), info.time("created_at"), FORMAT_NAME, version, info.text("tool"))
+            service = info.text("service") if "service" in info else None
+            made = cls(_blog_id(info), info.time("created_at"), FORMAT_NAME, version, info.text("tool"), service)
         except ValueError as error:
             raise ArchiveDamaged(f"{place}/archive.json is damaged: {error}; {_FROM_A_COPY}.") from error
         return made

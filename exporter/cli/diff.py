@@ -58,7 +58,7 @@ def command(
     """
     reader, settings = opened(out, archive, {"timezone": timezone}, config)
     before, after = _ends(reader, settings, a, b)
-    service = service_of(settings)
+    service = service_of(settings, reader.info.service)
     if page is not None:
         _check_page(page, reader.layout.root, force=force)
         names = [f"version {number} ({reader.manifest(number).finished_at})" for number in (before, after)]

@@ -24,6 +24,7 @@ from exporter.export.survey import survey_lines
 from exporter.html.links import AddressPattern, absolute
 from exporter.library.export import Exported, check_form, export_blog
 from exporter.model.publication import Declared
+from exporter.service.interface import Records
 from exporter.service.registry import service_of
 from exporter.settings import Settings
 from exporter.text import printable
@@ -185,13 +186,14 @@ def run(job: Job, out: Output, *, dry_run: bool, tell: Teller | None = None) -> 
         UsageError: the options cannot be right, or nothing says yet what is public; the table was shown then.
     """
     check_options(job.form, job.given)
-    blog_id = Archive.open(job.archive).info.blog_id
+    info = Archive.open(job.archive).info
+    blog_id = info.blog_id
     found = resolved(job.given, blog_id, out)
     drafts = job.given["all_as_draft"]
     whole = FORMATS[job.form].whole
     tell = tell or teller(out, blog_id)
     declared = Declared() if whole else declared_flags(found, blog_id, tell, all_as_draft=drafts)
-    options = _read(job.given, found, declared)
+    options = _read(job.given, found, declared, service_of(found, info.service))
     at = job.given["at"]
     version = None
     if at is not None:
@@ -224,7 +226,7 @@ def resolved(given: Mapping[str, Any], blog_id: str, out: Output) -> Settings:
     return settings.resolve(options, config=given["config"], blog_id=blog_id, warn=out.warn)
 
 
-def _read(given: Mapping[str, Any], found: Settings, declared: Declared) -> ExportOptions:
+def _read(given: Mapping[str, Any], found: Settings, declared: Declared, service: Records) -> ExportOptions:
     limits = TARGETS.get(given["limits_of"] or "")
     base = given["media_base_url"]
     new_url = given["new_url"]
@@ -247,7 +249,7 @@ def _read(given: Mapping[str, Any], found: Settings, declared: Declared) -> Expo
         by_year=given["by_year"],
         vertical=given["vertical"],
         comments=not given["no_comments"],
-        service=service_of(found),
+        service=service,
     )
 
 

@@ -15,7 +15,8 @@ from exporter.cli.options import archive_argument, at_option, querying
 from exporter.cli.output import Output, counted, size_text
 from exporter.errors import UsageError
 from exporter.model.kinds import Kind
-from exporter.service.registry import DEFAULT_SERVICE
+from exporter.service.registry import service_of
+from exporter.settings import Settings
 from exporter.text import printable
 
 _COLUMNS = (
@@ -39,7 +40,8 @@ def command(*, out: Output, archive: Path, missing: bool, as_csv: bool, at: str 
     version = reader.version_at(at)
     state = reader.state(version)
     assets = (raw for _, raw in state.scan(Kind.ASSETS))
-    uploads = {file_id: DEFAULT_SERVICE.upload(raw) for file_id, raw in state.scan(Kind.FILES)}
+    service = service_of(Settings(), reader.info.service)
+    uploads = {file_id: service.upload(raw) for file_id, raw in state.scan(Kind.FILES)}
     rows = list(inventory(assets, uploads, reader.assets().files()))
     state.close()
     shown = [row for row in rows if row.absent or not missing]

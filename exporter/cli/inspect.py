@@ -33,7 +33,7 @@ def command(*, out: Output, archive: Path, at: str | None, timezone: str | None,
     """
     reader, settings = opened(out, archive, {"timezone": timezone}, config)
     version = reader.version_at(at, settings.timezone)
-    state, service = reader.state(version), service_of(settings)
+    state, service = reader.state(version), service_of(settings, reader.info.service)
     try:
         if out.as_json:
             out.document(

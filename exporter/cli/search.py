@@ -60,7 +60,7 @@ def command(
     reader, settings = opened(out, archive, {"timezone": timezone}, config)
     query = parse_query(words, kind, since, regex=regex, limit=limit, timezone=settings.timezone)
     version = reader.version_at(at, settings.timezone)
-    with open_index(reader, service_of(settings), at=version) as index:
+    with open_index(reader, service_of(settings, reader.info.service), at=version) as index:
         found = index.search(query)
     out.document({"version": version, "found": found.total, "hits": [_document(hit) for hit in found.hits]})
     for hit in found.hits:

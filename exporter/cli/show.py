@@ -78,9 +78,9 @@ def command(
     if out.as_json:
         out.raw(latest_line(stored.record_id, stored.version, stored.line.frozen), json=True)
     elif form == "markdown":
-        out.raw(_markdown(reader, stored, version, service_of(settings)))
+        out.raw(_markdown(reader, stored, version, service_of(settings, reader.info.service)))
     elif form == "html":
-        data, service = stored.data(), service_of(settings)
+        data, service = stored.data(), service_of(settings, reader.info.service)
         note = f"{kind} {record_id}, from version {stored.version} of {reader.info.blog_id}"
         out.raw(
             record_page(

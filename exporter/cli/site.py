@@ -108,7 +108,7 @@ def _copy(
 
     def check(state: State) -> None:
         if public is not None:
-            check_answers(public, given, state, service_of(settings), out.warn)
+            check_answers(public, given, state, service_of(settings, archive.info.service), out.warn)
 
     copy = copy_site(archive.path, target, settings, at=version, public=public, force=force, check=check)
     document = copy.document

@@ -182,7 +182,7 @@ class _Wizard:
         """
         given = self._given
         settings = resolved(given, reader.info.blog_id, out)
-        words, blog_id, service = self._words, reader.info.blog_id, service_of(settings)
+        words, blog_id, service = self._words, reader.info.blog_id, service_of(settings, reader.info.service)
 
         def tell(said: str, path: Path) -> None:
             self._ask.say(words["using"].format(blog_id=blog_id, said=said, path=path))

@@ -35,8 +35,10 @@ from exporter.crawl.ingest import Ingest
 from exporter.crawl.ledger import PendingState
 from exporter.crawl.outcome import Outcome, incomplete, unread_before
 from exporter.crawl.removals import Removals, find_removals, refuse_mass_disappearance
-from exporter.errors import BlogExporterError, Interrupted, MassDisappearance, NoMemory
+from exporter.errors import BlogExporterError, Interrupted, MassDisappearance, NoMemory, UsageError
 from exporter.model.kinds import Kind
+from exporter.service.registry import DEFAULT_SERVICE
+from exporter.text import printable
 
 if TYPE_CHECKING:
     from exporter.clock import Clock
@@ -115,7 +117,9 @@ class BackupRun:
             # Only a service that answers is worth an archive, and a checkpoint.
             self._answered = True
             if not self._settings.dry_run and not is_archive(self._layout):
-                writer.create(self._layout, ArchiveInfo(self._settings.blog_id, timestamp(self._clock.now())))
+                service = None if self._service.name == DEFAULT_SERVICE.name else self._service.name
+                info = ArchiveInfo(self._settings.blog_id, timestamp(self._clock.now()), service=service)
+                writer.create(self._layout, info)
         self._queue.append(event)
         self._wake.set()
 
@@ -207,6 +211,9 @@ class BackupRun:
         if not is_archive(self._layout):
             return State(self._settings.blog_id), [], Damage()
         reader = Archive.open(self._layout.root)
+        held = reader.info.service or DEFAULT_SERVICE.name
+        if held != self._service.name:
+            raise UsageError(f"{self._layout.root} is of the blog service {printable(held, 60)!r}, not of this one.")
         if self._settings.dry_run:
             return reader.state(), unread_before(reader), Damage()
         self._restored(restore_documents(self._layout, _MANIFESTS_LOOKED_AT))
@@ -303,7 +310,14 @@ class BackupRun:
             return
         ledger = ingest.ledgers[Kind.ASSETS]
         self.outcome.assets = await read_assets(
-            self._layout, self._settings.assets, self._client.engine, records, ledger, self._clock, self._emit
+            self._layout,
+            self._settings.assets,
+            self._client.engine,
+            self._service,
+            records,
+            ledger,
+            self._clock,
+            self._emit,
         )
 
     async def _commit(self, ingest: Ingest, removals: Removals, parent: int | None, damage: Damage) -> None:

@@ -165,7 +165,7 @@ def backup(
     )
     clock = clock or SystemClock()
     run = BackupRun(archive, service.service, service.client, run_settings, clock)
-    views = [] if dry_run else wanted_views(settings, archive)
+    views = [] if dry_run else wanted_views(settings, archive, service.service)
     return Backup(archive, run, views, clock, settings.wait_lock.total_seconds(), dry_run=dry_run)
 
 

@@ -64,7 +64,7 @@ def copy_site(
 
     def copied(reader: Archive) -> SiteCopy:
         version = reader.resolve(at)
-        service = service_of(settings)
+        service = service_of(settings, reader.info.service)
         history = None if public is not None else ArchiveHistory(reader, service, version)
         options = replace(site_options(settings, archive), public=public is not None, assets="")
         with contextlib.closing(reader.state(version)) as state, newest_beside(reader, version) as newest:

@@ -13,6 +13,7 @@ from exporter.archive.prune import PrunePlan, plan_prune
 from exporter.archive.repair import RepairedFile
 from exporter.clock import SystemClock
 from exporter.library.views import LatestRefreshed, present_views, refresh_latest, wanted_views
+from exporter.service.registry import service_of
 from exporter.settings import Settings
 
 _OF_LATEST = {FindingCode.LATEST_DAMAGED, FindingCode.LATEST_STALE, FindingCode.VIEW_DAMAGED}
@@ -43,7 +44,9 @@ def rebuild(archive: Archive, settings: Settings, *, at: int | None = None) -> L
         ArchiveDamaged: a version cannot be read.
     """
     with _locked(archive, settings):
-        return refresh_latest(archive, wanted_views(settings, archive.path), force=True, at=at)
+        return refresh_latest(
+            archive, wanted_views(settings, archive.path, service_of(settings, archive.info.service)), force=True, at=at
+        )
 
 
 def refresh(

@@ -23,6 +23,7 @@ from exporter.archive.latest import (
 from exporter.archive.layout import Layout
 from exporter.errors import UsageError
 from exporter.html.links import AddressPattern
+from exporter.service.interface import Records
 from exporter.service.registry import service_of
 from exporter.settings import Settings
 from exporter.site.options import SiteOptions, edition
@@ -93,16 +94,17 @@ def _checked(
     return checked
 
 
-def wanted_views(settings: Settings, root: Path) -> list[LatestView]:
-    """Return the views that the settings ask to keep."""
-    return _views(settings, root, markdown=settings.markdown, site=settings.site)
+def wanted_views(settings: Settings, root: Path, service: Records) -> list[LatestView]:
+    """Return the views that the settings ask to keep, of an archive that need not be there yet."""
+    return _views(settings, root, service, markdown=settings.markdown, site=settings.site)
 
 
 def present_views(settings: Settings, root: Path, *, also: Collection[str] = ()) -> list[LatestView]:
     """Return the views that are in ``latest/`` now, and ``also`` these: for commands that add and drop no others."""
     latest = Layout(root).latest
     markdown, site = (name in also or (latest / name).is_dir() for name in (MARKDOWN, SITE))
-    return _views(settings, root, markdown=markdown, site=site)
+    service = service_of(settings, Archive.open(root).info.service)
+    return _views(settings, root, service, markdown=markdown, site=site)
 
 
 def site_options(settings: Settings, root: Path) -> SiteOptions:
@@ -135,25 +137,24 @@ def _options(settings: Settings, root: Path) -> dict[str, str]:
     return options | {name: value for name, value in given.items() if value}
 
 
-def _views(settings: Settings, root: Path, *, markdown: bool, site: bool) -> list[LatestView]:
+def _views(settings: Settings, root: Path, service: Records, *, markdown: bool, site: bool) -> list[LatestView]:
     return [
-        *([_markdown_view(settings, root)] if markdown else []),
-        *([_site_view(settings, root)] if site else []),
+        *([_markdown_view(settings, root, service)] if markdown else []),
+        *([_site_view(settings, root, service)] if site else []),
     ]
 
 
-def _markdown_view(settings: Settings, root: Path) -> LatestView:
+def _markdown_view(settings: Settings, root: Path, service: Records) -> LatestView:
     from exporter.export.markdown_view import MarkdownView  # noqa: PLC0415 - see above
 
     pattern = _options(settings, root).get("entry_url")
-    view = MarkdownView(service_of(settings), [] if pattern is None else [AddressPattern(pattern, "entry_url")])
+    view = MarkdownView(service, [] if pattern is None else [AddressPattern(pattern, "entry_url")])
     options = {} if pattern is None else {"entry_url": pattern}
     return LatestView(MARKDOWN, view.edition, view.files, options, lambda: view.replaced)
 
 
-def _site_view(settings: Settings, root: Path) -> LatestView:
+def _site_view(settings: Settings, root: Path, service: Records) -> LatestView:
     options = site_options(settings, root)
-    service = service_of(settings)
 
     def files(state: State) -> Iterable[DerivedFile]:
         from exporter.site.history import ArchiveHistory  # noqa: PLC0415 - see above

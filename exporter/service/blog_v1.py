@@ -128,6 +128,9 @@ class BlogV1(BlogService):
     upload_fields = (
         "file_id", "name", "title", "explanation", "file_size", "height", "width", "user_id", "mtime", "extension",
     )  # fmt: skip
+    likely_in_addresses = ("file_id", "mtime", "user_id", "name", "extension")
+    unlikely_in_addresses = frozenset({"file_size", "height", "width", "explanation"})
+    extension_field = "extension"
     post_id_field = "entry_id"
 
     def __init__(self, options: Options = DEFAULT) -> None:

@@ -179,6 +179,9 @@ class Records(ABC):
         kept_fields: the raw fields of an entry that imports may keep beside it.
         post_fields: the raw fields of an entry, which address patterns may name, the likeliest first.
         upload_fields: the same of an uploaded file.
+        likely_in_addresses: those of them that addresses of uploads are likely made of, the likeliest first.
+        unlikely_in_addresses: those that they are not made of.
+        extension_field: the one that is the extension of the file's name.
         post_id_field: the raw field of a comment that names its entry.
     """
 
@@ -194,6 +197,9 @@ class Records(ABC):
     kept_fields: tuple[str, ...]
     post_fields: tuple[str, ...]
     upload_fields: tuple[str, ...]
+    likely_in_addresses: tuple[str, ...]
+    unlikely_in_addresses: frozenset[str]
+    extension_field: str
     post_id_field: str
 
     @abstractmethod

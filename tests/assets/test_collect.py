@@ -10,6 +10,7 @@ from exporter.crawl.assets.addresses import Collection, addresses
 from exporter.demo.sample import demo_blog
 from exporter.errors import UsageError
 from exporter.html.links import AddressPattern
+from exporter.service.registry import DEFAULT_SERVICE
 
 BASE = "https://blog.example.jp/"
 PATTERN = "https://files.example.jp/u/{user_id}/{mtime}"
@@ -18,11 +19,11 @@ PATTERN = "https://files.example.jp/u/{user_id}/{mtime}"
 def gathered(
     entries: dict[str, Any], files: dict[str, Any] | None = None, pattern: str | None = PATTERN, base: str = BASE
 ) -> Collection:
-    collection = Collection(None if pattern is None else AddressPattern(pattern, "--file-url"))
+    collection = Collection(DEFAULT_SERVICE, None if pattern is None else AddressPattern(pattern, "--file-url"))
     for file_id, record in (files or {}).items():
         collection.add_file(file_id, record)
     for entry_id, record in entries.items():
-        collection.add_entry(entry_id, addresses(record, base))
+        collection.add_entry(entry_id, addresses(DEFAULT_SERVICE.post(record), base))
     return collection
 
 
@@ -94,4 +95,4 @@ def test_the_sample_blogs_pictures_are_all_found() -> None:
 
 def test_an_address_both_shown_and_linked_to_is_shown() -> None:
     entry = {"entry_text": "<a href=x>1</a><img src=x><a href=x>2</a><a href=a>3</a>"}
-    assert addresses(entry, BASE) == [(f"{BASE}a", False), (f"{BASE}x", True)]
+    assert addresses(DEFAULT_SERVICE.post(entry), BASE) == [(f"{BASE}a", False), (f"{BASE}x", True)]

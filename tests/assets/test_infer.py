@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from exporter.crawl.assets.upload_rule import LEAST_MATCHES, Inferred, infer_file_url
 from exporter.html.links import AddressPattern
+from exporter.service.registry import DEFAULT_SERVICE
 
 USER = "0123456789abcdef0123456789abcdef"
 HOST = "https://files.example.jp"
@@ -40,7 +41,7 @@ def records(count: int, **more: Any) -> list[dict[str, Any]]:
 
 
 def inferred(files: list[dict[str, Any]], addresses: list[str]) -> tuple[str, int] | None:
-    found = infer_file_url(files, addresses)
+    found = infer_file_url(DEFAULT_SERVICE, files, addresses)
     return None if found is None else (found.pattern.text, found.matches)
 
 
@@ -67,7 +68,9 @@ RULES = [
 def test_the_rule_that_embedded_addresses_follow_is_found(rule: str, count: int) -> None:
     files = records(3 * count)
     other = [f"https://pictures.example/{number}.gif" for number in range(50)]
-    found = infer_file_url(files, [*other, *filled(rule, files[:count]), "https://files.example.jp/about.html"])
+    found = infer_file_url(
+        DEFAULT_SERVICE, files, [*other, *filled(rule, files[:count]), "https://files.example.jp/about.html"]
+    )
     assert found is not None
     assert (found.pattern.text, found.matches) == (rule, count)
     assert [found.pattern.fill(each) for each in files] == filled(rule, files)
@@ -100,11 +103,14 @@ def test_two_matches_are_not_enough(rule: str, count: int) -> None:
 
 
 def test_nothing_comes_of_nothing() -> None:
-    assert infer_file_url([], []) is None
-    assert infer_file_url([], filled(HOST + RULES[0], records(9))) is None
-    assert infer_file_url(records(9), []) is None
+    assert infer_file_url(DEFAULT_SERVICE, [], []) is None
+    assert infer_file_url(DEFAULT_SERVICE, [], filled(HOST + RULES[0], records(9))) is None
+    assert infer_file_url(DEFAULT_SERVICE, records(9), []) is None
     assert (
-        infer_file_url([{}, {"file_id": None}, {"file_id": ""}, {"file_id": ["1"]}], [f"{HOST}/1", f"{HOST}/"]) is None
+        infer_file_url(
+            DEFAULT_SERVICE, [{}, {"file_id": None}, {"file_id": ""}, {"file_id": ["1"]}], [f"{HOST}/1", f"{HOST}/"]
+        )
+        is None
     )
 
 
@@ -113,7 +119,7 @@ def test_a_likeness_that_less_than_half_of_the_addresses_bear_out_is_chance(stra
     """Somebody else's pictures, named 1.jpg to 60.jpg, are not the uploads 1 to 5."""
     files = [record(number, file_id=str(number)) for number in range(1, 6)]
     addresses = [f"https://h.example/{number}.jpg" for number in range(1, 6 + strangers)]
-    found = infer_file_url(files, addresses)
+    found = infer_file_url(DEFAULT_SERVICE, files, addresses)
     assert (found is not None) is believed
     if found is not None:
         assert (found.pattern.text, found.matches, found.certain) == (
@@ -134,7 +140,7 @@ def test_a_rule_that_is_chance_does_not_stand_in_the_way_of_one_that_is_not() ->
 def test_short_values_are_not_certain_and_the_sizes_to_prove_them_are_told(field: str, certain: bool) -> None:
     files = [record(number, file_id=str(number), file_size=1000 + number) for number in range(1, 5)]
     addresses = filled(f"{HOST}/{{{field}}}", files)
-    found = infer_file_url(files, addresses)
+    found = infer_file_url(DEFAULT_SERVICE, files, addresses)
     assert found is not None
     assert found.certain is certain
     assert found.sizes == {address: 1001 + number for number, address in enumerate(addresses)}
@@ -144,7 +150,7 @@ def test_a_size_that_is_none_proves_nothing() -> None:
     sizes = ["9", "x", None, 7]
     files = [record(number, file_size=size) for number, size in enumerate(sizes)]
     addresses = filled(HOST + RULES[0], files)
-    found = infer_file_url(files, addresses)
+    found = infer_file_url(DEFAULT_SERVICE, files, addresses)
     assert found is not None
     assert found.sizes == {addresses[0]: 9, addresses[3]: 7}
 
@@ -222,7 +228,7 @@ def test_what_says_nothing_about_an_upload_is_no_part_of_a_rule() -> None:
 
 def test_uploads_of_one_second_share_an_address() -> None:
     files = [record(number, mtime=str(1_500_000_000 + number // 2)) for number in range(10)]
-    found = infer_file_url(files, list(dict.fromkeys(filled(HOST + RULES[0], files))))
+    found = infer_file_url(DEFAULT_SERVICE, files, list(dict.fromkeys(filled(HOST + RULES[0], files))))
     assert found is not None
     assert (found.pattern.text, found.matches) == (HOST + RULES[0], 5)
 
@@ -235,7 +241,7 @@ def test_uploads_of_one_second_share_an_address() -> None:
     st.lists(st.text(max_size=12).map(lambda text: HOST + "/" + quote(text, safe="{}?&=./")), max_size=8, unique=True),
 )
 def test_whatever_is_found_makes_the_addresses_it_was_found_by(files: list[dict[str, str]], urls: list[str]) -> None:
-    found = infer_file_url(files, urls)
+    found = infer_file_url(DEFAULT_SERVICE, files, urls)
     if found is not None:
         assert found.matches >= LEAST_MATCHES
         assert len({url for each in files if (url := found.pattern.fill(each)) in urls}) > 0
@@ -263,7 +269,7 @@ def work(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 
 def found_in(count: int, make: Callable[[dict[str, Any], int], str]) -> Inferred | None:
     files = records(count)
-    return infer_file_url(files, [make(each, number) for number, each in enumerate(files)])
+    return infer_file_url(DEFAULT_SERVICE, files, [make(each, number) for number, each in enumerate(files)])
 
 
 SHAPES: dict[str, Callable[[dict[str, Any], int], str]] = {

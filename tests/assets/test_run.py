@@ -25,6 +25,7 @@ from exporter.http.engine import Engine
 from exporter.http.retry import RetryPolicy
 from exporter.model.asset import AssetState
 from exporter.model.kinds import Kind
+from exporter.service.registry import DEFAULT_SERVICE
 from tests.assets.web import Answer, Blog, Web
 from tests.support.pictures import png
 
@@ -673,7 +674,7 @@ async def test_a_slow_host_does_not_hold_up_another(served: Web, blog: Blog) -> 
 
     async with Engine(clock=blog.clock, resolver=OneHost()) as engine:
         journal = blog.layout.work / "assets.jsonl"
-        run = AssetRun(blog, AssetStore(blog.layout), journal, settings(), engine, blog.clock, watch)
+        run = AssetRun(DEFAULT_SERVICE, blog, AssetStore(blog.layout), journal, settings(), engine, blog.clock, watch)
         result = await asyncio.wait_for(run.run(), 20)
     assert (result.read, result.absent) == (21, [])
 

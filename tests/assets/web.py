@@ -18,6 +18,7 @@ from exporter.crawl.assets.run import AssetResult, AssetRun, AssetSettings
 from exporter.crawl.events import AssetEvent
 from exporter.http.engine import Engine
 from exporter.model.kinds import Kind, sort_key
+from exporter.service.registry import DEFAULT_SERVICE
 from tests.http.clocks import JumpClock
 
 Answer = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -94,7 +95,9 @@ class Blog:
         """Run, and commit the records as the newest version."""
         store, journal = AssetStore(self.layout), self.layout.work / "assets.jsonl"
         async with Engine(clock=self.clock, resolver=resolver) as engine:
-            result = await AssetRun(self, store, journal, settings, engine, self.clock, self.events.append).run()
+            result = await AssetRun(
+                DEFAULT_SERVICE, self, store, journal, settings, engine, self.clock, self.events.append
+            ).run()
         self.kinds[Kind.ASSETS] = dict(result.records)
         return result
 

@@ -12,9 +12,8 @@ from exporter.archive import atomic
 from exporter.crawl.assets.content_type import Expected
 from exporter.html.links import AddressPattern, Use, absolute, embedded, is_picture, meaning
 from exporter.model.kinds import Kind, sort_key
-from exporter.service.registry import DEFAULT_SERVICE
-
-_BODIES = ("entry_text", "ps_text", "template_text")
+from exporter.model.records import Post
+from exporter.service.interface import Records
 
 Ref = dict[str, str]
 Shown = tuple[str, bool]
@@ -71,21 +70,19 @@ class Wanted:
         return Expected(bool(self.entries), frozenset(self.sizes), frozenset(self.endings))
 
 
-def addresses(record: Mapping[str, Any], base: str) -> list[Shown]:
+def addresses(post: Post, base: str) -> list[Shown]:
     """Return the addresses in an entry's body, continuation and template, each once, in the order of their text.
 
     Args:
-        record: the raw entry.
+        post: the entry.
         base: the blog's address, which relative addresses start from.
     """
     found: dict[str, bool] = {}
-    for name in _BODIES:
-        html = record.get(name)
-        if isinstance(html, str):
-            for text, use in embedded(html):
-                url = absolute(text, base)
-                if url is not None:
-                    found[url] = found.get(url, False) or use is Use.SHOWN
+    for html in (post.body, post.more, post.template):
+        for text, use in embedded(html):
+            url = absolute(text, base)
+            if url is not None:
+                found[url] = found.get(url, False) or use is Use.SHOWN
     return sorted(found.items())
 
 
@@ -93,6 +90,7 @@ class Collection:
     """Gathers addresses; one place is one address, however it is written.
 
     Args:
+        service: reads the records.
         file_pattern: where uploaded files are served; ``None`` when that is not known.
         inferred: whether the pattern was not given by anybody, so that records may lack its fields.
 
@@ -100,8 +98,9 @@ class Collection:
         uploads: the address of each uploaded file by its id; ``None`` where it is not known.
     """
 
-    def __init__(self, file_pattern: AddressPattern | None = None, *, inferred: bool = False) -> None:
+    def __init__(self, service: Records, file_pattern: AddressPattern | None = None, *, inferred: bool = False) -> None:
         self.uploads: dict[str, str | None] = {}
+        self._service = service
         self._pattern = file_pattern
         self._inferred = inferred
         self._wanted: dict[str, Wanted] = {}
@@ -117,13 +116,13 @@ class Collection:
         if self._pattern is None:
             return
         if not self._inferred:
-            self._pattern.check({*DEFAULT_SERVICE.upload_fields, *record})
+            self._pattern.check({*self._service.upload_fields, *record})
         url = self._pattern.fill(record)
         if url is None:
             return
         wanted = self._want(self._by_file.setdefault(meaning(url), url))
         self.uploads[file_id] = wanted.url
-        info = DEFAULT_SERVICE.upload(record)
+        info = self._service.upload(record)
         wanted.files.add(file_id)
         wanted.stamp = f"{wanted.stamp} {info.id}:{info.bytes}:{info.modified}".strip()
         if info.bytes is not None:
@@ -158,11 +157,13 @@ class Embeddings:
     Args:
         path: the file they are remembered in.
         base: the blog's address; what was remembered for another one is worth nothing.
+        service: reads the records.
     """
 
-    def __init__(self, path: Path, base: str) -> None:
+    def __init__(self, path: Path, base: str, service: Records) -> None:
         self._path = path
         self._base = base
+        self._service = service
         self._known: dict[str, tuple[str, list[Shown]]] = {}
         self._used: dict[str, tuple[str, list[Shown]]] = {}
         self._load()
@@ -172,7 +173,7 @@ class Embeddings:
         state = (identity or b"").hex()
         known = self._known.get(entry_id)
         if known is None or known[0] != state or not state:
-            known = (state, addresses(load() or {}, self._base))
+            known = (state, addresses(self._service.post(load() or {}), self._base))
         self._used[entry_id] = known
         return known[1]
 

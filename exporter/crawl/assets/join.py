@@ -13,7 +13,7 @@ from exporter.crawl.assets.plan import Mode
 from exporter.crawl.assets.run import AssetResult, AssetRun, AssetSettings
 from exporter.model.asset import Asset, AssetState
 from exporter.model.kinds import Kind
-from exporter.service.registry import DEFAULT_SERVICE
+from exporter.service.interface import Records
 
 if TYPE_CHECKING:
     from exporter.archive.layout import Layout
@@ -131,6 +131,7 @@ async def read_assets(
     layout: Layout,
     settings: AssetSettings,
     engine: Engine,
+    service: Records,
     records: PendingState,
     ledger: Ledger,
     clock: Clock,
@@ -142,14 +143,14 @@ async def read_assets(
         UsageError: the pattern of file addresses names a field that no file record has.
         NoSpace: the disk is full; what was read is kept.
     """
-    run = AssetRun(records, AssetStore(layout), layout.work / "assets.jsonl", settings, engine, clock, emit)
+    run = AssetRun(service, records, AssetStore(layout), layout.work / "assets.jsonl", settings, engine, clock, emit)
     result = await run.run()
     before = {url: Asset.from_raw(raw).state for url, raw in records.scan(Kind.ASSETS)}
     for url, data in result.records.items():
         ledger.observe(url, lossless_json.freeze(data), _SWEEP)
     states, doubted = _judged(result)
     uploads = {file_id: _state_of(url, states, settings.mode) for file_id, url in result.uploads.items()}
-    shadowed = _shadowed(result, records)
+    shadowed = _shadowed(service, result, records)
     uploads.update(dict.fromkeys(shadowed, AssetState.LOST))
     saved = {url for file_id, url in result.uploads.items() if uploads[file_id] is AssetState.SAVED}
     pattern = settings.file_url or (result.inferred.pattern if result.inferred else None)
@@ -199,7 +200,7 @@ def _state_of(url: str | None, states: dict[str, AssetState], mode: Mode) -> Ass
     return AssetState.LEFT_OUT if mode is Mode.EMBEDDED else AssetState.PENDING
 
 
-def _shadowed(result: AssetResult, records: PendingState) -> list[str]:
+def _shadowed(service: Records, result: AssetResult, records: PendingState) -> list[str]:
     """Return the uploads that cannot be had because another one, of another size, is served at their address.
 
     Uploads of one second may share an address where that is made from the second.
@@ -211,7 +212,7 @@ def _shadowed(result: AssetResult, records: PendingState) -> list[str]:
     found = []
     for url, file_ids in sharing.items():
         if len(file_ids) > 1:
-            sizes = {each: DEFAULT_SERVICE.upload(records.load(Kind.FILES, each) or {}).bytes for each in file_ids}
+            sizes = {each: service.upload(records.load(Kind.FILES, each) or {}).bytes for each in file_ids}
             served = result.records[url]["bytes"]
             if served in sizes.values():
                 found += [each for each, size in sizes.items() if size not in {None, served}]

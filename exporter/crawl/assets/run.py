@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from exporter.clock import Clock
     from exporter.html.links import AddressPattern
     from exporter.http.engine import Engine
+    from exporter.service.interface import Records
 
 _GIVE_WAY_EVERY = 32
 
@@ -102,6 +103,7 @@ class AssetRun:
     """Reads what the state about to be committed needs; the caller holds the archive's lock.
 
     Args:
+        service: reads the records.
         records: that state; its ``assets`` are those of the newest version.
         store: where files go.
         journal: the file that remembers what was tried, ``.work/assets.jsonl``.
@@ -116,6 +118,7 @@ class AssetRun:
 
     def __init__(
         self,
+        service: Records,
         records: StoredRecords,
         store: AssetStore,
         journal: Path,
@@ -125,6 +128,7 @@ class AssetRun:
         emit: Callable[[AssetEvent], None] = lambda _: None,
     ) -> None:
         check_fallback(settings.archive_fallback)
+        self._service = service
         self._records = records
         self._store = store
         self._journal_path = journal
@@ -171,7 +175,7 @@ class AssetRun:
     async def _embedded(self) -> dict[str, list[Shown]]:
         """Return what each entry embeds."""
         records = self._records
-        known = Embeddings(self._journal_path.with_name("embedded.jsonl"), self._settings.base)
+        known = Embeddings(self._journal_path.with_name("embedded.jsonl"), self._settings.base, self._service)
         shown: dict[str, list[Shown]] = {}
         for number, entry_id in enumerate(records.ids(Kind.ENTRIES)):
             identity = records.identity(Kind.ENTRIES, entry_id)
@@ -184,7 +188,7 @@ class AssetRun:
     def _infer(self, shown: dict[str, list[Shown]]) -> Inferred | None:
         """Tell from what entries embed where uploads are served."""
         addresses = dict.fromkeys(url for shows in shown.values() for url, _ in shows)
-        return infer_file_url((raw for _, raw in self._records.scan(Kind.FILES)), addresses)
+        return infer_file_url(self._service, (raw for _, raw in self._records.scan(Kind.FILES)), addresses)
 
     def _proves(self, inferred: Inferred, base: dict[str, Asset], fetched: dict[str, Fetched]) -> bool:
         """Tell whether what is at embedded addresses has the sizes that the records of these uploads say."""
@@ -193,7 +197,7 @@ class AssetRun:
         return 2 * sum(size == inferred.sizes[url] for url, size in sizes.items()) > len(sizes)
 
     def _collect(self, shown: dict[str, list[Shown]], pattern: AddressPattern | None) -> dict[str, Wanted]:
-        collection = Collection(pattern, inferred=self._settings.file_url is None)
+        collection = Collection(self._service, pattern, inferred=self._settings.file_url is None)
         for file_id, raw in self._records.scan(Kind.FILES):
             collection.add_file(file_id, raw)
         for entry_id, shows in shown.items():

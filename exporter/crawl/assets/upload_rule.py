@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 from urllib.parse import quote
 
 from exporter.html.links import AddressPattern
-from exporter.service.registry import DEFAULT_SERVICE
+from exporter.service.interface import Records
 
 LEAST_MATCHES: Final = 3
 """Fewer uploads at addresses of one form may be chance."""
@@ -18,8 +18,6 @@ _LEAST_SHARE: Final = 0.5
 """Of the addresses that have the form of a rule, and of the uploads that have an address in some form, so many must
 agree; else the likeness is chance, or the rule that of a few."""
 
-_NEVER_IN_ADDRESSES: Final = frozenset({"file_size", "height", "width", "explanation"})
-_FIRST: Final = ("file_id", "mtime", "user_id", "name", "extension")
 _TELLING_LENGTH: Final = 4
 _BEYOND_CHANCE: Final = 8
 _MOST_SHARING: Final = 8
@@ -70,14 +68,15 @@ class _Rule(NamedTuple):
         return -self.matches, not self.pattern.text.startswith("https"), self.pattern.text
 
 
-def infer_file_url(records: Iterable[Mapping[str, Any]], addresses: Iterable[str]) -> Inferred | None:
+def infer_file_url(service: Records, records: Iterable[Mapping[str, Any]], addresses: Iterable[str]) -> Inferred | None:
     """Return the rule by which most embedded addresses are made from fields of file records, if one shows.
 
     Args:
+        service: reads them.
         records: the raw file records (API 2.6).
         addresses: the absolute addresses that entries embed or link to, each once.
     """
-    uploads = [_Fields(_encoded(record), record) for record in records]
+    uploads = [_Fields(_encoded(service, record), record) for record in records]
     by_value: defaultdict[str, set[int]] = defaultdict(set)
     for number, upload in enumerate(uploads):
         for _, value in upload.encoded:
@@ -95,7 +94,7 @@ def infer_file_url(records: Iterable[Mapping[str, Any]], addresses: Iterable[str
             # Most addresses follow the rule that the first ones showed, which is quicker to see than to find again.
             rule = next((rule for rule in likely if rule.pattern.fill(record) == address), None)
             if rule is None:
-                rule = _new_rule(head + _generalised(rest, uploads[number], telling), record, address)
+                rule = _new_rule(head + _generalised(service, rest, uploads[number], telling), record, address)
             if rule is not None:
                 rule = rules.setdefault(rule.pattern.text, rule)
                 rule.uploads_at.setdefault(address, number)
@@ -107,7 +106,7 @@ def infer_file_url(records: Iterable[Mapping[str, Any]], addresses: Iterable[str
         if rule.matches >= LEAST_MATCHES and likeness >= _LEAST_SHARE and rule.matches >= _LEAST_SHARE * len(found):
             numbers = rule.uploads_at.items()
             records_at = {address: uploads[number].record for address, number in numbers}
-            sizes = {address: DEFAULT_SERVICE.upload(record).bytes for address, record in records_at.items()}
+            sizes = {address: service.upload(record).bytes for address, record in records_at.items()}
             return Inferred(
                 rule.pattern,
                 rule.matches,
@@ -117,19 +116,19 @@ def infer_file_url(records: Iterable[Mapping[str, Any]], addresses: Iterable[str
     return None
 
 
-def _encoded(record: Mapping[str, Any]) -> list[tuple[str, str]]:
+def _encoded(service: Records, record: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return the fields in the order they are looked for: long values first, since they may contain short ones."""
     found = [
         (name, quote(str(value), safe="", errors="replace"))
         for name, value in record.items()
-        if name not in _NEVER_IN_ADDRESSES
+        if name not in service.unlikely_in_addresses
         and isinstance(value, str | int)
         and not isinstance(value, bool)
         and str(value)
         and name
         and not set("{}") & set(name)
     ]
-    rank = {name: place for place, name in enumerate(_FIRST)}
+    rank = {name: place for place, name in enumerate(service.likely_in_addresses)}
     return sorted(found, key=lambda each: (-len(each[1]), rank.get(each[0], len(rank)), each[0]))
 
 
@@ -147,13 +146,13 @@ def _tokens(rest: str) -> Iterator[str]:
         yield from _WORD.findall(part)
 
 
-def _generalised(rest: str, upload: _Fields, telling: Mapping[str, set[int]]) -> str:
+def _generalised(service: Records, rest: str, upload: _Fields, telling: Mapping[str, set[int]]) -> str:
     """Write the upload's fields, in braces, in place of their values."""
     pieces: list[tuple[str, bool]] = [(rest, False)]
     for name, value in upload.encoded:
-        if len(value) < _TELLING_LENGTH and value not in telling and name != "extension":
+        if len(value) < _TELLING_LENGTH and value not in telling and name != service.extension_field:
             continue
-        before = r"(?<=\.)" if name == "extension" else r"(?<![0-9A-Za-z%])"
+        before = r"(?<=\.)" if name == service.extension_field else r"(?<![0-9A-Za-z%])"
         found = re.compile(f"{before}{re.escape(value)}(?![0-9A-Za-z%])")
         pieces = [
             part
