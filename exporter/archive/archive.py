@@ -5,12 +5,12 @@ from __future__ import annotations
 from datetime import UTC
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from exporter.archive import history, log, prune, repair, seal, verify, writer
+from exporter.archive import documents, history, log, prune, repair, verify, writer
 from exporter.archive.assets import AssetStore
-from exporter.archive.layout import Layout
+from exporter.archive.layout import MOST_PRUNES, Layout
 from exporter.archive.lock import ArchiveLock
 from exporter.archive.manifest import ArchiveInfo
-from exporter.archive.reader import MOST_PRUNES, ArchiveReader, is_archive
+from exporter.archive.reader import ArchiveReader, is_archive
 from exporter.clock import timestamp
 from exporter.errors import BlogExporterError, Interrupted
 
@@ -109,8 +109,8 @@ class Archive(ArchiveReader):
         return log.version_log(self)
 
     def head(self) -> str | None:
-        """Return the hash that covers all of it; see :func:`~exporter.archive.seal.head_hash`."""
-        return seal.head_hash(self.layout)
+        """Return the hash that covers all of it; see :func:`~exporter.archive.documents.head_hash`."""
+        return documents.head_hash(self.layout)
 
     def verify(
         self, *, quick: bool = False, progress: verify.OnProgress = verify.ignore_progress, remember: bool = True
@@ -118,7 +118,7 @@ class Archive(ArchiveReader):
         """Check the whole archive and yield what is wrong; see :func:`~exporter.archive.verify.verify`."""
         return verify.verify(self, quick=quick, progress=progress, remember=remember)
 
-    def repair(self) -> Iterator[repair.RepairedFile]:
+    def repair(self) -> Iterator[documents.RepairedFile]:
         """Restore damaged files offline; see :func:`~exporter.archive.repair.repair`. Needs the lock."""
         return repair.repair(self)
 

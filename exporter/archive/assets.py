@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final, NamedTuple, cast
 
 from exporter import lossless_json
 from exporter.archive import atomic
+from exporter.archive.checksums import ChecksumCache
 from exporter.archive.findings import Finding, FindingCode
 from exporter.archive.safe_files import NotPlain, inner
-from exporter.archive.verify_cache import ChecksumCache
 from exporter.model.asset import Asset, asset_path, is_sha256
 from exporter.model.kinds import sort_key
 from exporter.model.records import Upload
@@ -203,15 +203,15 @@ class AssetStore:
         Returns:
             Their paths, relative to the archive.
         """
-        seen = ChecksumCache(self._layout, _RECHECKED, quick=quick)
-        damaged = {digest: each for digest, each in self._files.items() if self._fault(digest, each, None, seen)}
+        cache = ChecksumCache(self._layout, _RECHECKED, quick=quick)
+        damaged = {digest: each for digest, each in self._files.items() if self._fault(digest, each, None, cache)}
         for digest in damaged:
             del self._files[digest]
         # A run that died may have given them their names without waiting for the disk.
-        files = [self._layout.root / name for name in seen.new()]
+        files = [self._layout.root / name for name in cache.new()]
         with atomic.translated(self._layout.assets):
             atomic.sync_all(self._layout.assets, files, {path.parent for path in files})
-        seen.save()
+        cache.save()
         return sorted(each.path for each in damaged.values())
 
     def distrust(self) -> None:
@@ -267,13 +267,13 @@ class AssetStore:
         return removed
 
     def verify(
-        self, records: Iterable[tuple[str, dict[str, Any]]], *, seen: ChecksumCache | None = None
+        self, records: Iterable[tuple[str, dict[str, Any]]], *, cache: ChecksumCache | None = None
     ) -> Iterator[Finding]:
         """Compare the files with the asset records that name them, and with their own names.
 
         Args:
             records: url and record of every asset, of whatever versions.
-            seen: which files were found right before and need not be read again.
+            cache: which files were found right before and need not be read again.
         """
         checked: set[str] = set()
         for url, record in records:
@@ -289,26 +289,26 @@ class AssetStore:
                 path = asset_path(digest, str(record.get("content_type")))
                 yield Finding(FindingCode.ASSET_MISSING, path, f"it is the content of {url}")
                 continue
-            fault = self._fault(digest, stored, record.get("bytes"), seen)
+            fault = self._fault(digest, stored, record.get("bytes"), cache)
             if fault is not None:
                 yield Finding(FindingCode.ASSET_DAMAGED, stored.path, fault)
         for digest in sorted(self._files.keys() - checked):
-            fault = self._fault(digest, self._files[digest], None, seen)
+            fault = self._fault(digest, self._files[digest], None, cache)
             if fault is not None:
                 yield Finding(FindingCode.ASSET_DAMAGED, self._files[digest].path, fault)
 
-    def _fault(self, digest: str, stored: StoredFile, size: object, seen: ChecksumCache | None = None) -> str | None:
+    def _fault(self, digest: str, stored: StoredFile, size: object, cache: ChecksumCache | None = None) -> str | None:
         if isinstance(size, int) and size != stored.size:
             return f"it has {stored.size} bytes, not {size}"
         path = self._layout.root / stored.path
         try:
             stat = path.lstat()
-            if seen is not None and seen.passes(stored.path, stat):
+            if cache is not None and cache.is_unchanged(stored.path, stat):
                 return None
             with path.open("rb") as file:
                 same = hashlib.file_digest(file, "sha256").hexdigest() == digest
-            if same and seen is not None:
-                seen.note(stored.path, stat)
+            if same and cache is not None:
+                cache.add(stored.path, stat)
         except OSError as error:
             return f"it cannot be read: {error.strerror}"
         return None if same else "its content is not what its name says"

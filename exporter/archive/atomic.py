@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
     from pathlib import Path
 
-    from exporter.archive.layout import Layout
     from exporter.archive.safe_files import InnerPath
 
 FOLDER_MODE = 0o700
@@ -363,57 +362,3 @@ def exchange(one: Path, other: Path) -> bool:
     if number in _NO_SUCH_CALL:
         return False
     raise OSError(number, os.strerror(number), str(other))
-
-
-def building_place(layout: Layout) -> InnerPath:
-    """Return the folder under ``.work/`` where a new set of versions is built."""
-    return layout.work / "new-versions"
-
-
-def put_in_place(layout: Layout) -> None:
-    """Put the finished set of :func:`building_place` in the place of ``versions/``; the caller holds the lock.
-
-    Every file in it is durable already; its folders are made so here.
-    """
-    built, new, old = building_place(layout), _new(layout), _old(layout)
-    for folder in (*built.iterdir(), built):
-        sync_folder(folder)
-    built.rename(new)
-    sync_folder(layout.root)
-    if not exchange(new, layout.versions):
-        layout.versions.rename(old)
-        with contextlib.suppress(FileNotFoundError):
-            # A reader that met the gap may have closed it already.
-            new.rename(layout.versions)
-    sync_folder(layout.root)
-    clear_aside(layout)
-
-
-def recover(layout: Layout) -> None:
-    """Give ``versions/`` its name where a kill took it away; needs no lock, and does nothing where it may not write."""
-    if layout.versions.kind() is not None:
-        return
-    with contextlib.suppress(OSError):
-        _new(layout).rename(layout.versions)
-        sync_folder(layout.root)
-
-
-def clear_aside(layout: Layout) -> None:
-    """Remove what a prune left beside ``versions/``; the caller holds the lock."""
-    recover(layout)
-    if layout.versions.kind() is not None:
-        for folder in (_new(layout), _old(layout), building_place(layout)):
-            remove_folder(folder)
-
-
-def is_under_way(layout: Layout) -> bool:
-    """Tell whether a prune is writing, or was killed while it did."""
-    return any(folder.kind() is not None for folder in (building_place(layout), _new(layout), _old(layout)))
-
-
-def _new(layout: Layout) -> InnerPath:
-    return layout.root / "versions.new"
-
-
-def _old(layout: Layout) -> InnerPath:
-    return layout.root / "versions.old"

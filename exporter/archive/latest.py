@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from exporter import lossless_json
 from exporter.archive import atomic
-from exporter.archive.layout import SEGMENTS, Layout, is_inside, segment_name
+from exporter.archive.checksums import file_sha256, sha256_or_none
+from exporter.archive.layout import SEGMENTS, Layout, is_inside, manifest_sha256, segment_name
 from exporter.archive.lines import as_latest
-from exporter.archive.safe_files import LARGEST_DOCUMENT, inner
 from exporter.archive.state import State
 from exporter.errors import ArchiveDamaged
 from exporter.model.kinds import Kind
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 
 LOOKS_FOR_ALL: Final = 7
 """After so many looks every file of ``latest/`` was hashed at least once, whatever its size and time say."""
-
-_PIECE: Final = 128 * 1024
 
 Stamp = tuple[int, int]
 """A file's size in bytes and its time of change in nanoseconds. (The inode's own time changes with every link.)"""
@@ -176,7 +174,7 @@ def check_latest(layout: Layout) -> LatestCheck:
             same = stamp is not None and stamp == entry.stamp
             if same and zlib.crc32(entry.place.encode()) % LOOKS_FOR_ALL != turn:
                 kept.append(entry)
-            elif not _is_still(path := layout.latest / entry.place, entry.sha256):
+            elif sha256_or_none(path := layout.latest / entry.place) != entry.sha256:
                 damaged.add(entry.place)
             elif same or stamp is None:
                 kept.append(entry)
@@ -209,14 +207,6 @@ def _stamps(folder: InnerPath) -> dict[str, Stamp]:
 
 def _stamp(stat: os.stat_result) -> Stamp:
     return stat.st_size, stat.st_mtime_ns
-
-
-def _is_still(path: InnerPath, sha256: str) -> bool:
-    """Tell whether a file can be read and has this hash."""
-    try:
-        return file_sha256(path) == sha256
-    except OSError:
-        return False
 
 
 def write_latest(
@@ -432,24 +422,3 @@ def _target(new: atomic.NewFolder, folder: InnerPath, path: str) -> InnerPath:
     target = folder / path
     new.make_folder(target.parent)
     return target
-
-
-def manifest_sha256(layout: Layout, version: int) -> str | None:
-    """Return the SHA-256 of a version's manifest, ``None`` when it cannot be read."""
-    try:
-        return hashlib.sha256(layout.manifest(version).read_bytes(LARGEST_DOCUMENT)).hexdigest()
-    except OSError:
-        return None
-
-
-def file_sha256(path: Path) -> str:
-    """Return the SHA-256 of a file in hexadecimal."""
-    digest = hashlib.sha256()
-    handle = inner(path).descriptor(os.O_RDONLY)
-    try:
-        # Most files here are small, where hashlib.file_digest spends its time on a buffer.
-        while piece := os.read(handle, _PIECE):
-            digest.update(piece)
-    finally:
-        os.close(handle)
-    return digest.hexdigest()

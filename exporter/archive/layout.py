@@ -1,15 +1,20 @@
-"""Where everything stands in an archive, format 1. Pure: names and paths only; FORMAT.md specifies them.
+"""Where everything is in an archive, format 1 (FORMAT.md specifies it), and the folder ``versions/`` as a whole.
 
-All of them are :class:`~exporter.archive.safe_files.InnerPath`, so nothing below the root is reached through a link.
+All paths are :class:`~exporter.archive.safe_files.InnerPath`, so nothing below the root is reached through a link.
+
+A prune replaces all of ``versions/``: the new set is built under ``.work/``, becomes ``versions.new/``, and exchanges
+its name with ``versions/`` in one step, or, where the system has none, in two with ``versions.old/`` between them.
 """
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from exporter.archive.safe_files import InnerPath
+from exporter.archive import atomic
+from exporter.archive.safe_files import LARGEST_DOCUMENT, InnerPath, NotPlain
 from exporter.model.kinds import Kind
 
 if TYPE_CHECKING:
@@ -25,7 +30,9 @@ SUMS = "SHA256SUMS"
 _VERSIONS = "versions"
 _VERSION_NAME = re.compile(r"[0-9]{6}|[1-9][0-9]{6,9}")
 LARGEST_VERSION: Final = 2**32 - 1
-"""What a state keeps the number of a version in has 32 bits."""
+"""A state keeps the numbers of versions in 32 bits."""
+MOST_PRUNES: Final = 4
+"""How many prunes in a row a reader starts again after: one that takes seconds follows another only on purpose."""
 
 
 def version_name(number: int) -> str:
@@ -39,7 +46,7 @@ def manifest_name(number: int) -> str:
 
 
 def version_number(name: str) -> int | None:
-    """Return the number a version folder's name stands for, or ``None`` when it is no such name."""
+    """Return the number in a version folder's name, or ``None`` when it is no such name."""
     number = int(name) if _VERSION_NAME.fullmatch(name) else 0
     return number if 0 < number <= LARGEST_VERSION else None
 
@@ -49,8 +56,11 @@ def segment_name(kind: Kind) -> str:
     return f"{kind}.jsonl"
 
 
+SEGMENTS = tuple(segment_name(kind) for kind in Kind)
+
+
 def is_inside(path: str) -> bool:
-    """Tell whether a path that stands in data is one below the folder it is meant for, and a plain one."""
+    """Tell whether an untrusted relative path is a plain one that stays below the folder it is meant for."""
     try:
         path.encode()
     except UnicodeEncodeError:
@@ -58,100 +68,136 @@ def is_inside(path: str) -> bool:
     return not {"", ".", ".."} & set(path.split("/")) and not {"\0", "\\"} & set(path)
 
 
-SEGMENTS = tuple(segment_name(kind) for kind in Kind)
-
-
-@dataclass(frozen=True, slots=True)
 class Layout:
-    """The paths of the archive at ``root``."""
+    """The paths of the archive at ``root``.
 
-    root: InnerPath
+    Attributes:
+        checkpoint: the folder with what a run under way has read.
+        latest_record: which version ``latest/`` shows, and the hashes of its files.
+        freshness: when each entry was last read, and its validators.
+        documents_copy: second copies of ``archive.json`` and of the manifests.
+        runs_copy: the second copy of ``runs.jsonl``.
+        building: where a prune builds the new set of versions.
+        replacing: the new set, finished and durable, about to become ``versions/``.
+        replaced: the old set, where two folders cannot exchange their names in one step.
+    """
 
     def __init__(self, root: Path) -> None:
-        object.__setattr__(self, "root", InnerPath.rooted(root))
-
-    @property
-    def info(self) -> InnerPath:
-        """``archive.json``."""
-        return self.root / "archive.json"
-
-    @property
-    def readme(self) -> InnerPath:
-        """``README.txt``."""
-        return self.root / "README.txt"
-
-    @property
-    def format_document(self) -> InnerPath:
-        """``FORMAT.md``."""
-        return self.root / "FORMAT.md"
-
-    @property
-    def runs(self) -> InnerPath:
-        """``runs.jsonl``."""
-        return self.root / "runs.jsonl"
-
-    @property
-    def sums(self) -> InnerPath:
-        """``SHA256SUMS`` of the root."""
-        return self.root / SUMS
-
-    @property
-    def versions(self) -> InnerPath:
-        """``versions/``."""
-        return self.root / _VERSIONS
-
-    @property
-    def assets(self) -> InnerPath:
-        """``assets/``."""
-        return self.root / "assets"
-
-    @property
-    def latest(self) -> InnerPath:
-        """``latest/``."""
-        return self.root / "latest"
-
-    @property
-    def work(self) -> InnerPath:
-        """``.work/``."""
-        return self.root / ".work"
+        self.root = InnerPath.rooted(root)
+        self.info = self.root / "archive.json"
+        self.readme = self.root / "README.txt"
+        self.format_document = self.root / "FORMAT.md"
+        self.runs = self.root / "runs.jsonl"
+        self.sums = self.root / SUMS
+        self.versions = self.root / _VERSIONS
+        self.replacing = self.root / "versions.new"
+        self.replaced = self.root / "versions.old"
+        self.assets = self.root / "assets"
+        self.latest = self.root / "latest"
+        self.work = self.root / ".work"
+        self.lock = self.work / "lock"
+        self.checkpoint = self.work / "checkpoint"
+        self.latest_record = self.work / "latest.json"
+        self.freshness = self.work / "freshness.jsonl"
+        self.documents_copy = self.work / "documents.jsonl"
+        self.runs_copy = self.work / "runs.jsonl"
+        self.building = self.work / "new-versions"
 
     def folders(self) -> tuple[InnerPath, ...]:
-        """The four folders of the root."""
+        """Return the four folders of the root."""
         return (self.versions, self.assets, self.latest, self.work)
 
-    @property
-    def lock(self) -> InnerPath:
-        """``.work/lock``."""
-        return self.work / "lock"
-
-    @property
-    def checkpoint(self) -> InnerPath:
-        """``.work/checkpoint/``: what a run under way has read."""
-        return self.work / "checkpoint"
-
-    @property
-    def latest_record(self) -> InnerPath:
-        """``.work/latest.json``: which version ``latest/`` shows, and the hashes of its files."""
-        return self.work / "latest.json"
-
-    @property
-    def freshness(self) -> InnerPath:
-        """``.work/freshness.jsonl``: when each entry was last read, and its validators."""
-        return self.work / "freshness.jsonl"
-
     def version(self, number: int) -> InnerPath:
-        """``versions/000001/``."""
+        """Return ``versions/000001/``."""
         return self.root.joinpath(_VERSIONS, version_name(number))
 
     def manifest(self, number: int) -> InnerPath:
-        """``versions/000001/manifest.json``."""
+        """Return ``versions/000001/manifest.json``."""
         return self.root.joinpath(_VERSIONS, version_name(number), MANIFEST)
 
     def segment(self, number: int, kind: Kind) -> InnerPath:
-        """``versions/000001/entries.jsonl``."""
+        """Return ``versions/000001/entries.jsonl``."""
         # One step, not three: a look through thousands of versions makes as many paths.
         return self.root.joinpath(_VERSIONS, version_name(number), segment_name(kind))
 
     def latest_segment(self, kind: Kind) -> InnerPath:
-        """``latest/entries.jsonl``."""
+        """Return ``latest/entries.jsonl``."""
         return self.latest / segment_name(kind)
+
+
+def version_numbers(layout: Layout) -> list[int]:
+    """Return the numbers of the versions that are there, oldest first.
+
+    Raises:
+        ArchiveDamaged: ``versions/`` is a link.
+    """
+    names: list[str] = []
+    for _ in range(MOST_PRUNES):
+        before = versions_identity(layout)
+        try:
+            names = layout.versions.names()
+        except NotPlain as error:
+            raise atomic.translate(error, layout.versions) from error
+        except (FileNotFoundError, NotADirectoryError):
+            names = []
+        if versions_identity(layout) == before:
+            # Else a prune has exchanged the folder meanwhile, and was emptying the one that was listed.
+            break
+    return sorted(number for name in names if (number := version_number(name)) is not None)
+
+
+def versions_identity(layout: Layout) -> tuple[int, int] | None:
+    """Return device and inode of ``versions/``: another folder of the same name has another."""
+    try:
+        found = layout.versions.lstat()
+    except OSError:
+        return None
+    return (found.st_dev, found.st_ino)
+
+
+def manifest_sha256(layout: Layout, version: int) -> str | None:
+    """Return the SHA-256 of a version's manifest, ``None`` when it cannot be read."""
+    try:
+        return hashlib.sha256(layout.manifest(version).read_bytes(LARGEST_DOCUMENT)).hexdigest()
+    except OSError:
+        return None
+
+
+def replace_versions(layout: Layout) -> None:
+    """Put the finished set of a prune in the place of ``versions/``; the caller holds the lock.
+
+    Every file in it is durable already; its folders are made so here.
+    """
+    for folder in (*layout.building.iterdir(), layout.building):
+        atomic.sync_folder(folder)
+    layout.building.rename(layout.replacing)
+    atomic.sync_folder(layout.root)
+    if not atomic.exchange(layout.replacing, layout.versions):
+        layout.versions.rename(layout.replaced)
+        with contextlib.suppress(FileNotFoundError):
+            # A reader that met the gap may have closed it already.
+            layout.replacing.rename(layout.versions)
+    atomic.sync_folder(layout.root)
+    clear_replaced(layout)
+
+
+def recover_versions(layout: Layout) -> None:
+    """Give ``versions/`` its name where a kill took it away; needs no lock, and does nothing where it may not write."""
+    if layout.versions.kind() is not None:
+        return
+    with contextlib.suppress(OSError):
+        layout.replacing.rename(layout.versions)
+        atomic.sync_folder(layout.root)
+
+
+def clear_replaced(layout: Layout) -> None:
+    """Remove what a prune left beside ``versions/``; the caller holds the lock."""
+    recover_versions(layout)
+    if layout.versions.kind() is not None:
+        for folder in (layout.replacing, layout.replaced, layout.building):
+            atomic.remove_folder(folder)
+
+
+def is_prune_under_way(layout: Layout) -> bool:
+    """Tell whether a prune is writing, or was killed while it did."""
+    return any(folder.kind() is not None for folder in (layout.building, layout.replacing, layout.replaced))

@@ -175,6 +175,15 @@ def split(line: bytes, version: int | None = None) -> RecordLine:
     )
 
 
+def split_checked(line: bytes) -> tuple[RecordLine | None, str | None]:
+    """Take a line apart; return it, if that can be done, and what is wrong with it."""
+    try:
+        taken = split(line)
+    except ValueError as error:
+        return None, str(error)
+    return taken, taken.fault()
+
+
 def _split_any(line: bytes, version: int | None) -> RecordLine:
     try:
         if line.startswith(_REMOVE):

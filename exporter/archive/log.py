@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from exporter import lossless_json
 from exporter.archive import atomic
+from exporter.archive.layout import manifest_sha256
 from exporter.archive.manifest import KindCounts
-from exporter.archive.safe_files import LARGEST_DOCUMENT
 from exporter.errors import BlogExporterError
 from exporter.model.kinds import Kind
 from exporter.text import printable
@@ -178,7 +178,7 @@ def _known(layout: Layout, versions: list[int]) -> VersionLog:
         kept = list(head["versions"])
         if head["edition"] != _EDITION or kept != versions[: len(kept)]:
             return VersionLog([])
-        if _digest(layout, kept[-1]) != head["manifest_sha256"]:
+        if manifest_sha256(layout, kept[-1]) != head["manifest_sha256"]:
             return VersionLog([])
         return VersionLog(kept, lines[: head["texts"]], lines[head["texts"] :])
     except (OSError, ValueError, KeyError, TypeError, IndexError):
@@ -189,7 +189,7 @@ def _keep(layout: Layout, log: VersionLog) -> None:
     """Write it down; a place that cannot be written costs only time."""
     head = {
         "edition": _EDITION,
-        "manifest_sha256": _digest(layout, log.versions[-1]),
+        "manifest_sha256": manifest_sha256(layout, log.versions[-1]),
         "texts": len(log.texts),
         "versions": log.versions,
     }
@@ -197,7 +197,3 @@ def _keep(layout: Layout, log: VersionLog) -> None:
     with contextlib.suppress(OSError, BlogExporterError):
         atomic.make_folder(layout.work)
         atomic.write_file(cache_path(layout), hashlib.sha256(body).hexdigest().encode("ascii") + b"\n" + body)
-
-
-def _digest(layout: Layout, number: int) -> str:
-    return hashlib.sha256(layout.manifest(number).read_bytes(LARGEST_DOCUMENT)).hexdigest()

@@ -454,7 +454,7 @@ def _segment(found: CheckedObject) -> SegmentInfo:
     return SegmentInfo(found.number("lines"), found.number("bytes"), found.digest("sha256"))
 
 
-def sums(manifest_sha256: str, info_sha256: str, files: dict[str, SegmentInfo]) -> bytes:
+def version_sums(manifest_sha256: str, info_sha256: str, files: dict[str, SegmentInfo]) -> bytes:
     """Write ``SHA256SUMS`` of a version, in the form ``sha256sum -c`` reads from inside the folder."""
     rows = [(manifest_sha256, layout.MANIFEST)]
     rows += [(info.sha256, name) for name, info in files.items()]

@@ -18,13 +18,21 @@ from typing import TYPE_CHECKING, Any
 
 from exporter import lossless_json
 from exporter.archive import atomic
-from exporter.archive.latest import file_sha256
-from exporter.archive.layout import MANIFEST, SEGMENTS, SUMS, segment_name, version_name
+from exporter.archive.checksums import file_sha256
+from exporter.archive.documents import seal
+from exporter.archive.layout import (
+    MANIFEST,
+    SEGMENTS,
+    SUMS,
+    clear_replaced,
+    replace_versions,
+    segment_name,
+    version_name,
+)
 from exporter.archive.lookup import LinePosition, places, taken_apart
-from exporter.archive.manifest import SegmentInfo, sums
+from exporter.archive.manifest import SegmentInfo, version_sums
 from exporter.archive.reader import ArchiveReader, apply_version
 from exporter.archive.safe_files import NotPlain
-from exporter.archive.seal import seal
 from exporter.archive.state import State
 from exporter.errors import ArchiveDamaged, UsageError
 from exporter.model.kinds import Kind, sort_key
@@ -175,7 +183,7 @@ def write_documents(folder: Path, document: dict[str, Any], info_sha256: str) ->
         file.write(lossless_json.dumps(document, pretty=True) + b"\n")
         digest = file.close()
     with atomic.hashing(folder / SUMS) as file:
-        file.write(sums(digest, info_sha256, files))
+        file.write(version_sums(digest, info_sha256, files))
         file.close()
     return digest
 
@@ -206,7 +214,7 @@ def prune(layout: Layout, plan: PrunePlan) -> PruneResult:
         NoSpace: the disk is full; nothing was changed.
     """
     with atomic.translated(layout.root):
-        atomic.clear_aside(layout)
+        clear_replaced(layout)
         reader = ArchiveReader(layout.root)
         if tuple(reader.versions()) != plan.versions:
             raise UsageError(f"{layout.root} has got other versions since the prune was planned; run prune again.")
@@ -214,9 +222,9 @@ def prune(layout: Layout, plan: PrunePlan) -> PruneResult:
             try:
                 _Rewriting(reader).build(plan)
                 seal(layout, versions=False)
-                atomic.put_in_place(layout)
+                replace_versions(layout)
             except BaseException:
-                atomic.clear_aside(layout)
+                clear_replaced(layout)
                 with contextlib.suppress(OSError):
                     seal(layout)
                 raise
@@ -241,7 +249,7 @@ class _Rewriting:
     def build(self, plan: PrunePlan) -> None:
         """Write every version that is kept."""
         atomic.make_folder(self._layout.work)
-        place = atomic.building_place(self._layout)
+        place = self._layout.building
         atomic.make_folder(place)
         for kept in plan.kept:
             folder = place / version_name(kept.version)
@@ -267,7 +275,9 @@ class _Rewriting:
         data = (folder / MANIFEST).read_bytes()
         digest = hashlib.sha256(data).hexdigest()
         stated = None if manifest.parent is None else (manifest.parent.get("version"), manifest.parent.get("sha256"))
-        intact = stated == self._chain and _bytes(folder / SUMS) == sums(digest, self._info_sha256, manifest.files)
+        intact = stated == self._chain and _bytes(folder / SUMS) == version_sums(
+            digest, self._info_sha256, manifest.files
+        )
         for name in SEGMENTS:
             intact = intact and name in manifest.files and _digest(folder / name) == manifest.files[name].sha256
         if not intact:

@@ -8,13 +8,13 @@ import os
 from dataclasses import asdict
 from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
-from exporter.archive.atomic import recover, translate
-from exporter.archive.copies import copied_document
-from exporter.archive.healing import healed_lines, split_checked
+from exporter.archive.atomic import translate
+from exporter.archive.documents import intact_document
 from exporter.archive.latest import latest_version, load_latest
-from exporter.archive.layout import SUMS, Layout, version_number
+from exporter.archive.layout import SUMS, Layout, recover_versions, segment_name, version_numbers, versions_identity
+from exporter.archive.lines import split_checked
 from exporter.archive.manifest import ArchiveInfo, Manifest, read_sums, run_of
 from exporter.archive.safe_files import LARGEST_DOCUMENT, FileTooLarge, NotPlain, newest_lines
 from exporter.archive.state import State, cannot_be_read
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
     from exporter.archive.lines import RecordLine
 
-MOST_PRUNES: Final = 4
-"""How many prunes in a row a reader starts again after: one that takes seconds follows another only on purpose."""
 _INFO_ROWS = (b"  archive.json", b"  ../../archive.json")
 
 
@@ -72,7 +70,7 @@ def copied_info(layout: Layout) -> ArchiveInfo | None:
                 return None
     except OSError:
         return None
-    data = copied_document(layout, layout.info.name, sealed or "")
+    data = intact_document(layout, layout.info.name, sealed or "")
     return None if data is None else ArchiveInfo.decode(data, str(layout.root))
 
 
@@ -90,27 +88,6 @@ def _is_sealed_otherwise(layout: Layout, digest: str) -> bool:
     return False
 
 
-def version_numbers(layout: Layout) -> list[int]:
-    """Return the numbers of the versions that are there, oldest first.
-
-    Raises:
-        ArchiveDamaged: ``versions/`` is a link.
-    """
-    names: list[str] = []
-    for _ in range(MOST_PRUNES):
-        before = _identity(layout)
-        try:
-            names = layout.versions.names()
-        except NotPlain as error:
-            raise translate(error, layout.versions) from error
-        except (FileNotFoundError, NotADirectoryError):
-            names = []
-        if _identity(layout) == before:
-            # Else a prune has exchanged the folder meanwhile, and was emptying the one that was listed.
-            break
-    return sorted(number for name in names if (number := version_number(name)) is not None)
-
-
 class ArchiveReader:
     """An archive opened for reading; nothing is locked and nothing is written.
 
@@ -123,12 +100,12 @@ class ArchiveReader:
     def __init__(self, root: Path) -> None:
         self.layout = Layout(root)
         self.info = read_info(self.layout)
-        recover(self.layout)
-        self._versions = _identity(self.layout)
+        recover_versions(self.layout)
+        self._versions = versions_identity(self.layout)
 
     def is_replaced(self) -> bool:
         """Tell whether a prune has put other versions in the place of those that were there when this was opened."""
-        return _identity(self.layout) != self._versions
+        return versions_identity(self.layout) != self._versions
 
     def versions(self) -> list[int]:
         """Return the numbers of the versions, oldest first."""
@@ -230,11 +207,13 @@ class ArchiveReader:
 
     def healed(self, versions: Iterable[int] | None = None) -> set[tuple[int, Kind, int]]:
         """Return version, kind and number of every line that one of these versions (default: all) has healed."""
-        documents = []
+        kinds = {segment_name(kind): kind for kind in Kind}
+        found: set[tuple[int, Kind, int]] = set()
         for version in self.versions() if versions is None else versions:
             with contextlib.suppress(ArchiveDamaged):
-                documents.append(self.manifest(version).healed)
-        return healed_lines(documents)
+                rows = self.manifest(version).healed or ()
+                found.update((row["version"], kinds[row["file"]], row["line"]) for row in rows if row["file"] in kinds)
+        return found
 
     def find_intact(self, kind: Kind, record_id: str, identity: bytes) -> RecordLine | None:
         """Return an undamaged line of a record in one state, wherever the archive has one; ``None`` if nowhere."""
@@ -280,15 +259,6 @@ class ArchiveReader:
                 run = run_of(line)
                 if run is not None:
                     yield run
-
-
-def _identity(layout: Layout) -> tuple[int, int] | None:
-    """Return what ``versions/`` is told by: another folder of the same name has another."""
-    try:
-        found = layout.versions.lstat()
-    except OSError:
-        return None
-    return (found.st_dev, found.st_ino)
 
 
 def apply_version(

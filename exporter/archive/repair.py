@@ -1,57 +1,220 @@
-"""Restoring damaged files of versions from what else the archive holds, to the very bytes that were written.
+"""Damaged lines of versions: finding those that matter, and restoring files offline, to the very bytes once written.
 
-Nothing is believed that does not give the hash in the version's manifest, so a file is restored exactly or left alone.
+A version's file is never the only place of a record that is still there: ``latest/`` holds it, and the service does. A
+backup writes such records again into its version and names the damaged lines in its manifest (``healed``). Restoring
+believes nothing that does not give the hash in the version's manifest, so a file is restored exactly or left alone.
 """
 
 from __future__ import annotations
 
 import contextlib
-import hashlib
-from collections.abc import Iterator, Mapping
-from enum import Enum, auto
-from typing import TYPE_CHECKING, Final, NamedTuple
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
 
 from exporter.archive import atomic
-from exporter.archive.copies import copied_document, runs_copy
-from exporter.archive.healing import split_checked
-from exporter.archive.latest import file_sha256
-from exporter.archive.layout import MANIFEST, SUMS, manifest_name, segment_name, version_name
-from exporter.archive.lines import put_line
-from exporter.archive.manifest import Manifest, SegmentInfo, read_sums, run_of, sums, write_sums
-from exporter.archive.reader import version_numbers
-from exporter.archive.safe_files import LARGEST_DOCUMENT, newest_lines
-from exporter.archive.seal import bundled_document, head_hash, runs_digest, seal, sealed_document, sealed_names
+from exporter.archive.checksums import ChecksumCache, file_sha256, sha256_or_none
+from exporter.archive.documents import RepairedFile, restore_documents
+from exporter.archive.layout import SUMS, segment_name, version_name
+from exporter.archive.lines import put_line, split_checked
+from exporter.archive.manifest import read_sums
+from exporter.archive.safe_files import LARGEST_DOCUMENT
 from exporter.errors import ArchiveDamaged
 from exporter.model.kinds import Kind, sort_key
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from exporter.archive.layout import Layout
+    from exporter.archive.manifest import SegmentInfo
     from exporter.archive.reader import ArchiveReader
     from exporter.archive.safe_files import InnerPath
     from exporter.archive.state import State
 
-_PIECE: Final = 1 << 20
+WHOLE_FILE: Final = 0
+"""In the place of a line's number: the file itself is missing."""
+
+_OTHER_VERSIONS: Final = 256
+"""So many versions that hold nothing of the newest state are checked in one run."""
+
+_ROUND: Final = 7
+"""About one file in so many is read again although nothing shows that it changed: bits rot without a trace."""
 
 
-class RepairedFile(NamedTuple):
-    """A damaged file: its path relative to the archive, and whether it is what was written again."""
+@dataclass(frozen=True, slots=True)
+class DamagedLine:
+    """A line of a version that cannot be trusted.
 
-    path: str
-    restored: bool
+    Attributes:
+        version: the version's number.
+        kind: of which segment.
+        line: its number in the file, from 1; :data:`WHOLE_FILE` for all of a file that is missing.
+        record_id: whose it is, where its beginning can be read.
+        reason: what is wrong with it.
+    """
+
+    version: int
+    kind: Kind
+    line: int
+    record_id: str | None
+    reason: str
+
+    @property
+    def place(self) -> tuple[int, Kind, int]:
+        """Version, kind and number of the line."""
+        return self.version, self.kind, self.line
+
+    def document(self) -> dict[str, Any]:
+        """Return it as a manifest's ``healed`` names it."""
+        return {"version": self.version, "file": segment_name(self.kind), "line": self.line, "id": self.record_id}
 
 
-class _Good(NamedTuple):
-    """Where an undamaged line is in its file."""
+@dataclass(slots=True)
+class Damage:
+    """What damaged lines do to the newest state.
 
-    offset: int
-    length: int
+    Attributes:
+        lines: the damaged lines that no version has healed yet.
+        records: by kind, the ids of records that the versions lack, hold damaged, or hold in another state.
+        revived: by kind, the ids that are gone and that the versions bring back.
+        remember: saves which files were found intact, for the next time.
+    """
+
+    lines: list[DamagedLine] = field(default_factory=list)
+    records: dict[Kind, set[str]] = field(default_factory=lambda: {kind: set() for kind in Kind})
+    revived: dict[Kind, set[str]] = field(default_factory=lambda: {kind: set() for kind in Kind})
+    remember: Callable[[], None] = lambda: None
+
+
+def damaged_lines(layout: Layout, version: int, kind: Kind) -> Iterator[DamagedLine]:
+    """Yield the lines of a segment that cannot be read or do not match their hash."""
+    try:
+        with layout.segment(version, kind).open("rb") as file:
+            for number, text in enumerate(file, 1):
+                line, fault = split_checked(text)
+                if fault is not None:
+                    yield DamagedLine(version, kind, number, None if line is None else line.record_id, fault)
+    except OSError:
+        yield DamagedLine(version, kind, WHOLE_FILE, None, "the file cannot be read")
+
+
+def readable_state(reader: ArchiveReader) -> State:
+    """Return the newest state for a backup: from what can be read, where some cannot."""
+    try:
+        return reader.state()
+    except ArchiveDamaged:
+        numbers = reader.versions()
+        damaged = [line for number in numbers for kind in Kind for line in damaged_lines(reader.layout, number, kind)]
+        return reader.fold(reader.resolve(), forgiven={line.place for line in damaged})
+
+
+def find_damage(reader: ArchiveReader, state: State, now: datetime) -> Damage:
+    """Find the records of the newest state that the versions do not give as they should.
+
+    The cost grows with the records that are there, not with the versions before: only files that hold one of them, and
+    those of some other versions in turn, are checked, and read only if they changed since they were right, or once
+    in a week. Where all are right, nothing is folded.
+
+    Args:
+        reader: the archive.
+        state: its newest state, from :func:`readable_state`.
+        now: the time of the run.
+    """
+    cache = ChecksumCache(reader.layout, "audited.jsonl", quick=True)
+    damage = Damage(remember=cache.save)
+    versions = reader.versions()
+    with reader.layout.versions.held() as within:
+        damaged = [
+            (version, kind)
+            for kind in Kind
+            for version in _versions_to_check(versions, state, kind, now)
+            if not _is_intact(reader, version, kind, cache, now, within)
+        ]
+    if not damaged:
+        return damage
+    healed = reader.healed()
+    for version, kind in damaged:
+        lines = list(damaged_lines(reader.layout, version, kind))
+        damage.lines += lines or [DamagedLine(version, kind, WHOLE_FILE, None, "it is not what was written")]
+    folded = reader.fold(reader.resolve(), forgiven=healed | {line.place for line in damage.lines})
+    folded.fallback = lambda _kind, _id, _identity: None
+    try:
+        for kind in Kind:
+            suspects = {version for version, of in damaged if of is kind}
+            damage.records[kind] = {
+                record_id for record_id, row in state.kinds[kind].ordered()
+                if not _gives(folded, kind, record_id, state.kinds[kind].identity(row), suspects)
+            }  # fmt: skip
+            damage.revived[kind] = {each for each in folded.kinds[kind].ids() if each not in state.kinds[kind]}
+    finally:
+        folded.close()
+    damage.lines = [line for line in damage.lines if line.place not in healed]
+    return damage
+
+
+def _versions_to_check(versions: list[int], state: State, kind: Kind, now: datetime) -> list[int]:
+    """Return the versions whose files of a kind this run checks."""
+    turns = max(1, -(-len(versions) // _OTHER_VERSIONS))
+    others = versions[_turn(now) % turns :: turns]
+    return sorted({*state.kinds[kind].versions(), *others} & set(versions))
+
+
+def _turn(now: datetime) -> int:
+    """Return a number that advances from run to run, whether they are a day or a week apart."""
+    day = now.toordinal()
+    return day + day // _ROUND
+
+
+def _gives(folded: State, kind: Kind, record_id: str, identity: bytes, suspects: set[int]) -> bool:
+    """Tell whether the versions give a record in a state; only files under suspicion are read for it."""
+    rows = folded.kinds[kind]
+    row = rows.row(record_id)
+    if row is None or rows.identity(row) != identity:
+        return False
+    if rows.version(row) not in suspects:
+        return True
+    try:
+        return folded.line(kind, record_id) is not None
+    except ArchiveDamaged:
+        return False
+
+
+def _is_intact(
+    reader: ArchiveReader, version: int, kind: Kind, cache: ChecksumCache, now: datetime, within: int | None
+) -> bool:
+    """Tell whether a segment is what its version's manifest says; ``within`` is the descriptor of ``versions/``."""
+    name = f"{version} {kind}"
+    segment = segment_name(kind)
+    try:
+        # One call for each file, without a path: ten years have thousands of them.
+        stat = (
+            reader.layout.segment(version, kind).lstat()
+            if within is None
+            else os.stat(f"{version_name(version)}/{segment}", dir_fd=within, follow_symlinks=False)
+        )
+        if (version + _turn(now)) % _ROUND and cache.is_unchanged(name, stat):
+            return True
+        digest = file_sha256(reader.layout.segment(version, kind))
+        # The manifest decides, and takes ten times as long to read as the sums that agree with it.
+        beside = b""
+        with contextlib.suppress(OSError):
+            beside = (reader.layout.version(version) / SUMS).read_bytes(LARGEST_DOCUMENT)
+        if digest != read_sums(beside).get(segment):
+            info = reader.manifest(version).files.get(segment)
+            if info is None or digest != info.sha256:
+                return False
+    except (OSError, ArchiveDamaged):
+        return False
+    cache.add(name, stat)
+    return True
 
 
 def repair(reader: ArchiveReader) -> Iterator[RepairedFile]:
     """Restore what can be restored offline, and yield every damaged document and file of the versions.
 
-    The caller holds the archive's lock. Pictures and ``latest/`` are not looked at: a backup reads the former again,
-    the latter can be rebuilt.
+    The caller holds the archive's lock. Pictures and ``latest/`` are not checked: a backup reads the former again, the
+    latter can be rebuilt.
 
     Raises:
         NoSpace: the disk is full; nothing half is left.
@@ -67,205 +230,40 @@ def repair(reader: ArchiveReader) -> Iterator[RepairedFile]:
             for kind in Kind:
                 info = manifest.files.get(segment_name(kind))
                 path = reader.layout.segment(number, kind)
-                if info is None or _matches(path, info):
+                if info is None or sha256_or_none(path) == info.sha256:
                     continue
-                state = state or _newest(reader)
-                restored = state is not None and _restore(reader, state, number, kind, info)
+                if state is None:
+                    with contextlib.suppress(ArchiveDamaged):
+                        state = reader.state()
+                restored = state is not None and _restore_segment(reader, state, number, kind, info)
                 yield RepairedFile(f"versions/{version_name(number)}/{path.name}", restored)
     finally:
         if state is not None:
             state.close()
 
 
-def restore_documents(layout: Layout, newest: int | None = None) -> Iterator[RepairedFile]:
-    """Restore the documents that stand once from their copies, and yield each that is damaged.
-
-    The caller holds the archive's lock. ``SHA256SUMS`` at the root is mended, too, where it lacks a row, or has another
-    hash than a document that its copy agrees with.
-
-    Args:
-        layout: the archive.
-        newest: look at so many of the newest manifests; at all by default.
-
-    Raises:
-        NoSpace: the disk is full; nothing half is left.
-    """
-    data = b""
-    with contextlib.suppress(OSError):
-        data = layout.sums.read_bytes(LARGEST_DOCUMENT)
-    sealed = read_sums(data)
-    wrong = set()
-    for name, found in (
-        (layout.readme.name, _program_document(layout, layout.readme.name, sealed)),
-        (layout.format_document.name, _program_document(layout, layout.format_document.name, sealed)),
-        (layout.info.name, _document(layout, layout.info.name, sealed.get(layout.info.name))),
-        (layout.runs.name, _runs(layout, sealed.get(layout.runs.name))),
-        *_manifests(layout, sealed, newest),
-    ):
-        if found is _Found.MISSTATED:
-            wrong |= {name} & sealed.keys()
-        elif found is not _Found.RIGHT:
-            yield RepairedFile(name, found is _Found.RESTORED)
-    right = not wrong and sealed.keys() >= {*sealed_names(layout)} and write_sums(sealed) == data
-    right = right or (layout.sums.kind() is None and head_hash(layout) is None)
-    if layout.info.kind() == "":
-        # Also where nothing is wrong: a kill may have left it without the newest manifest, or kept it from being made.
-        seal(layout, anew=wrong)
-        if not right:
-            yield RepairedFile(SUMS, restored=True)
-
-
-class _Found(Enum):
-    """Whether a document is as sealed, restored just now, damaged, or right while its hash in the seal is not."""
-
-    RIGHT = auto()
-    RESTORED = auto()
-    DAMAGED = auto()
-    MISSTATED = auto()
-
-
-def _program_document(layout: Layout, name: str, sealed: Mapping[str, str]) -> _Found:
-    """Write README.txt or FORMAT.md again where it is not what was sealed and this program's is."""
-    path, expected = layout.root / name, sealed.get(name)
-    found = _hash_of(path)
-    if expected in {None, found}:
-        return _Found.RIGHT
-    data = sealed_document(name, expected or "") if _may_be_replaced(path) else None
-    if data is not None:
-        return _write_document(path, data)
-    return _Found.MISSTATED if found == hashlib.sha256(bundled_document(name)).hexdigest() else _Found.DAMAGED
-
-
-def _document(layout: Layout, name: str, expected: str | None) -> _Found:
-    """Restore archive.json or a manifest from its copy, where it has not the hash it should have."""
-    path = layout.root / name
-    found = _hash_of(path)
-    if expected in {None, found}:
-        return _Found.RIGHT
-    data = copied_document(layout, name, expected or "") if _may_be_replaced(path) else None
-    if data is not None:
-        return _write_document(path, data)
-    agreed = found is not None and copied_document(layout, name, found) is not None
-    return _Found.MISSTATED if agreed else _Found.DAMAGED
-
-
-def _manifests(layout: Layout, sealed: Mapping[str, str], newest: int | None) -> Iterator[tuple[str, _Found]]:
-    """Restore manifests and the sums beside them, newest first.
-
-    Each manifest names the hash of the one before it, the seal that of the newest.
-    """
-    expected: str | None = None
-    info = _hash_of(layout.info) or ""
-    for number in version_numbers(layout)[::-1][:newest]:
-        name = manifest_name(number)
-        found = _document(layout, name, sealed.get(name, expected) or _own_sum(layout, number))
-        yield name, found
-        expected = None
-        if found is not _Found.DAMAGED:
-            with contextlib.suppress(OSError, ArchiveDamaged):
-                data = layout.manifest(number).read_bytes(LARGEST_DOCUMENT)
-                manifest = Manifest.decode(data, name)
-                expected = None if manifest.parent is None else manifest.parent["sha256"]
-                yield _sums_beside(layout, number, sums(hashlib.sha256(data).hexdigest(), info, manifest.files))
-
-
-def _sums_beside(layout: Layout, number: int, right: bytes) -> tuple[str, _Found]:
-    """Write the sums of a version again where they are not those of its manifest, which is right."""
-    path = layout.version(number) / SUMS
-    name = f"versions/{version_name(number)}/{SUMS}"
-    with contextlib.suppress(OSError):
-        if path.read_bytes(LARGEST_DOCUMENT) == right:
-            return name, _Found.RIGHT
-    return name, _write_document(path, right) if _may_be_replaced(path) else _Found.DAMAGED
-
-
-def _own_sum(layout: Layout, number: int) -> str | None:
-    """Return the hash of a manifest that the sums beside it name."""
-    try:
-        return read_sums((layout.version(number) / SUMS).read_bytes(LARGEST_DOCUMENT)).get(MANIFEST)
-    except OSError:
-        return None
-
-
-def _runs(layout: Layout, expected: str | None) -> _Found:
-    """Restore runs.jsonl from its copy, unless there is a run that only the damaged file tells of."""
-    path, copy = layout.runs, runs_copy(layout)
-    found, copied = _hash_of(path), _hash_of(copy)
-    if expected is None or (found is not None and found == runs_digest(path, expected)):
-        return _Found.RIGHT
-    if not _may_be_replaced(path) or copied is None:
-        return _Found.DAMAGED
-    if copied == expected and _newest_start(path) <= _newest_start(copy):
-        with atomic.translated(path), copy.open("rb") as file:
-            atomic.write_lines(path, iter(lambda: file.read(_PIECE), b""))
-        return _Found.RESTORED
-    return _Found.MISSTATED if copied == found else _Found.DAMAGED
-
-
-def _newest_start(path: InnerPath) -> str:
-    with contextlib.suppress(OSError):
-        for line in newest_lines(path):
-            run = run_of(line)
-            if run is not None:
-                return str(run["started_at"])
-    return ""
-
-
-def _may_be_replaced(path: InnerPath) -> bool:
-    """Tell whether there is a regular file or nothing; what else stands there, its owner has to judge."""
-    return path.kind() in {None, ""}
-
-
-def _write_document(path: InnerPath, data: bytes) -> _Found:
-    with atomic.translated(path):
-        atomic.write_file(path, data)
-    return _Found.RESTORED
-
-
-def _hash_of(path: InnerPath) -> str | None:
-    try:
-        return file_sha256(path)
-    except OSError:
-        return None
-
-
-def _newest(reader: ArchiveReader) -> State | None:
-    """Return the newest state, whose records may be those that damaged files lack."""
-    try:
-        return reader.state()
-    except ArchiveDamaged:
-        return None
-
-
-def _matches(path: InnerPath, info: SegmentInfo) -> bool:
-    try:
-        return path.lstat().st_size == info.bytes and file_sha256(path) == info.sha256
-    except OSError:
-        return False
-
-
-def _restore(reader: ArchiveReader, state: State, number: int, kind: Kind, info: SegmentInfo) -> bool:
-    """Write a segment from its undamaged lines and from the same records elsewhere; keep it if its hash is right."""
+def _restore_segment(reader: ArchiveReader, state: State, number: int, kind: Kind, info: SegmentInfo) -> bool:
+    """Write a segment from its intact lines and from the same records elsewhere; keep it if its hash is right."""
     path = reader.layout.segment(number, kind)
-    good: dict[str, _Good] = {}
+    intact: dict[str, tuple[int, int]] = {}  # offset and length in the damaged file
     found: dict[str, bytes] = {}
     offset = 0
     with contextlib.suppress(OSError), path.open("rb") as file:
         for text in file:
             line, fault = split_checked(text)
             if line is not None and fault is None:
-                good[line.record_id] = _Good(offset, len(text))
-            elif line is not None and (intact := reader.find_intact(kind, line.record_id, line.identity)) is not None:
-                found[line.record_id] = put_line(line.record_id, intact.frozen)
+                intact[line.record_id] = (offset, len(text))
+            elif line is not None and (copy := reader.find_intact(kind, line.record_id, line.identity)) is not None:
+                found[line.record_id] = put_line(line.record_id, copy.frozen)
             offset += len(text)
-    if len(good) + len(found) < info.lines:
-        found |= _missing(reader, state, number, kind, {*good, *found})
-    if len(good) + len(found) != info.lines:
+    if len(intact) + len(found) < info.lines:
+        found |= _missing_lines(reader, state, number, kind, {*intact, *found})
+    if len(intact) + len(found) != info.lines:
         return False
-    return _write_segment(path, good, found, info)
+    return _write_segment(path, intact, found, info)
 
 
-def _missing(reader: ArchiveReader, state: State, number: int, kind: Kind, known: set[str]) -> dict[str, bytes]:
+def _missing_lines(reader: ArchiveReader, state: State, number: int, kind: Kind, known: set[str]) -> dict[str, bytes]:
     """Return the lines of records that the newest state has from this version, or from one that healed it."""
     healers = {
         version
@@ -283,16 +281,18 @@ def _missing(reader: ArchiveReader, state: State, number: int, kind: Kind, known
     return lines
 
 
-def _write_segment(path: InnerPath, good: dict[str, _Good], found: dict[str, bytes], info: SegmentInfo) -> bool:
+def _write_segment(
+    path: InnerPath, intact: dict[str, tuple[int, int]], found: dict[str, bytes], info: SegmentInfo
+) -> bool:
     new = path.with_name(f".{path.name}.tmp")
     with atomic.translated(path), contextlib.ExitStack() as opened:
-        old = opened.enter_context(path.open("rb")) if good else None
+        old = opened.enter_context(path.open("rb")) if intact else None
         with atomic.hashing(new) as file:
-            for record_id in sorted({*good, *found}, key=sort_key):
-                place = good.get(record_id)
-                if place is not None and old is not None:
-                    old.seek(place.offset)
-                    file.write(old.read(place.length))
+            for record_id in sorted({*intact, *found}, key=sort_key):
+                if record_id in intact and old is not None:
+                    offset, length = intact[record_id]
+                    old.seek(offset)
+                    file.write(old.read(length))
                 else:
                     file.write(found[record_id])
             digest = file.close()

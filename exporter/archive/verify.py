@@ -1,4 +1,7 @@
-"""One version's own files: against its manifest and its sums, line by line, and its place in the chain."""
+"""Checking an archive: each version's files against its manifest, the fold of all versions, ``latest/``, the pictures.
+
+What is checked of the root's documents is in :mod:`exporter.archive.verify_documents`.
+"""
 
 from __future__ import annotations
 
@@ -8,26 +11,28 @@ import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from exporter.archive import latest
 from exporter.archive.assets import AssetStore
+from exporter.archive.checksums import ChecksumCache, file_sha256, sha256_or_none
 from exporter.archive.findings import Finding, FindingCode
-from exporter.archive.latest import file_sha256
-from exporter.archive.layout import MANIFEST, SEGMENTS, SUMS, segment_name, version_name
+from exporter.archive.layout import MANIFEST, SEGMENTS, SUMS, manifest_sha256, segment_name, version_name
 from exporter.archive.lines import split
-from exporter.archive.manifest import Manifest, sums
+from exporter.archive.manifest import Manifest, version_sums
 from exporter.archive.reader import ArchiveReader, apply_version
 from exporter.archive.safe_files import LARGEST_DOCUMENT, InnerPath, kind_of
 from exporter.archive.state import State
-from exporter.archive.verify_cache import ChecksumCache
 from exporter.archive.verify_documents import check_seal
 from exporter.errors import ArchiveDamaged
 from exporter.model.kinds import Kind
 
+OnProgress = Callable[[int, int], None]
+_WORKERS: Final = 2
+
 
 def check_version(
-    reader: ArchiveReader, number: int, parent: tuple[int, str | None] | None, seen: ChecksumCache
+    reader: ArchiveReader, number: int, parent: tuple[int, str | None] | None, cache: ChecksumCache
 ) -> Iterator[Finding]:
     """Check a version.
 
@@ -35,7 +40,7 @@ def check_version(
         reader: the archive.
         number: the version's.
         parent: number and manifest's SHA-256 of the version before it, as they are; ``None`` for the first.
-        seen: which files need not be read again.
+        cache: which files need not be read again.
     """
     folder = reader.layout.version(number)
     name = f"versions/{version_name(number)}"
@@ -58,7 +63,7 @@ def check_version(
         before = "no version" if parent is None else f"version {parent[0]}"
         yield Finding(FindingCode.CHAIN_BROKEN, f"{name}/{MANIFEST}", f"its parent is not {before} as it stands here")
     for segment in SEGMENTS:
-        yield from _segment(folder / segment, f"{name}/{segment}", manifest, seen)
+        yield from _segment(folder / segment, f"{name}/{segment}", manifest, cache)
     for path in folder.iterdir():
         if path.name not in (MANIFEST, SUMS, *SEGMENTS):
             yield Finding(FindingCode.STRANGE_FILE, f"{name}/{path.name}", "no part of the format")
@@ -77,11 +82,11 @@ def _sums(reader: ArchiveReader, folder: InnerPath, name: str, digest: str, mani
     info = stated or "" if reader.layout.info.kind() is None else file_sha256(reader.layout.info)
     if stated not in (None, info):
         yield Finding(FindingCode.INFO_DAMAGED, "archive.json", f"its hash is not the one in {name}/{SUMS}")
-    if found != sums(digest, info, manifest.files):
+    if found != version_sums(digest, info, manifest.files):
         yield Finding(FindingCode.SUMS_DAMAGED, f"{name}/{SUMS}", "it does not agree with the manifest")
 
 
-def _segment(path: InnerPath, name: str, manifest: Manifest, seen: ChecksumCache) -> Iterator[Finding]:
+def _segment(path: InnerPath, name: str, manifest: Manifest, cache: ChecksumCache) -> Iterator[Finding]:
     info = manifest.files.get(path.name)
     if info is None:
         yield Finding(FindingCode.MANIFEST_DAMAGED, name, "the manifest does not list this file")
@@ -89,12 +94,12 @@ def _segment(path: InnerPath, name: str, manifest: Manifest, seen: ChecksumCache
     try:
         stat = path.lstat()
         if stat.st_size == info.bytes:
-            if seen.passes(name, stat):
+            if cache.is_unchanged(name, stat):
                 return
             if file_sha256(path) == info.sha256:
-                found = [] if seen.quick else list(_lines(path, name, info.lines))
+                found = [] if cache.quick else list(_lines(path, name, info.lines))
                 if not found:
-                    seen.note(name, stat)
+                    cache.add(name, stat)
                 yield from found
                 return
     except OSError:
@@ -121,10 +126,6 @@ def _lines(path: InnerPath, name: str, expected: int) -> Iterator[Finding]:
         yield Finding(FindingCode.SEGMENT_DAMAGED, name, f"it has {count} lines, the manifest says {expected}")
 
 
-OnProgress = Callable[[int, int], None]
-_WORKERS = 2
-
-
 def ignore_progress(_done: int, _total: int) -> None:
     """Do nothing with the progress."""
 
@@ -141,14 +142,14 @@ def verify(
         progress: called with how many of how many versions and stored files have been checked.
         remember: note in ``.work/`` what is right, for a later quick look; else nothing is written.
     """
-    seen = ChecksumCache(reader.layout, quick=quick)
+    cache = ChecksumCache(reader.layout, quick=quick)
     state = State(reader.info.blog_id)
     store = AssetStore(reader.layout)
     assets: dict[str, dict[str, Any]] = {}
     versions = reader.versions()
     total = len(versions) + len(store.files())
     foldable = not quick
-    for done, (number, found) in enumerate(_versions(reader, versions, seen), 1):
+    for done, (number, found) in enumerate(_versions(reader, versions, cache), 1):
         yield from found
         if any(finding.code is not FindingCode.STRANGE_FILE for finding in found):
             foldable = False
@@ -156,7 +157,7 @@ def verify(
             yield from _fold(reader, number, state)
         assets.update(_assets(reader, number))
         progress(done, total)
-    yield from _strangers(reader)
+    yield from _foreign_files(reader)
     yield from _not_plain(reader.layout.root)
     yield from check_seal(reader)
     if foldable and state.version:
@@ -164,22 +165,22 @@ def verify(
     elif not quick and versions and reader.layout.latest.is_dir():
         yield from _latest_alone(reader)
     state.close()
-    for finding in store.verify(((str(data.get("url")), data) for data in assets.values()), seen=seen):
+    for finding in store.verify(((str(data.get("url")), data) for data in assets.values()), cache=cache):
         if remember:
             store.distrust()
         yield finding
     progress(total, total)
     if remember:
-        seen.save()
+        cache.save()
 
 
-def _versions(reader: ArchiveReader, versions: list[int], seen: ChecksumCache) -> Iterator[tuple[int, list[Finding]]]:
+def _versions(reader: ArchiveReader, versions: list[int], cache: ChecksumCache) -> Iterator[tuple[int, list[Finding]]]:
     """Check the versions on both cores: hashing lets go of the interpreter."""
-    digests = [latest.manifest_sha256(reader.layout, number) for number in versions]
+    digests = [manifest_sha256(reader.layout, number) for number in versions]
     parents = [None, *zip(versions, digests, strict=True)]
 
     def check(place: int) -> list[Finding]:
-        return list(check_version(reader, versions[place], parents[place], seen))
+        return list(check_version(reader, versions[place], parents[place], cache))
 
     with ThreadPoolExecutor(_WORKERS) as pool:
         yield from zip(versions, pool.map(check, range(len(versions))), strict=True)
@@ -226,7 +227,7 @@ def _fold(reader: ArchiveReader, number: int, state: State) -> Iterator[Finding]
             yield Finding(FindingCode.COUNTS_WRONG, f"{name}/{MANIFEST}", detail)
 
 
-def _strangers(reader: ArchiveReader) -> Iterator[Finding]:
+def _foreign_files(reader: ArchiveReader) -> Iterator[Finding]:
     known = {version_name(number) for number in reader.versions()}
     if reader.layout.versions.is_dir():
         for path in sorted(reader.layout.versions.iterdir()):
@@ -256,7 +257,7 @@ def _latest(reader: ArchiveReader, state: State) -> Iterator[Finding]:
         yield Finding(FindingCode.LATEST_STALE, "latest", "it is not there")
         return
     record = latest.read_record(layout)
-    manifest = latest.manifest_sha256(layout, state.version)
+    manifest = manifest_sha256(layout, state.version)
     if record.get("version", state.version) != state.version or record.get("manifest_sha256", manifest) != manifest:
         yield Finding(FindingCode.LATEST_STALE, "latest", f"it does not show version {state.version} yet")
         return
@@ -265,11 +266,7 @@ def _latest(reader: ArchiveReader, state: State) -> Iterator[Finding]:
         for line in latest.segment_lines(state, kind):
             expected.update(line)
         path = layout.latest_segment(kind)
-        try:
-            same = file_sha256(path) == expected.hexdigest()
-        except OSError:
-            same = False
-        if not same:
+        if sha256_or_none(path) != expected.hexdigest():
             detail = f"it is not what the versions say for version {state.version}"
             yield Finding(FindingCode.LATEST_DAMAGED, f"latest/{path.name}", detail)
     yield from _views(reader)
@@ -296,9 +293,5 @@ def _views(reader: ArchiveReader) -> Iterator[Finding]:
     layout = reader.layout
     for entry in latest.read_index(layout):
         path = layout.latest / entry.view / entry.path
-        try:
-            same = file_sha256(path) == entry.sha256
-        except OSError:
-            same = False
-        if not same:
+        if sha256_or_none(path) != entry.sha256:
             yield Finding(FindingCode.VIEW_DAMAGED, f"latest/{entry.view}/{entry.path}", "it is not what was written")

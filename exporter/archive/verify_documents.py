@@ -1,4 +1,4 @@
-"""What is in the root of an archive, against the seal it was left with: see :mod:`exporter.archive.seal`."""
+"""What is in the root of an archive, against the seal it was left with: see :mod:`exporter.archive.documents`."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from exporter import lossless_json
-from exporter.archive import seal
-from exporter.archive.atomic import is_under_way
+from exporter.archive.checksums import file_sha256
+from exporter.archive.documents import run_lines, sealed_names
 from exporter.archive.findings import Finding, FindingCode
-from exporter.archive.latest import file_sha256, manifest_sha256
-from exporter.archive.layout import SUMS, manifest_name, version_name
+from exporter.archive.layout import SUMS, is_prune_under_way, manifest_name, manifest_sha256, version_name
 from exporter.archive.manifest import MANIFEST_SHA256, PREVIOUS, line_digest, read_sums, run_fault, write_sums
 from exporter.archive.safe_files import LARGEST_DOCUMENT
 from exporter.errors import ArchiveDamaged
@@ -61,7 +60,7 @@ class _Seal:
 
     def check_form(self) -> Iterator[Finding]:
         names = list(self.rows)
-        expected = list(seal.sealed_names(self._reader.layout))
+        expected = list(sealed_names(self._reader.layout))
         manifests = [name for name in names if name.startswith("versions/")]
         right = write_sums(self.rows) == self._data and names == expected + manifests and len(manifests) < 2
         if self._fault is None and self.there and not right:
@@ -98,10 +97,10 @@ class _Seal:
             if found != self.rows[name]:
                 return
         digest = runs.newest.get(MANIFEST_SHA256)
-        if digest is None or self._stands(digest):
+        if digest is None or self._is_there(digest):
             if self.there and not named and self._versions and (digest is not None or not runs.linked):
                 # A kill after the line leaves the line unsealed, too, and one in a prune what the prune had built.
-                killed = digest is None or not runs.sealed or is_under_way(self._reader.layout)
+                killed = digest is None or not runs.sealed or is_prune_under_way(self._reader.layout)
                 code = FindingCode.NOT_SEALED if killed else FindingCode.SEAL_DAMAGED
                 yield Finding(code, SUMS, "it does not name the newest manifest")
         elif not self._was_pruned():
@@ -109,7 +108,7 @@ class _Seal:
         elif not named:
             yield Finding(FindingCode.NOT_SEALED, SUMS, "a prune changed the manifests after it was written")
 
-    def _stands(self, digest: str) -> bool:
+    def _is_there(self, digest: str) -> bool:
         layout = self._reader.layout
         return any(manifest_sha256(layout, number) == digest for number in reversed(self._versions))
 
@@ -152,7 +151,7 @@ class _Runs:
     def check(self, reader: ArchiveReader) -> Iterator[Finding]:
         made = 0
         try:
-            for line in seal.run_texts(reader.layout.runs):
+            for line in run_lines(reader.layout.runs):
                 if not line.endswith(b"\n"):
                     self._torn = True
                     break

@@ -2,7 +2,7 @@
 
 The order of a commit, so that what is there is valid at every instant: the version is filled and fsynced under
 ``.work/``, renamed into ``versions/``, then the run's line is appended and the archive sealed
-(:mod:`exporter.archive.seal`), then ``latest/`` is swapped.
+(:mod:`exporter.archive.documents`), then ``latest/`` is swapped.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from exporter.archive import atomic
-from exporter.archive.latest import file_sha256
-from exporter.archive.layout import MANIFEST, SUMS, Layout, segment_name
-from exporter.archive.manifest import ArchiveInfo, KindCounts, Manifest, RecordProblem, SegmentInfo, sums
+from exporter.archive.checksums import file_sha256
+from exporter.archive.documents import append_run, bundled_document
+from exporter.archive.layout import MANIFEST, SUMS, Layout, clear_replaced, segment_name
+from exporter.archive.manifest import ArchiveInfo, KindCounts, Manifest, RecordProblem, SegmentInfo, version_sums
 from exporter.archive.reader import is_archive, read_info
-from exporter.archive.seal import append_run, bundled_document
 from exporter.errors import NoArchive, UsageError
 from exporter.model.kinds import Kind
 
@@ -101,7 +101,7 @@ def create(layout: Layout, info: ArchiveInfo) -> None:
 def clean_leftovers(layout: Layout) -> None:
     """Remove what a run that died had not finished; nothing of it is part of the archive."""
     with atomic.translated(layout.work):
-        atomic.clear_aside(layout)
+        clear_replaced(layout)
         for name in _LEFTOVERS:
             path = layout.work / name
             atomic.remove_folder(path)
@@ -147,7 +147,7 @@ def commit(layout: Layout, draft: VersionDraft) -> Manifest:
             file.write(manifest.encode())
             manifest_digest = file.close()
         with atomic.hashing(folder / SUMS) as file:
-            file.write(sums(manifest_digest, file_sha256(layout.info), files))
+            file.write(version_sums(manifest_digest, file_sha256(layout.info), files))
             file.close()
         atomic.move_folder(folder, layout.version(number))
     return manifest

@@ -9,7 +9,7 @@ from typing import Final
 import click
 
 from exporter.archive.archive import Archive
-from exporter.archive.seal import count_heads
+from exporter.archive.documents import count_heads
 from exporter.cli.options import archive_argument, talking
 from exporter.cli.output import Output, counted
 from exporter.cli.progress import ProgressBar

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING
 
 from exporter.archive import writer
 from exporter.archive.archive import Archive
-from exporter.archive.healing import Damage, find_damage, readable_state
-from exporter.archive.latest import file_sha256
+from exporter.archive.checksums import file_sha256
+from exporter.archive.documents import RepairedFile, restore_documents
 from exporter.archive.layout import Layout
 from exporter.archive.manifest import ArchiveInfo, RecordProblem
 from exporter.archive.reader import is_archive
-from exporter.archive.repair import RepairedFile, repair, restore_documents
+from exporter.archive.repair import Damage, find_damage, readable_state, repair
 from exporter.archive.state import State
 from exporter.clock import timestamp
 from exporter.crawl import commit

@@ -7,17 +7,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 from exporter.archive import writer
+from exporter.archive.documents import seal
 from exporter.archive.lines import remove_line
 from exporter.archive.manifest import KindCounts, Manifest, RecordProblem
-from exporter.archive.seal import seal
 from exporter.crawl.checkpoint import drop, read_meta
 from exporter.crawl.outcome import Outcome
 from exporter.model.kinds import Kind, sort_key
 
 if TYPE_CHECKING:
     from exporter.archive.archive import Archive
-    from exporter.archive.healing import Damage, DamagedLine
     from exporter.archive.layout import Layout
+    from exporter.archive.repair import Damage, DamagedLine
     from exporter.crawl.ledger import Ledger
     from exporter.crawl.removals import Removals
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from exporter.archive import atomic
-from exporter.archive.latest import manifest_sha256
+from exporter.archive.layout import manifest_sha256
 from exporter.errors import BlogExporterError
 from exporter.html.text import plain_text
 from exporter.model.kinds import Kind

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from exporter.archive.copies import copied_document, runs_copy
+from exporter.archive.documents import intact_document
 from exporter.archive.layout import manifest_name
 from exporter.archive.prune import KeptVersion, PrunePlan, prune
 from exporter.model.kinds import Kind
@@ -30,25 +30,25 @@ def sha256(data: bytes) -> str:
 
 def names(built: Built) -> list[str]:
     """The documents that are copied, in their order."""
-    lines = (built.layout.work / "documents.jsonl").read_bytes().splitlines()
+    lines = built.layout.documents_copy.read_bytes().splitlines()
     return [json.loads(line)[0] for line in lines]
 
 
 def is_copied(built: Built, name: str) -> bool:
     """Whether a document can be had from its copy as it stands."""
     data = (built.root / name).read_bytes()
-    return copied_document(built.layout, name, sha256(data)) == data
+    return intact_document(built.layout, name, sha256(data)) == data
 
 
 def test_each_seal_adds_what_is_new(built: Built) -> None:
     expected = ["archive.json", *map(manifest_name, (1, 2, 3))]
     assert names(built) == expected
     assert all(is_copied(built, name) for name in expected)
-    assert runs_copy(built.layout).read_bytes() == built.layout.runs.read_bytes()
-    before = (built.layout.work / "documents.jsonl").read_bytes()
+    assert built.layout.runs_copy.read_bytes() == built.layout.runs.read_bytes()
+    before = built.layout.documents_copy.read_bytes()
     built.run(outcome="unchanged")
-    assert (built.layout.work / "documents.jsonl").read_bytes() == before
-    assert runs_copy(built.layout).read_bytes() == built.layout.runs.read_bytes()
+    assert built.layout.documents_copy.read_bytes() == before
+    assert built.layout.runs_copy.read_bytes() == built.layout.runs.read_bytes()
 
 
 def test_a_prune_changes_the_manifests_and_so_the_copies(built: Built) -> None:
@@ -66,11 +66,11 @@ def test_damage_is_not_copied(built: Built, *, gone: bool) -> None:
     path.write_bytes(right.replace(b'"new": 1', b'"new": 7'))
     built.layout.runs.write_bytes(runs.replace(b"saved", b"sunk!"))
     if gone:
-        (built.layout.work / "documents.jsonl").write_bytes(b"no copies\n")
+        built.layout.documents_copy.write_bytes(b"no copies\n")
     built.run(outcome="unchanged")
-    assert (copied_document(built.layout, manifest_name(1), sha256(right)) == right) is not gone
-    assert copied_document(built.layout, manifest_name(1), sha256(path.read_bytes())) is None
-    assert runs_copy(built.layout).read_bytes() == runs
+    assert (intact_document(built.layout, manifest_name(1), sha256(right)) == right) is not gone
+    assert intact_document(built.layout, manifest_name(1), sha256(path.read_bytes())) is None
+    assert built.layout.runs_copy.read_bytes() == runs
 
 
 @pytest.mark.parametrize("text", [b"[]", b"5", b"{", b"\xff", b'{"parent":5}', b'{"parent":{"sha256":[]}}'])
@@ -81,6 +81,6 @@ def test_what_is_no_manifest_is_no_obstacle(built: Built, text: bytes) -> None:
     built.layout.sums.write_text(
         "".join(f"{sha256(text) if row.endswith(manifest_name(3)) else row[:64]}{row[64:]}\n" for row in sums), "utf-8"
     )
-    (built.layout.work / "documents.jsonl").unlink()
+    built.layout.documents_copy.unlink()
     built.run(outcome="unchanged")
-    assert copied_document(built.layout, manifest_name(1), sha256(built.layout.manifest(1).read_bytes())) is None
+    assert intact_document(built.layout, manifest_name(1), sha256(built.layout.manifest(1).read_bytes())) is None

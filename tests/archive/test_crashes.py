@@ -11,10 +11,10 @@ import pytest
 
 from exporter.archive import writer
 from exporter.archive.archive import Archive
+from exporter.archive.documents import seal
 from exporter.archive.latest import is_current
 from exporter.archive.layout import Layout
 from exporter.archive.manifest import ArchiveInfo
-from exporter.archive.seal import seal
 from exporter.archive.verify import verify
 from exporter.model.kinds import Kind
 from tests.archive.builder import BLOG, CREATED, Built, entry, pages

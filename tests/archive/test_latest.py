@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from exporter.archive import atomic, latest
+from exporter.archive import atomic
+from exporter.archive.checksums import file_sha256
 from exporter.archive.latest import (
     LOOKS_FOR_ALL,
     LatestCheck,
@@ -79,7 +80,7 @@ class TestLoading:
         path = archive.layout.latest_segment(Kind.ENTRIES)
         path.write_bytes(b"nonsense\n")
         record = read_record(archive.layout)
-        record["files"]["entries.jsonl"] = latest.file_sha256(path)
+        record["files"]["entries.jsonl"] = file_sha256(path)
         archive.layout.latest_record.write_text(json.dumps(record))
         before = open_files()
         assert load_latest(archive.layout, BLOG, 5) is None
@@ -308,7 +309,7 @@ class TestLooking:
         index.write_bytes(
             b"".join(json.dumps(json.loads(line)[:4]).encode() + b"\n" for line in index.read_bytes().splitlines())
         )
-        record = {**read_record(archive.layout), "index_sha256": latest.file_sha256(index)}
+        record = {**read_record(archive.layout), "index_sha256": file_sha256(index)}
         del record["stamps"], record["turn"]
         archive.layout.latest_record.write_text(json.dumps(record))
         touch(archive.layout.latest / "markdown/index.md", b"# inbex\n")
@@ -328,11 +329,11 @@ class TestLooking:
     def test_lines_that_are_none_are_passed_over(self, archive: Built, line: str) -> None:
         index = archive.layout.work / "views.jsonl"
         index.write_bytes(index.read_bytes() + line.encode() + b"\n")
-        record = {**read_record(archive.layout), "index_sha256": latest.file_sha256(index)}
+        record = {**read_record(archive.layout), "index_sha256": file_sha256(index)}
         archive.layout.latest_record.write_text(json.dumps(record))
         assert check_latest(archive.layout).whole
         index.write_bytes(b"{]\n")
-        record["index_sha256"] = latest.file_sha256(index)
+        record["index_sha256"] = file_sha256(index)
         archive.layout.latest_record.write_text(json.dumps(record))
         assert not check_latest(archive.layout).known
 

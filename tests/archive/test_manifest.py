@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from exporter import __version__
-from exporter.archive.manifest import ArchiveInfo, KindCounts, Manifest, RecordProblem, SegmentInfo, sums
+from exporter.archive.manifest import ArchiveInfo, KindCounts, Manifest, RecordProblem, SegmentInfo, version_sums
 from exporter.errors import ArchiveDamaged, NewerFormat, NoArchive
 from exporter.model.kinds import Kind
 
@@ -113,10 +113,10 @@ class TestManifest:
 
 
 def test_sums_are_in_the_form_of_sha256sum() -> None:
-    written = sums("1" * 64, "2" * 64, {"entries.jsonl": SegmentInfo(0, 0, "3" * 64)})
+    written = version_sums("1" * 64, "2" * 64, {"entries.jsonl": SegmentInfo(0, 0, "3" * 64)})
     expected = f"{'1' * 64}  manifest.json\n{'3' * 64}  entries.jsonl\n{'2' * 64}  ../../archive.json\n"
     assert written == expected.encode()
 
 
 def test_sums_of_a_hostile_manifest_are_written_all_the_same() -> None:
-    assert sums("1", "2", {"\u3042\ud83d": SegmentInfo(0, 0, "\xe9")})
+    assert version_sums("1", "2", {"\u3042\ud83d": SegmentInfo(0, 0, "\xe9")})

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from exporter.archive.archive import Archive, read_consistently
+from exporter.archive.layout import version_numbers
 from exporter.archive.prune import plan_prune, prune
-from exporter.archive.reader import apply_version, read_info, version_numbers
+from exporter.archive.reader import apply_version, read_info
 from exporter.archive.state import State
 from exporter.errors import ArchiveDamaged, Interrupted, NewerFormat, NoArchive, NoSuchRecord, UsageError
 from exporter.model.kinds import Kind

@@ -14,9 +14,8 @@ from pathlib import Path
 import pytest
 
 from exporter.archive.archive import Archive
-from exporter.archive.atomic import building_place
+from exporter.archive.documents import bundled_document, count_heads, head_hash, intact_document, seal
 from exporter.archive.prune import KeptVersion, PrunePlan, prune
-from exporter.archive.seal import bundled_document, count_heads, head_hash, seal, sealed_document
 from exporter.archive.verify import verify
 from exporter.errors import ArchiveError
 from exporter.model.kinds import Kind
@@ -24,7 +23,7 @@ from tests.archive.builder import Built, entry
 
 ROOT_FILES = ("README.txt", "FORMAT.md", "archive.json", "runs.jsonl", "SHA256SUMS")
 FLIPS = 20
-FROZEN = Path(__file__).parent.parent / "history" / "frozen" / "format-1"
+FROZEN = Path(__file__).parent / "frozen" / "format-1"
 
 
 @pytest.fixture
@@ -159,12 +158,12 @@ class TestDamage:
         assert damage(sealed.root) == {name}
         assert sha256sum(sealed.root) != 0
         stated = dict(row.split("  ")[::-1] for row in sealed.layout.sums.read_text().splitlines())[name]
-        document = sealed_document(name, stated)
+        document = intact_document(sealed.layout, name, stated)
         assert document == bundled_document(name)
         assert document is not None
         _write(sealed.root, name, document)
         assert (damage(sealed.root), sha256sum(sealed.root)) == (set(), 0)
-        assert sealed_document(name, "0" * 64) is None
+        assert intact_document(sealed.layout, name, "0" * 64) is None
 
     def test_runs_that_were_cut_off_stay_missed(self, sealed: Built) -> None:
         lines = sealed.layout.runs.read_bytes().splitlines(keepends=True)
@@ -195,7 +194,7 @@ class TestKills:
         newest = head_hash(sealed.layout)
         seal(sealed.layout, versions=False)
         assert damage(sealed.root) == {"SHA256SUMS"}
-        building_place(sealed.layout).mkdir()
+        sealed.layout.building.mkdir()
         assert (damage(sealed.root), notes(sealed.root)) == (set(), {("not-sealed", "SHA256SUMS")})
         assert sha256sum(sealed.root) == 0
         loose = sealed.layout.sums.read_bytes()

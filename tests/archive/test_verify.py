@@ -14,11 +14,10 @@ import pytest
 from exporter import lossless_json
 from exporter.archive import writer
 from exporter.archive.archive import Archive
-from exporter.archive.atomic import building_place
+from exporter.archive.documents import seal
 from exporter.archive.findings import MEND, NOTES, Finding, FindingCode
 from exporter.archive.lines import put_line, remove_line
 from exporter.archive.manifest import KindCounts
-from exporter.archive.seal import seal
 from exporter.archive.verify import verify
 from exporter.errors import ArchiveDamaged
 from exporter.model.kinds import Kind
@@ -255,7 +254,7 @@ DAMAGES: list[tuple[FindingCode, str, str, Damage]] = [
     ),
     (
         FindingCode.NOT_SEALED, "SHA256SUMS", "it does not name the newest manifest",
-        in_turn(lambda a: seal(a.layout, versions=False), lambda a: building_place(a.layout).mkdir()),
+        in_turn(lambda a: seal(a.layout, versions=False), lambda a: a.layout.building.mkdir()),
     ),
     (FindingCode.LATEST_STALE, "latest", "it is not there", lambda a: shutil.rmtree(a.layout.latest)),
     (

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from exporter.archive.assets import AssetStore, PartialFile, StoredFile
+from exporter.archive.checksums import ChecksumCache
 from exporter.archive.findings import FindingCode
 from exporter.archive.layout import Layout
-from exporter.archive.verify_cache import ChecksumCache
 from exporter.errors import NoSpace
 from exporter.model.asset import Asset, asset_path
 
@@ -203,7 +203,7 @@ def findings(
     layout: Layout, *records: tuple[str, dict[str, Any]], quick: bool = False
 ) -> list[tuple[FindingCode, str, str]]:
     seen = ChecksumCache(layout, quick=quick)
-    found = list(AssetStore(layout).verify(records, seen=seen))
+    found = list(AssetStore(layout).verify(records, cache=seen))
     seen.save()
     return [(each.code, each.path, each.detail) for each in found]
 

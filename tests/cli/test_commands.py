@@ -11,8 +11,8 @@ import pytest
 
 from exporter import __version__, lossless_json
 from exporter.archive.archive import Archive
+from exporter.archive.documents import append_run
 from exporter.archive.layout import Layout
-from exporter.archive.seal import append_run
 from exporter.cli import main as main_module
 from exporter.cli.main import COMMANDS, main
 from exporter.model.kinds import Kind

@@ -15,10 +15,9 @@ from typing import Any
 from exporter import lossless_json
 from exporter.archive.archive import Archive
 from exporter.archive.latest import write_latest
-from exporter.archive.layout import Layout, segment_name
+from exporter.archive.layout import Layout, segment_name, version_numbers
 from exporter.archive.lines import put_line, split
 from exporter.archive.prune import write_documents
-from exporter.archive.reader import version_numbers
 from exporter.demo.content import Blog, fields
 from exporter.model.kinds import Kind
 from tests.support.generated import generated_blog

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from exporter import lossless_json
-from exporter.archive import seal as root_seal
+from exporter.archive import documents
 from exporter.archive.archive import Archive
-from exporter.archive.latest import file_sha256
+from exporter.archive.checksums import file_sha256
 from exporter.archive.layout import Layout, manifest_name
 from exporter.archive.lines import put_line, remove_line, split
 from exporter.lossless_json import Frozen, freeze
@@ -65,7 +65,7 @@ def _sealed(root: Path) -> None:
     if newest.startswith(b'{"started_at"'):
         linked = {**lossless_json.loads(newest), "manifest_sha256": file_sha256(layout.manifest(2))}
         layout.runs.write_bytes(b"".join([*lines, lossless_json.dumps(linked) + b"\n"]))
-    root_seal.seal(layout, anew={*root_seal.sealed_names(layout), *map(manifest_name, range(1, 9))})
+    documents.seal(layout, anew={*documents.sealed_names(layout), *map(manifest_name, range(1, 9))})
 
 
 def _first_line(kind: Kind, made: Callable[[bytes], bytes]) -> Change:
@@ -141,7 +141,7 @@ def _run(**members: Any) -> Change:
     def change(root: Path) -> None:
         layout = Layout(root)
         last = next(Archive.open(root).newest_runs())
-        root_seal.append_run(layout, {**last, "version": None, **members})
+        documents.append_run(layout, {**last, "version": None, **members})
 
     return change
 

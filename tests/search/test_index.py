@@ -26,7 +26,7 @@ from exporter.search.store import Store
 from exporter.service.blog_v1 import BlogV1, Options
 from exporter.service.interface import Records
 from exporter.service.registry import DEFAULT_SERVICE
-from tests.history.building import ArchiveMaker, comment, entry
+from tests.archive.versions import ArchiveMaker, comment, entry
 
 JST = timezone(timedelta(hours=9))
 FAMILY = "👨\u200d👩\u200d👧"

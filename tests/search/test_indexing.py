@@ -8,7 +8,7 @@ from exporter.model.kinds import Kind
 from exporter.search.indexing import document_of
 from exporter.search.store import Rank
 from exporter.service.registry import DEFAULT_SERVICE
-from tests.history.building import comment, entry
+from tests.archive.versions import comment, entry
 
 
 def test_an_entry_has_all_its_texts() -> None:

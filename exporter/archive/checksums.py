@@ -1,32 +1,56 @@
-"""Files that were read and found right, noted in a file of ``.work/``, so that a later look can pass them over.
-
-A file counts as the same while its size, its time of change and its inode are. Without the note everything is read.
-"""
+"""SHA-256 of files, and which files need not be hashed again because they did not change since they were right."""
 
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING
+import hashlib
+import os
+from typing import TYPE_CHECKING, Final
 
 from exporter import lossless_json
 from exporter.archive import atomic
+from exporter.archive.safe_files import inner
 from exporter.errors import BlogExporterError
 
 if TYPE_CHECKING:
-    import os
+    from pathlib import Path
 
     from exporter.archive.layout import Layout
 
+_BLOCK: Final = 128 * 1024
 _Stamp = tuple[int, int, int]
 
 
+def file_sha256(path: Path) -> str:
+    """Return the SHA-256 of a file in hexadecimal."""
+    digest = hashlib.sha256()
+    handle = inner(path).descriptor(os.O_RDONLY)
+    try:
+        # Most files here are small, where hashlib.file_digest spends its time on a buffer.
+        while block := os.read(handle, _BLOCK):
+            digest.update(block)
+    finally:
+        os.close(handle)
+    return digest.hexdigest()
+
+
+def sha256_or_none(path: Path) -> str | None:
+    """Return the SHA-256 of a file in hexadecimal; ``None`` where it cannot be read."""
+    try:
+        return file_sha256(path)
+    except OSError:
+        return None
+
+
 class ChecksumCache:
-    """The stamps of files by their path relative to the archive.
+    """Files that were read and found right, noted in a file of ``.work/``, so that a later check can skip them.
+
+    A file counts as the same while its size, its time of change and its inode are.
 
     Args:
         layout: the archive.
         record: the note's name in ``.work/``.
-        quick: believe what an earlier look saw.
+        quick: skip files that an earlier check noted; else everything is read.
     """
 
     def __init__(self, layout: Layout, record: str = "verified.jsonl", *, quick: bool) -> None:
@@ -35,14 +59,14 @@ class ChecksumCache:
         self._before = self._load() if quick else {}
         self._now: dict[str, _Stamp] = {}
 
-    def passes(self, name: str, stat: os.stat_result) -> bool:
-        """Tell whether a file may be passed over, because it was right and has not changed since."""
+    def is_unchanged(self, name: str, stat: os.stat_result) -> bool:
+        """Tell whether a file may be skipped, because it was right and has not changed since."""
         if self._before.get(name) != _stamp(stat):
             return False
-        self.note(name, stat)
+        self.add(name, stat)
         return True
 
-    def note(self, name: str, stat: os.stat_result) -> None:
+    def add(self, name: str, stat: os.stat_result) -> None:
         """Remember a file that was just read and is right; may be called from any thread."""
         self._now[name] = _stamp(stat)
 

@@ -20,15 +20,15 @@ from exporter.archive import atomic
 from exporter.archive.archive import Archive
 from exporter.archive.history import last_known
 from exporter.archive.latest import load_latest, write_latest
-from exporter.archive.layout import Layout
+from exporter.archive.layout import Layout, clear_replaced, recover_versions
 from exporter.archive.log import version_rows
 from exporter.archive.prune import KeptVersion, PrunePlan, PruneResult, plan_prune, prune
 from exporter.archive.safe_files import InnerPath
 from exporter.archive.verify import verify
 from exporter.errors import ArchiveDamaged, NoSpace, UsageError
 from exporter.model.kinds import Kind
-from tests.history.building import EVIDENCE, ArchiveMaker, comment, entry, plain_states
-from tests.history.test_history import HISTORIES
+from tests.archive.test_history import HISTORIES
+from tests.archive.versions import EVIDENCE, ArchiveMaker, comment, entry, plain_states
 
 HASHES = [hashlib.sha256(b"x" * size).hexdigest() for size in (1, 2, 3)]
 
@@ -202,7 +202,7 @@ def test_damage_is_refused_before_anything_is_touched(tmp_path: Path, what: str)
     with pytest.raises(ArchiveDamaged, match="000002"):
         prune(layout, keep(3, 6))
     assert {file: file.read_bytes() for file in layout.versions.rglob("*") if file.is_file()} == before
-    assert not atomic.building_place(layout).exists()
+    assert not layout.building.exists()
 
 
 def test_a_plan_for_other_versions_is_refused(tmp_path: Path) -> None:
@@ -226,7 +226,7 @@ def test_a_full_disk_leaves_the_archive_as_it_was(tmp_path: Path, monkeypatch: p
         prune(layout, keep(3, 6))
     assert plain_states(layout.root) == before
     assert damages(layout) == []
-    assert not atomic.building_place(layout).exists()
+    assert not layout.building.exists()
 
 
 def test_files_are_copied_where_there_are_no_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -262,7 +262,7 @@ def test_any_history_pruned_any_way_keeps_what_is_kept(
 def test_killed_anywhere_the_archive_is_valid_and_a_second_run_completes(tmp_path: Path, way: str) -> None:
     layout = made(tmp_path).layout
     answer = subprocess.run(
-        [sys.executable, "-m", "tests.history.killing", str(layout.root), str(tmp_path / "copies"), way, "2"],
+        [sys.executable, "-m", "tests.archive.killing", str(layout.root), str(tmp_path / "copies"), way, "2"],
         cwd=Path(__file__).parents[2],
         capture_output=True,
         text=True,
@@ -287,7 +287,7 @@ def test_a_gap_that_a_reader_closed_is_no_failure(tmp_path: Path, monkeypatch: p
     def rename(self: InnerPath, target: InnerPath) -> InnerPath:
         found = real(self, target)
         if self == layout.versions:
-            atomic.recover(layout)
+            recover_versions(layout)
         return found
 
     monkeypatch.setattr(InnerPath, "rename", rename)
@@ -336,8 +336,8 @@ def test_recover_does_nothing_where_it_may_not_write(tmp_path: Path, monkeypatch
         raise PermissionError(errno.EROFS, "read only")
 
     monkeypatch.setattr(InnerPath, "rename", refuse)
-    atomic.recover(layout)
-    atomic.clear_aside(layout)
+    recover_versions(layout)
+    clear_replaced(layout)
     assert (tmp_path / "versions.new").exists()
 
 

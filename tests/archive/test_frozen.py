@@ -16,7 +16,7 @@ from exporter.archive.history import record_at, revisions
 from exporter.archive.verify import verify
 from exporter.model.changes import Change
 from exporter.model.kinds import Kind
-from tests.history.building import plain_states
+from tests.archive.versions import plain_states
 
 FROZEN = Path(__file__).parent / "frozen"
 

@@ -1,6 +1,6 @@
 """Prunes copies of an archive in child processes, each killed one call later than the one before, and looks at what is left.
 
-Run as ``python -m tests.history.killing TEMPLATE FOLDER WAY KEEP``; WAY is ``exchange`` or ``rename``. Prints one JSON object.
+Run as ``python -m tests.archive.killing TEMPLATE FOLDER WAY KEEP``; WAY is ``exchange`` or ``rename``. Prints one JSON object.
 A process of its own, because it forks.
 """
 
@@ -18,11 +18,11 @@ from typing import Any
 
 from exporter.archive import atomic
 from exporter.archive.archive import Archive
-from exporter.archive.layout import Layout
+from exporter.archive.layout import Layout, recover_versions
 from exporter.archive.log import version_rows
 from exporter.archive.prune import PrunePlan, plan_prune, prune
 from exporter.archive.verify import verify
-from tests.history.building import plain_states
+from tests.archive.versions import plain_states
 
 CALLS = ("rename", "replace", "fsync", "unlink", "rmdir", "link")
 
@@ -93,7 +93,7 @@ def main(template: Path, folder: Path, way: str, keep_last: int) -> dict[str, An
         report["kills"] += not done
         if not layout.versions.exists():
             report["absent"] += 1
-            atomic.recover(layout)
+            recover_versions(layout)
         report["faults"] += [f"after {number}: {fault}" for fault in faults_of(layout, expected, kept)]
         prune(layout, plan_of(layout, keep_last))
         report["faults"] += [f"completed after {number}: {fault}" for fault in faults_of(layout, expected, kept)]

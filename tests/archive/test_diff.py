@@ -12,8 +12,8 @@ from exporter.errors import NoSuchRecord
 from exporter.model.changes import ABSENT, WHOLE_RECORD, Change
 from exporter.model.kinds import Kind, sort_key
 from exporter.service.registry import DEFAULT_SERVICE
-from tests.history.building import EVIDENCE, ArchiveMaker, comment, entry, plain_states
-from tests.history.test_history import HISTORIES
+from tests.archive.test_history import HISTORIES
+from tests.archive.versions import EVIDENCE, ArchiveMaker, comment, entry, plain_states
 
 
 def made(root: Path) -> ArchiveMaker:

@@ -14,7 +14,7 @@ from exporter.archive.lookup import find, places
 from exporter.errors import ArchiveDamaged, NoArchive, NoSuchRecord, UsageError
 from exporter.model.changes import WHOLE_RECORD, Change
 from exporter.model.kinds import Kind
-from tests.history.building import EVIDENCE, ArchiveMaker, comment, entry, plain_states
+from tests.archive.versions import EVIDENCE, ArchiveMaker, comment, entry, plain_states
 
 JST = timezone(timedelta(hours=9))
 

@@ -12,7 +12,7 @@ from exporter.archive.log import VersionRow, cache_path, version_log, version_ro
 from exporter.archive.manifest import KindCounts
 from exporter.errors import ArchiveDamaged
 from exporter.model.kinds import Kind
-from tests.history.building import ArchiveMaker, comment, entry
+from tests.archive.versions import ArchiveMaker, comment, entry
 
 
 def made(root: Path, versions: int = 3) -> ArchiveMaker:

@@ -23,7 +23,7 @@ from exporter.html.pages import diff_page
 from exporter.model.changes import Change
 from exporter.model.kinds import Kind
 from exporter.service.registry import DEFAULT_SERVICE
-from tests.history.building import ArchiveMaker, comment, entry, plain_states
+from tests.archive.versions import ArchiveMaker, comment, entry, plain_states
 
 
 def years(root: Path, versions: int = 40) -> ArchiveMaker:

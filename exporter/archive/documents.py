@@ -1,0 +1,421 @@
+"""The documents that exist once in an archive: sealed with ``SHA256SUMS``, copied under ``.work/``, restored from it.
+
+A damaged record comes back from ``latest/``, from another version or from the service. ``archive.json``, the manifests
+and ``runs.jsonl`` do not, so what they are is kept thrice:
+
+- Each line of ``runs.jsonl`` names the hash of the line before it and of the newest manifest, which names the one
+  before it. So the hash of the newest line, the archive's *head*, covers every run and every version.
+- ``SHA256SUMS`` at the root, the *seal*, has the hash of that file and of what else is in the root. It is written after
+  the line: a kill in between leaves it as it was, and what it was written for is then the beginning of the file. A hash
+  in it stays until the file has it again: sealing never turns damage into what is right.
+- ``.work/documents.jsonl`` has a line ``[name, sha256, text]`` for ``archive.json`` and each manifest, and
+  ``.work/runs.jsonl`` is a copy of that file. A copy counts only where its hash is the sealed one, so a foreign or
+  damaged copy is as good as none.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+from enum import Enum, auto
+from importlib import resources
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from exporter import lossless_json
+from exporter.archive import atomic
+from exporter.archive.checksums import file_sha256, sha256_or_none
+from exporter.archive.layout import MANIFEST, SUMS, manifest_name, manifest_sha256, version_name, version_numbers
+from exporter.archive.manifest import (
+    MANIFEST_SHA256,
+    PREVIOUS,
+    Manifest,
+    line_digest,
+    read_sums,
+    run_of,
+    version_sums,
+    write_sums,
+)
+from exporter.archive.safe_files import LARGEST_DOCUMENT, FileTooLarge, inner, newest_lines
+from exporter.errors import ArchiveDamaged
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from exporter.archive.layout import Layout
+    from exporter.archive.safe_files import InnerPath
+
+_BLOCK: Final = 1 << 20
+_BUNDLED: Final = ("README.txt", "FORMAT.md")
+
+
+def bundled_document(name: str) -> bytes:
+    """Return what this program writes as ``README.txt`` or ``FORMAT.md`` into a new archive."""
+    return resources.files("exporter.archive").joinpath(name).read_bytes()
+
+
+def sealed_names(layout: Layout) -> tuple[str, ...]:
+    """Return the files that every seal names, in their order; a manifest may follow."""
+    return (layout.readme.name, layout.format_document.name, layout.info.name, layout.runs.name)
+
+
+def append_run(layout: Layout, run: Mapping[str, Any]) -> None:
+    """Add a run's line to ``runs.jsonl``, linked to the one before it, and seal the archive; the caller holds the lock.
+
+    One that was never sealed is sealed before, too, so that at no instant there is a line with a link and no seal.
+    """
+    if layout.sums.kind() is None:
+        seal(layout)
+    with atomic.translated(layout.runs):
+        atomic.cut_torn_tail(layout.runs)
+        before = _newest_run_line(layout)
+        newest = max(version_numbers(layout), default=None)
+        links = {
+            PREVIOUS: None if before is None else line_digest(before),
+            MANIFEST_SHA256: None if newest is None else manifest_sha256(layout, newest),
+        }
+        atomic.append_line(layout.runs, lossless_json.dumps({**run, **links}) + b"\n")
+    seal(layout)
+
+
+def seal(layout: Layout, *, versions: bool = True, anew: Collection[str] = ()) -> None:
+    """Bring ``SHA256SUMS`` at the root and the second copies up to date; the caller holds the lock.
+
+    Args:
+        layout: the archive.
+        versions: name the newest manifest; not while ``versions/`` is about to be replaced.
+        anew: names of files that were changed on purpose, and whose hash in the old seal is not kept.
+    """
+    with atomic.translated(layout.sums):
+        atomic.cut_torn_tail(layout.runs)
+        old = _read_or_nothing(layout.sums)
+        stated = {name: digest for name, digest in read_sums(old).items() if name not in anew}
+        rows = {name: stated.get(name) or _document_sha256(layout, name) for name in sealed_names(layout)[:-1]}
+        rows[layout.runs.name] = _runs_sha256(layout.runs, stated.get(layout.runs.name))
+        numbers = version_numbers(layout) if versions else []
+        if numbers:
+            name = manifest_name(numbers[-1])
+            digest = stated.get(name) or manifest_sha256(layout, numbers[-1])
+            rows |= {} if digest is None else {name: digest}
+        new = write_sums(rows)
+        if new != old:
+            atomic.write_file(layout.sums, new)
+        if versions:
+            atomic.make_folder(layout.work)
+            _copy_documents(layout, rows, numbers)
+            _copy_runs(layout, rows.get(layout.runs.name))
+
+
+def head_hash(layout: Layout) -> str | None:
+    """Return the archive's head; ``None`` where the newest line is of a program that did not link the lines yet."""
+    with contextlib.suppress(OSError):
+        line = _newest_run_line(layout)
+        run = None if line is None else run_of(line)
+        if line is not None and run is not None and PREVIOUS in run:
+            return line_digest(line)
+    return None
+
+
+def count_heads(layout: Layout, digits: str) -> int:
+    """Return how many lines have a hash that begins with these digits; each has been the archive's head."""
+    try:
+        return sum(line_digest(line).startswith(digits) for line in run_lines(layout.runs) if line.endswith(b"\n"))
+    except OSError:
+        return 0
+
+
+def run_lines(path: Path) -> Iterator[bytes]:
+    """Yield the lines of ``runs.jsonl``, oldest first, with their line feeds; one cut short has none.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    with inner(path).open("rb") as file:
+        while line := file.readline(LARGEST_DOCUMENT + 1):
+            if len(line) > LARGEST_DOCUMENT:
+                raise FileTooLarge(str(path), LARGEST_DOCUMENT)
+            yield line
+
+
+def _newest_run_line(layout: Layout) -> bytes | None:
+    try:
+        return next(newest_lines(layout.runs), None)
+    except FileNotFoundError:
+        return None
+
+
+def _read_or_nothing(path: InnerPath) -> bytes:
+    try:
+        return path.read_bytes(LARGEST_DOCUMENT)
+    except FileNotFoundError:
+        return b""
+
+
+def _document_sha256(layout: Layout, name: str) -> str:
+    """Return the hash of a file of the root; of a document that is not there, that of the one it should be."""
+    try:
+        return file_sha256(layout.root / name)
+    except OSError:
+        if name not in _BUNDLED:
+            raise
+        return hashlib.sha256(bundled_document(name)).hexdigest()
+
+
+def _runs_sha256(path: Path, stated: str | None) -> str:
+    """Return the hash to seal ``runs.jsonl`` with: its own, unless what was sealed is no longer what it begins with."""
+    running = hashlib.sha256()
+    grown = stated in (None, running.hexdigest())
+    with contextlib.suppress(FileNotFoundError):
+        for line in run_lines(path):
+            running.update(line)
+            grown = grown or running.hexdigest() == stated
+    return running.hexdigest() if grown or stated is None else stated
+
+
+class _Copy(NamedTuple):
+    """One document: its path from the root, the hash that it was sealed with, its bytes."""
+
+    name: str
+    sha256: str
+    data: bytes
+
+    def line(self) -> bytes:
+        return lossless_json.dumps([self.name, self.sha256, self.data.decode()]) + b"\n"
+
+    def parent_sha256(self) -> str | None:
+        """Return the hash that a manifest names the one before it by; ``None`` for the first, and for what is none."""
+        try:
+            return str(lossless_json.loads(self.data)["parent"]["sha256"])
+        except (lossless_json.NotJson, LookupError, TypeError):
+            return None
+
+
+def intact_document(layout: Layout, name: str, sha256: str) -> bytes | None:
+    """Return a document of the root or a manifest as it was with this hash; ``None`` where no copy is that."""
+    if name in _BUNDLED:
+        data = bundled_document(name)
+        return data if hashlib.sha256(data).hexdigest() == sha256 else None
+    for copy in _copies(layout):
+        if (copy.name, copy.sha256) == (name, sha256) and hashlib.sha256(copy.data).hexdigest() == sha256:
+            return copy.data
+    return None
+
+
+def _copy_documents(layout: Layout, sealed: Mapping[str, str], versions: Sequence[int]) -> None:
+    """Bring ``documents.jsonl`` up to date with the originals that are what they were sealed as."""
+    path = layout.documents_copy
+    info, *manifests = [layout.info.name, *map(manifest_name, versions)]
+    newest = [info, *manifests][-1]
+    last = None
+    with contextlib.suppress(OSError):
+        last = _decode_copy(next(newest_lines(path), b""))
+    if last is not None and (last.name, last.sha256) == (newest, sealed.get(newest)):
+        return
+    made = _sealed_original(layout, newest, sealed.get(newest))
+    if made is None:
+        return
+    if last is not None and last.name in manifests[-2:-1] and last.sha256 == made.parent_sha256():
+        atomic.append_line(path, made.line())
+        return
+    # There are no copies yet, or those of other versions: a prune changes all manifests after the first it folded.
+    # What is damaged today keeps the copy that it has.
+    kept = {(copy.name, copy.sha256): copy for copy in _copies(layout)}
+    found: list[_Copy] = []
+    digest = sealed.get(newest)
+    for name in reversed(manifests):
+        manifest = _sealed_original(layout, name, digest) or kept.get((name, digest or ""))
+        if manifest is None:
+            break
+        found.append(manifest)
+        digest = manifest.parent_sha256()
+    first = _sealed_original(layout, info, sealed.get(info)) or kept.get((info, sealed.get(info, "")))
+    if first is not None:
+        atomic.write_lines(path, (copy.line() for copy in (first, *reversed(found))))
+
+
+def _sealed_original(layout: Layout, name: str, sealed: str | None) -> _Copy | None:
+    """Read a document; ``None`` where it is not what was sealed, or no text."""
+    try:
+        data = (layout.root / name).read_bytes(LARGEST_DOCUMENT)
+        data.decode()
+    except (OSError, UnicodeDecodeError):
+        return None
+    return _Copy(name, sealed, data) if sealed and hashlib.sha256(data).hexdigest() == sealed else None
+
+
+def _copy_runs(layout: Layout, sealed: str | None) -> None:
+    """Add to the copy what the original has got since, or copy all of it where it does not begin with the copy."""
+    if layout.runs.kind() is None:
+        return
+    copy = layout.runs_copy
+    size = copy.lstat().st_size if copy.kind() is not None else 0
+    copied = file_sha256(copy) if size else hashlib.sha256().hexdigest()
+    whole, beginning, rest = hashlib.sha256(), hashlib.sha256(), bytearray()
+    left = size
+    with layout.runs.open("rb") as file:
+        while block := file.read(_BLOCK):
+            whole.update(block)
+            beginning.update(block[:left])
+            rest += block[left:]
+            left = max(0, left - len(block))
+    if whole.hexdigest() != sealed:
+        return
+    if left or beginning.hexdigest() != copied:
+        _copy_file(layout.runs, copy)
+    elif rest:
+        atomic.append_line(copy, bytes(rest))
+
+
+def _copy_file(source: InnerPath, target: InnerPath) -> None:
+    with source.open("rb") as file:
+        atomic.write_lines(target, iter(lambda: file.read(_BLOCK), b""))
+
+
+def _copies(layout: Layout) -> Iterator[_Copy]:
+    with contextlib.suppress(OSError), layout.documents_copy.open("rb") as file:
+        while line := file.readline(LARGEST_DOCUMENT):
+            copy = _decode_copy(line)
+            if copy is not None:
+                yield copy
+
+
+def _decode_copy(line: bytes) -> _Copy | None:
+    """Take a line of ``documents.jsonl`` apart; ``None`` where it is none."""
+    try:
+        value = lossless_json.loads(line)
+    except lossless_json.NotJson:
+        return None
+    if not isinstance(value, list) or len(value) != 3 or not all(isinstance(each, str) for each in value):
+        return None
+    name, sha256, text = value
+    return _Copy(name, sha256, text.encode("utf-8", "replace"))
+
+
+class RepairedFile(NamedTuple):
+    """A damaged file: its path relative to the archive, and whether it was restored."""
+
+    path: str
+    restored: bool
+
+
+class _Outcome(Enum):
+    """Whether a document is as sealed, restored just now, damaged, or right while its hash in the seal is not."""
+
+    INTACT = auto()
+    RESTORED = auto()
+    DAMAGED = auto()
+    MISSTATED = auto()
+
+
+def restore_documents(layout: Layout, newest: int | None = None) -> Iterator[RepairedFile]:
+    """Restore the documents from their copies, and yield each that is damaged; the caller holds the lock.
+
+    ``SHA256SUMS`` at the root is mended, too, where it lacks a row, or has another hash than a document that its copy
+    agrees with.
+
+    Args:
+        layout: the archive.
+        newest: look at so many of the newest manifests; at all by default.
+
+    Raises:
+        NoSpace: the disk is full; nothing half is left.
+    """
+    data = b""
+    with contextlib.suppress(OSError):
+        data = layout.sums.read_bytes(LARGEST_DOCUMENT)
+    sealed = read_sums(data)
+    misstated = set()
+    *documents, runs = sealed_names(layout)
+    for name, outcome in (
+        *((name, _restore(layout, name, sealed.get(name))) for name in documents),
+        (runs, _restore_runs(layout, sealed.get(runs))),
+        *_restore_manifests(layout, sealed, newest),
+    ):
+        if outcome is _Outcome.MISSTATED:
+            misstated |= {name} & sealed.keys()
+        elif outcome is not _Outcome.INTACT:
+            yield RepairedFile(name, outcome is _Outcome.RESTORED)
+    intact = not misstated and sealed.keys() >= {*sealed_names(layout)} and write_sums(sealed) == data
+    intact = intact or (layout.sums.kind() is None and head_hash(layout) is None)
+    if layout.info.kind() == "":
+        # Also where nothing is wrong: a kill may have left it without the newest manifest, or kept it from being made.
+        seal(layout, anew=misstated)
+        if not intact:
+            yield RepairedFile(SUMS, restored=True)
+
+
+def _restore(layout: Layout, name: str, expected: str | None) -> _Outcome:
+    """Restore a document that has not the hash it should have."""
+    path = layout.root / name
+    found = sha256_or_none(path)
+    if expected in {None, found}:
+        return _Outcome.INTACT
+    data = intact_document(layout, name, expected or "") if _is_replaceable(path) else None
+    if data is not None:
+        return _write(path, data)
+    agreed = found is not None and intact_document(layout, name, found) is not None
+    return _Outcome.MISSTATED if agreed else _Outcome.DAMAGED
+
+
+def _restore_manifests(layout: Layout, sealed: Mapping[str, str], newest: int | None) -> Iterator[tuple[str, _Outcome]]:
+    """Restore manifests and the sums beside them, newest first.
+
+    Each manifest names the hash of the one before it, the seal that of the newest.
+    """
+    expected: str | None = None
+    info = sha256_or_none(layout.info) or ""
+    for number in version_numbers(layout)[::-1][:newest]:
+        name = manifest_name(number)
+        sums = layout.version(number) / SUMS
+        beside = None
+        with contextlib.suppress(OSError):
+            beside = sums.read_bytes(LARGEST_DOCUMENT)
+        outcome = _restore(layout, name, sealed.get(name, expected) or read_sums(beside or b"").get(MANIFEST))
+        yield name, outcome
+        expected = None
+        if outcome is _Outcome.DAMAGED:
+            continue
+        with contextlib.suppress(OSError, ArchiveDamaged):
+            data = layout.manifest(number).read_bytes(LARGEST_DOCUMENT)
+            manifest = Manifest.decode(data, name)
+            expected = None if manifest.parent is None else manifest.parent["sha256"]
+            right = version_sums(hashlib.sha256(data).hexdigest(), info, manifest.files)
+            if beside != right:
+                restored = _write(sums, right) if _is_replaceable(sums) else _Outcome.DAMAGED
+                yield f"versions/{version_name(number)}/{SUMS}", restored
+
+
+def _restore_runs(layout: Layout, expected: str | None) -> _Outcome:
+    """Restore runs.jsonl from its copy, unless there is a run that only the damaged file tells of."""
+    path, copy = layout.runs, layout.runs_copy
+    found, copied = sha256_or_none(path), sha256_or_none(copy)
+    if expected is None or (found is not None and found == _runs_sha256(path, expected)):
+        return _Outcome.INTACT
+    if not _is_replaceable(path) or copied is None:
+        return _Outcome.DAMAGED
+    if copied == expected and _newest_start(path) <= _newest_start(copy):
+        with atomic.translated(path):
+            _copy_file(copy, path)
+        return _Outcome.RESTORED
+    return _Outcome.MISSTATED if copied == found else _Outcome.DAMAGED
+
+
+def _newest_start(path: InnerPath) -> str:
+    """Return when the newest run of a file began; nothing where it has none."""
+    with contextlib.suppress(OSError):
+        for line in newest_lines(path):
+            run = run_of(line)
+            if run is not None:
+                return str(run["started_at"])
+    return ""
+
+
+def _is_replaceable(path: InnerPath) -> bool:
+    """Tell whether there is a regular file or nothing; whatever else is there, its owner has to judge."""
+    return path.kind() in {None, ""}
+
+
+def _write(path: InnerPath, data: bytes) -> _Outcome:
+    with atomic.translated(path):
+        atomic.write_file(path, data)
+    return _Outcome.RESTORED
