@@ -1,4 +1,4 @@
-"""Text from strangers made fit for a terminal. Pure."""
+"""Untrusted text made fit for a terminal, for a text file, and for columns. Pure."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ import re
 import unicodedata
 from typing import Final
 
+REPLACEMENT: Final = "\N{REPLACEMENT CHARACTER}"
+
 _STEERING: Final = (
     "\x7f-\x9f"  # C1 controls
-    "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # marks that reorder what stands around them
+    "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # marks that reorder what is around them
     "\u2028\u2029\ufeff"  # line ends that are no newline, and the byte order mark
     "\ud800-\udfff"  # lone surrogates, which no terminal encoding can hold
 )
@@ -16,6 +18,8 @@ _UNSAFE: Final = re.compile(f"[\x00-\x1f{_STEERING}]")
 _UNSAFE_IN_LINES: Final = re.compile(f"[\x00-\x08\x0b-\x1f{_STEERING}]")
 _UNSAFE_IN_JSON: Final = re.compile(f"[{_STEERING}]")
 _COLOUR: Final = re.compile(r"(\x1b\[[0-9;]{0,12}m)")
+_NOT_TEXT: Final = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
+_PIECE: Final = 1_000_000
 
 
 def printable(text: str, limit: int | None = None) -> str:
@@ -27,7 +31,7 @@ def printable(text: str, limit: int | None = None) -> str:
 def printable_lines(text: str, *, colours: bool = False) -> str:
     """Return ``text`` as :func:`printable` does, but with its line ends and tabs, and with colours where it has them.
 
-    Only a text of which :func:`printable` made every stranger's part may keep its ``colours``.
+    Only a text of which :func:`printable` made every untrusted part may keep its ``colours``.
     """
     lines = text.replace("\r\n", "\n")
     if not colours:
@@ -41,11 +45,7 @@ def printable_json(text: str) -> str:
 
     Such characters can only stand inside strings, but for the carriage return, which can only stand between values.
     """
-    return _UNSAFE_IN_JSON.sub(_escape_json, text.replace("\r", " "))
-
-
-def _escape_json(found: re.Match[str]) -> str:
-    return f"\\u{ord(found[0]):04x}"
+    return _UNSAFE_IN_JSON.sub(lambda found: f"\\u{ord(found[0]):04x}", text.replace("\r", " "))
 
 
 def _escape(found: re.Match[str]) -> str:
@@ -66,12 +66,6 @@ def left(text: str, columns: int) -> str:
 def right(text: str, columns: int) -> str:
     """Return a text with spaces before it, up to so many columns."""
     return " " * (columns - width(text)) + text
-
-
-REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
-
-_PIECE: Final = 1_000_000
-_NOT_TEXT = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 def visible(text: str) -> tuple[str, int]:

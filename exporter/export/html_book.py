@@ -19,11 +19,10 @@ from exporter.export.posts import ExportPost, PostComment, Posts
 from exporter.export.report import Report
 from exporter.export.words import Reason
 from exporter.export.xml import cleaned
-from exporter.html.local_links import openable
 from exporter.html.page_body import BodyWriter
 from exporter.html.pages import single_page
 from exporter.html.runs import collapse
-from exporter.model.asset import extension_of
+from exporter.model.asset import extension_of, openable
 from exporter.text import visible
 
 _STYLE: Final = """

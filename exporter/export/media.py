@@ -14,7 +14,7 @@ from exporter.export.posts import ExportPost, Posts
 from exporter.export.report import Report
 from exporter.export.words import Reason
 from exporter.html.links import EmbeddedAddress, Use, absolute, embedded, meaning, rewrite_addresses
-from exporter.html.local_links import EntryAddresses, stored_path
+from exporter.html.local_links import EntryAddresses
 from exporter.model.asset import Asset, extension_of
 from exporter.model.kinds import Kind
 from exporter.model.records import Upload
@@ -78,7 +78,7 @@ class Media:
         asset = Asset.from_raw(raw)
         infos = (self._records.load(Kind.FILES, file_id) for file_id in asset.ids("file"))
         info = next((self._options.service.upload(found) for found in infos if found is not None), None)
-        return PostPicture(asset, stored_path(asset), _name(asset), info)
+        return PostPicture(asset, asset.path, _name(asset), info)
 
     def pictures(self, post: ExportPost) -> list[PostPicture]:
         """Return what a post shows, and the blog's files it links to, each once and in their order."""

@@ -13,7 +13,12 @@ from urllib.parse import quote, urljoin, urlsplit, urlunsplit
 
 from exporter.errors import UsageError
 from exporter.html.tree import Element, TooTangled, find
-from exporter.model.asset import PICTURE_ENDINGS
+
+_PICTURE_ENDINGS: Final = frozenset(
+    {"apng", "avif", "bmp", "gif", "heic", "heif", "ico", "jfif", "jp2"}
+    | {"jpe", "jpeg", "jpg", "jxl", "png", "svg", "tif", "tiff", "webp"}
+)
+"""Endings of addresses that a link to a picture has."""
 
 LINK_SCHEMES = frozenset({"http", "https", "mailto", "ftp", "tel"})
 WEB_SCHEMES = frozenset({"http", "https"})
@@ -133,7 +138,7 @@ def meaning(address: str) -> str:
 def is_picture(address: str) -> bool:
     """Tell whether an absolute address ends the way those of pictures do."""
     name = urlsplit(address).path.rpartition("/")[2]
-    return name.rpartition(".")[2].lower() in PICTURE_ENDINGS if "." in name else False
+    return name.rpartition(".")[2].lower() in _PICTURE_ENDINGS if "." in name else False
 
 
 class AddressPattern:

@@ -5,18 +5,12 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 from urllib.parse import quote, urlsplit, urlunsplit
 
 from exporter.html.links import AddressPattern, absolute, meaning
 from exporter.html.tree import Element
-from exporter.model.asset import Asset, asset_path
-
-_OPENABLE: Final = frozenset(
-    {"aac", "avif", "bmp", "flac", "gif", "heic", "ico", "jp2", "jpg", "jxl", "m4a", "mid", "mov", "mp3", "mp4"}
-    | {"mpg", "ogg", "pdf", "png", "tif", "wav", "webm", "webp", "3gp"}
-    | {"7z", "doc", "docx", "gz", "lzh", "pptx", "rar", "xlsx", "zip"}
-)
+from exporter.model.asset import Asset
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +54,12 @@ class AssetMap:
         if url is None:
             return None
         asset = self._by_url.get(url) or self._by_meaning.get(meaning(url))
-        return None if asset is None else Local(url, stored_path(asset), asset)
+        return None if asset is None else Local(url, asset.path, asset)
 
     def of_file(self, file_id: str) -> Local | None:
         """Return what is known of an uploaded file; ``None`` when its address is not known."""
         asset = self._by_file.get(file_id)
-        return None if asset is None else Local(asset.url, stored_path(asset), asset)
+        return None if asset is None else Local(asset.url, asset.path, asset)
 
     def local_path(self, address: str) -> str | None:
         """Return the path of an address's file relative to the archive, or ``None`` when the archive has none."""
@@ -103,18 +97,6 @@ class EntryAddresses:
         if url is None:
             return None
         return self._entries.get(meaning(url)) or self._entries.get(meaning(_without_query(url)))
-
-
-def stored_path(asset: Asset) -> str | None:
-    """Return where an asset's file stands, relative to the archive; ``None`` when it could not be read."""
-    if asset.sha256 is None:
-        return None
-    return asset_path(asset.sha256, asset.content_type or "")
-
-
-def openable(path: str) -> bool:
-    """Tell whether a link may lead to a stored file: never to one in which a browser would run an untrusted script."""
-    return path.rpartition(".")[2] in _OPENABLE
 
 
 def relative_link(page: str, target: str) -> str:

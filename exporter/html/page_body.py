@@ -15,7 +15,6 @@ from urllib.parse import urlsplit
 from markupsafe import Markup
 
 from exporter.html.links import absolute
-from exporter.html.local_links import openable
 from exporter.html.page_sanitizer import ATTRIBUTES, ID_PREFIX, TAGS, clean, is_inline_picture, is_link
 from exporter.html.text import plain_text
 from exporter.html.tree import (
@@ -31,6 +30,7 @@ from exporter.html.tree import (
     too_large_words,
 )
 from exporter.html.valid import picture_source, valid_html
+from exporter.model.asset import openable
 from exporter.text import visible
 
 _PLAYERS: Final = tag_set("applet audio embed frame iframe object video")

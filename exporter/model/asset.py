@@ -1,4 +1,4 @@
-"""Media types of what blogs embed and hold, and the endings their files get. Pure."""
+"""The pictures and files of a blog: their records, their media types, and where the archive has them. Pure."""
 
 from __future__ import annotations
 
@@ -57,13 +57,13 @@ EXTENSIONS: Final[dict[str, str]] = {
 }
 """The ending, without its dot, of each type that :func:`exporter.crawl.assets.content_type.sniff` can tell."""
 
-UNKNOWN_TYPE: Final = "application/octet-stream"
-
-PICTURE_ENDINGS: Final = frozenset(
-    {"apng", "avif", "bmp", "gif", "heic", "heif", "ico", "jfif", "jp2"}
-    | {"jpe", "jpeg", "jpg", "jxl", "png", "svg", "tif", "tiff", "webp"}
+_OPENABLE: Final = frozenset(
+    {"aac", "avif", "bmp", "flac", "gif", "heic", "ico", "jp2", "jpg", "jxl", "m4a", "mid", "mov", "mp3", "mp4"}
+    | {"mpg", "ogg", "pdf", "png", "tif", "wav", "webm", "webp", "3gp"}
+    | {"7z", "doc", "docx", "gz", "lzh", "pptx", "rar", "xlsx", "zip"}
 )
-"""Endings of addresses that a link to a picture has."""
+_GONE: Final = frozenset({404, 410})
+_SHA256: Final = re.compile("[0-9a-f]{64}")
 
 
 def extension_of(content_type: str) -> str:
@@ -71,8 +71,9 @@ def extension_of(content_type: str) -> str:
     return EXTENSIONS.get(content_type, "bin")
 
 
-_GONE: Final = frozenset({404, 410})
-_SHA256: Final = re.compile("[0-9a-f]{64}")
+def openable(path: str) -> bool:
+    """Tell whether a link may lead to a stored file: never to one in which a browser would run an untrusted script."""
+    return path.rpartition(".")[2] in _OPENABLE
 
 
 class AssetState(StrEnum):
@@ -94,7 +95,7 @@ def is_sha256(value: object) -> TypeGuard[str]:
 
 
 def asset_path(sha256: str, content_type: str) -> str:
-    """Return where a file with this content stands, relative to the archive; no other code makes such a path.
+    """Return where a file with this content is, relative to the archive; no other code makes such a path.
 
     Raises:
         ValueError: ``sha256`` is none, so there is no such file.
@@ -111,7 +112,7 @@ class Asset:
     Attributes:
         url: the address, absolute.
         status: the HTTP status of the last answer; ``None`` when there was none.
-        content_type: the media type told from the content.
+        content_type: the media type detected from the content.
         bytes: its size.
         sha256: of its content, in hexadecimal; ``None`` while the file could not be read.
         error: why it could not be read, or what is odd about it; ``None`` when all is well.
@@ -166,6 +167,11 @@ class Asset:
         absence = None if self.absence is None else str(self.absence)
         extra = {"width": self.width, "height": self.height, "source": self.source, "state": absence}
         return record | {name: value for name, value in extra.items() if value is not None}
+
+    @property
+    def path(self) -> str | None:
+        """Where its file is, relative to the archive; ``None`` when it could not be read."""
+        return None if self.sha256 is None else asset_path(self.sha256, self.content_type or "")
 
     @property
     def state(self) -> AssetState:

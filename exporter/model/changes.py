@@ -60,7 +60,7 @@ class RecordChange:
         kind: the record's kind.
         record_id: its id.
         change: what happened to it.
-        title: what a person knows it by, never empty; a stranger's text.
+        title: what a person knows it by, never empty; untrusted.
         fields: for a changed record what differs; for a new or gone one all its fields.
         evidence: why a removal was believed, where the later version holds its tombstone.
     """

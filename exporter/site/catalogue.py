@@ -11,7 +11,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar
 
 from exporter.html.links import AddressPattern, absolute
-from exporter.html.local_links import EntryAddresses, stored_path
+from exporter.html.local_links import EntryAddresses
 from exporter.model.asset import Asset
 from exporter.model.kinds import Kind, sort_key
 from exporter.model.records import Comment, Post, Raw
@@ -126,7 +126,7 @@ class StoredPictures:
         self._identities: defaultdict[str, list[str]] = defaultdict(list)
         for raw in assets:
             asset = Asset.from_raw(raw)
-            path = stored_path(asset)
+            path = asset.path
             entries = tuple(asset.ids("entry"))
             for entry_id in entries:
                 self._identities[entry_id].append(f"{asset.url} {path}")

@@ -8,8 +8,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from exporter.export.visibility import Visibility
-from exporter.html.local_links import openable, stored_path
-from exporter.model.asset import Asset
+from exporter.model.asset import Asset, openable
 from exporter.model.kinds import Kind
 from exporter.model.publication import Declared, Status
 from exporter.model.records import Post, Raw
@@ -101,7 +100,7 @@ class PublicRecords:
         for url, raw in self._records.scan(Kind.ASSETS):
             asset = Asset.from_raw(raw)
             users = [each for each in asset.ids("entry") if each in entries]
-            path = stored_path(asset)
+            path = asset.path
             if users and (path is None or openable(path)):
                 refs = [{"entry": each} for each in users] + [{"file": each} for each in asset.ids("file")]
                 yield url, Asset.from_raw({**asset.data(), "refs": refs})

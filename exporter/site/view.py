@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from exporter.export.interface import Content, Copy, ExportFile, RecordSource, ViewFile
-from exporter.html.local_links import stored_path
 from exporter.model.asset import Asset
 from exporter.model.kinds import Kind
 from exporter.service.interface import Records
@@ -86,6 +85,6 @@ def copied_site(view: SiteView, records: RecordSource) -> Iterator[ExportFile]:
     """Yield the files of a site made with ``SiteOptions(assets="")``, and after them its pictures."""
     for file in view.files(records):
         yield Content(file.path, iter([file.render()]))
-    paths = {stored_path(Asset.from_raw(raw)) for _, raw in records.scan(Kind.ASSETS)}
+    paths = {Asset.from_raw(raw).path for _, raw in records.scan(Kind.ASSETS)}
     for path in sorted(path for path in paths if path is not None):
         yield Copy(path, path)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from exporter.html.links import AddressPattern
-from exporter.html.local_links import AssetMap, EntryAddresses, relative_link, stored_path
+from exporter.html.local_links import AssetMap, EntryAddresses, relative_link
 from exporter.model.asset import Asset, asset_path
 
 BASE = "https://blog.example.jp/"
@@ -53,8 +53,8 @@ def test_an_upload_is_found_by_its_id_and_by_either_scheme(assets: AssetMap) -> 
 
 
 def test_the_path_is_the_stores() -> None:
-    assert stored_path(STORED) == asset_path(SHA, "image/gif")
-    assert stored_path(Asset("http://h/", sha256=SHA)) == f"assets/ab/{SHA}.bin"
+    assert STORED.path == asset_path(SHA, "image/gif")
+    assert Asset("http://h/", sha256=SHA).path == f"assets/ab/{SHA}.bin"
 
 
 def test_an_asset_is_read_back_as_it_was_written() -> None:

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter.crawl.assets.content_type import HEAD_BYTES, sniff
-from exporter.model.asset import EXTENSIONS, PICTURE_ENDINGS, UNKNOWN_TYPE, extension_of
+from exporter.crawl.assets.content_type import HEAD_BYTES, UNKNOWN_TYPE, sniff
+from exporter.html.links import is_picture
+from exporter.model.asset import EXTENSIONS, extension_of
 from tests.support.pictures import png
 
 
@@ -98,9 +99,8 @@ def test_every_type_told_has_an_ending() -> None:
     assert told <= EXTENSIONS.keys()
     assert extension_of(UNKNOWN_TYPE) == "bin"
     assert len(set(EXTENSIONS.values())) == len(EXTENSIONS)
-    assert {
-        EXTENSIONS[kind] for kind in told if kind.startswith("image/") and "photoshop" not in kind
-    } <= PICTURE_ENDINGS
+    pictures = [kind for kind in told if kind.startswith("image/") and "photoshop" not in kind]
+    assert all(is_picture(f"http://h/a.{EXTENSIONS[kind]}") for kind in pictures)
 
 
 @given(st.binary(max_size=HEAD_BYTES))

@@ -17,7 +17,6 @@ from exporter.demo.content import Blog, fields
 from exporter.demo.sample import demo_blog, later_changes
 from exporter.demo.service import DemoService
 from exporter.html.links import absolute, embedded
-from exporter.html.local_links import stored_path
 from exporter.model.asset import Asset
 from exporter.model.kinds import Kind
 from exporter.service.registry import DEFAULT_SERVICE
@@ -71,7 +70,7 @@ def stored(root: Path, url: str, body: bytes, *, refs: list[dict[str, str]], con
         url, 200, kind, len(body), hashlib.sha256(body).hexdigest(), refs=tuple(refs),
         width=size.width if size else None, height=size.height if size else None,
     )  # fmt: skip
-    target = root / (stored_path(asset) or "")
+    target = root / (asset.path or "")
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_bytes(body)
     return asset

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import BinaryIO, Final, NamedTuple
 
 from exporter.errors import BadBody
-from exporter.model.asset import UNKNOWN_TYPE
 
+UNKNOWN_TYPE: Final = "application/octet-stream"
 HEAD_BYTES: Final = 4096
 """How many bytes from the start :func:`sniff` wants to see."""
 

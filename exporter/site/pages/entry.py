@@ -8,8 +8,8 @@ from typing import Any, Final
 
 from exporter import lossless_json
 from exporter.export.interface import ViewFile
-from exporter.html.local_links import openable
 from exporter.html.tree import BODY_CHARACTERS
+from exporter.model.asset import openable
 from exporter.model.kinds import Kind
 from exporter.model.records import Raw
 from exporter.site.catalogue import PostSummary, one_line, safe_name

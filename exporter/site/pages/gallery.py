@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
 from exporter.export.interface import ViewFile
-from exporter.html.local_links import openable
+from exporter.model.asset import openable
 from exporter.model.kinds import Kind
 from exporter.site.catalogue import PostSummary, StoredPicture, fingerprint, one_line
 from exporter.site.pages.site import Site

@@ -1,10 +1,12 @@
+"""Untrusted text for terminals, text files and columns."""
+
 from __future__ import annotations
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter.text import printable
+from exporter.text import REPLACEMENT, left, printable, printable_json, printable_lines, right, visible
 
 
 @pytest.mark.parametrize(
@@ -35,3 +37,23 @@ def test_nothing_that_comes_out_is_a_control_character_or_unencodable(text: str)
     out = printable(text)
     assert out.encode("utf-8").decode() == out
     assert not any(ord(letter) < 32 or 0x7F <= ord(letter) <= 0x9F for letter in out)
+
+
+def test_lines_keep_their_ends_and_colours_only_where_asked_for() -> None:
+    text = "\x1b[1mtitle\x1b[0m\r\nnext\tcell\x1b[2J"
+    assert printable_lines(text) == "\\x1b[1mtitle\\x1b[0m\nnext\tcell\\x1b[2J"
+    assert printable_lines(text, colours=True) == "\x1b[1mtitle\x1b[0m\nnext\tcell\\x1b[2J"
+
+
+def test_json_for_a_terminal_means_the_same() -> None:
+    assert printable_json('{"a":"\u202e\x9b"}\r\n') == '{"a":"\\u202e\\u009b"} \n'
+
+
+def test_columns_count_wide_characters_twice() -> None:
+    assert (left("記事", 6), right("記事", 6)) == ("記事  ", "  記事")
+
+
+@pytest.mark.parametrize("size", [3, 1_000_003])
+def test_what_a_text_file_cannot_hold_is_replaced_and_counted(size: int) -> None:
+    text = "\ud800\x00" + "海" * size + "\t\n\r\x0c\x1b"
+    assert visible(text) == (f"{REPLACEMENT * 2}{'海' * size}\t\n\r\x0c{REPLACEMENT}", 3)
