@@ -19,6 +19,7 @@ from exporter.archive.layout import Layout
 from exporter.archive.manifest import ArchiveInfo
 from exporter.model.kinds import Kind
 from tests.archive.builder import BLOG, CREATED, Built, entry, pages, run_line
+from tests.support.disks import without_waiting
 
 CALLS = ("fsync", "rename", "replace", "mkdir", "rmdir", "unlink", "link")
 NEW_VIEW = {"index.md": b"# new index\n", "2016/01/a.md": b"a\n", "2016/02/b.md": b"b\n"}
@@ -64,6 +65,7 @@ STEPS: dict[str, Callable[[Path], None]] = {
 def kill_before(number: int) -> None:
     """Make this process die just before its ``number``-th call that changes a disk."""
     made = 0
+    os.fsync = without_waiting  # type: ignore[assignment]  # only descriptors are given
 
     def counted(call: Callable[..., Any]) -> Callable[..., Any]:
         def run(*arguments: Any, **options: Any) -> Any:
