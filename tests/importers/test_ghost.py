@@ -71,7 +71,7 @@ def test_what_ghost_exports_again_is_what_it_was_given(
         )
         assert (tmp_path / "out" / "comments-public.jsonl").read_bytes().count(b"\n") == moved.count().comments
         ledger.enter("ghost", "Ghost 5.130", name, moved.count(), count, report, seconds,
-                     comments="its importer takes none; they stand in a file beside the ZIP")  # fmt: skip
+                     comments="its importer takes none; they are in a file beside the ZIP")  # fmt: skip
 
 
 def test_visitors_see_posts_with_their_pictures(ghost: Ghost, tmp_path: Path) -> None:
