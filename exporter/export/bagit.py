@@ -15,7 +15,7 @@ from exporter.export.formats import Format
 from exporter.export.interface import Content, ExportFile, ExportOptions, RecordSource, Summary, Whole, WrittenFile
 from exporter.export.report import Report
 from exporter.export.words import Reason
-from exporter.html.runs import collapse
+from exporter.html.text import collapse
 from exporter.model.asset import Asset
 from exporter.model.kinds import Kind
 

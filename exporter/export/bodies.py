@@ -7,10 +7,12 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from exporter.export.words import Reason
+from exporter.html.limits import TooComplex, TooLarge, too_large, too_large_words
 from exporter.html.links import commenter_link
-from exporter.html.runs import collapse
-from exporter.html.sanitize import safe_html
-from exporter.html.tree import LINE_TAGS, TooLarge, TooTangled, parse, text_of, too_large, too_large_words
+from exporter.html.safe_html import safe_html
+from exporter.html.tags import LINE_TAGS
+from exporter.html.text import collapse, text_of
+from exporter.html.tree import parse
 from exporter.model.records import Comment
 
 if TYPE_CHECKING:
@@ -35,15 +37,15 @@ def as_html(body: str) -> str:
 
 
 def comment_html(comment: Comment) -> str:
-    """Return a stranger's comment as HTML without anything that runs; its title, if any, is its first line.
+    """Return an untrusted comment as HTML without anything that runs; its title, if any, is its first line.
 
-    One beyond :mod:`exporter.html.tree` is its text; see :func:`name_large`.
+    One beyond :mod:`exporter.html.limits` is its text; see :func:`name_large`.
     """
     try:
         shown = safe_html(_tree(comment.text))
     except TooLarge:
         shown = _only_text(comment.text)
-    except TooTangled:
+    except TooComplex:
         shown = escape(as_html(comment.text))
     title = collapse(comment.title)
     return f"<b>{escape(title, quote=False)}</b><br>\n{shown}" if title else shown
@@ -54,7 +56,7 @@ def name_large(post: ExportPost, report: Report, *, bodies: bool = True) -> None
 
     Args:
         post: the post.
-        report: is told.
+        report: records it.
         bodies: whether that holds for the post's own bodies too, and not for its comments alone.
     """
     if bodies and any(too_large(as_html(body)) for body in (post.record.body, post.record.more)):
@@ -77,14 +79,14 @@ def comment_url(comment: Comment) -> str:
 def safe_body(body: str) -> str:
     """Return a body as HTML whose every tag is closed and where nothing runs.
 
-    One that is too tangled to be parsed is shown as its source; one beyond :mod:`exporter.html.tree` as its text,
+    One that is too complex to be parsed is shown as its source; one beyond :mod:`exporter.html.limits` as its text,
     after a sentence that says so: see :func:`name_large`.
     """
     try:
         return safe_html(_tree(body))
     except TooLarge:
         return _only_text(body)
-    except TooTangled:
+    except TooComplex:
         return f"<pre>{escape(body)}</pre>"
 
 

@@ -13,8 +13,9 @@ from exporter.export.media import Media, new_address, old_addresses
 from exporter.export.posts import ExportPost, Posts
 from exporter.export.report import Report
 from exporter.export.words import Reason
-from exporter.html.links import Use, embedded
-from exporter.html.tree import text_of, too_large
+from exporter.html.embedded import Use, embedded
+from exporter.html.limits import too_large
+from exporter.html.text import text_of
 from exporter.text import visible
 
 COLUMNS: Final = (

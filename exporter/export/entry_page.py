@@ -13,8 +13,8 @@ import yaml
 
 from exporter.html.links import commenter_link
 from exporter.html.markdown import Block, quote_block, to_markdown
-from exporter.html.markdown_inline import escape_heading_end, escape_text, link_target
-from exporter.html.runs import collapse
+from exporter.html.markdown_escape import escape_heading_end, escape_text, link_target
+from exporter.html.text import collapse
 from exporter.html.tree import Element
 from exporter.model.kinds import sort_key
 from exporter.model.records import Comment, Post
@@ -167,7 +167,7 @@ def render_entry(
     comments: Sequence[Comment],
     change: Callable[[Element], None] | None = None,
 ) -> Rendered:
-    """Return an entry's page; the comments stand in the order of their ids. Never raises.
+    """Return an entry's page; the comments are in the order of their ids. Never raises.
 
     ``change`` is applied to the trees of the body and the continuation, such as to point them at local files.
     """

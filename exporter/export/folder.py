@@ -43,7 +43,7 @@ _REPLACED_CONTENT: Final = "replaced_content_sha256"
 
 
 def report_path(target: Path) -> Path:
-    """Return where an export's report stands."""
+    """Return where an export's report is."""
     return target.with_name(f"{target.name}.report.json")
 
 

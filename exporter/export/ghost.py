@@ -1,4 +1,4 @@
-"""A ZIP for Ghost's importer: its JSON, bodies as HTML cards, and the pictures; comments stand beside it. Pure."""
+"""A ZIP for Ghost's importer: its JSON, bodies as HTML cards, and the pictures; comments are beside it. Pure."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from exporter.export.posts import ExportPost, Posts
 from exporter.export.report import Report
 from exporter.export.words import Reason
 from exporter.export.xml import cleaned, escaped
-from exporter.html.runs import collapse
+from exporter.html.text import collapse
 from exporter.model.publication import Status
 
 TITLE_CHARACTERS: Final = 255

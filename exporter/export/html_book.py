@@ -21,7 +21,7 @@ from exporter.export.words import Reason
 from exporter.export.xml import cleaned
 from exporter.html.page_body import BodyWriter
 from exporter.html.pages import single_page
-from exporter.html.runs import collapse
+from exporter.html.text import collapse
 from exporter.model.asset import extension_of, openable
 from exporter.text import visible
 
@@ -52,7 +52,7 @@ _HEAD: Final = """<!DOCTYPE html>
 <ol>
 """
 _PIXELS: Final = frozenset(f"image/{name}" for name in ("avif", "bmp", "gif", "jpeg", "png", "webp"))
-"""What is a picture and nothing more: in an SVG a stranger's script may wait for whoever opens it alone."""
+"""What is a picture and nothing more: in an SVG an untrusted script may wait for whoever opens it alone."""
 _TYPES: Final = {extension_of(kind): kind for kind in _PIXELS}
 _STORED: Final = r"(assets/[0-9a-f]{2}/[0-9a-f]{64}\.[a-z0-9]{1,8})"
 _BEFORE: Final = r"""(?:[^<>"]|"[^"]*")*?"""

@@ -35,7 +35,7 @@ INDEX: Final = "index.md"
 
 _TITLE_KEPT: Final = 200
 _PLACE: Final = "latest/markdown"
-"""Where the view stands in the archive; its pages point at the files of ``assets/`` from there."""
+"""Where the view is in the archive; its pages point at the files of ``assets/`` from there."""
 
 
 class _Page(NamedTuple):

@@ -13,7 +13,8 @@ from exporter.export.interface import Copy, ExportOptions
 from exporter.export.posts import ExportPost, Posts
 from exporter.export.report import Report
 from exporter.export.words import Reason
-from exporter.html.links import EmbeddedAddress, Use, absolute, embedded, meaning, rewrite_addresses
+from exporter.html.embedded import EmbeddedAddress, Use, embedded, rewrite_addresses
+from exporter.html.links import absolute, meaning
 from exporter.html.local_links import EntryAddresses
 from exporter.model.asset import Asset, extension_of
 from exporter.model.kinds import Kind

@@ -20,7 +20,7 @@ from exporter.export.posts import ExportPost, PostComment, Posts
 from exporter.export.splitting import EntryData, Frame, split
 from exporter.export.words import Reason
 from exporter.export.xml import cleaned
-from exporter.html.runs import collapse
+from exporter.html.text import collapse
 from exporter.model.publication import Status
 
 LINE_BYTES: Final = 7_000

@@ -14,7 +14,7 @@ from exporter.export.interface import ExportOptions, RecordSource, Side
 from exporter.export.report import Report
 from exporter.export.visibility import Newest, Visibility
 from exporter.export.words import Reason
-from exporter.html.runs import collapse
+from exporter.html.text import collapse
 from exporter.model.kinds import Kind
 from exporter.model.publication import Cause, Hidden, Status, Verdict
 from exporter.model.records import Comment, Post, Raw

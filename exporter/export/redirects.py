@@ -100,7 +100,7 @@ def _apache(move: _Move) -> str:
 
 
 def _sayable(move: _Move, path: str) -> bool:
-    """Tell whether a path can stand in a line, and whether servers compare it as it is."""
+    """Tell whether a path can be written in a line, and whether servers compare it as it is."""
     written = all(char.isprintable() or char == "\N{IDEOGRAPHIC SPACE}" for char in path)
     return move.is_path and written and "//" not in path and not {".", ".."} & set(path.split("/"))
 

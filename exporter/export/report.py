@@ -29,7 +29,7 @@ class Row:
         kind: one of :data:`KINDS`.
         cause: the reason.
         count: how many records.
-        ids: their ids, or the names of pictures and categories; empty where these may not be told.
+        ids: their ids, or the names of pictures and categories; empty where these must not be named.
         times: how often it happened to all of them together.
     """
 

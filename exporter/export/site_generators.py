@@ -18,7 +18,7 @@ from exporter.export.posts import ExportPost, PostComment, Posts
 from exporter.export.words import Reason
 from exporter.export.xml import cleaned
 from exporter.html.markdown import to_markdown
-from exporter.html.runs import collapse
+from exporter.html.text import collapse
 from exporter.text import visible
 
 _ESCAPED_IN_YAML = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from exporter import text
 from exporter.export.interface import RecordSource
-from exporter.html.runs import collapse
+from exporter.html.text import collapse
 from exporter.model.kinds import Kind
 from exporter.model.records import Raw
 from exporter.service.interface import Records
@@ -90,7 +90,7 @@ def survey_lines(
     comments: str = "comments",
     such_as: str = "such as",
 ) -> Iterator[str]:
-    """Yield the table people read, with its headings; strangers' text in it is not made safe for a terminal yet."""
+    """Yield the table people read, with its headings; its untrusted text is not made printable yet."""
     yield from _table(entries, service.post_flags, such_as, entry_combinations(records, service))
     yield ""
     yield from _table(comments, service.comment_flags, such_as, comment_combinations(records, service))

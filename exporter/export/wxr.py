@@ -22,7 +22,7 @@ from exporter.export.posts import ExportPost, PostComment, Posts
 from exporter.export.splitting import EntryData, Frame, split
 from exporter.export.words import Reason
 from exporter.export.xml import cdata, cleaned, escaped
-from exporter.html.runs import collapse
+from exporter.html.text import collapse
 from exporter.model.kinds import Kind
 from exporter.model.publication import Cause, Status
 

@@ -32,6 +32,6 @@ def cdata(text: str) -> str:
 
 
 def escaped(text: str) -> str:
-    """Return a text as it stands between tags or in an attribute."""
+    """Return a text as it is written between tags or in an attribute."""
     clean = cleaned(text).text
     return clean.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")

@@ -1,1 +1,1 @@
-"""Making something of HTML from strangers: trees, clean HTML, links, Markdown. Pure."""
+"""Untrusted HTML made into trees, safe HTML, links, text and Markdown. Pure."""

@@ -45,7 +45,7 @@ def word_diff(before: str, after: str) -> list[tuple[Op, str]]:
     """Return how ``before`` becomes ``after``.
 
     The texts of ``equal`` and ``delete`` joined are ``before``, those of ``equal`` and ``insert`` are ``after``; two
-    neighbours never have the same operation, and a deletion stands before the insertion that replaces it.
+    neighbours never have the same operation, and a deletion comes before the insertion that replaces it.
     """
     if max(len(before), len(after)) > _LONGEST:
         return _around(before, after)
@@ -187,7 +187,7 @@ def _edges(a: list[str], b: list[str], low_a: int, high_a: int, low_b: int, high
 
 
 def _anchors(a: list[str], b: list[str], low_a: int, high_a: int, low_b: int, high_b: int) -> list[tuple[int, int]]:
-    """Return the longest chain of items that are unique in both parts and stand in the same order (patience)."""
+    """Return the longest chain of items that are unique in both parts and are in the same order (patience)."""
     in_a, in_b = _unique(a, low_a, high_a), _unique(b, low_b, high_b)
     pairs = [(i, in_b[item]) for item, i in in_a.items() if item in in_b]
     tops: list[int] = []
@@ -207,7 +207,7 @@ def _anchors(a: list[str], b: list[str], low_a: int, high_a: int, low_b: int, hi
 
 
 def _unique(items: list[str], low: int, high: int) -> dict[str, int]:
-    """Return the items that stand once between the bounds, with their places, in order."""
+    """Return the items that are there once between the bounds, with their places, in order."""
     places: dict[str, int] = {}
     for at in range(low, high):
         places[items[at]] = at if items[at] not in places else -1
@@ -234,7 +234,7 @@ def value_text(value: Any) -> str:
 
 
 def in_context(parts: Sequence[tuple[Op, str]], width: int) -> Iterator[tuple[Op, str]]:
-    """Cut long equal stretches, so that ``width`` characters of them stand beside what changed."""
+    """Cut long equal stretches, so that ``width`` characters of them remain beside what changed."""
     for number, (op, text) in enumerate(parts):
         first, last = number == 0, number == len(parts) - 1
         most = width if first or last else 2 * width
@@ -267,7 +267,7 @@ _COLOURED: Final[dict[Op, tuple[str, str]]] = {"equal": ("", ""), "delete": (_RE
 def diff_text(changes: Iterable[RecordChange], *, colour: bool = False) -> Iterator[str]:
     """Yield the lines of a diff: a line for each record, and below it one for each field of a changed record.
 
-    Deleted words stand as ``[-words-]`` and new ones as ``{+words+}``, or in red and green.
+    Deleted words are written as ``[-words-]`` and new ones as ``{+words+}``, or in red and green.
     """
     for change in changes:
         known = f"{KIND_NAMES[change.kind]} {printable(change.record_id)}"

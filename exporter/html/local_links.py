@@ -127,7 +127,7 @@ class ArchiveLinks:
     pages: Mapping[str, str]
 
     def localise(self, body: Element, page: str) -> None:
-        """Change the tree of a body that stands on ``page``.
+        """Change the tree of a body on ``page``.
 
         A picture whose file is there points at it and keeps its address as its title; one that is lost becomes a link
         with its alternative text. A link to a file or to an entry of the blog leads there.

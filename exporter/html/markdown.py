@@ -1,4 +1,4 @@
-"""Finished Markdown blocks, and how they are put into lists, quotes and each other."""
+"""HTML bodies as Markdown: their blocks, and how these are put into lists, quotes and each other. Pure."""
 
 from __future__ import annotations
 
@@ -7,25 +7,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from exporter.html.markdown_inline import code_fence, collect, enter_inline, escape_heading_end, render_inline
-from exporter.html.runs import Marks, Runs, paragraphs, trimmed
-from exporter.html.sanitize import safe_html
-from exporter.html.tree import (
-    BLOCKS,
-    CODE_BLOCKS,
-    DROPPED,
-    HEADINGS,
-    HTML_BLOCKS,
-    LINE_TAGS,
-    LISTS,
-    PLAIN_INLINE,
-    Element,
-    TooLarge,
-    TooTangled,
-    parse,
-    text_of,
-    too_large_words,
-)
+from exporter.html.limits import TooComplex, TooLarge, too_large_words
+from exporter.html.markdown_escape import code_fence, escape_heading_end
+from exporter.html.markdown_inline import collect, enter_inline, render_inline
+from exporter.html.markdown_runs import Marks, Runs, paragraphs, trimmed
+from exporter.html.safe_html import safe_html
+from exporter.html.tags import BLOCKS, CODE_BLOCKS, DROPPED, HEADINGS, HTML_BLOCKS, LINE_TAGS, LISTS, PLAIN_INLINE
+from exporter.html.text import text_of
+from exporter.html.tree import Element, parse
 from exporter.text import visible
 
 _LANGUAGE = re.compile(r"(?:^|\s)(?:language|lang|brush)[-:]\s*([A-Za-z0-9_+#.\-]{1,30})")
@@ -40,7 +29,7 @@ class Block(NamedTuple):
         kind: ``text``, ``heading``, ``code``, ``table``, ``rule``, ``html``, ``quote`` or ``list``.
         text: the Markdown, without a line end at its end.
         marker: a list's bullet, or the mark behind its numbers.
-        follows: whether it may stand directly under a paragraph.
+        follows: whether it may be directly under a paragraph.
         stray: whether it is an item without a list around it.
     """
 
@@ -52,7 +41,7 @@ class Block(NamedTuple):
 
 
 def join(blocks: list[Block], *, tight: bool = False) -> str:
-    """Return the blocks with a blank line between them; tight lists stand directly under their item's text."""
+    """Return the blocks with a blank line between them; tight lists are directly under their item's text."""
     parts: list[str] = []
     for number, block in enumerate(blocks):
         if number:
@@ -103,7 +92,7 @@ def _item(blocks: list[Block], marker: str, *, tight: bool) -> str:
 
 
 def code_block(element: Element) -> str | None:
-    """Return a fenced block with the element's text as it stands; ``None`` when marks or links in it need HTML."""
+    """Return a fenced block with the element's text as it is; ``None`` when marks or links in it need HTML."""
     parts: list[str] = []
     for node in element.walk():
         if isinstance(node, str):
@@ -350,7 +339,7 @@ def _start_of(element: Element) -> int:
 
 
 def _nothing() -> None:
-    """Leave an element that stands in a line: nothing to finish."""
+    """Leave an element within a line: nothing to finish."""
 
 
 class Markdown(NamedTuple):
@@ -364,7 +353,7 @@ def to_markdown(html: str, change: Callable[[Element], None] | None = None) -> M
     """Convert a body, its tree changed by ``change`` first.
 
     A body without any tag that ends lines keeps its line ends, since the meanings of ``text_format`` are not known
-    (API 2.8). One too tangled to parse is shown as its source, and one beyond :mod:`exporter.html.tree` as its text
+    (API 2.8). One too complex to parse is shown as its source, and one beyond :mod:`exporter.html.limits` as its text
     after a sentence that says so, each in a code block.
     """
     source, replaced = visible(html)
@@ -373,7 +362,7 @@ def to_markdown(html: str, change: Callable[[Element], None] | None = None) -> M
     except TooLarge:
         shown = code_fence(text_of(source).replace("\r", ""))
         return Markdown(f"{too_large_words(len(html))}\n\n{shown}", replaced)
-    except TooTangled:
+    except TooComplex:
         return Markdown(code_fence(source.replace("\r", ""), "html"), replaced)
     if change is not None:
         change(body)

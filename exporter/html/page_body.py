@@ -14,21 +14,12 @@ from urllib.parse import urlsplit
 
 from markupsafe import Markup
 
+from exporter.html.limits import TooComplex, TooLarge, too_large, too_large_words
 from exporter.html.links import absolute
 from exporter.html.page_sanitizer import ATTRIBUTES, ID_PREFIX, TAGS, clean, is_inline_picture, is_link
-from exporter.html.text import plain_text
-from exporter.html.tree import (
-    DROPPED,
-    LINE_TAGS,
-    Element,
-    TooLarge,
-    TooTangled,
-    parse,
-    tag_set,
-    text_of,
-    too_large,
-    too_large_words,
-)
+from exporter.html.tags import DROPPED, LINE_TAGS, tag_set
+from exporter.html.text import plain_text, text_of
+from exporter.html.tree import Element, parse
 from exporter.html.valid import picture_source, valid_html
 from exporter.model.asset import openable
 from exporter.text import visible
@@ -108,7 +99,7 @@ class BodyWriter:
         except TooLarge:
             words = too_large_words(len(source), self._language)
             return Markup('<p>{}</p>\n<div class="as-typed">{}</div>').format(words, text_of(text))
-        except TooTangled:
+        except TooComplex:
             return Markup("<pre>{}</pre>").format(text)
         keep_lines = not any(isinstance(node, Element) and node.tag in LINE_TAGS for node in body.walk())
         valid = valid_html(body, kept=_PLAYERS, dropped=_HIDDEN)

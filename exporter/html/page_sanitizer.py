@@ -11,7 +11,7 @@ from typing import Final
 
 import nh3
 
-from exporter.html.tree import tag_set
+from exporter.html.tags import tag_set
 
 _LENGTH = r"(?:0|[0-9]{1,4}(?:\.[0-9]{1,3})?(?:px|pt|em|rem|ex|ch|%|mm|cm|in)?)"
 _COLOUR = (

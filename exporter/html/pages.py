@@ -1,4 +1,4 @@
-"""What a page of its own may load and run, as it says it to the browser itself. Pure."""
+"""Pages of HTML that need nothing but themselves: what differs between versions, and one record. Pure."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def single_page(style: str) -> str:
     """Return the Content-Security-Policy of a page that needs nothing but itself: no script, and nothing asked for.
 
     Args:
-        style: what stands between its ``style`` tags; no other style sheet counts.
+        style: what is between its ``style`` tags; no other style sheet counts.
     """
     digest = base64.b64encode(hashlib.sha256(style.encode("utf-8")).digest()).decode("ascii")
     return (
@@ -156,7 +156,7 @@ def record_page(
         note: a sentence about where it comes from.
         data: the raw object.
         bodies: the fields that are HTML.
-        body: makes of a body what may stand in a page: HTML that runs nothing and asks for nothing.
+        body: makes of a body what may be in a page: HTML that runs nothing and asks for nothing.
     """
     articles = [body(text) for name in bodies if isinstance(text := data.get(name), str)]
     rows = [f"<tr><th>{escape(name)}</th><td>{escape(_text(value))}</td></tr>" for name, value in data.items()]

@@ -12,7 +12,8 @@ import re
 from typing import Final, NamedTuple
 from urllib.parse import unquote
 
-from exporter.html.tree import Element, tag_set
+from exporter.html.tags import tag_set
+from exporter.html.tree import Element
 
 DEEPEST: Final = 200
 """Elements below this depth lose their tags and keep their texts; Firefox draws 513 and says so on the console."""

@@ -20,7 +20,7 @@ from exporter.export.interface import ExportOptions, RecordSource, Side, Written
 from exporter.export.media import SLUG
 from exporter.export.report import Report
 from exporter.export.visibility import Newest
-from exporter.html.runs import collapse
+from exporter.html.text import collapse
 from exporter.model.kinds import Kind
 from exporter.service.interface import Records
 

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 
 class Status(StrEnum):
-    """What an importer is told about an entry."""
+    """What an entry is to be in its new home."""
 
     PUBLISH = "publish"
     DRAFT = "draft"

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter.html.links import EmbeddedAddress, Use, candidates, embedded
+from exporter.html.embedded import EmbeddedAddress, Use, candidates, embedded
 
 SHOWN, LINKED = Use.SHOWN, Use.LINKED
 

@@ -23,7 +23,8 @@ from exporter.export.report import Report
 from exporter.export.sqlite import spaced
 from exporter.export.survey import comment_combinations, entry_combinations, survey_lines
 from exporter.export.words import Reason
-from exporter.html.links import AddressPattern, rewrite_addresses
+from exporter.html.embedded import rewrite_addresses
+from exporter.html.links import AddressPattern
 from exporter.model.publication import Cause, Hidden
 from exporter.service.registry import DEFAULT_SERVICE
 from tests.export.hostile import entry_word, hostile_blog, hostile_export

@@ -16,7 +16,8 @@ from exporter.crawl.assets.content_type import dimensions
 from exporter.demo.content import Blog, fields
 from exporter.demo.sample import demo_blog, later_changes
 from exporter.demo.service import DemoService
-from exporter.html.links import absolute, embedded
+from exporter.html.embedded import embedded
+from exporter.html.links import absolute
 from exporter.model.asset import Asset
 from exporter.model.kinds import Kind
 from exporter.service.registry import DEFAULT_SERVICE

@@ -10,7 +10,8 @@ from typing import Any, Protocol
 from exporter import lossless_json
 from exporter.archive import atomic
 from exporter.crawl.assets.content_type import Expected
-from exporter.html.links import AddressPattern, Use, absolute, embedded, is_picture, meaning
+from exporter.html.embedded import Use, embedded
+from exporter.html.links import AddressPattern, absolute, is_picture, meaning
 from exporter.model.kinds import Kind, sort_key
 from exporter.model.records import Post
 from exporter.service.interface import Records

@@ -23,7 +23,7 @@ from exporter.export.interface import Content, Copy, ExportFile, Packed
 from exporter.export.media import Media
 from exporter.export.posts import ExportPost, Posts
 from exporter.export.words import Reason
-from exporter.html.runs import collapse
+from exporter.html.text import collapse
 from exporter.text import visible
 
 

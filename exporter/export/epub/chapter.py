@@ -19,8 +19,9 @@ from exporter.export.epub.xhtml import Addresses, upright_numbers, xhtml
 from exporter.export.interface import ExportOptions
 from exporter.export.posts import ExportPost, PostComment
 from exporter.export.xml import Cleaned, cleaned
-from exporter.html.runs import collapse
-from exporter.html.tree import TooLarge, TooTangled, parse, text_of, too_large_words
+from exporter.html.limits import TooComplex, TooLarge, too_large_words
+from exporter.html.text import collapse, text_of
+from exporter.html.tree import parse
 from exporter.text import visible
 
 
@@ -102,7 +103,7 @@ class BookPages:
         """Return the page of a post."""
         entry = post.record
         facts = " · ".join(filter(None, [self._date(entry.date), post.category]))
-        strangers = CommentLinks(links)
+        comment_links = CommentLinks(links)
         return self.page(
             "chapter.xhtml",
             name=post.title or self.words.untitled,
@@ -112,7 +113,7 @@ class BookPages:
             lead=self._line(collapse(entry.more_title)),
             more=self._text(entry.more, links),
             comments_label=self._line(self.words.comments.format(len(comments))),
-            comments=[self._comment(found, strangers) for found in comments],
+            comments=[self._comment(found, comment_links) for found in comments],
         )
 
     def _comment(self, found: PostComment, links: CommentLinks) -> dict[str, Any]:
@@ -136,13 +137,13 @@ class BookPages:
         return Markup(upright_numbers(text) if self._vertical else escape(text, quote=False))  # noqa: S704  escaped
 
     def _text(self, html: str, around: Addresses) -> Markup:
-        """Return a body as XHTML; one that is too tangled to be parsed shows its source, a large one its text."""
+        """Return a body as XHTML; one that is too complex to be parsed shows its source, a large one its text."""
         try:
             made = xhtml(parse(as_html(html)), around, upright=self._vertical)
         except TooLarge:
             words = too_large_words(len(html), "ja" if self.words is _JAPANESE else "en")
             made = f"<p>{words}</p>\n<pre>{escape(text_of(html), quote=False)}</pre>"
-        except TooTangled:
+        except TooComplex:
             made = f"<pre>{escape(html, quote=False)}</pre>"
         return Markup(made)  # noqa: S704  written anew
 

@@ -40,7 +40,7 @@ class Moment(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line of the title and the height it stands at."""
+    """A line of the title and its height."""
 
     text: str
     y: int
@@ -57,7 +57,7 @@ class Dot:
 
 @dataclass(frozen=True, slots=True)
 class Cover:
-    """What stands on a cover.
+    """What is on a cover.
 
     Attributes:
         paper: colour of the ground.

@@ -131,7 +131,7 @@ class BookLinks:
 
 
 class CommentLinks:
-    """Resolves the addresses in strangers' comments, which bring no pictures into the book."""
+    """Resolves the addresses in untrusted comments, which bring no pictures into the book."""
 
     def __init__(self, links: BookLinks) -> None:
         self.link = links.link

@@ -1,4 +1,4 @@
-"""Lists, tables and ruby as strict schemas want them, from trees in which anything may stand anywhere. Pure."""
+"""Lists, tables and ruby as strict schemas want them, from trees in which anything may be anywhere. Pure."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, replace
 from html import escape
 from typing import Final, Protocol
 
-from exporter.html.tree import BLOCKS, CODE_BLOCKS, DROPPED, HEADINGS, LISTS, Element, styled_as, tag_set
+from exporter.html.tags import BLOCKS, CODE_BLOCKS, DROPPED, HEADINGS, LISTS, tag_set
+from exporter.html.tree import Element, styled_as
 
 _ROW_GROUPS: Final = tag_set("tbody tfoot thead")
 _CELLS: Final = tag_set("td th")
@@ -26,7 +27,7 @@ class TableParts:
 
 
 def listed(node: Element) -> Iterator[Nodes]:
-    """Yield the content of each item of a list; what stands between items becomes an item."""
+    """Yield the content of each item of a list; what is between items becomes an item."""
     loose: Nodes = []
     for child in node.children:
         if isinstance(child, Element) and child.tag == "li":
@@ -132,17 +133,17 @@ class Addresses(Protocol):
         """Return the address a link is to have, inside the book or on the web; ``None`` when it leads nowhere."""
 
     def lost(self, words: str) -> str:
-        """Return what stands in place of a picture that is not there, given its description."""
+        """Return what is shown in place of a picture that is not there, given its description."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Where:
-    """What may stand at a place.
+    """What is allowed at a place.
 
     Attributes:
         blocks: whether blocks may.
         headings: whether headings may.
-        links: whether links may, which never stand in each other.
+        links: whether links may, which are never in each other.
         upright: whether short numbers are to stand upright in vertical lines.
         depth: how many elements are around it.
     """
@@ -155,7 +156,7 @@ class _Where:
 
 
 def xhtml(tree: Element, surroundings: Addresses, *, upright: bool = False) -> str:
-    """Return what stands below the root of a tree as valid content of a ``div``.
+    """Return what is below the root of a tree as valid content of a ``div``.
 
     Args:
         tree: the root.

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from exporter import lossless_json
 from exporter.export.interface import ViewFile
-from exporter.html.tree import BODY_CHARACTERS
+from exporter.html.limits import BODY_CHARACTERS
 from exporter.model.asset import openable
 from exporter.model.kinds import Kind
 from exporter.model.records import Raw

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from exporter.export.interface import ViewFile
 from exporter.html.diff import Op, in_context, value_text, word_diff
+from exporter.html.limits import too_large
 from exporter.html.text import plain_text
-from exporter.html.tree import too_large
 from exporter.model.changes import ABSENT, Change, FieldChange, RecordChange, field_changes
 from exporter.model.kinds import Kind
 from exporter.model.records import Raw

@@ -11,7 +11,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from exporter.export.interface import ViewFile
-from exporter.html.links import Use, embedded
+from exporter.html.embedded import Use, embedded
 from exporter.html.text import plain_text
 from exporter.model.kinds import Kind, sort_key
 from exporter.site.catalogue import ORPHANS_PAGE, UNDATED, PostSummary, fingerprint, one_line

@@ -11,7 +11,8 @@ from html import escape
 from typing import Final
 
 from exporter.html.links import safe_frame_url, safe_image_url, safe_url
-from exporter.html.tree import DROPPED, TAG_NAME, Element, tag_set
+from exporter.html.tags import DROPPED, TAG_NAME, tag_set
+from exporter.html.tree import Element
 
 _SPACES = re.compile(r"(?<![ \t\r\f])[ \t\r\f]*\n[ \t\n\r\f]*")
 _BLANK_LINES = re.compile(r"\n[ \t\r\f\n]*\n")

@@ -1,4 +1,4 @@
-"""A paragraph's content as flat runs: pieces of text, each with the marks it stands under.
+"""A paragraph on its way to Markdown, as flat runs: pieces of text, each with the marks it is under.
 
 Flat runs make crossing, nested and touching tags harmless: the writer opens and closes marks where neighbours differ.
 """
@@ -27,12 +27,12 @@ class RunKind(Enum):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Mark:
-    """Something a run stands under: one object for each element, so that two elements side by side stay two.
+    """Something a run is under: one object for each element, so that two elements side by side stay two.
 
     Attributes:
         kind: ``strong``, ``em``, ``del``, ``link``; other tags are ``tag``.
         tag: the HTML tag that says the same.
-        target: for a link, what stands in its parentheses.
+        target: for a link, what is in its parentheses.
     """
 
     kind: str
@@ -110,11 +110,6 @@ def _one_space(found: re.Match[str]) -> str:
     return "\n" if "\n" in found[0] else " "
 
 
-def collapse(text: str) -> str:
-    """Return text with what HTML calls white space collapsed to single spaces, and none at its ends."""
-    return _SPACES.sub(" ", text).strip(" ")
-
-
 def trimmed(runs: list[Run]) -> list[Run]:
     """Return runs without the breaks at their ends."""
     start, end = 0, len(runs)
@@ -126,7 +121,7 @@ def trimmed(runs: list[Run]) -> list[Run]:
 
 
 def paragraphs(runs: list[Run]) -> list[list[Run] | int]:
-    """Split runs where two or more breaks stand in a row, which readers saw as blank lines.
+    """Split runs where two or more breaks follow each other, which readers saw as blank lines.
 
     Returns paragraphs, and between them the number of breaks (at least one) that a paragraph's end does not say. The
     one break at the very end of a block is not visible, so it is dropped.

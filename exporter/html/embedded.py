@@ -1,0 +1,164 @@
+"""The addresses in a body: of the pictures it shows and of its links, found and rewritten. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from enum import Enum, auto
+from html import escape, unescape
+from itertools import islice
+from typing import Final, NamedTuple
+
+from exporter.html.limits import TooComplex
+from exporter.html.tree import Element, find
+
+_WORTH_PARSING: Final = ("src", "href", "background", "poster", "url(")
+_TAG = re.compile(r"<(?:img|image|a|source|input|video|area|table|td|th)\b[^<>]{1,20000}>", re.IGNORECASE)
+_STYLE_URL = re.compile(r"url\(\s*(?:\"([^\"]*)\"|'([^']*)'|([^\"'()\s]+))\s*\)", re.IGNORECASE)
+_CANDIDATE = re.compile(r"[\s,]*([^\s,]\S*)")
+_DESCRIPTOR = re.compile(r"[^,(]*(?:\([^)]*(?:\)|\Z)[^,(]*)*")
+
+_TOGETHER: Final = 500
+
+_ATTRIBUTES: Final = {
+    "img": ("src", "data-src", "data-original", "lowsrc"),
+    "image": ("src", "href"),
+    "video": ("poster",),
+    "table": ("background",),
+    "td": ("background",),
+    "th": ("background",),
+}
+_SELECTOR: Final = ", ".join([*_ATTRIBUTES, "a", "area", "input", "source", '[style*="url(" i]'])
+
+
+class Use(Enum):
+    """What an entry does with an address."""
+
+    SHOWN = auto()
+    """It is embedded as a picture."""
+    LINKED = auto()
+    """It is the target of a link."""
+
+
+class EmbeddedAddress(NamedTuple):
+    """An address as the HTML has it, and what it is used for."""
+
+    text: str
+    use: Use
+
+
+def embedded(html: str) -> Iterator[EmbeddedAddress]:
+    """Yield the addresses of pictures and links in their order.
+
+    A body too complex or too large to be parsed as a whole is read tag by tag.
+    """
+    lower = html.lower()
+    if "<" not in html or not any(word in lower for word in _WORTH_PARSING):
+        return
+    try:
+        yield from _in_tree(html)
+    except TooComplex:
+        tags = (found[0] for found in _TAG.finditer(html))
+        while some := list(islice(tags, _TOGETHER)):
+            yield from _in_tags(some)
+
+
+def _in_tags(tags: list[str]) -> list[EmbeddedAddress]:
+    """Read some tags as one body, since each body costs as much as many tags; one by one where one is too complex."""
+    try:
+        return list(_in_tree("".join(tags)))
+    except TooComplex:
+        return [] if len(tags) == 1 else [found for tag in tags for found in _in_tags([tag])]
+
+
+def candidates(srcset: str) -> Iterator[str]:
+    """Yield the addresses of a ``srcset`` attribute (HTML Standard, section 4.8.4.2.1)."""
+    return (srcset[start:end] for start, end in candidate_places(srcset))
+
+
+def candidate_places(srcset: str) -> Iterator[tuple[int, int]]:
+    """Yield where each address of a ``srcset`` attribute begins and ends."""
+    at = 0
+    while (found := _CANDIDATE.match(srcset, at)) is not None:
+        at = found.end()
+        text = found[1].rstrip(",")
+        if text == found[1]:
+            rest = _DESCRIPTOR.match(srcset, at)
+            at = rest.end() if rest is not None else at
+        yield found.start(1), found.start(1) + len(text)
+
+
+def _in_tree(html: str) -> Iterator[EmbeddedAddress]:
+    for element in find(html, _SELECTOR):
+        yield from _in_element(element)
+
+
+def _in_element(element: Element) -> Iterator[EmbeddedAddress]:
+    attributes = element.attributes
+    if element.tag in {"a", "area"}:
+        if attributes.get("href"):
+            yield EmbeddedAddress(attributes["href"], Use.LINKED)
+        return
+    names = _ATTRIBUTES.get(element.tag, ())
+    if element.tag == "input" and attributes.get("type", "").strip().lower() == "image":
+        names = ("src",)
+    for name in names:
+        if attributes.get(name):
+            yield EmbeddedAddress(attributes[name], Use.SHOWN)
+    if element.tag in {"img", "source"}:
+        for text in candidates(attributes.get("srcset", "")):
+            yield EmbeddedAddress(text, Use.SHOWN)
+    if "url(" in attributes.get("style", "").lower():
+        for found in _STYLE_URL.finditer(attributes["style"]):
+            yield EmbeddedAddress(next(filter(None, found.groups()), ""), Use.SHOWN)
+
+
+# What is never closed lasts until the end, as in browsers; looking for its end from each of many would take hours.
+_SKIPPED = r"<!--(?:-?>|.*?(?:--!?>|\Z))|<(script|style|textarea|xmp)(?=[\s/>]).*?(?:</\1(?=[\s/>])|\Z)"
+_WHOLE_TAG = re.compile(rf"{_SKIPPED}|<[a-zA-Z][^<>]*>", re.DOTALL | re.IGNORECASE)
+_ATTRIBUTE = re.compile(
+    r"(?P<lead>(?<![^\s\"'<>/=])(?P<name>[^\s\"'<>/=]++)\s*=\s*)(?:\"(?P<double>[^\"]*)\"|'(?P<single>[^']*)'|(?P<bare>[^\s\"'>]+))"
+)
+_ADDRESSES = frozenset({"href", "src", "data-src", "poster", "background", "srcset"})
+
+Resolve = Callable[[str], str | None]
+
+
+def rewrite_addresses(html: str, resolve: Resolve) -> str:
+    """Return the HTML with each address that ``resolve`` knows replaced by what it returns.
+
+    Args:
+        html: a body.
+        resolve: is given an address with its character references read; returns the new one, or ``None`` to keep it.
+    """
+
+    def in_attribute(found: re.Match[str]) -> str:
+        if found["name"].lower() not in _ADDRESSES:
+            return found[0]
+        value = next(text for text in found.group("double", "single", "bare") if text is not None)
+        plain = unescape(value)
+        if found["name"].lower() == "srcset":
+            new: str | None = _replaced(
+                plain, ((at, end, resolve(plain[at:end])) for at, end in candidate_places(plain))
+            )
+        else:
+            new = resolve(plain)
+        if new is None or new == plain:
+            return found[0]
+        return f'{found["lead"]}"{escape(new)}"'
+
+    def in_tag(found: re.Match[str]) -> str:
+        return found[0] if found[0].startswith("<!") or found[1] else _ATTRIBUTE.sub(in_attribute, found[0])
+
+    return _replaced(html, ((*found.span(), in_tag(found)) for found in _WHOLE_TAG.finditer(html)))
+
+
+def _replaced(text: str, places: Iterator[tuple[int, int, str | None]]) -> str:
+    """Return a text with something else at some places; nothing is held for a place that stays as it is."""
+    parts: list[str] = []
+    done = 0
+    for start, end, new in places:
+        if new is not None and new != text[start:end]:
+            parts += [text[done:start], new]
+            done = end
+    return "".join([*parts, text[done:]]) if parts else text

@@ -1,0 +1,145 @@
+"""Escaping text so that CommonMark and GFM read it as the text it is, and only where they would not. Pure.
+
+Rules are those of the CommonMark specification 0.31 and of GFM's tables, strikethrough and task lists. Where editions
+of the specification differ (whether symbols count as punctuation), what holds in all of them is written.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from enum import IntEnum
+from functools import lru_cache
+
+
+class CharKind(IntEnum):
+    """What a character is to the emphasis rules; symbols are punctuation in some editions only."""
+
+    WORD = 0
+    SPACE = 1
+    PUNCTUATION = 2
+    SYMBOL = 3
+
+
+@lru_cache(maxsize=4096)
+def char_kind(char: str) -> CharKind:
+    """Classify one character; the empty string is the edge of a line."""
+    if not char or char in "\t\n\f\r":
+        return CharKind.SPACE
+    category = unicodedata.category(char)
+    if category == "Zs":
+        return CharKind.SPACE
+    if category[0] == "P" or (char < "\x7f" and category[0] == "S"):
+        return CharKind.PUNCTUATION
+    return CharKind.SYMBOL if category[0] == "S" else CharKind.WORD
+
+
+_SPECIAL = re.compile(r"\*|_+|~+|[\\`\[\]<&!]")
+_ASCII_PUNCTUATION = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
+_ENTITY = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{0,40});")
+_AFTER_BRACKET = frozenset("([:")
+_LINE_MARKS = frozenset("#-+>=:|[0123456789")
+_LINE_START = re.compile(
+    r"(?:#{1,6}(?=[ \t]|$)|[-+](?=[ \t]|$)|>|=+(?=[ \t]*$)|-+(?=[ \t]*$)|[-:|](?=[-:| \t]*$)|\[(?=[ xX]\]|!))"
+    r"|([0-9]{1,9})(?=[.)](?:[ \t]|$))",
+    re.MULTILINE,
+)
+_CLOSING_HASHES = re.compile(r"(^|[ \t])(#+)$")
+_SPACES = re.compile(r"[ \t\n\r\f]+")
+_TICKS = re.compile(r"`+")
+
+
+def escape_text(text: str, before: str, after: str, *, in_brackets: bool = False) -> str:
+    """Escape a piece of a line (or of several) wherever it is in its paragraph; see :func:`escape_line_start`.
+
+    Args:
+        text: the text, white space collapsed.
+        before: the character in front of it; empty at the start of a line.
+        after: the character behind it; empty at the end of a line.
+        in_brackets: it is inside a link's text or an image's description.
+    """
+    if _SPECIAL.search(text) is None:
+        return text
+
+    def escaped(found: re.Match[str]) -> str:
+        run = found[0]
+        start, end = found.span()
+        left = text[start - 1] if start else before
+        right = text[end] if end < len(text) else after
+        mark = run[0]
+        if mark in "*_~":
+            return _escape_run(run, left, right)
+        if mark == "\\":
+            return "\\\\" if not right or right == "\n" or right in _ASCII_PUNCTUATION else run
+        if mark == "<":
+            return "&lt;" if right and (right in "/!?" or (right.isascii() and right.isalpha())) else run
+        if mark == "&":
+            return "&amp;" if _ENTITY.match(text, start) else run
+        if mark == "!":
+            return "\\!" if end == len(text) and right == "[" else run
+        if mark == "`" or in_brackets:
+            return "\\" + run
+        return "\\]" if mark == "]" and right in _AFTER_BRACKET and right else run
+
+    return _SPECIAL.sub(escaped, text)
+
+
+def _escape_run(run: str, left: str, right: str) -> str:
+    left_kind, right_kind = char_kind(left), char_kind(right)
+    at_line_start = not left or left == "\n"
+    alone = left_kind == right_kind == CharKind.SPACE and not at_line_start
+    inside_word = run[0] == "_" and left_kind == right_kind == CharKind.WORD
+    return run if alone or inside_word else "".join("\\" + char for char in run)
+
+
+def escape_line_start(line: str, start: int = 0) -> str:
+    """Escape what would make the line at ``start`` a heading, list, quote, rule, table or task; the rest is kept."""
+    if line[start : start + 1] not in _LINE_MARKS:
+        return line
+    found = _LINE_START.match(line, start)
+    if found is None:
+        return line
+    at = found.end() if found[1] else start
+    return f"{line[:at]}\\{line[at:]}"
+
+
+def escape_heading_end(line: str) -> str:
+    """Keep ``#`` at the end of a heading's text, where CommonMark would drop it."""
+    return _CLOSING_HASHES.sub(r"\1\\\2", line)
+
+
+def code_span(text: str) -> str:
+    """Return a code span whose content is exactly ``text`` (one line, not blank)."""
+    fence = "`" * _free_length(text, shortest=1)
+    padded = f" {text} " if text[0] in "` " or text[-1] in "` " else text
+    return f"{fence}{padded}{fence}"
+
+
+def code_fence(text: str, language: str = "") -> str:
+    """Return a fenced code block around ``text``, with a fence longer than any run of backticks inside."""
+    fence = "`" * max(3, max((len(run) for run in _TICKS.findall(text)), default=0) + 1)
+    return f"{fence}{language}\n{text}\n{fence}" if text else f"{fence}{language}\n{fence}"
+
+
+def _free_length(text: str, shortest: int) -> int:
+    used = {len(run) for run in _TICKS.findall(text)}
+    length = shortest
+    while length in used:
+        length += 1
+    return length
+
+
+def link_target(url: str, title: str) -> str:
+    """Return what is in a link's parentheses, for an address from :mod:`exporter.html.links`."""
+    target = _ENTITY.sub(lambda found: "&amp;" + found[0][1:], url).replace("(", "\\(").replace(")", "\\)")
+    if not title.strip():
+        return target
+    quoted = (
+        _SPACES.sub(" ", title)
+        .strip()
+        .replace("\\", "\\\\")
+        .replace('"', '\\"')
+        .replace("<", "&lt;")
+        .replace("`", "\\`")
+    )
+    return f'{target} "{_ENTITY.sub(lambda found: "&amp;" + found[0][1:], quoted)}"'
