@@ -121,7 +121,7 @@ def plan_prune(
     }
     for name, number in left.items():
         if number < ALL:
-            raise UsageError(f"--keep-{name} {number} is no number of versions: give one from 1, or -1 for all.")
+            raise UsageError(f"--keep-{name} {number} is not a number of versions: give one from 1, or -1 for all.")
     if not any(left.values()):
         raise UsageError(
             "A prune needs at least one of --keep-last, --keep-daily, --keep-weekly, --keep-monthly, --keep-yearly."

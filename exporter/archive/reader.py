@@ -45,7 +45,7 @@ def read_info(layout: Layout) -> ArchiveInfo:
     try:
         data = layout.info.read_bytes(LARGEST_DOCUMENT)
     except (FileNotFoundError, NotADirectoryError):
-        raise NoArchive(f"{layout.root} is no archive: there is no archive.json in it.") from None
+        raise NoArchive(f"{layout.root} is not an archive: there is no archive.json in it.") from None
     except (NotPlain, FileTooLarge) as error:
         raise translate(error, layout.info) from error
     except OSError as error:

@@ -101,7 +101,7 @@ def check_answers(
         if unknown == said.public_access and found:
             raise UsageError(_not_among("public_open_flg", said.public_access, service.access_flag, found, "entry"))
         if unknown and found:
-            warn(f"No entry has {service.access_flag} {' or '.join(sorted(unknown))}, which is said to be public.")
+            warn(f"No entry has {service.access_flag} {' or '.join(sorted(unknown))}, which you declared public.")
     if given["visible_delete_flg"] is not None:
         shown = occurring(records, Kind.COMMENTS, service.deleted_flag, said.visible_comment_flags)
         if shown and not said.visible_comment_flags & set(shown):

@@ -10,8 +10,8 @@ from typing import Any
 
 import click
 
-from exporter.cli.options import config_option, flag_options, running, setting_options, without_views
-from exporter.cli.output import Output, counted
+from exporter.cli.options import config_option, setting_options, with_output, without_views
+from exporter.cli.output import OnLoss, Output, counted
 from exporter.cli.progress import progress_for
 from exporter.cli.signals import Signals, caught
 from exporter.cli.summary import dry_run_lines, quiet_line, summary_lines
@@ -35,8 +35,10 @@ The access token is read from BLOG_EXPORTER_TOKEN or --token-file, never from th
     "base_url", "profile", "refresh", "max_age", "concurrency", "rate", "retries", "connect_timeout", "read_timeout",
     "total_timeout", "give_up_after", "resume_max_age", "wait_lock", "token_file", "entry_list_page_param", "timezone",
 )  # fmt: skip
-@setting_options("assets", "file_url", "entry_url", "max_asset_size", "archive_fallback", "skip_asset_hosts")
-@flag_options("allow_private_network", "strict_assets")
+@setting_options(
+    "assets", "file_url", "entry_url", "max_asset_size", "archive_fallback", "skip_asset_hosts",
+    "allow_private_network", "strict_assets",
+)  # fmt: skip
 @click.option(
     "--retry-lost", is_flag=True, help="Ask at once for pictures that were gone, whenever they were last asked for."
 )
@@ -44,7 +46,7 @@ The access token is read from BLOG_EXPORTER_TOKEN or --token-file, never from th
 @click.option("--dry-run", is_flag=True, help="Only read the lists and say what a backup would find.")
 @without_views
 @config_option
-@running
+@with_output(OnLoss.WARN)
 def command(
     *,
     out: Output,

@@ -9,8 +9,8 @@ import click
 
 from exporter.archive.archive import Archive
 from exporter.cli.backup import back_up
-from exporter.cli.options import running
-from exporter.cli.output import Output, counted
+from exporter.cli.options import with_output
+from exporter.cli.output import OnLoss, Output, counted
 from exporter.clock import FixedClock
 from exporter.demo.sample import demo_blog, later_changes
 from exporter.demo.service import DemoService
@@ -30,7 +30,7 @@ _SETTINGS = {
 @click.command("demo")
 @click.argument("directory", metavar="[DIR]", default="demo-archive", type=click.Path(path_type=Path))
 @click.option("--fixed-clock", is_flag=True, hidden=True, help="Make the same bytes every time.")
-@running
+@with_output(OnLoss.WARN)
 def command(*, out: Output, directory: Path, fixed_clock: bool) -> int:
     """Back up a made-up blog into DIR (default: ./demo-archive), change the blog, back it up again, and verify.
 

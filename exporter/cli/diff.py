@@ -11,8 +11,8 @@ import click
 
 from exporter.archive import atomic
 from exporter.archive.archive import Archive
-from exporter.cli.options import archive_argument, config_option, opened, querying, setting_options
-from exporter.cli.output import Output
+from exporter.cli.options import archive_argument, config_option, opened, setting_options, with_output
+from exporter.cli.output import OnLoss, Output
 from exporter.errors import UsageError
 from exporter.html.diff import diff_text
 from exporter.html.pages import diff_page
@@ -38,7 +38,7 @@ Examples:
 @click.option("--colour/--no-colour", default=None, help="Colours. [default: on a terminal]")
 @setting_options("timezone")
 @config_option
-@querying
+@with_output(OnLoss.STOP)
 def command(
     *,
     out: Output,

@@ -11,7 +11,7 @@ import click
 
 from exporter.cli import answers
 from exporter.cli.export_options import Job, export_options, run, unused_options
-from exporter.cli.options import config_option, setting_options, talking
+from exporter.cli.options import config_option, setting_options, with_output
 from exporter.cli.output import Output, counted, size_text
 from exporter.errors import UsageError
 from exporter.export.folder import report_path
@@ -49,7 +49,7 @@ class _Command(click.Command):
 @export_options
 @setting_options("timezone")
 @config_option
-@talking
+@with_output()
 def command(*, out: Output, form: str | None, archive: Path | None, target: Path | None, **given: Any) -> int:
     """Write the blog in the archive in DIR for a new home, as FORMAT, into the new folder OUT.
 
@@ -64,8 +64,8 @@ def command(*, out: Output, form: str | None, archive: Path | None, target: Path
 def _ask(out: Output, archive: Path | None, given: dict[str, Any]) -> int:
     if out.as_json or not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise UsageError(
-            f"Say what to write: export FORMAT DIR OUT, FORMAT being one of {', '.join(FORMATS)}; "
-            "only on a terminal can it be asked."
+            f"Say what to write: export FORMAT DIR OUT, with FORMAT one of {', '.join(FORMATS)}; "
+            "it is asked for only on a terminal."
         )
     from exporter.cli.wizard import ask_and_export  # noqa: PLC0415 - its texts are needed by those who are asked only
 
@@ -76,14 +76,14 @@ def _job(form: str, archive: Path | None, target: Path | None, given: dict[str, 
     format_named(form)
     if archive is None or target is None:
         missing = "DIR, the archive, and OUT, a new folder" if archive is None else "OUT, a new folder"
-        raise UsageError(f"export {form} lacks {missing}: export FORMAT DIR OUT.")
+        raise UsageError(f"export {form} needs {missing}: export FORMAT DIR OUT.")
     return Job(form, archive, target, given)
 
 
 def _export(out: Output, job: Job) -> int:
     dry_run = job.given["dry_run"]
     for option in unused_options(job.form, job.given):
-        out.warn(f"{option} means nothing to {job.form}.")
+        out.warn(f"{option} has no effect on {job.form}.")
     exported, declared = run(job, out, dry_run=dry_run)
     for each in exported:
         _tell(out, each, declared, dry_run=dry_run)

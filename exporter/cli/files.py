@@ -11,8 +11,8 @@ import click
 
 from exporter.archive.archive import Archive
 from exporter.archive.assets import FileRow, inventory
-from exporter.cli.options import archive_argument, at_option, querying
-from exporter.cli.output import Output, counted, size_text
+from exporter.cli.options import archive_argument, at_option, with_output
+from exporter.cli.output import OnLoss, Output, counted, size_text
 from exporter.errors import UsageError
 from exporter.model.kinds import Kind
 from exporter.service.registry import service_of
@@ -31,7 +31,7 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 @click.option("--missing", is_flag=True, help="Only what the archive does not hold.")
 @click.option("--csv", "as_csv", is_flag=True, help="As CSV, for a spreadsheet.")
 @at_option
-@querying
+@with_output(OnLoss.STOP)
 def command(*, out: Output, archive: Path, missing: bool, as_csv: bool, at: str | None) -> int:
     """List the uploads and pictures of the blog in DIR, with their sizes and where they are used."""
     if as_csv and out.as_json:

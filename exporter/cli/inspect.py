@@ -7,8 +7,8 @@ from pathlib import Path
 import click
 
 from exporter.cli.answers import HINT
-from exporter.cli.options import archive_argument, at_option, config_option, opened, querying, setting_options
-from exporter.cli.output import Output
+from exporter.cli.options import archive_argument, at_option, config_option, opened, setting_options, with_output
+from exporter.cli.output import OnLoss, Output
 from exporter.export.survey import comment_combinations, entry_combinations, survey_lines
 from exporter.service.registry import service_of
 from exporter.text import printable
@@ -25,7 +25,7 @@ Examples:
 @at_option
 @setting_options("timezone")
 @config_option
-@querying
+@with_output(OnLoss.STOP)
 def command(*, out: Output, archive: Path, at: str | None, timezone: str | None, config: Path | None) -> int:
     """Show the values that open_flg, is_private, period_flg and delete_flg have in the archive in DIR.
 

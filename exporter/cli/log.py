@@ -9,8 +9,8 @@ import click
 
 from exporter.archive.archive import Archive
 from exporter.archive.history import Revision
-from exporter.cli.options import archive_argument, querying
-from exporter.cli.output import Output
+from exporter.cli.options import archive_argument, with_output
+from exporter.cli.output import OnLoss, Output
 from exporter.errors import NoSuchRecord
 from exporter.model.kinds import Kind
 from exporter.text import printable
@@ -19,7 +19,7 @@ from exporter.text import printable
 @click.command("log")
 @archive_argument
 @click.option("--entry", metavar="ID", help="The life of one entry, in place of all versions.")
-@querying
+@with_output(OnLoss.STOP)
 def command(*, out: Output, archive: Path, entry: str | None) -> int:
     """List the versions of the archive in DIR: when, and what was new (+), changed (~) and gone (-)."""
     reader = Archive.open(archive)

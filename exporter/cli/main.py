@@ -13,7 +13,16 @@ import click
 
 from exporter import __version__
 from exporter.archive.atomic import translate
-from exporter.cli.output import PROGRAM, Loss, Outlet, Output, ReaderGone, fill_closed, guarded, report
+from exporter.cli.output import (
+    PROGRAM,
+    OnLoss,
+    Output,
+    ReaderClosed,
+    SafeStream,
+    open_closed_streams,
+    report,
+    safe_streams,
+)
 from exporter.errors import BlogExporterError, Interrupted, NoMemory, UsageError
 
 COMMANDS = {
@@ -71,7 +80,7 @@ def cli() -> None:
 
 def run() -> NoReturn:
     """Run the program with the process's arguments and end the process."""
-    fill_closed()
+    open_closed_streams()
     if os.name == "posix" and sys.getfilesystemencoding() != "utf-8":
         _begin_in_utf8()
     sys.exit(main(sys.argv[1:]))
@@ -90,21 +99,21 @@ def _begin_in_utf8() -> NoReturn:
 
 def main(arguments: list[str]) -> int:
     """Run the program and return its exit code."""
-    with guarded() as answers:
+    with safe_streams() as stdout:
         try:
-            result: Any = cli.main(arguments, prog_name=PROGRAM, standalone_mode=False, obj=answers)
+            result: Any = cli.main(arguments, prog_name=PROGRAM, standalone_mode=False, obj=stdout)
             code = result if isinstance(result, int) else 0
         except BaseException as error:  # noqa: BLE001 - the one place where every failure becomes a line and a code
-            if answers.loss is Loss.ENDS:
-                answers.loss = Loss.FAILS
+            if stdout.on_loss is OnLoss.STOP:
+                stdout.on_loss = OnLoss.FAIL
             code = _failed(error, arguments)
-        return _told(code, answers)
+        return _with_loss(code, stdout)
 
 
-def _told(code: int, answers: Outlet) -> int:
+def _with_loss(code: int, stdout: SafeStream) -> int:
     """Return the exit code of a command that has ended; not 0 where its answer could not be written."""
-    lost = answers.report()
-    if lost is not None and answers.loss is Loss.IS_SAID:
+    lost = stdout.report()
+    if lost is not None and stdout.on_loss is OnLoss.WARN:
         Output().warn(f"standard output could not be written, the backup itself is not affected. {lost}")
     elif lost is not None and code == 0:
         report(lost, as_json=False)
@@ -120,7 +129,7 @@ def _failed(error: BaseException, arguments: list[str]) -> int:
         return error.exit_code
     if isinstance(error, SystemExit):
         return error.code if isinstance(error.code, int) else 1
-    if isinstance(error, ReaderGone):
+    if isinstance(error, ReaderClosed):
         return 0
     known = _known(error)
     if known.exit_code == 1 and any(argument.startswith("-vv") for argument in arguments):

@@ -10,78 +10,52 @@ from typing import Any
 import click
 
 from exporter.archive.archive import Archive
-from exporter.cli.output import Loss, Outlet, Output
+from exporter.cli.output import OnLoss, Output, SafeStream
 from exporter.settings import SETTINGS, Settings, resolve
 
 Command = Callable[..., Any]
 archive_argument = click.argument("archive", metavar="DIR", type=click.Path(path_type=Path))
 
 
-def talking(command: Command) -> Command:
+def with_output(on_loss: OnLoss = OnLoss.FAIL) -> Callable[[Command], Command]:
     """Add ``--json``, ``-q`` and ``-v``, and hand the command an :class:`Output` as ``out``.
 
-    What it does is done to the end, also when what it says cannot be written.
+    Args:
+        on_loss: what the command does when its answer cannot be written.
     """
-    return _talking(command, Loss.FAILS)
-
-
-def querying(command: Command) -> Command:
-    """Do as :func:`talking` does, for a command whose answer is all there is: it ends when nobody reads on."""
-    return _talking(command, Loss.ENDS)
-
-
-def running(command: Command) -> Command:
-    """Do as :func:`talking` does, for a backup: its exit code is that of the run, whatever became of its words."""
-    return _talking(command, Loss.IS_SAID)
-
-
-def _talking(command: Command, loss: Loss) -> Command:
-    @click.option("--json", "as_json", is_flag=True, help="One JSON object on standard output, for programs.")
-    @click.option("-q", "--quiet", is_flag=True, help="Only warnings and errors.")
-    @click.option("-v", "--verbose", count=True, help="Say more; twice, even more.")
-    @wraps(command)
-    def wrapped(*args: Any, as_json: bool, quiet: bool, verbose: int, **options: Any) -> Any:
-        answers = click.get_current_context().find_object(Outlet)
-        if answers is not None:
-            answers.loss = loss
-        out = Output(as_json=as_json, verbosity=-1 if quiet else min(verbose, 2))
-        return command(*args, out=out, **options)
-
-    return wrapped
-
-
-def setting_options(*names: str) -> Callable[[Command], Command]:
-    """Add an option for each setting; its text is read by the settings, so that all sources are checked alike."""
 
     def decorate(command: Command) -> Command:
-        for name in reversed(names):
-            setting = SETTINGS[name]
-            default = f" [default: {setting.default}]" if setting.default else ""
-            command = click.option(
-                f"--{name.replace('_', '-')}",
-                name,
-                metavar="VALUE",
-                help=f"{setting.help[0].upper()}{setting.help[1:]}.{default}",
-            )(command)
-        return command
+        @click.option("--json", "as_json", is_flag=True, help="One JSON object on standard output, for programs.")
+        @click.option("-q", "--quiet", is_flag=True, help="Only warnings and errors.")
+        @click.option("-v", "--verbose", count=True, help="Say more; twice, even more.")
+        @wraps(command)
+        def wrapped(*args: Any, as_json: bool, quiet: bool, verbose: int, **options: Any) -> Any:
+            stdout = click.get_current_context().find_object(SafeStream)
+            if stdout is not None:
+                stdout.on_loss = on_loss
+            out = Output(as_json=as_json, verbosity=-1 if quiet else min(verbose, 2))
+            return command(*args, out=out, **options)
+
+        return wrapped
 
     return decorate
 
 
-def flag_options(*names: str) -> Callable[[Command], Command]:
-    """Add a flag for each setting that is on or off."""
+def setting_options(*names: str) -> Callable[[Command], Command]:
+    """Add an option for each setting, a flag where it is off by default.
+
+    Its text is read by the settings, so that all sources are checked alike.
+    """
 
     def decorate(command: Command) -> Command:
         for name in reversed(names):
-            words = SETTINGS[name].help
-            option = click.option(
-                f"--{name.replace('_', '-')}",
-                name,
-                flag_value="yes",
-                default=None,
-                help=f"{words[0].upper()}{words[1:]}.",
-            )
-            command = option(command)
+            setting = SETTINGS[name]
+            option, words = f"--{name.replace('_', '-')}", f"{setting.help[0].upper()}{setting.help[1:]}."
+            if setting.default == "no":
+                command = click.option(option, name, flag_value="yes", default=None, help=words)(command)
+            else:
+                default = f" [default: {setting.default}]" if setting.default else ""
+                command = click.option(option, name, metavar="VALUE", help=words + default)(command)
         return command
 
     return decorate

@@ -28,34 +28,34 @@ if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
 
-class Loss(Enum):
-    """What it means to a command that its answer cannot be written."""
+class OnLoss(Enum):
+    """What a command does when its answer cannot be written."""
 
-    ENDS = auto()
-    """The answer is all there is: there is no use in going on."""
-    FAILS = auto()
-    """The command does its work to the end, and fails if nothing else was wrong."""
-    IS_SAID = auto()
-    """The command's work counts alone: the loss is worth a warning."""
+    STOP = auto()
+    """End: the answer is all there is."""
+    FAIL = auto()
+    """Do its work to the end, and fail if nothing else was wrong."""
+    WARN = auto()
+    """Only warn: its exit code tells of its work alone."""
 
 
-class ReaderGone(Exception):
+class ReaderClosed(Exception):
     """Whoever read the answer has seen enough."""
 
 
-class Outlet(io.RawIOBase):
+class SafeStream(io.RawIOBase):
     """The lowest layer of a stream: what cannot be written is dropped, as is all that follows.
 
     Attributes:
         file: where it leads.
-        loss: what a first failure means; only with ``ENDS`` is it raised, and once.
+        on_loss: what a first failure means; only with ``STOP`` is it raised, and once.
         trouble: that failure, ``None`` while all is well.
     """
 
-    def __init__(self, file: io.FileIO, loss: Loss) -> None:
+    def __init__(self, file: io.FileIO, on_loss: OnLoss) -> None:
         super().__init__()
         self.file = file
-        self.loss = loss
+        self.on_loss = on_loss
         self.trouble: OSError | None = None
 
     def writable(self) -> bool:
@@ -74,15 +74,15 @@ class Outlet(io.RawIOBase):
         """Write some of the bytes, or drop all of them, and return how many are dealt with.
 
         Raises:
-            ReaderGone, BlogExporterError: the first failure, where that ends the command.
+            ReaderClosed, BlogExporterError: the first failure, where that ends the command.
         """
         while self.trouble is None:
             try:
                 written = self.file.write(data)
             except OSError as error:
                 self.trouble = error
-                if self.loss is Loss.ENDS:
-                    raise self.report() or ReaderGone from error
+                if self.on_loss is OnLoss.STOP:
+                    raise self.report() or ReaderClosed from error
                 break
             if written is not None:
                 return written
@@ -98,26 +98,26 @@ class Outlet(io.RawIOBase):
 
 
 @contextlib.contextmanager
-def guarded() -> Iterator[Outlet]:
-    """Put outlets under both streams while the block lasts, and yield that of standard output.
+def safe_streams() -> Iterator[SafeStream]:
+    """Put safe streams under both outputs while the block lasts, and yield that of standard output.
 
     A stream that was closed before the program started leads nowhere; one that is no file is left alone.
     """
     before = sys.stdout, sys.stderr
     with io.FileIO(os.devnull, "w") as nowhere:
-        answers, talk = Outlet(nowhere, Loss.ENDS), Outlet(nowhere, Loss.IS_SAID)
-        sys.stdout, sys.stderr = _over(answers, sys.stdout), _over(talk, sys.stderr)
+        stdout, stderr = SafeStream(nowhere, OnLoss.STOP), SafeStream(nowhere, OnLoss.WARN)
+        sys.stdout, sys.stderr = _over(stdout, sys.stdout), _over(stderr, sys.stderr)
         try:
-            yield answers
+            yield stdout
         finally:
-            answers.loss = Loss.IS_SAID
+            stdout.on_loss = OnLoss.WARN
             for stream, old in zip((sys.stdout, sys.stderr), before, strict=True):
                 if stream is not old:
                     stream.flush()
             sys.stdout, sys.stderr = before
 
 
-def fill_closed() -> None:
+def open_closed_streams() -> None:
     """Lead the standard streams that are closed nowhere, lest a file of the archive gets the number of one."""
     for number in range(3):
         try:
@@ -128,18 +128,18 @@ def fill_closed() -> None:
         sys.stdin = io.TextIOWrapper(io.BufferedReader(io.FileIO(0, closefd=False)))
 
 
-def _over(outlet: Outlet, stream: TextIO | None) -> TextIO:
-    """Return a stream that goes through the outlet and otherwise is like the one given."""
+def _over(safe: SafeStream, stream: TextIO | None) -> TextIO:
+    """Return a text stream over the safe one that otherwise is like the one given."""
     encoding, at_once = "utf-8", False
     if isinstance(stream, io.TextIOWrapper):
         file = getattr(stream.buffer, "raw", stream.buffer)
         if not isinstance(file, io.FileIO):
             return stream
-        outlet.file, encoding, at_once = file, stream.encoding, stream.line_buffering
+        safe.file, encoding, at_once = file, stream.encoding, stream.line_buffering
     elif stream is not None:
         return stream
     # A terminal that cannot show Japanese must not end a backup.
-    return io.TextIOWrapper(io.BufferedWriter(outlet), encoding, "backslashreplace", line_buffering=at_once)
+    return io.TextIOWrapper(io.BufferedWriter(safe), encoding, "backslashreplace", line_buffering=at_once)
 
 
 PROGRAM = "blog-exporter"
@@ -147,32 +147,32 @@ PROGRAM = "blog-exporter"
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """How one command talks: ``verbosity`` is -1 (quiet), 0, 1 or 2."""
+    """How a command prints; ``verbosity`` is -1 (quiet), 0, 1 or 2."""
 
     as_json: bool = False
     verbosity: int = 0
 
     def say(self, text: str = "", *, level: int = 0) -> None:
-        """Tell people something on standard error."""
+        """Print a line for people on standard error."""
         if self.verbosity >= level:
             click.echo(printable_lines(text), err=True)
 
     def warn(self, text: str) -> None:
-        """Tell people of something unwise, also when quiet."""
+        """Print a warning on standard error, also when quiet."""
         click.echo(f"{PROGRAM}: warning: {printable_lines(text)}", err=True)
 
     def answer(self, text: str, *, colour: bool = False) -> None:
-        """Give people the answer of a query on standard output; nothing under ``--json``."""
+        """Print the answer of a query for people on standard output; nothing under ``--json``."""
         if not self.as_json:
             click.echo(printable_lines(text, colours=colour), color=colour)
 
     def document(self, value: dict[str, Any]) -> None:
-        """Give programs the answer: one JSON object on a line of standard output; nothing without ``--json``."""
+        """Print the answer for programs: one JSON object on a line of standard output; nothing without ``--json``."""
         if self.as_json:
             self.raw(_harmless(lossless_json.dumps(value)) + b"\n", json=True)
 
     def lines(self, name: str, documents: bytes) -> None:
-        """Give programs lines of JSON as one document: an object with an array of that name; needs ``--json``, too."""
+        """Print lines of JSON as one document, an object with an array of that name; nothing without ``--json``."""
         if self.as_json:
             array = b",".join(documents.splitlines())
             self.raw(b"{%b:[%b]}\n" % (lossless_json.text(name), _harmless(array)), json=True)

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from exporter.cli.options import archive_argument, config_option, opened, setting_options, talking
+from exporter.cli.options import archive_argument, config_option, opened, setting_options, with_output
 from exporter.cli.output import Output, counted, size_text
 from exporter.library.upkeep import prune
 
@@ -38,7 +38,7 @@ def _keep_options(command: Any) -> Any:
 @click.option("--dry-run", is_flag=True, help="Only say what would be kept and what would be removed.")
 @setting_options("timezone", "wait_lock")
 @config_option
-@talking
+@with_output()
 def command(
     *,
     out: Output,

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from exporter.cli.options import archive_argument, config_option, opened, setting_options, talking, without_views
+from exporter.cli.options import archive_argument, config_option, opened, setting_options, with_output, without_views
 from exporter.cli.output import Output, counted
 from exporter.library.upkeep import rebuild
 
@@ -18,7 +18,7 @@ from exporter.library.upkeep import rebuild
 @without_views
 @setting_options("timezone", "entry_url", "wait_lock")
 @config_option
-@talking
+@with_output()
 def command(*, out: Output, archive: Path, at: str | None, config: Path | None, **options: Any) -> int:
     """Make latest/ of the archive in DIR again, offline; nothing in versions/ is touched.
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
-from exporter.cli.options import archive_argument, at_option, config_option, opened, querying, setting_options
-from exporter.cli.output import Output, counted
+from exporter.cli.options import archive_argument, at_option, config_option, opened, setting_options, with_output
+from exporter.cli.output import OnLoss, Output, counted
 from exporter.model.kinds import Kind
 from exporter.search.index import Hit, open_index
 from exporter.search.query import parse_query
@@ -38,7 +38,7 @@ _MARK, _RESET = "\x1b[1;33m", "\x1b[0m"
 @at_option
 @setting_options("timezone")
 @config_option
-@querying
+@with_output(OnLoss.STOP)
 def command(
     *,
     out: Output,

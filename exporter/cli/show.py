@@ -11,8 +11,8 @@ from exporter import lossless_json
 from exporter.archive.archive import Archive
 from exporter.archive.history import LastKnown, RecordVersion
 from exporter.archive.lines import latest_line
-from exporter.cli.options import archive_argument, at_option, config_option, opened, querying, setting_options
-from exporter.cli.output import Output
+from exporter.cli.options import archive_argument, at_option, config_option, opened, setting_options, with_output
+from exporter.cli.output import OnLoss, Output
 from exporter.errors import NoSuchRecord, UsageError
 from exporter.export.entry_page import render_comments, render_entry
 from exporter.html.page_body import BodyWriter
@@ -49,7 +49,7 @@ Examples:
 @click.option("--html", "form", flag_value="html", help="As a page of HTML.")
 @setting_options("timezone")
 @config_option
-@querying
+@with_output(OnLoss.STOP)
 def command(
     *,
     out: Output,

@@ -12,7 +12,7 @@ import click
 from exporter.archive.archive import Archive, read_consistently
 from exporter.archive.state import State
 from exporter.cli.answers import HINT, check_answers, declared_flags, teller
-from exporter.cli.options import archive_argument, at_option, config_option, opened, setting_options, talking
+from exporter.cli.options import archive_argument, at_option, config_option, opened, setting_options, with_output
 from exporter.cli.output import Output, counted, size_text
 from exporter.errors import UsageError
 from exporter.library.site_copy import copy_site
@@ -47,7 +47,7 @@ Examples:
     "timezone", "entry_url", "public_open_flg", "period_flg_public", "visible_delete_flg", "wait_lock"
 )  # fmt: skip
 @config_option
-@talking
+@with_output()
 def command(
     *,
     out: Output,

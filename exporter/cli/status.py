@@ -10,7 +10,7 @@ import click
 
 from exporter import settings
 from exporter.archive.archive import Archive
-from exporter.cli.options import archive_argument, talking
+from exporter.cli.options import archive_argument, with_output
 from exporter.cli.output import Output, counted
 from exporter.cli.summary import completeness_lines, problem_text
 from exporter.clock import SystemClock
@@ -25,7 +25,7 @@ _CLOCKS_DIFFER = timedelta(minutes=5)
 @click.command("status")
 @archive_argument
 @click.option("--max-age", metavar="AGE", help="Exit with 6 when the last successful run is older, such as 2d.")
-@talking
+@with_output()
 def command(*, out: Output, archive: Path, max_age: str | None) -> int:
     """Show what state the archive in DIR is in.
 

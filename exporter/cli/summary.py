@@ -50,8 +50,8 @@ def dry_run_lines(outcome: Outcome, took: timedelta) -> Iterator[str]:
     yield "A dry run: only the lists were read, nothing was written. They show:"
     yield from _count_lines(outcome, _LISTS)
     yield (
-        "Lists cannot show edited bodies, pictures, or whether each entry can be read; an entry counts as changed only "
-        "where its list item did. Only a backup tells."
+        "Lists do not show edited bodies, pictures, or whether each entry can be read: only a backup can tell. An "
+        "entry counts as changed where its list item did."
     )
     if outcome.problems:
         yield f"INCOMPLETE: {counted(len(outcome.problems), 'part')} of the lists could not be read:"
@@ -78,7 +78,7 @@ def quiet_line(blog_id: str, outcome: Outcome) -> str | None:
     if outcome.damaged:
         parts.append(f"still damaged: {_named(outcome.damaged)}; run verify, which says what to do")
     if outcome.healed or outcome.restored or outcome.damaged:
-        parts.append("look after the disk")
+        parts.append("check the disk")
     return f"{printable(blog_id, 120)}: {'; '.join(parts)}" if parts else None
 
 
@@ -93,7 +93,7 @@ def completeness_lines(completeness: Mapping[str, Any], problems: Sequence[Mappi
     if completeness.get("complete"):
         yield f"Complete: everything asked for is in the archive{f': {numbers}' if numbers else ''}."
     else:
-        yield f"INCOMPLETE: {f'saved are {numbers}' if numbers else 'not everything is saved'}. Missing:"
+        yield f"INCOMPLETE: {f'{numbers} saved' if numbers else 'not everything is saved'}. Missing:"
         yield from _problem_lines(problems)
     for reason, words in (("lost", "Gone for good"), ("by_choice", "Left out by a setting")):
         number = max(_left_out(completeness, kind, reason) for kind in ("assets", "files"))

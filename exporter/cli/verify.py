@@ -10,7 +10,7 @@ import click
 
 from exporter.archive.archive import Archive
 from exporter.archive.documents import count_heads
-from exporter.cli.options import archive_argument, talking
+from exporter.cli.options import archive_argument, with_output
 from exporter.cli.output import Output, counted
 from exporter.cli.progress import ProgressBar
 from exporter.cli.summary import completeness_lines
@@ -27,7 +27,7 @@ _DIGITS: Final = re.compile("[0-9a-f]{8,64}")
 @click.option("--quick", is_flag=True, help="Sizes and chains, and the sums of files that changed since the last time.")
 @click.option("--repair", "repairs", is_flag=True, help="First restore what can be restored without the service.")
 @click.option("--expect", metavar="HASH", help="Fail unless HASH is, or once was, the head that verify printed.")
-@talking
+@with_output()
 def command(*, out: Output, archive: Path, quick: bool, repairs: bool, expect: str | None) -> int:
     """Check every hash, chain and fold of the archive in DIR, and tell whether everything was read.
 

@@ -174,7 +174,7 @@ class AddressPattern:
             if name not in known:
                 near = get_close_matches(name, known, 1)
                 hint = f" (did you mean {near[0]}?)" if near else f": it may be {', '.join(known)}"
-                raise UsageError(f"{self._what}: {{{name}}} is no field of the record{hint}.")
+                raise UsageError(f"{self._what}: {{{name}}} is not a field of the record{hint}.")
 
     def fits(self, address: str) -> bool:
         """Tell whether an absolute address could have been made by this pattern, for whatever record."""

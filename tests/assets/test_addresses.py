@@ -99,7 +99,7 @@ def test_a_record_without_a_field_has_no_address(value: Any) -> None:
 
 
 def test_a_field_unknown_is_named() -> None:
-    with pytest.raises(UsageError, match=r"{zzz} is no field of the record: it may be a, b"):
+    with pytest.raises(UsageError, match=r"{zzz} is not a field of the record: it may be a, b"):
         AddressPattern("https://h/{a}/{zzz}", "--file-url").check(["a", "b"])
 
 

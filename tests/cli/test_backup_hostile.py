@@ -19,7 +19,7 @@ from exporter.demo.content import Blog, RawJson, fields
 from exporter.demo.service import DemoService
 from tests.support import faults
 from tests.support.records import comment_record, entry_record, file_record
-from tests.support.runs import Runs, all_findings, folded, held, serving, tree
+from tests.support.runs import Runs, all_findings, backup_command, folded, held, serving, tree
 
 DAY = datetime(2020, 2, 29)  # noqa: DTZ001  the service sends times without an offset
 ESCAPES = "\x1b[2J\x1b]0;pwned\x07\x9b31m \u202egnp.exe\u2066 \u200f\r\n\x00"
@@ -94,7 +94,7 @@ def test_everything_is_archived_and_nothing_escapes(
     around.mkdir()
     (around / "theirs").write_text("as it was")
     root = around / "archive"
-    command = ("backup", blog.blog_id, "--base-url", service.base_url, "--archive", root, "--assets", "none")
+    command = backup_command(service, root, "--assets", "none")
     done = runs.run(*command, "-vv", "--total-timeout", "5m")
     assert done.code == 3, done.err
     assert "entries 110" in done.err
@@ -132,7 +132,7 @@ def test_what_cannot_be_read_is_named_safely(runs: Runs, service: DemoService, b
     blog.entries.clear()
     blog.list_items = {1: {"entry_id": ESCAPES + "\ud800"}, 2: {"entry_id": "9" * 500}, 3: {"entry_id": ["?"]}}
     for level in ("-vv", "-q", "--json"):
-        command = ("backup", blog.blog_id, "--base-url", service.base_url, "--archive", tmp_path / level, level)
+        command = backup_command(service, tmp_path / level, level)
         done = runs.run(*command)
         assert done.code == 3
         check_printable(done.out + done.err)

@@ -16,7 +16,7 @@ from exporter.demo.content import Blog
 from exporter.demo.service import DemoService
 from tests.support import faults
 from tests.support.generated import generated_blog
-from tests.support.runs import Run, Runs, Zygote, findings, folded, held, serving
+from tests.support.runs import Run, Runs, Zygote, backup_command, findings, folded, held, serving
 
 
 @pytest.fixture
@@ -40,9 +40,7 @@ def held_up(runs: Runs, service: DemoService, blog: Blog, root: Path) -> Run:
     """Start a run and return it while it waits for an answer."""
     service.requests.clear()
     service.before = faults.only("entry_id=7", faults.hang)
-    run = runs.start(
-        "backup", blog.blog_id, "--base-url", service.base_url, "--archive", root, "--assets", "embedded", "--no-site"
-    )
+    run = runs.start(*backup_command(service, root, "--assets", "embedded", "--no-site"))
     while not any(each.params.get("entry_id") == "7" for each in service.requests):
         time.sleep(0.01)
     return run
@@ -52,17 +50,7 @@ def test_a_second_writer_is_turned_away(
     runs: Runs, others: Runs, service: DemoService, blog: Blog, tmp_path: Path
 ) -> None:
     root = tmp_path / "archive"
-    command = (
-        "backup",
-        blog.blog_id,
-        "--base-url",
-        service.base_url,
-        "--archive",
-        root,
-        "--assets",
-        "embedded",
-        "--no-site",
-    )
+    command = backup_command(service, root, "--assets", "embedded", "--no-site")
     assert runs.run(*command).code == 0
     run = held_up(runs, service, blog, root)
     done = others.run(*command)
@@ -89,17 +77,7 @@ def test_a_second_writer_is_turned_away(
 def test_waiting_for_the_lock(runs: Runs, others: Runs, service: DemoService, blog: Blog, tmp_path: Path) -> None:
     root = tmp_path / "archive"
     run = held_up(runs, service, blog, root)
-    command = (
-        "backup",
-        blog.blog_id,
-        "--base-url",
-        service.base_url,
-        "--archive",
-        root,
-        "--assets",
-        "embedded",
-        "--no-site",
-    )
+    command = backup_command(service, root, "--assets", "embedded", "--no-site")
     begun = time.monotonic()
     assert others.run(*command, "--wait-lock", "0.5s").code == 11
     assert 0.5 <= time.monotonic() - begun < 10
@@ -120,17 +98,7 @@ def test_many_first_runs_at_once_leave_one_whole_archive(
     runs: Runs, others: Runs, service: DemoService, blog: Blog, tmp_path: Path
 ) -> None:
     root = tmp_path / "archive"
-    command = (
-        "backup",
-        blog.blog_id,
-        "--base-url",
-        service.base_url,
-        "--archive",
-        root,
-        "--assets",
-        "embedded",
-        "--no-site",
-    )
+    command = backup_command(service, root, "--assets", "embedded", "--no-site")
     first = runs.start(*command)
     second = others.start(*command)
     codes = {first.wait().code, second.wait().code}

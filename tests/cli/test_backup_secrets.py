@@ -14,7 +14,7 @@ from exporter.demo.content import Blog
 from exporter.demo.service import DemoService, ServiceOptions
 from tests.support import faults
 from tests.support.generated import generated_blog
-from tests.support.runs import Done, Runs, serving
+from tests.support.runs import Done, Runs, backup_command, serving
 
 TOKEN = "s3cret-t0ken-9f8e7d6c5b4a"
 
@@ -51,18 +51,7 @@ def test_a_token_is_nowhere(runs: Runs, service: DemoService, blog: Blog, tmp_pa
         faults.only("entry_id=7", gossip), faults.only("entry_id=8", faults.times(1, faults.status(503, 0)))
     )
     environ = {"BLOG_EXPORTER_TOKEN": TOKEN}
-    command = (
-        "backup",
-        blog.blog_id,
-        "--base-url",
-        service.base_url,
-        "--archive",
-        root,
-        "--assets",
-        "embedded",
-        "--no-site",
-        level,
-    )
+    command = backup_command(service, root, "--assets", "embedded", "--no-site", level)
     done = runs.run(*command, environ=environ)
     assert done.code == 3
     assert any(each.headers.get("Authorization") == f"Bearer {TOKEN}" for each in service.requests)
@@ -78,18 +67,7 @@ def test_a_token_is_nowhere(runs: Runs, service: DemoService, blog: Blog, tmp_pa
 def test_a_token_that_is_refused(runs: Runs, service: DemoService, blog: Blog, tmp_path: Path) -> None:
     wrong = TOKEN + "x"
     service.before = faults.only("", gossip_401)
-    command = (
-        "backup",
-        blog.blog_id,
-        "--base-url",
-        service.base_url,
-        "--archive",
-        tmp_path / "a",
-        "--assets",
-        "embedded",
-        "--no-site",
-        "-vv",
-    )
+    command = backup_command(service, tmp_path / "a", "--assets", "embedded", "--no-site", "-vv")
     done = runs.run(*command, environ={"BLOG_EXPORTER_TOKEN": wrong})
     assert done.code == 12
     assert "BLOG_EXPORTER_TOKEN" in done.err
@@ -111,16 +89,7 @@ def test_a_token_never_follows_a_redirect_elsewhere(
             return web.Response(status=302, headers={"Location": target + request.path_qs})
 
         service.before = redirect
-        command = (
-            "backup",
-            blog.blog_id,
-            "--base-url",
-            service.base_url,
-            "--archive",
-            tmp_path / "a",
-            "--no-site",
-            "-vv",
-        )
+        command = backup_command(service, tmp_path / "a", "--no-site", "-vv")
         done = runs.run(*command, environ={"BLOG_EXPORTER_TOKEN": TOKEN})
         assert done.code == 20
         assert thief.requests == []
@@ -134,18 +103,7 @@ def test_the_process_list_shows_no_token_and_no_child(
     token.write_text(TOKEN + "\n")
     token.chmod(0o600)
     service.before = faults.slow(0.05)
-    run = runs.start(
-        "backup",
-        blog.blog_id,
-        "--base-url",
-        service.base_url,
-        "--archive",
-        tmp_path / "a",
-        "--token-file",
-        token,
-        "--assets",
-        "embedded",
-    )
+    run = runs.start(*backup_command(service, tmp_path / "a", "--token-file", token, "--assets", "embedded"))
     seen = 0
     while not any(each.path.endswith("entry/get") for each in service.requests):
         time.sleep(0.01)
@@ -175,20 +133,7 @@ def test_files_with_a_token_that_others_can_read_get_a_warning(
     path.write_text(f'token = "{TOKEN}"\n' if where == "settings" else TOKEN)
     path.chmod(mode)
     option = "--config" if where == "settings" else "--token-file"
-    command = (
-        "backup",
-        blog.blog_id,
-        "--base-url",
-        service.base_url,
-        "--archive",
-        tmp_path / "a",
-        "--assets",
-        "embedded",
-        "--no-site",
-        option,
-        path,
-        "-q",
-    )
+    command = backup_command(service, tmp_path / "a", "--assets", "embedded", "--no-site", option, path, "-q")
     done = runs.run(*command)
     assert done.code == 0
     assert ("others can read it: chmod 600" in done.err) is (mode != 0o600)

@@ -21,7 +21,7 @@ from exporter.demo.service import DemoService
 from exporter.errors import Interrupted, Terminated
 from tests.support import faults
 from tests.support.generated import generated_blog
-from tests.support.runs import Runs, all_findings, findings, folded, held, lines_of_runs, serving
+from tests.support.runs import Runs, all_findings, backup_command, findings, folded, held, lines_of_runs, serving
 
 SOON = 2.5
 """Seconds: two, and what a busy machine adds."""
@@ -52,17 +52,7 @@ def test_a_signal_while_answers_hang(
     runs: Runs, service: DemoService, blog: Blog, tmp_path: Path, number: signal.Signals, code: int
 ) -> None:
     root = tmp_path / "archive"
-    command = (
-        "backup",
-        blog.blog_id,
-        "--base-url",
-        service.base_url,
-        "--archive",
-        root,
-        "--assets",
-        "embedded",
-        "--no-site",
-    )
+    command = backup_command(service, root, "--assets", "embedded", "--no-site")
 
     async def hang_later(request: web.Request) -> web.StreamResponse | None:
         return await faults.hang(request) if int(request.query.get("entry_id", 99)) <= 30 else None
@@ -96,7 +86,7 @@ def test_a_signal_while_views_are_made(
     root = tmp_path / "archive"
     blog = generated_blog(600)
     with serving(blog) as service:
-        command = ("backup", blog.blog_id, "--base-url", service.base_url, "--archive", root, "--concurrency", 32)
+        command = backup_command(service, root, "--concurrency", 32)
         run = runs.start(*command)
         wait_until((root / ".work/latest.new" / view).is_dir)
         begun = time.monotonic()
@@ -118,17 +108,7 @@ def test_a_signal_while_waiting_for_the_lock(
     runs: Runs, service: DemoService, blog: Blog, tmp_path: Path, number: signal.Signals, code: int
 ) -> None:
     root = tmp_path / "archive"
-    command = (
-        "backup",
-        blog.blog_id,
-        "--base-url",
-        service.base_url,
-        "--archive",
-        root,
-        "--assets",
-        "embedded",
-        "--no-site",
-    )
+    command = backup_command(service, root, "--assets", "embedded", "--no-site")
     assert runs.run(*command).code == 0
     import fcntl  # noqa: PLC0415
 

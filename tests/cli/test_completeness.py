@@ -398,7 +398,7 @@ def test_a_dry_run_says_what_lists_cannot_show(served: Served, program: Program,
     ran = backup(program, served, root, "--dry-run")
     assert ran.code == 0
     assert "only the lists were read" in ran.err
-    assert "Lists cannot show edited bodies" in ran.err
+    assert "Lists do not show edited bodies" in ran.err
     assert "Complete" not in ran.err
     served.answer("comment/list", faults.status(500))
     ran = backup(program, served, root, "--dry-run")

@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from exporter.cli import answers, main
 from exporter.export import csv_table
 from exporter.export.formats import TARGETS, Format, Target
 from exporter.export.interface import Content
@@ -21,14 +20,10 @@ from tests.support.runs import tree
 SAID = ("--public-open-flg", "1", "--visible-delete-flg", "f")
 
 
-@pytest.fixture(autouse=True)
-def configuration(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """Let each test keep its answers in a folder of its own."""
-    monkeypatch.setitem(main.COMMANDS, "export", "Write a blog for a new home.")
-    monkeypatch.setitem(main.COMMANDS, "inspect", "Show the values of undocumented flags.")
-    folder = tmp_path / "config"
-    monkeypatch.setattr(answers, "answers_path", lambda: folder / "exports.json")
-    return folder
+@pytest.fixture
+def configuration(program: Program, tmp_path: Path) -> Path:
+    """Where the program keeps answers."""
+    return tmp_path / "config" / "blog-exporter"
 
 
 def exports(result: Result) -> list[dict[str, Any]]:
@@ -190,12 +185,12 @@ def test_a_version_that_is_not_there_cannot_be_exported(program: Program, made: 
     [
         (("wrx", "DIR", "OUT"), "There is no format 'wrx' (did you mean wxr?)."),
         (("qqq", "DIR", "OUT"), "There is no format 'qqq': it is one of wxr, movabletype"),
-        (("wxr",), "export wxr lacks DIR, the archive, and OUT, a new folder"),
-        (("wxr", "DIR"), "export wxr lacks OUT, a new folder"),
+        (("wxr",), "export wxr needs DIR, the archive, and OUT, a new folder"),
+        (("wxr", "DIR"), "export wxr needs OUT, a new folder"),
         (("csv", "DIR", "DIR/export"), "cannot be inside each other"),
         (("csv", "DIR", "DIR"), "cannot be inside each other"),
         (("csv", "DIR", "DIR/.."), "cannot be inside each other"),
-        (("csv", "OUT", "DIR"), "is no archive"),
+        (("csv", "OUT", "DIR"), "is not an archive"),
     ],
 )
 def test_what_is_missing_or_in_the_way_is_one_clear_line(
@@ -216,7 +211,7 @@ def test_options_that_mean_nothing_to_a_format_are_named(program: Program, made:
     result = program("export", "csv", made, tmp_path / "out", *SAID, *odd)
     assert result.code == 0
     for option in ("--hidden-comments", "--media-folder", "--body", "--target"):
-        assert f"warning: {option} means nothing to csv." in result.err
+        assert f"warning: {option} has no effect on csv." in result.err
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["entries-public.csv"]
 
 
@@ -248,15 +243,14 @@ def test_a_signal_half_way_leaves_nothing(
 
         yield Content("a.txt", chunks())
 
-    monkeypatch.setattr(csv_table, "FORMAT", Format("x", export))
     before = signal.getsignal(signal.SIGTERM)
-    result = program("export", "csv", made, tmp_path / "out", *SAID)
+    with monkeypatch.context() as patched:
+        patched.setattr(csv_table, "FORMAT", Format("x", export))
+        result = program("export", "csv", made, tmp_path / "out", *SAID)
     assert result.code == code
     assert len(result.err.strip().splitlines()) == 1
     assert not list(tmp_path.iterdir())
     assert signal.getsignal(signal.SIGTERM) is before
-    monkeypatch.undo()
-    monkeypatch.setattr(answers, "answers_path", lambda: tmp_path / "config" / "exports.json")
     assert program("export", "csv", made, tmp_path / "out", *SAID).code == 0
 
 
@@ -272,7 +266,7 @@ def test_redirects_need_their_patterns(program: Program, made: Path, tmp_path: P
 def test_a_file_of_answers_that_cannot_be_read_is_named(
     program: Program, made: Path, tmp_path: Path, configuration: Path
 ) -> None:
-    configuration.mkdir()
+    configuration.mkdir(parents=True)
     path = configuration / "exports.json"
     for text, message in (("{", "cannot be read"), ("[]", "must hold an object"), ('{"shiodamari.blog.example.jp": {"visible_delete_flg": "x"}}', "t, f or f,t")):  # fmt: skip
         path.write_text(text)
@@ -283,7 +277,7 @@ def test_a_file_of_answers_that_cannot_be_read_is_named(
 def test_an_answer_that_cannot_be_kept_is_told_how_to_give(
     program: Program, made: Path, tmp_path: Path, configuration: Path
 ) -> None:
-    configuration.write_text("no folder")
+    configuration.parent.write_text("no folder")
     result = program("export", "csv", made, tmp_path / "out", *SAID)
     assert result.code == 2 or 'public_open_flg = "1"' in result.err
 

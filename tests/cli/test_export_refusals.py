@@ -23,11 +23,11 @@ SHOWS = "open_flg is 1 (58 entries) or 2 (2 entries)"
     ("form", "arguments", "message"),
     [
         ("redirects", ("--old-url", "https://{blog_id}/Entry/{entri_id}/", "--new-url", "https://new.example/{slug}"),
-         "--old-url: {entri_id} is no field of the record (did you mean entry_id?)."),
+         "--old-url: {entri_id} is not a field of the record (did you mean entry_id?)."),
         ("redirects", (*OLD, "--new-url", "https://new.example/{nofield}"),
-         "--new-url: {nofield} is no field of the record: it may be blog_id, entry_id, name"),
+         "--new-url: {nofield} is not a field of the record: it may be blog_id, entry_id, name"),
         ("wxr", (*OLD, "--new-url", "https://new.example/{slog}"), "(did you mean slug?)."),
-        ("hugo", ("--old-url", "https://{blog_id}/{slug}"), "--old-url: {slug} is no field of the record"),
+        ("hugo", ("--old-url", "https://{blog_id}/{slug}"), "--old-url: {slug} is not a field of the record"),
         ("csv", ("--dry-run", "--old-url", "https://{blog_id}/{category}"), "(did you mean category_id?)."),
     ],
 )  # fmt: skip
@@ -46,7 +46,7 @@ def test_the_setting_of_the_old_addresses_is_named_as_such(
 ) -> None:
     monkeypatch.setenv("BLOG_EXPORTER_ENTRY_URL", "https://{blog_id}/Entry/{entry}/")
     result = program("export", "csv", made, tmp_path / "out", *SAID)
-    assert (result.code, "entry_url: {entry} is no field of the record" in result.err) == (2, True)
+    assert (result.code, "entry_url: {entry} is not a field of the record" in result.err) == (2, True)
 
 
 def test_a_field_that_the_document_does_not_name_may_be_in_a_pattern(program: Program, tmp_path: Path) -> None:
@@ -130,7 +130,7 @@ def test_answers_that_were_kept_are_said_when_they_are_used(program: Program, ma
         result = program(*arguments)
         assert (result.code, result.err.splitlines().count(said)) == (0, 1), result.err
     bag = program("export", "bagit", made, tmp_path / "bag", "--only", "all", "--public-open-flg", "banana")
-    assert (bag.code, "Using" in bag.err, "--public-open-flg means nothing to bagit" in bag.err) == (0, False, True)
+    assert (bag.code, "Using" in bag.err, "--public-open-flg has no effect on bagit" in bag.err) == (0, False, True)
     assert json.loads(place.read_text("utf-8"))[blog]["public_open_flg"] == "1"
 
 

@@ -14,11 +14,11 @@ from pathlib import Path
 
 import pytest
 
-from exporter.cli.output import Loss, Outlet
+from exporter.cli.output import OnLoss, SafeStream
 from exporter.demo.service import DemoService
 from tests.support import faults
 from tests.support.generated import generated_blog
-from tests.support.runs import ROOT, all_findings, lines_of_runs, serving, tree
+from tests.support.runs import ROOT, all_findings, backup_command, lines_of_runs, serving, tree
 
 PROGRAM = [sys.executable, "-m", "exporter"]
 ASCII = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
@@ -63,7 +63,7 @@ def service() -> Iterator[DemoService]:
 
 
 def command(service: DemoService, root: Path) -> list[object]:
-    return ["backup", next(iter(service.blogs)), "--base-url", service.base_url, "--archive", root, "--assets", "none"]
+    return list(backup_command(service, root, "--assets", "none"))
 
 
 def check_saved(root: Path) -> None:
@@ -173,7 +173,7 @@ def test_what_comes_is_waited_for_where_the_pipe_does_not_block() -> None:
             read.append(stream.read())
 
     thread = threading.Thread(target=take)
-    with io.FileIO(writer, "w") as file, io.BufferedWriter(Outlet(file, Loss.ENDS)) as stream:
+    with io.FileIO(writer, "w") as file, io.BufferedWriter(SafeStream(file, OnLoss.STOP)) as stream:
         thread.start()
         stream.write(bytes(3_000_000))
         stream.flush()

@@ -19,7 +19,7 @@ from exporter.model.kinds import Kind
 from tests.cli.conftest import Program
 from tests.support import faults
 from tests.support.generated import generated_blog
-from tests.support.runs import Runs, serving
+from tests.support.runs import Runs, backup_command, serving
 
 
 def append_run(root: Path, **changed: Any) -> None:
@@ -51,7 +51,7 @@ def test_a_last_run_without_success_is_exit_7(outcome: str, said: str, archive: 
 def test_a_real_failure_and_a_real_refusal_are_exit_7(program: Program, tmp_path: Path) -> None:
     root, blog = tmp_path / "archive", generated_blog(20)
     with serving(blog) as service:
-        backup = ("backup", blog.blog_id, "--base-url", service.base_url, "--archive", root, "--assets", "none")
+        backup = backup_command(service, root, "--assets", "none")
         again = (*backup, "--no-site", "--no-markdown", "--retries", 0)
         assert program(*again).code == 0
         assert program("status", root, "-q").code == 0
@@ -71,7 +71,7 @@ def test_a_real_failure_and_a_real_refusal_are_exit_7(program: Program, tmp_path
 def test_a_first_run_that_saved_nothing_is_exit_7(program: Program, tmp_path: Path) -> None:
     root, blog = tmp_path / "archive", generated_blog(5)
     with serving(blog) as service:
-        order = ("backup", blog.blog_id, "--base-url", service.base_url, "--archive", root, "--retries", 0)
+        order = backup_command(service, root, "--retries", 0)
         hits = 0
 
         async def expire(request: Any) -> Any:
@@ -91,17 +91,7 @@ def test_a_first_run_that_saved_nothing_is_exit_7(program: Program, tmp_path: Pa
 def test_a_killed_run_is_exit_7_until_the_next_one(runs: Runs, tmp_path: Path, program: Program) -> None:
     root, blog = tmp_path / "archive", generated_blog(30)
     with serving(blog) as service:
-        order = (
-            "backup",
-            blog.blog_id,
-            "--base-url",
-            service.base_url,
-            "--archive",
-            root,
-            "--assets",
-            "none",
-            "--no-site",
-        )
+        order = backup_command(service, root, "--assets", "none", "--no-site")
         assert runs.run(*order).code == 0
         service.before = faults.only("entry/get", faults.hang)
         seen = len(service.requests)

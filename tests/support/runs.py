@@ -198,13 +198,17 @@ def serving(blog: Blog, **options: Any) -> Iterator[DemoService]:
         yield service
 
 
+def backup_command(service: DemoService, root: Path, *options: object) -> tuple[object, ...]:
+    """Return the arguments that back up the service's first blog."""
+    return ("backup", next(iter(service.blogs)), "--base-url", service.base_url, "--archive", root, *options)
+
+
 def command_for(service: DemoService, root: Path) -> tuple[object, ...]:
     """Return the command that backs up a blog together with its files, and makes no site, which is a second's work."""
     files = service.base_url + "/v1/blog/user/{user_id}/{mtime}"
-    return (
-        "backup", next(iter(service.blogs)), "--base-url", service.base_url, "--archive", root,
-        "--assets", "files", "--file-url", files, "--allow-private-network", "--retries", 1, "--no-site",
-    )  # fmt: skip
+    return backup_command(
+        service, root, "--assets", "files", "--file-url", files, "--allow-private-network", "--retries", 1, "--no-site"
+    )
 
 
 def held(blog: Blog) -> State:

@@ -12,7 +12,18 @@ import pytest
 from exporter.demo.content import Blog, fields
 from exporter.demo.service import DemoService
 from tests.support.generated import generated_blog
-from tests.support.runs import Done, Runs, Zygote, all_findings, findings, folded, held, lines_of_runs, serving
+from tests.support.runs import (
+    Done,
+    Runs,
+    Zygote,
+    all_findings,
+    backup_command,
+    findings,
+    folded,
+    held,
+    lines_of_runs,
+    serving,
+)
 
 
 @pytest.fixture
@@ -34,10 +45,7 @@ def service(blog: Blog) -> Iterator[DemoService]:
 
 
 def back_up(runs: Runs, service: DemoService, root: Path, *options: str, **how: int) -> Done:
-    blog_id = next(iter(service.blogs))
-    return runs.run(
-        "backup", blog_id, "--base-url", service.base_url, "--archive", root, "--assets", "none", *options, **how
-    )
+    return runs.run(*backup_command(service, root, "--assets", "none", *options), **how)
 
 
 def edit(blog: Blog) -> None:

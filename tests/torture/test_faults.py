@@ -15,7 +15,7 @@ from exporter.demo.service import DemoService
 from tests.support import faults
 from tests.support.faults import Fault
 from tests.support.generated import generated_blog
-from tests.support.runs import Done, Runs, all_findings, folded, held, lines_of_runs, serving
+from tests.support.runs import Done, Runs, all_findings, backup_command, folded, held, lines_of_runs, serving
 
 
 @pytest.fixture
@@ -30,19 +30,7 @@ def service(blog: Blog) -> Iterator[DemoService]:
 
 
 def back_up(runs: Runs, service: DemoService, root: Path, *options: object) -> Done:
-    blog_id = next(iter(service.blogs))
-    return runs.run(
-        "backup",
-        blog_id,
-        "--base-url",
-        service.base_url,
-        "--archive",
-        root,
-        "--assets",
-        "embedded",
-        "--no-site",
-        *options,
-    )
+    return runs.run(*backup_command(service, root, "--assets", "embedded", "--no-site", *options))
 
 
 def quarter(runs: Runs, blog: Blog, root: Path, seed: int) -> faults.Log:

@@ -22,6 +22,7 @@ from tests.support.runs import (
     Runs,
     State,
     all_findings,
+    backup_command,
     command_for,
     findings,
     folded,
@@ -171,17 +172,7 @@ def test_a_run_killed_right_after_its_version_got_its_name(
 ) -> None:
     """The next run writes the missing line, drops the spent checkpoint without a word, and brings ``latest/`` along."""
     root = tmp_path / "archive"
-    command = (
-        "backup",
-        blog.blog_id,
-        "--base-url",
-        service.base_url,
-        "--archive",
-        root,
-        "--assets",
-        "embedded",
-        "--no-site",
-    )
+    command = backup_command(service, root, "--assets", "embedded", "--no-site")
 
     def has_version(number: int) -> bool:
         shutil.rmtree(root, ignore_errors=True)
@@ -304,7 +295,7 @@ def test_nothing_outside_the_archive_is_touched(runs: Runs, service: DemoService
     (around / "theirs.txt").write_text("mine")
     before = tree(around)
     root = around / "archive"
-    command = ("backup", blog.blog_id, "--base-url", service.base_url, "--archive", root, "--assets", "embedded", "-q")
+    command = backup_command(service, root, "--assets", "embedded", "-q")
     runs.run(*command, kill_at=60)
     done = runs.run(*command)
     assert done.code == 0

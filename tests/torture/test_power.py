@@ -19,7 +19,7 @@ from exporter.demo.service import DemoService
 from tests.support.disks import KINDS, Disk, NoDisk
 from tests.support.generated import generated_blog
 from tests.support.records import comment_record
-from tests.support.runs import Runs, State, Zygote, all_findings, findings, folded, held, serving, tree
+from tests.support.runs import Runs, State, Zygote, all_findings, backup_command, findings, folded, held, serving, tree
 
 
 @pytest.fixture
@@ -73,10 +73,7 @@ def edit(blog: Blog, number: int) -> None:
 
 def command_for(service: DemoService, root: Path) -> tuple[object, ...]:
     files = service.base_url + "/v1/blog/user/{user_id}/{mtime}"
-    return (
-        "backup", next(iter(service.blogs)), "--base-url", service.base_url, "--archive", root,
-        "--file-url", files, "--allow-private-network", "--retries", 1, "-q",
-    )  # fmt: skip
+    return backup_command(service, root, "--file-url", files, "--allow-private-network", "--retries", 1, "-q")  # fmt: skip
 
 
 def cut_runs(

@@ -10,7 +10,17 @@ import pytest
 from exporter.model.kinds import Kind
 from tests.support.generated import generated_blog
 from tests.support.mutation import Mutator
-from tests.support.runs import Runs, State, all_findings, canonical, folded, held, lines_of_runs, serving
+from tests.support.runs import (
+    Runs,
+    State,
+    all_findings,
+    backup_command,
+    canonical,
+    folded,
+    held,
+    lines_of_runs,
+    serving,
+)
 
 
 def lost(mutator: Mutator, found: State) -> list[str]:
@@ -29,18 +39,7 @@ def shifting(runs: Runs, root: Path, *, seed: int, every: int, most: int, newest
     with serving(blog, newest_first=newest_first) as service:
         mutator = Mutator(blog, every=every, most=most, seed=seed)
         service.before = mutator
-        command = (
-            "backup",
-            blog.blog_id,
-            "--base-url",
-            service.base_url,
-            "--archive",
-            root,
-            "--assets",
-            "embedded",
-            "--no-markdown",
-            "--no-site",
-        )
+        command = backup_command(service, root, "--assets", "embedded", "--no-markdown", "--no-site")
         done = runs.run(*command)
         assert done.code in {0, 3}, done.err
         assert all_findings(root) == []

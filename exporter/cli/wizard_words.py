@@ -7,8 +7,6 @@ from typing import Final
 
 from exporter.export.words import Language
 
-LANGUAGES: Final[tuple[Language, ...]] = ("ja", "en")
-
 WORDS: Final[Mapping[str, Mapping[str, str]]] = {
     "ja": {
         "archive": "どのアーカイブを書き出しますか（フォルダー）",
@@ -50,16 +48,14 @@ WORDS: Final[Mapping[str, Mapping[str, str]]] = {
         "kept": "答えを {path} に控えました。次からは聞きません。",
         "next": "次にすること",
         "again": "同じ書き出しをもう一度するには",
-        "yes": "はい",
-        "no": "いいえ",
         "yes_or_no": "y か n で答えてください。",
         "entries": "記事",
         "comments": "コメント",
         "such_as": "例",
     },
     "en": {
-        "archive": "Which archive is to be exported (its folder)",
-        "no_archive": "{path} is no archive; name a folder with an archive.json in it.",
+        "archive": "Which archive do you want to export (its folder)",
+        "no_archive": "{path} is not an archive; name a folder with an archive.json in it.",
         "of": "Moving the blog {blog_id}. Ctrl-C ends this at any time.",
         "where": "Where does the blog go?",
         "number": "Number",
@@ -80,7 +76,7 @@ WORDS: Final[Mapping[str, Mapping[str, str]]] = {
         "base": "Address of that place (such as https://example.com/media/)",
         "no_base": "Please answer with an address that begins with https://.",
         "title": "Title of the book",
-        "vertical": "Shall lines run from top to bottom?",
+        "vertical": "Should its lines run from top to bottom?",
         "by_year": "A book for each year?",
         "rest": "Write drafts and private entries too, into a folder of their own?",
         "rest_of_drafts": "Write private entries too, into a folder of their own?",
@@ -97,8 +93,6 @@ WORDS: Final[Mapping[str, Mapping[str, str]]] = {
         "kept": "Your answers are kept in {path}, and will not be asked for again.",
         "next": "Next steps",
         "again": "To do the same again",
-        "yes": "yes",
-        "no": "no",
         "yes_or_no": "Please answer y or n.",
         "entries": "entries",
         "comments": "comments",
