@@ -13,7 +13,7 @@ import click
 from exporter.cli.options import config_option, setting_options, with_output, without_views
 from exporter.cli.output import OnLoss, Output, counted
 from exporter.cli.progress import progress_for
-from exporter.cli.signals import Signals, caught
+from exporter.cli.signals import Signals, catch_signals
 from exporter.cli.summary import dry_run_lines, quiet_line, summary_lines
 from exporter.crawl.outcome import Outcome
 from exporter.errors import UsageError
@@ -81,7 +81,7 @@ def back_up(root: Path, blog_id: str, settings: Settings, out: Output, *, dry_ru
         BlogExporterError: whatever kept it from being saved.
     """
     begun = time.monotonic()
-    with caught() as signals:
+    with catch_signals() as signals:
         done = asyncio.run(_run(root, blog_id, settings, out, signals, dry_run=dry_run, **how))
     outcome, replaced = done.outcome, done.refreshed.replaced
     took = timedelta(seconds=time.monotonic() - begun)
@@ -102,7 +102,7 @@ async def _run(root: Path, blog_id: str, settings: Settings, out: Output, signal
     try:
         async with open_service(blog_id, settings, warn=out.warn, on_retry=progress.retrying) as service:
             run = backup(root, service, settings, **how)
-            with signals.handed_to(run.stop):
+            with signals.passed_to(run.stop):
                 async with run:
                     async for event in run:
                         progress.handle(event)

@@ -11,7 +11,7 @@ import click
 
 from exporter.archive import atomic
 from exporter.archive.archive import Archive
-from exporter.cli.options import archive_argument, config_option, opened, setting_options, with_output
+from exporter.cli.options import archive_argument, with_archive
 from exporter.cli.output import OnLoss, Output
 from exporter.errors import UsageError
 from exporter.html.diff import diff_text
@@ -36,45 +36,41 @@ Examples:
 @click.option("--html", "page", type=click.Path(path_type=Path), metavar="OUT", help="Write a page for people.")
 @click.option("--force", is_flag=True, help="Let the page replace a file that is there.")
 @click.option("--colour/--no-colour", default=None, help="Colours. [default: on a terminal]")
-@setting_options("timezone")
-@config_option
-@with_output(OnLoss.STOP)
+@with_archive("timezone", on_loss=OnLoss.STOP)
 def command(
     *,
     out: Output,
-    archive: Path,
+    archive: Archive,
+    settings: Settings,
     a: str | None,
     b: str | None,
     stat: bool,
     page: Path | None,
     force: bool,
     colour: bool | None,
-    timezone: str | None,
-    config: Path | None,
 ) -> int:
     """Show what changed between versions A and B of the archive in DIR.
 
     A and B are numbers or dates. By default B is the newest version, and A the one before it.
     """
-    reader, settings = opened(out, archive, {"timezone": timezone}, config)
-    before, after = _ends(reader, settings, a, b)
-    service = service_of(settings, reader.info.service)
+    before, after = _ends(archive, settings, a, b)
+    service = service_of(settings, archive.info.service)
     if page is not None:
-        _check_page(page, reader.layout.root, force=force)
-        names = [f"version {number} ({reader.manifest(number).finished_at})" for number in (before, after)]
-        changes = reader.diff(before, after, service)
-        data = diff_page(changes, blog_id=reader.info.blog_id, before=names[0], after=names[1])
+        _check_page(page, archive.path, force=force)
+        names = [f"version {number} ({archive.manifest(number).finished_at})" for number in (before, after)]
+        changes = archive.diff(before, after, service)
+        data = diff_page(changes, blog_id=archive.info.blog_id, before=names[0], after=names[1])
         with atomic.translated(page):
             atomic.write_file(page, data)
         out.say(f"Written to {page}.")
     if out.as_json:
-        changes = reader.diff(before, after, service)
+        changes = archive.diff(before, after, service)
         out.document({"from": before, "to": after, "changes": [change.document() for change in changes]})
     elif stat:
-        _stat(out, reader, before, after, service)
+        _stat(out, archive, before, after, service)
     elif page is None:
         shown = sys.stdout.isatty() if colour is None else colour
-        for line in diff_text(reader.diff(before, after, service), colour=shown):
+        for line in diff_text(archive.diff(before, after, service), colour=shown):
             out.answer(line, colour=shown)
     return 0
 
@@ -88,19 +84,19 @@ def _check_page(page: Path, archive: Path, *, force: bool) -> None:
         raise UsageError(f"{page} is there already; add --force to replace it, or name another file.")
 
 
-def _ends(reader: Archive, settings: Settings, a: str | None, b: str | None) -> tuple[int, int]:
+def _ends(archive: Archive, settings: Settings, a: str | None, b: str | None) -> tuple[int, int]:
     zone = settings.timezone
-    after = reader.resolve() if b is None else reader.version_at(b, zone)
+    after = archive.version_at(b, zone)
     if a is not None:
-        return reader.version_at(a, zone), after
-    before = [number for number in reader.versions() if number < after]
+        return archive.version_at(a, zone), after
+    before = [number for number in archive.versions() if number < after]
     if not before:
-        raise UsageError(f"{reader.layout.root} has one version only; there is nothing to compare it with.")
+        raise UsageError(f"{archive.path} has one version only; there is nothing to compare it with.")
     return before[-1], after
 
 
-def _stat(out: Output, reader: Archive, before: int, after: int, service: Records) -> None:
-    counts = Counter((change.kind, str(change.change)) for change in reader.diff(before, after, service))
+def _stat(out: Output, archive: Archive, before: int, after: int, service: Records) -> None:
+    counts = Counter((change.kind, str(change.change)) for change in archive.diff(before, after, service))
     kinds = dict.fromkeys(kind for kind, _ in counts)
     for kind in kinds:
         parts = [f"{counts[kind, name]:,} {name}" for name in ("new", "changed", "gone") if counts[kind, name]]

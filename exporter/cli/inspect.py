@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
+from exporter.archive.archive import Archive
 from exporter.cli.answers import HINT
-from exporter.cli.options import archive_argument, at_option, config_option, opened, setting_options, with_output
+from exporter.cli.options import archive_argument, at_option, with_archive
 from exporter.cli.output import OnLoss, Output
 from exporter.export.survey import comment_combinations, entry_combinations, survey_lines
 from exporter.service.registry import service_of
+from exporter.settings import Settings
 from exporter.text import printable
 
 _EPILOG = """\b
@@ -23,23 +23,20 @@ Examples:
 @click.command("inspect", epilog=_EPILOG)
 @archive_argument
 @at_option
-@setting_options("timezone")
-@config_option
-@with_output(OnLoss.STOP)
-def command(*, out: Output, archive: Path, at: str | None, timezone: str | None, config: Path | None) -> int:
+@with_archive("timezone", on_loss=OnLoss.STOP)
+def command(*, out: Output, archive: Archive, settings: Settings, at: str | None) -> int:
     """Show the values that open_flg, is_private, period_flg and delete_flg have in the archive in DIR.
 
     Their meanings are not documented; an export publishes nothing before its owner has said which are public.
     """
-    reader, settings = opened(out, archive, {"timezone": timezone}, config)
-    version = reader.version_at(at, settings.timezone)
-    state, service = reader.state(version), service_of(settings, reader.info.service)
+    version = archive.version_at(at, settings.timezone)
+    state, service = archive.state(version), service_of(settings, archive.info.service)
     try:
         if out.as_json:
             out.document(
                 {
-                    "archive": str(archive.resolve()),
-                    "blog_id": reader.info.blog_id,
+                    "archive": str(archive.path.resolve()),
+                    "blog_id": archive.info.blog_id,
                     "version": version,
                     "entries": [one.document() for one in entry_combinations(state, service)],
                     "comments": [one.document() for one in comment_combinations(state, service)],

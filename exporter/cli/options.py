@@ -75,6 +75,24 @@ config_option = click.option(
 )
 
 
+def with_archive(*names: str, on_loss: OnLoss = OnLoss.FAIL) -> Callable[[Command], Command]:
+    """Add DIR, the options of these settings, ``--config`` and those of :func:`with_output`.
+
+    The command gets the opened ``archive``, and ``settings`` of all its options that are settings.
+    """
+
+    def decorate(command: Command) -> Command:
+        @wraps(command)
+        def wrapped(*, out: Output, archive: Path, config: Path | None, **options: Any) -> Any:
+            given = {name: options.pop(name) for name in list(options) if name in SETTINGS}
+            found, settings = opened(out, archive, given, config)
+            return command(out=out, archive=found, settings=settings, **options)
+
+        return setting_options(*names)(config_option(with_output(on_loss)(wrapped)))
+
+    return decorate
+
+
 def opened(out: Output, path: Path, options: Mapping[str, str | None], config: Path | None) -> tuple[Archive, Settings]:
     """Open the archive that a command is about, and resolve the settings for its blog."""
     archive = Archive.open(path)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import click
 
-from exporter.cli.options import archive_argument, config_option, opened, setting_options, with_output
+from exporter.archive.archive import Archive
+from exporter.cli.options import archive_argument, with_archive
 from exporter.cli.output import Output, counted, size_text
 from exporter.library.upkeep import prune
+from exporter.settings import Settings
 
 _EPILOG = """\b
 Examples:
@@ -36,31 +37,19 @@ def _keep_options(command: Any) -> Any:
 @archive_argument
 @_keep_options
 @click.option("--dry-run", is_flag=True, help="Only say what would be kept and what would be removed.")
-@setting_options("timezone", "wait_lock")
-@config_option
-@with_output()
-def command(
-    *,
-    out: Output,
-    archive: Path,
-    dry_run: bool,
-    timezone: str | None,
-    wait_lock: str | None,
-    config: Path | None,
-    **keep: int,
-) -> int:
+@with_archive("timezone", "wait_lock")
+def command(*, out: Output, archive: Archive, settings: Settings, dry_run: bool, **keep: int) -> int:
     """Remove the versions of the archive in DIR that no rule keeps.
 
     The newest state loses nothing, and every version kept reads back identically; what existed only in a removed
     version is gone for good.
     """
-    found, settings = opened(out, archive, {"timezone": timezone, "wait_lock": wait_lock}, config)
-    found.resolve()
-    pruned = prune(found, settings, dry_run=dry_run, **keep)
+    archive.resolve()
+    pruned = prune(archive, settings, dry_run=dry_run, **keep)
     plan = pruned.plan
     out.document(
         {
-            "archive": str(archive.absolute()),
+            "archive": str(archive.path.absolute()),
             "dry_run": dry_run,
             "kept": [{"version": kept.version, "reasons": list(kept.reasons)} for kept in plan.kept],
             "dropped": list(plan.dropped),

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import Any
 
 import click
 
-from exporter.cli.options import archive_argument, at_option, config_option, opened, setting_options, with_output
+from exporter.archive.archive import Archive
+from exporter.cli.options import archive_argument, at_option, with_archive
 from exporter.cli.output import OnLoss, Output, counted
 from exporter.model.kinds import Kind
 from exporter.search.index import Hit, open_index
 from exporter.search.query import parse_query
 from exporter.service.registry import service_of
+from exporter.settings import Settings
 from exporter.text import printable
 
 _EPILOG = """\b
@@ -36,31 +37,27 @@ _MARK, _RESET = "\x1b[1;33m", "\x1b[0m"
     "--limit", type=click.IntRange(1), default=20, show_default=True, metavar="N", help="Show at most N hits."
 )
 @at_option
-@setting_options("timezone")
-@config_option
-@with_output(OnLoss.STOP)
+@with_archive("timezone", on_loss=OnLoss.STOP)
 def command(
     *,
     out: Output,
-    archive: Path,
+    archive: Archive,
+    settings: Settings,
     words: tuple[str, ...],
     kind: str | None,
     since: str | None,
     regex: bool,
     limit: int,
     at: str | None,
-    timezone: str | None,
-    config: Path | None,
 ) -> int:
     """Find WORDS in the titles, bodies, comments and file names of the archive in DIR.
 
     Every word must be there, as any part of the text; upper and lower case, full and half width are the same. A phrase
     stands in double quotes.
     """
-    reader, settings = opened(out, archive, {"timezone": timezone}, config)
     query = parse_query(words, kind, since, regex=regex, limit=limit, timezone=settings.timezone)
-    version = reader.version_at(at, settings.timezone)
-    with open_index(reader, service_of(settings, reader.info.service), at=version) as index:
+    version = archive.version_at(at, settings.timezone)
+    with open_index(archive, service_of(settings, archive.info.service), at=version) as index:
         found = index.search(query)
     out.document({"version": version, "found": found.total, "hits": [_document(hit) for hit in found.hits]})
     for hit in found.hits:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 import click
 
@@ -11,7 +10,7 @@ from exporter import lossless_json
 from exporter.archive.archive import Archive
 from exporter.archive.history import LastKnown, RecordVersion
 from exporter.archive.lines import latest_line
-from exporter.cli.options import archive_argument, at_option, config_option, opened, setting_options, with_output
+from exporter.cli.options import archive_argument, at_option, with_archive
 from exporter.cli.output import OnLoss, Output
 from exporter.errors import NoSuchRecord, UsageError
 from exporter.export.entry_page import render_comments, render_entry
@@ -20,6 +19,7 @@ from exporter.html.pages import record_page
 from exporter.model.kinds import Kind
 from exporter.service.interface import Records
 from exporter.service.registry import service_of
+from exporter.settings import Settings
 from exporter.text import printable
 
 KINDS = {
@@ -47,29 +47,25 @@ Examples:
 @at_option
 @click.option("--markdown", "form", flag_value="markdown", help="As Markdown (entries and comments).")
 @click.option("--html", "form", flag_value="html", help="As a page of HTML.")
-@setting_options("timezone")
-@config_option
-@with_output(OnLoss.STOP)
+@with_archive("timezone", on_loss=OnLoss.STOP)
 def command(
     *,
     out: Output,
-    archive: Path,
+    archive: Archive,
+    settings: Settings,
     kind: str,
     record_id: str,
     at: str | None,
     form: str | None,
-    timezone: str | None,
-    config: Path | None,
 ) -> int:
     """Show the record ID of KIND (entry, item, comment, file, user, asset) from the archive in DIR.
 
     A record that is gone is shown as the version that last had it.
     """
-    reader, settings = opened(out, archive, {"timezone": timezone}, config)
-    version = reader.version_at(at, settings.timezone)
-    known = reader.last_known(KINDS[kind], record_id, version)
+    version = archive.version_at(at, settings.timezone)
+    known = archive.last_known(KINDS[kind], record_id, version)
     if known is None:
-        raise NoSuchRecord(f"{archive} has no {kind} {record_id} in version {version} or before.")
+        raise NoSuchRecord(f"{archive.path} has no {kind} {record_id} in version {version} or before.")
     if known.stored is None:
         raise NoSuchRecord(f"{_gone(kind, record_id, known)}; a prune removed its content.")
     stored = known.stored
@@ -78,23 +74,23 @@ def command(
     if out.as_json:
         out.raw(latest_line(stored.record_id, stored.version, stored.line.frozen), json=True)
     elif form == "markdown":
-        out.raw(_markdown(reader, stored, version, service_of(settings, reader.info.service)))
+        out.raw(_markdown(archive, stored, version, service_of(settings, archive.info.service)))
     elif form == "html":
-        data, service = stored.data(), service_of(settings, reader.info.service)
-        note = f"{kind} {record_id}, from version {stored.version} of {reader.info.blog_id}"
+        data, service = stored.data(), service_of(settings, archive.info.service)
+        note = f"{kind} {record_id}, from version {stored.version} of {archive.info.blog_id}"
         out.raw(
             record_page(
                 service.title(stored.kind, data) or record_id,
                 note,
                 data,
                 service.bodies.get(stored.kind, ()),
-                _bodies(reader),
+                _bodies(archive),
             )
         )
     else:
         _tell(out, kind, stored)
         if stored.kind is Kind.ENTRIES:
-            item = reader.record(Kind.ENTRY_LIST, record_id, version)
+            item = archive.record(Kind.ENTRY_LIST, record_id, version)
             if item is not None:
                 _tell(out, "list item", item)
     return 0
@@ -104,19 +100,19 @@ def _gone(kind: str, record_id: str, known: LastKnown) -> str:
     return f"{kind} {printable(record_id, 40)} is gone since version {known.gone_in} ({known.gone_at})"
 
 
-def _bodies(reader: Archive) -> Callable[[str], str]:
+def _bodies(archive: Archive) -> Callable[[str], str]:
     """Return what makes bodies fit for a page without files: in place of pictures are links to where they were."""
-    writer = BodyWriter(lambda _: None, f"https://{reader.info.blog_id}/", "en", alone=True)
+    writer = BodyWriter(lambda _: None, f"https://{archive.info.blog_id}/", "en", alone=True)
     return lambda source: writer.html(source, "")
 
 
-def _markdown(reader: Archive, stored: RecordVersion, version: int, service: Records) -> bytes:
+def _markdown(archive: Archive, stored: RecordVersion, version: int, service: Records) -> bytes:
     if stored.kind is Kind.COMMENTS:
         return render_comments([service.comment(stored.data())]).text.encode() + b"\n"
     if stored.kind is not Kind.ENTRIES:
         raise UsageError("--markdown is for entries and comments; this kind has --json and --html.")
-    item = reader.record(Kind.ENTRY_LIST, stored.record_id, version)
-    state = reader.state(version, [Kind.COMMENTS])
+    item = archive.record(Kind.ENTRY_LIST, stored.record_id, version)
+    state = archive.state(version, [Kind.COMMENTS])
     comments = [
         service.comment(raw) for _, raw in state.scan(Kind.COMMENTS) if service.post_id(raw) == stored.record_id
     ]

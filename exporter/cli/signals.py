@@ -24,21 +24,21 @@ _KEPT = "what was read is kept; run the same command again to resume"
 
 
 class Signals:
-    """What the two signals do, for as long as :func:`caught` lasts."""
+    """What the two signals do, for as long as :func:`catch_signals` lasts."""
 
     def __init__(self) -> None:
         self._errors = {
             signal.SIGINT: Interrupted(f"Interrupted; {_KEPT}."),
             signal.SIGTERM: Terminated(f"Terminated; {_KEPT}."),
         }
-        self._seen: Interrupted | None = None
+        self._error: Interrupted | None = None
         self._stop: Callable[[Interrupted], None] | None = None
-        self._told = False
-        self._asked = threading.Event()
+        self._passed_on = False
+        self._signalled = threading.Event()
         self._over = threading.Event()
 
     @contextmanager
-    def handed_to(self, stop: Callable[[Interrupted], None]) -> Iterator[None]:
+    def passed_to(self, stop: Callable[[Interrupted], None]) -> Iterator[None]:
         """Call ``stop`` in the running event loop, in place of raising an error wherever the program happens to be."""
         loop = asyncio.get_running_loop()
 
@@ -47,74 +47,74 @@ class Signals:
 
         self._stop = pass_on
         try:
-            if self._seen is not None:
-                stop(self._seen)
+            if self._error is not None:
+                stop(self._error)
             yield
         finally:
             self._stop = None
 
     def handle(self, number: int, _frame: FrameType | None) -> None:
-        """Take in a signal, in the main thread.
+        """Handle a signal, in the main thread.
 
         Raises:
-            Interrupted: the program is not in an event loop that could be told.
+            Interrupted: no event loop is running that it could be passed to.
         """
         error = self._errors[signal.Signals(number)]
-        if self._seen is not None:
+        if self._error is not None:
             os._exit(error.exit_code)
-        self._seen = error
-        self._asked.set()
+        self._error = error
+        self._signalled.set()
         if self._stop is None:
             raise error
-        self._told = True
+        self._passed_on = True
         self._stop(error)
 
-    def watch(self) -> None:
-        """Start to wait for a signal, and to end the process where nothing else does.
+    def start_watchdog(self) -> None:
+        """Start what ends the process after a signal where nothing else does.
 
-        Beforehand: a thread that a signal starts may wait for a lock that the interrupted code holds.
+        Before any signal comes: a thread that its handler starts may wait for a lock that the interrupted code holds.
         """
-        threading.Thread(target=self._last_resort, name="last resort", daemon=True).start()
+        threading.Thread(target=self._end_late, name="signal watchdog", daemon=True).start()
 
-    def _last_resort(self) -> None:
-        self._asked.wait()
-        if not self._over.wait(_PATIENCE_SECONDS) and self._seen is not None:
+    def _end_late(self) -> None:
+        self._signalled.wait()
+        if not self._over.wait(_PATIENCE_SECONDS) and self._error is not None:
             # Not through sys.stderr, whose lock the interrupted code may hold.
             with contextlib.suppress(OSError):
-                os.write(2, f"{PROGRAM}: error: {self._seen}\n".encode())
-            os._exit(self._seen.exit_code)
+                os.write(2, f"{PROGRAM}: error: {self._error}\n".encode())
+            os._exit(self._error.exit_code)
 
-    def require_none(self) -> None:
+    def raise_if_signalled(self) -> None:
         """Raise the error of a signal that was lost where the program happened to be.
 
-        Code that is no Python, such as the sanitiser's, calls Python back and cannot pass on what is raised there.
+        Native code that calls back into Python, such as the sanitiser, cannot pass on what is raised there.
 
         Raises:
             Interrupted: a signal came.
         """
-        if self._seen is not None and not self._told:
-            raise self._seen
+        if self._error is not None and not self._passed_on:
+            raise self._error
 
     def end(self) -> None:
-        """Call the last resort off."""
+        """Stop the watchdog."""
         self._over.set()
-        self._asked.set()
+        self._signalled.set()
 
 
 @contextmanager
-def caught() -> Iterator[Signals]:
+def catch_signals() -> Iterator[Signals]:
     """Catch both signals; outside of the main thread, where Python has none, nothing is caught."""
     signals = Signals()
     if threading.current_thread() is not threading.main_thread():
         yield signals
         return
-    signals.watch()
+    signals.start_watchdog()
     hook = sys.unraisablehook
     sys.unraisablehook = lambda lost: None if isinstance(lost.exc_value, Interrupted) else hook(lost)
     before = {number: signal.signal(number, signals.handle) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield signals
-        signals.require_none()
+        signals.raise_if_signalled()
     finally:
         sys.unraisablehook = hook
         for number, handler in before.items():

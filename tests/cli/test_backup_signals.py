@@ -15,7 +15,7 @@ import nh3
 import pytest
 from aiohttp import web
 
-from exporter.cli.signals import Signals, caught
+from exporter.cli.signals import Signals, catch_signals
 from exporter.demo.content import Blog
 from exporter.demo.service import DemoService
 from exporter.errors import Interrupted, Terminated
@@ -124,9 +124,9 @@ def test_a_signal_while_waiting_for_the_lock(
 
 SCRIPT = """
 import sys, time
-from exporter.cli.signals import caught
+from exporter.cli.signals import catch_signals
 from exporter.errors import Interrupted
-with caught():
+with catch_signals():
     word = "ready"
     while True:
         try:
@@ -174,7 +174,7 @@ def test_a_second_signal_ends_at_once(first: int, second: int, code: int) -> Non
 
 def test_handlers_are_put_back() -> None:
     before = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
-    with pytest.raises(Terminated), caught():
+    with pytest.raises(Terminated), catch_signals():
         os.kill(os.getpid(), signal.SIGTERM)
     assert (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)) == before
 
@@ -189,7 +189,7 @@ def test_a_signal_is_not_lost_in_code_that_is_no_python(capfd: pytest.CaptureFix
             os.kill(os.getpid(), signal.SIGINT)
         return value
 
-    with pytest.raises(Interrupted), caught():
+    with pytest.raises(Interrupted), catch_signals():
         nh3.clean('<a href="https://a.example/">a</a>' * 3, attribute_filter=look)
     assert came == ["a"]
     assert "Traceback" not in capfd.readouterr().err
@@ -197,13 +197,13 @@ def test_a_signal_is_not_lost_in_code_that_is_no_python(capfd: pytest.CaptureFix
 
 async def test_a_running_loop_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[Interrupted] = []
-    with caught() as signals:
-        with signals.handed_to(told.append):
+    with catch_signals() as signals:
+        with signals.passed_to(told.append):
             os.kill(os.getpid(), signal.SIGINT)
             while not told:
                 await _turn()
         assert type(told[0]) is Interrupted
-        with signals.handed_to(told.append):
+        with signals.passed_to(told.append):
             assert len(told) == 2, "what came before the run is passed on to it"
 
 
@@ -217,7 +217,7 @@ def test_outside_of_the_main_thread_nothing_is_caught() -> None:
     found: list[Signals] = []
 
     def use() -> None:
-        with caught() as signals:
+        with catch_signals() as signals:
             found.append(signals)
 
     before = signal.getsignal(signal.SIGTERM)
