@@ -16,8 +16,7 @@ from exporter.cli import answers
 from exporter.cli.answers import said
 from exporter.cli.export_options import Job, check_options, resolved, run
 from exporter.cli.output import Output, size_text
-from exporter.cli.wizard_destinations import DESTINATIONS, Destination
-from exporter.cli.wizard_words import WORDS, language_of
+from exporter.cli.wizard_texts import DESTINATIONS, WORDS, Destination, language_of
 from exporter.errors import BlogExporterError, UsageError
 from exporter.export.folder import check_target, report_path
 from exporter.export.formats import FORMATS, Format

@@ -21,8 +21,7 @@ from typing import Any, Final, Literal
 
 import pytest
 
-from exporter.cli.wizard_destinations import DESTINATIONS
-from exporter.cli.wizard_words import WORDS
+from exporter.cli.wizard_texts import DESTINATIONS, WORDS
 from exporter.export.formats import FORMATS
 from exporter.model.kinds import Kind
 from tests.archive.builder import BLOG, Built, record

@@ -9,8 +9,7 @@ from string import Formatter
 
 import pytest
 
-from exporter.cli.wizard_destinations import DESTINATIONS
-from exporter.cli.wizard_words import WORDS, language_of
+from exporter.cli.wizard_texts import DESTINATIONS, WORDS, language_of
 from exporter.export.formats import FORMATS
 from tests.cli.conftest import Program
 from tests.support.runs import tree
