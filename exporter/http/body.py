@@ -143,7 +143,6 @@ class BodyStream:
     Attributes:
         status: the HTTP status.
         headers: by lower-case name; of a repeated header the last.
-        length: the bytes it claims to have before decoding, where it does.
         kept: the bytes of it that were kept, as whoever reads it notes.
         deadline: the time it has.
     """
@@ -154,7 +153,6 @@ class BodyStream:
         self.status = answer.status
         self.headers = {name.lower(): value for name, value in answer.headers.items()}
         self._encoding = self.headers.get("content-encoding", "")
-        self.length = answer.content_length
         self.kept = 0
         self.deadline = deadline
 
@@ -204,8 +202,8 @@ class MemoryBody:
         self.max_bytes = max_bytes
 
     def headers(self) -> Mapping[str, str]:
-        """Ask for compression."""
-        return {"Accept-Encoding": "gzip, deflate"}
+        """Return nothing: a service is asked for compression by every request."""
+        return {}
 
     async def receive(self, stream: BodyStream) -> bytes:
         """Return the body."""
@@ -279,9 +277,11 @@ class FileBody:
             self._sink.restart(None, None)
             raise BadBody("the server could not resume the file where it was cut short")
         if status == HTTPStatus.OK:
-            if stream.length is not None and stream.length > self._max_bytes:
+            claimed = headers.get("content-length", "")
+            length = int(claimed) if claimed.isascii() and claimed.isdigit() else None
+            if length is not None and length > self._max_bytes:
                 raise self._too_large()
-            self._sink.restart(_resumable_by(headers), stream.length)
+            self._sink.restart(_resumable_by(headers), length)
             await self._write(stream)
             self.whole = True
         elif status == HTTPStatus.PARTIAL_CONTENT and self._resuming:

@@ -223,7 +223,7 @@ class Client:
         self._watch = watch
         self._scheme, self._authority, self._prefix = base.scheme, base.raw_authority, base.raw_path.rstrip("/")
         self._sender = sender
-        self._headers = {"Accept": "application/json", **credentials.headers}
+        self._headers = {"Accept": "application/json", "Accept-Encoding": "gzip, deflate", **credentials.headers}
         self._body = body
         self.engine = engine
         self.statistics = sender.statistics

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 
 from exporter.clock import Clock
 from exporter.errors import (
@@ -55,7 +54,10 @@ class ServiceWatch:
             self._since = self._clock.monotonic()
         self._open += 1
         try:
-            return await self._transport.send(replace(request, patience=self.patience()))
+            # Unlike dataclasses.replace this costs nothing.
+            return await self._transport.send(
+                HttpRequest(request.url, request.headers, request.body, request.sender, request.name, self.patience())
+            )
         finally:
             self._open -= 1
             self._doubtful = True

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 from yarl import URL
@@ -14,6 +15,7 @@ from exporter.errors import TransportError, UsageError
 from exporter.http.transport import HttpRequest, HttpResponse, Transport
 
 _CONGESTION = frozenset({429, 503})  # statuses that mean the host has too much to do
+_PORTS = {"http": 80, "https": 443}
 _SMOOTHING = 0.125  # the weight of the newest latency in the moving average
 _LATENCY_FACTOR = 4.0
 _LATENCY_SLACK = 0.5  # seconds; below this a multiple of the baseline is noise
@@ -160,9 +162,14 @@ class Throttle:
 
 def origin_of(url: URL) -> str:
     """Return what a host is for a throttle: scheme, name, and the port where it is not the scheme's own."""
-    host = (url.raw_host or "").rstrip(".").lower()
+    return _origin(url.scheme, url.raw_host or "", url.port)
+
+
+@lru_cache(maxsize=64)
+def _origin(scheme: str, host: str, port: int | None) -> str:
+    host = host.rstrip(".").lower()
     host = f"[{host}]" if ":" in host else host
-    return f"{url.scheme}://{host}" if url.is_default_port() else f"{url.scheme}://{host}:{url.port}"
+    return f"{scheme}://{host}" if port == _PORTS.get(scheme) else f"{scheme}://{host}:{port}"
 
 
 class Throttles:

@@ -91,7 +91,7 @@ class Sender:
     hint: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class HttpRequest:
     """A GET.
 
@@ -186,7 +186,8 @@ class AiohttpTransport:
             raise _translated(error, request.sender, deadline) from None
 
     async def _exchange(self, request: HttpRequest, deadline: Deadline) -> HttpResponse:
-        headers = {**request.headers, **request.body.headers()}
+        more = request.body.headers()
+        headers = {**request.headers, **more} if more else request.headers
         timeout = _to_connect(request.sender.timeouts.connect)
         async with self.session.get(request.url, headers=headers, allow_redirects=False, timeout=timeout) as answer:
             stream = BodyStream(answer, deadline)
