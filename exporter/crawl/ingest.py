@@ -64,6 +64,7 @@ class Ingest:
         unread: entry ids to what kept them from being read.
         user_failure: what kept the user from being read.
         restored: how many records a checkpoint brought along.
+        full_text_in_lists: whether entries are read from the entry list, and not one by one.
     """
 
     def __init__(
@@ -92,6 +93,7 @@ class Ingest:
         self.unread: dict[str, Unread] = {}
         self.user_failure: str | None = None
         self.restored = 0
+        self.full_text_in_lists = service.capabilities.full_text_in_lists
         self._next_second = datetime.min.replace(tzinfo=UTC)
         self._second = (self._next_second, "")
 
@@ -315,7 +317,7 @@ class Ingest:
     async def _ask_for_entry(self, entry_id: str, sweep: int) -> Validators:
         """Read one entry into the ledger."""
         ledger = self.ledgers[Kind.ENTRIES]
-        if self._service.capabilities.full_text_in_lists:
+        if self.full_text_in_lists:
             item = self.ledgers[Kind.ENTRY_LIST].frozen(entry_id)
             if item is None and not ledger.holds(entry_id):
                 line = self._state.line(Kind.ENTRY_LIST, entry_id)

@@ -62,7 +62,11 @@ async def find_removals(ingest: Ingest, window: int) -> Removals:
     if not all(results[Kind.ENTRY_LIST].complete for results in ingest.sweeps[-2:]) or last < 2:
         return removals
     items = ingest.ledgers[Kind.ENTRY_LIST]
-    queue = iter([key for key in ingest.ledgers[Kind.ENTRIES].base.ids() if items.seen(key) < last - 1])
+    gone = [key for key in ingest.ledgers[Kind.ENTRIES].base.ids() if items.seen(key) < last - 1]
+    if ingest.full_text_in_lists:
+        removals.evidence[Kind.ENTRIES] = {entry_id: dict(sweeps) for entry_id in gone}
+        return removals
+    queue = iter(gone)
 
     async def worker() -> None:
         for entry_id in queue:

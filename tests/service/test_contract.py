@@ -1,0 +1,115 @@
+"""What every blog service must do, whichever API it speaks."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from exporter import lossless_json
+from exporter.errors import ServiceError
+from exporter.model.exchange import Response
+from exporter.model.kinds import Kind
+from exporter.model.publication import Declared
+from exporter.service.blog_v1 import BlogV1
+from exporter.service.interface import BlogService, Page, PageFacts
+from tests.service.tiny import TinyService
+from tests.support.json_texts import values
+
+MAKERS: list[Callable[[], BlogService]] = [BlogV1, TinyService]
+LISTS = (Kind.ENTRY_LIST, Kind.COMMENTS, Kind.FILES)
+BLOG = "contract.example"
+EVERY = pytest.mark.parametrize("make", MAKERS, ids=[make.__name__ for make in MAKERS])
+
+
+@EVERY
+@given(values)
+def test_no_json_keeps_a_record_from_being_read(make: Callable[[], BlogService], value: Any) -> None:
+    service = make()
+    raw = value if isinstance(value, dict) else {"id": value}
+    for kind in Kind:
+        if kind is not Kind.ASSETS:
+            key = service.key(kind, value)
+            assert key is None or (isinstance(key, str) and key)
+            assert isinstance(service.title(kind, raw), str)
+    post, comment = service.post(raw, raw), service.comment(raw)
+    assert (post.item, comment.raw) == (raw, raw)
+    assert isinstance(service.post(None, raw).title, str)
+    assert isinstance(service.post_id(raw), str)
+    assert isinstance(service.upload(raw).name, str)
+    for kind in (Kind.ENTRY_LIST, Kind.FILES):
+        assert isinstance(service.amount(kind, raw), int | None)
+    assert service.publication(post, Declared()).status in {"draft", "private"}, "nothing is public undeclared"
+    assert not service.is_visible(comment, Declared())
+    assert service.why_hidden(comment).reason
+
+
+@EVERY
+def test_its_options_are_json_and_its_name_a_word(make: Callable[[], BlogService]) -> None:
+    service = make()
+    assert json.loads(json.dumps(dict(service.options))) == service.options
+    assert service.name.isascii()
+    assert " " not in service.name
+
+
+@EVERY
+@pytest.mark.parametrize("kind", LISTS)
+def test_a_list_is_asked_for_by_requests_whose_cursors_are_json(make: Callable[[], BlogService], kind: Kind) -> None:
+    pages = make().pages(kind, BLOG, ["1", "2"])
+    (first, *_) = pages.wanted(0)
+    assert lossless_json.loads(lossless_json.dumps(first)) == first
+    request = pages.call(first).request
+    assert request.path.startswith("/")
+    assert all(isinstance(value, str) for value in request.params.values())
+    assert not pages.finished
+
+
+@EVERY
+@pytest.mark.parametrize("kind", LISTS)
+@pytest.mark.parametrize("body", [b"", b"<html>", b"[]", b"{}", b"null", b"{", b'{"json":{}}'])
+@pytest.mark.parametrize("status", [200, 401, 404])
+def test_an_answer_that_is_no_list_is_an_error_of_the_service(
+    make: Callable[[], BlogService], kind: Kind, body: bytes, status: int
+) -> None:
+    pages = make().pages(kind, BLOG, ["1"])
+    call = pages.call(pages.wanted(0)[0])
+    with pytest.raises(ServiceError):
+        call.parse(Response(status, {}, body))
+
+
+@EVERY
+@pytest.mark.parametrize("kind", LISTS)
+@given(
+    st.lists(
+        st.tuples(
+            st.integers(0, 5), st.integers(-1, 9) | st.text(max_size=3) | st.none(), st.none() | st.integers(0, 9)
+        ),
+        min_size=1,
+        max_size=6,
+    ),
+    st.integers(0, 4),
+)
+@settings(max_examples=40, deadline=None)
+def test_every_list_ends(
+    make: Callable[[], BlogService], kind: Kind, answers: list[tuple[int, Any, int | None]], window: int
+) -> None:
+    """Whatever the pages say, in the types that the service itself gives them."""
+    service = make()
+    pages = service.pages(kind, BLOG, ["1", "2"])
+    numbers = isinstance(pages.wanted(0)[0], int)
+    pages = service.pages(kind, BLOG, ["1", "2"])
+    queue: list[int | str] = []
+    for step in range(5000):
+        if pages.finished:
+            break
+        queue += pages.wanted(window)
+        count, following, total = answers[step % len(answers)]
+        page = Page([], next=following if isinstance(following, int if numbers else str) else None, total=total)
+        facts = PageFacts(queue.pop(0), count, count, f"page {step}", next=page.next, total=page.total)
+        pages.accept(facts)
+    assert pages.finished
+    assert pages.complete is not bool(pages.problems)

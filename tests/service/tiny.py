@@ -1,0 +1,267 @@
+"""A second blog service, as unlike the first as the interface allows, and a real server of it on loopback.
+
+Its lists have opaque tokens and no totals, a list item is the whole entry, and each entry has its own list of comments.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, ClassVar
+
+from aiohttp import web
+
+from exporter.model.exchange import Request, Response
+from exporter.model.kinds import Kind
+from exporter.model.publication import Cause, Declared, Hidden, Status, Verdict
+from exporter.model.records import Comment, Post, Raw, Upload, User
+from exporter.service.answers import read_object, refusal
+from exporter.service.interface import (
+    BlogService,
+    Call,
+    Capabilities,
+    Cursor,
+    EntryAnswer,
+    Page,
+    PageFacts,
+    Paginator,
+    Validators,
+)
+
+_KEYS = {Kind.ENTRIES: "nid", Kind.ENTRY_LIST: "nid", Kind.COMMENTS: "rid", Kind.FILES: "mid"}
+_MOST_PAGES = 1000
+
+
+class TokenPages:
+    """Follows the tokens of one list after the other; a cursor is a list's path and a token."""
+
+    def __init__(self, name: str, paths: Sequence[str], call: Callable[[str, str], Call[Page]]) -> None:
+        self._name = name
+        self._call = call
+        self._waiting = deque(f"{path} " for path in paths)
+        self._pending = 0
+        self._seen = set(self._waiting)
+        self.problems: list[str] = []
+
+    @property
+    def finished(self) -> bool:
+        return not self._waiting and not self._pending
+
+    @property
+    def complete(self) -> bool:
+        return self.finished and not self.problems
+
+    def wanted(self, window: int) -> list[Cursor]:
+        found: list[Cursor] = []
+        while self._waiting and self._pending <= max(0, window):
+            found.append(self._waiting.popleft())
+            self._pending += 1
+        return found
+
+    def call(self, cursor: Cursor) -> Call[Page]:
+        path, _, token = str(cursor).partition(" ")
+        return self._call(path, token)
+
+    def accept(self, facts: PageFacts) -> None:
+        self._pending -= 1
+        if facts.next is None:
+            return
+        following = f"{str(facts.cursor).partition(' ')[0]} {facts.next}"
+        if following in self._seen or len(self._seen) >= _MOST_PAGES:
+            self.problems.append(f"{self._name}: a page leads back to {facts.next!r:.40}; run again")
+            return
+        self._seen.add(following)
+        self._waiting.append(following)
+
+    def accept_failure(self, cursor: Cursor, reason: str, *, missing: bool) -> None:
+        self._pending -= 1
+        self.problems.append(f"{self._name}, {cursor}: could not be read: {reason}; run again ({missing})")
+
+
+class TinyService(BlogService):
+    name = "tiny"
+    capabilities = Capabilities(
+        totals=False, validators=False, full_text_in_lists=True, comments_per_entry=True, user=False
+    )
+    timezone = UTC
+    post_flags = ("shown",)
+    comment_flags = ("shown",)
+    access_flag = "shown"
+    period_flag = ""
+    deleted_flag = ""
+    usual_access = "yes"
+    bodies: ClassVar = {Kind.ENTRIES: ("html",), Kind.COMMENTS: ("says",)}
+    kept_fields = ("nid",)
+    post_fields = ("nid", "headline", "written")
+    upload_fields = ("mid", "file", "size")
+    likely_in_addresses = ("mid", "file")
+    unlikely_in_addresses = frozenset({"size"})
+    extension_field = ""
+    post_id_field = "note"
+    options: ClassVar[Mapping[str, Any]] = {}
+
+    def pages(self, kind: Kind, _blog_id: str, entry_ids: Sequence[str]) -> Paginator:
+        if kind is Kind.COMMENTS:
+            return TokenPages("replies", [f"/notes/{nid}/replies" for nid in entry_ids], self._page)
+        path = {Kind.ENTRY_LIST: "/notes", Kind.FILES: "/media"}[kind]
+        return TokenPages(path[1:], [path], self._page)
+
+    def _page(self, path: str, token: str) -> Call[Page]:
+        member = path.rpartition("/")[2]
+        request = Request(member, path, {"after": token} if token else {}, {})
+
+        def parse(response: Response) -> Page:
+            answer = read_object(request, response, lambda value: value)
+            items, more = answer.get(member), answer.get("more")
+            if not isinstance(items, list):
+                raise refusal(request, response, f"the answer has no list of {member}")
+            return Page(items, next=more if isinstance(more, str) else None)
+
+        return Call(request, parse)
+
+    def entry_call(self, blog_id: str, entry_id: str, validators: Validators | None = None) -> Call[EntryAnswer]:
+        raise AssertionError(f"{entry_id} of {blog_id} is asked for by itself, with {validators}")
+
+    def user_call(self) -> Call[dict[str, Any]]:
+        raise AssertionError("the user is asked for")
+
+    def amount(self, kind: Kind, raw: Raw) -> int | None:
+        size = raw.get("size")
+        return size if kind is Kind.FILES and type(size) is int else None
+
+    def key(self, kind: Kind, raw: Any) -> str | None:
+        found = raw.get(_KEYS.get(kind)) if isinstance(raw, dict) else None
+        return found if isinstance(found, str) and found else None
+
+    def title(self, kind: Kind, raw: Raw) -> str:
+        return _text(raw, {Kind.COMMENTS: "by", Kind.FILES: "file"}.get(kind, "headline"))
+
+    def post(self, raw: Raw | None, item: Raw | None = None) -> Post:
+        found = raw if raw is not None else item or {}
+        return Post(
+            id=_text(found, "nid"), blog_id="", title=_text(found, "headline"), slug="", body=_text(found, "html"),
+            more_title="", more="", template="", date=_date(found, "written"), updated=None, period_date=None,
+            listed_on=None, category=None, category_id="", private=False, access=_text(found, "shown"),
+            comments_open=True, pings_open=False, facts={}, raw=found if raw is not None else {}, item=item,
+        )  # fmt: skip
+
+    def comment(self, raw: Raw) -> Comment:
+        return Comment(
+            id=_text(raw, "rid"), post_id=self.post_id(raw), date=_date(raw, "written"), has_time=True,
+            name=_text(raw, "by"), title="", text=_text(raw, "says"), url="", deleted=False, facts={}, reply=None,
+            raw=raw,
+        )  # fmt: skip
+
+    def post_id(self, raw: Raw) -> str:
+        return _text(raw, "note")
+
+    def category_id(self, raw: Raw) -> str | None:
+        return None
+
+    def upload(self, raw: Raw) -> Upload:
+        name = _text(raw, "file")
+        return Upload(
+            id=_text(raw, "mid"), name=name, title=None, description=None, bytes=self.amount(Kind.FILES, raw),
+            width=None, height=None, owner_id="", modified=None, extension=name.rpartition(".")[2], raw=raw,
+        )  # fmt: skip
+
+    def user(self, raw: Raw) -> User:
+        return User("", "", raw)
+
+    def publication(self, post: Post, declared: Declared, as_of: datetime | None = None) -> Verdict:
+        if declared.all_as_draft:
+            return Verdict(Status.DRAFT, Cause(Hidden.ALL_DRAFTS))
+        if as_of is not None and (post.date is None or post.date > as_of):
+            return Verdict(Status.DRAFT, Cause(Hidden.LATER))
+        if post.access not in (declared.public_access or ()):
+            return Verdict(Status.DRAFT, Cause(Hidden.UNDECLARED, "shown", post.access))
+        return Verdict(Status.PUBLISH)
+
+    def is_visible(self, comment: Comment, declared: Declared) -> bool:
+        return bool(comment.id) and "f" in declared.visible_comment_flags
+
+    def why_hidden(self, comment: Comment) -> Cause:
+        return Cause(Hidden.COMMENT, "rid", comment.id)
+
+
+def _text(raw: Raw, name: str) -> str:
+    value = raw.get(name)
+    return str(value) if isinstance(value, str) else ""
+
+
+def _date(raw: Raw, name: str) -> datetime | None:
+    try:
+        return datetime.fromisoformat(_text(raw, name)).replace(tzinfo=UTC)
+    except ValueError:
+        return None
+
+
+@dataclass
+class TinyBlog:
+    """What a server serves; ``asked`` are the paths of the requests."""
+
+    notes: list[dict[str, Any]] = field(default_factory=list)
+    replies: list[dict[str, Any]] = field(default_factory=list)
+    media: list[dict[str, Any]] = field(default_factory=list)
+    files: dict[str, bytes] = field(default_factory=dict)
+    asked: list[str] = field(default_factory=list)
+    page_size: int = 2
+    url: str = ""
+
+
+@asynccontextmanager
+async def served(blog: TinyBlog) -> AsyncIterator[TinyBlog]:
+    """Serve a blog, and write its server's address into ``url``."""
+
+    def page(request: web.Request, member: str, items: list[dict[str, Any]]) -> web.Response:
+        blog.asked.append(request.path)
+        token = request.query.get("after", "t:0")
+        begin = int(token.removeprefix("t:"))
+        more = f"t:{begin + blog.page_size}" if begin + blog.page_size < len(items) else None
+        return web.Response(body=json.dumps({member: items[begin : begin + blog.page_size], "more": more}))
+
+    async def notes(request: web.Request) -> web.Response:
+        return page(request, "notes", blog.notes)
+
+    async def replies(request: web.Request) -> web.Response:
+        return page(request, "replies", [each for each in blog.replies if each["note"] == request.match_info["nid"]])
+
+    async def media(request: web.Request) -> web.Response:
+        return page(request, "media", blog.media)
+
+    async def content(request: web.Request) -> web.Response:
+        return web.Response(body=blog.files[request.match_info["mid"]])
+
+    app = web.Application()
+    app.router.add_get("/notes", notes)
+    app.router.add_get("/notes/{nid}/replies", replies)
+    app.router.add_get("/media", media)
+    app.router.add_get("/media/{mid}", content)
+    runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.05)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    blog.url = f"http://127.0.0.1:{runner.addresses[0][1]}"
+    try:
+        yield blog
+    finally:
+        await runner.cleanup()
+
+
+def tiny_blog() -> TinyBlog:
+    """Return a blog of five notes, four replies and one picture."""
+    return TinyBlog(
+        notes=[
+            {"nid": f"n-{number}", "headline": f"Note {number}", "html": f"<p>Text {number}</p>",
+             "written": f"2024-01-0{number}T10:00:00", "shown": "yes" if number < 5 else "no"}
+            for number in range(1, 6)
+        ],
+        replies=[
+            {"rid": f"r{number}", "note": "n-2" if number < 4 else "n-3", "by": "Mika", "says": f"Reply {number}",
+             "written": "2024-02-01T08:00:00"}
+            for number in range(1, 5)
+        ],
+    )  # fmt: skip
