@@ -21,35 +21,6 @@ settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
 
 
-UNMEASURED = (
-    "archive/test_crashes.py",
-    "archive/test_heal.py",
-    "archive/test_verify.py::TestFlippedBits",
-    "assets/test_infer.py",
-    "benchmarks/",
-    "cli/test_backup_hostile.py",
-    "cli/test_backup_secrets.py",
-    "cli/test_export_leaks.py",
-    "cli/test_terminal.py",
-    "export/test_contract.py",
-    "history/test_prune.py::test_killed_anywhere_the_archive_is_valid_and_a_second_run_completes",
-    "history/test_ten_versions.py",
-    "html/test_budget.py",
-    "html/test_hostile_html.py",
-    "torture/",
-)
-"""Tests that run the same lines over and over. Others cover these, and measuring them would take minutes."""
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave some tests out of the measurement of coverage."""
-    here = Path(__file__).parent
-    assert [name for name in UNMEASURED if not (here / name.partition("::")[0]).exists()] == []
-    for item in items:
-        if item.nodeid.removeprefix("tests/").startswith(UNMEASURED):
-            item.add_marker("no_cover")
-
-
 @pytest.fixture(autouse=True)
 def _children_are_measured_as_their_test_is(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     if request.node.get_closest_marker("no_cover"):

@@ -20,6 +20,9 @@ from exporter.model.kinds import Kind
 from tests.archive.builder import BLOG, CREATED, Built, entry, pages
 from tests.archive.crash_child import NEW_VIEW, STEPS
 
+# Others run the same lines; measuring them here too would more than double the time.
+pytestmark = pytest.mark.no_cover
+
 ROOT = Path(__file__).parent.parent.parent
 RECORD = (entry(99, "後"), 6)
 

@@ -257,6 +257,7 @@ def test_any_history_pruned_any_way_keeps_what_is_kept(
     assert plain_states(maker.layout.root, lenient=True) == {number: before[number] for number in kept}
 
 
+@pytest.mark.no_cover
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="kills children that it forks")
 @pytest.mark.parametrize("way", ["exchange", "rename"])
 def test_killed_anywhere_the_archive_is_valid_and_a_second_run_completes(tmp_path: Path, way: str) -> None:

@@ -348,6 +348,7 @@ def small(tmp_path: Path) -> Built:
     return built
 
 
+@pytest.mark.no_cover
 class TestFlippedBits:
     """Bits flipped all over a small archive, a few thousand drawn by a fixed seed."""
 

@@ -15,6 +15,9 @@ from exporter.crawl.assets.upload_rule import LEAST_MATCHES, Inferred, infer_fil
 from exporter.html.links import AddressPattern
 from exporter.service.registry import DEFAULT_SERVICE
 
+# Others run the same lines; measuring them here too would more than double the time.
+pytestmark = pytest.mark.no_cover
+
 USER = "0123456789abcdef0123456789abcdef"
 HOST = "https://files.example.jp"
 

@@ -9,6 +9,9 @@ from benchmarks.blog_size import BLOG_ID, BlogSize, addresses, pages
 from benchmarks.content import Content
 from exporter.service.registry import DEFAULT_SERVICE
 
+# Others run the same lines; measuring them here too would more than double the time.
+pytestmark = pytest.mark.no_cover
+
 SIZE = BlogSize(45, 101, 21)
 
 

@@ -13,6 +13,9 @@ from benchmarks.blog_size import BLOG_ID, BlogSize, addresses
 from benchmarks.measure import Cores, Sample, measure
 from tests.benchmarks.conftest import SIZE
 
+# Others run the same lines; measuring them here too would more than double the time.
+pytestmark = pytest.mark.no_cover
+
 COUNT = sum(1 for _ in addresses(SIZE))
 
 

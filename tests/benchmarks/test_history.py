@@ -16,6 +16,9 @@ from exporter.archive.verify import verify
 from exporter.model.kinds import Kind
 from tests.archive import plain_reader
 
+# Others run the same lines; measuring them here too would more than double the time.
+pytestmark = pytest.mark.no_cover
+
 SIZE = HistorySize(30, 12)
 
 

@@ -21,6 +21,9 @@ from tests.support import faults
 from tests.support.records import comment_record, entry_record, file_record
 from tests.support.runs import Runs, all_findings, backup_command, folded, held, serving, tree
 
+# Others run the same lines; measuring them here too would more than double the time.
+pytestmark = pytest.mark.no_cover
+
 DAY = datetime(2020, 2, 29)  # noqa: DTZ001  the service sends times without an offset
 ESCAPES = "\x1b[2J\x1b]0;pwned\x07\x9b31m \u202egnp.exe\u2066 \u200f\r\n\x00"
 NAMES = [

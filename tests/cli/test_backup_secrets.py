@@ -16,6 +16,9 @@ from tests.support import faults
 from tests.support.generated import generated_blog
 from tests.support.runs import Done, Runs, backup_command, serving
 
+# Others run the same lines; measuring them here too would more than double the time.
+pytestmark = pytest.mark.no_cover
+
 TOKEN = "s3cret-t0ken-9f8e7d6c5b4a"
 
 

@@ -18,7 +18,10 @@ from exporter.model.kinds import Kind
 from tests.archive.builder import Built, record
 from tests.support.terminal import Terminal
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no pseudo-terminals")
+pytestmark = [
+    pytest.mark.skipif(sys.platform == "win32", reason="Windows has no pseudo-terminals"),
+    pytest.mark.no_cover,
+]
 
 CONTROLS: Final = "".join(map(chr, [*range(0x20), *range(0x7F, 0xA0)]))
 BIDI: Final = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u2028\u2029\ufeff"

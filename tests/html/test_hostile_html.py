@@ -14,6 +14,9 @@ from exporter.html.markdown import to_markdown
 from exporter.html.tree import Element, parse
 from tests.html.reading import read_markdown
 
+# Others run the same lines; measuring them here too would more than double the time.
+pytestmark = pytest.mark.no_cover
+
 LIMIT = 60.0
 """Seconds; far above what is needed, far below what a quadratic walk would take."""
 

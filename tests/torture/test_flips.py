@@ -16,6 +16,9 @@ from exporter.errors import BlogExporterError
 from tests.support.generated import generated_blog
 from tests.support.runs import Runs, all_findings, command_for, serving
 
+# Others run the same lines; measuring them here too would more than double the time.
+pytestmark = pytest.mark.no_cover
+
 
 @pytest.fixture
 def archive(runs: Runs, tmp_path: Path) -> Path:

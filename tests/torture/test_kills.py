@@ -32,6 +32,9 @@ from tests.support.runs import (
     tree,
 )
 
+# Others run the same lines; measuring them here too would more than double the time.
+pytestmark = pytest.mark.no_cover
+
 WINDOW = 8
 NEEDED = {"lock", "latest.json", "views.jsonl", "freshness.jsonl"}
 CACHES = {

@@ -27,6 +27,9 @@ from tests.support.generated import generated_blog
 from tests.support.records import comment_record, entry_record, file_record
 from tests.support.runs import Done, Runs, State, Zygote, findings, folded, held
 
+# Others run the same lines; measuring them here too would more than double the time.
+pytestmark = pytest.mark.no_cover
+
 DAY = datetime(2030, 1, 1)  # noqa: DTZ001  the service sends times without an offset
 LISTS = (Kind.ENTRY_LIST, Kind.COMMENTS, Kind.FILES)
 Record = tuple[Kind, str]

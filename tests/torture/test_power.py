@@ -21,6 +21,9 @@ from tests.support.generated import generated_blog
 from tests.support.records import comment_record
 from tests.support.runs import Runs, State, Zygote, all_findings, backup_command, findings, folded, held, serving, tree
 
+# Others run the same lines; measuring them here too would more than double the time.
+pytestmark = pytest.mark.no_cover
+
 
 @pytest.fixture
 def runs(zygote: Zygote, tmp_path: Path) -> Iterator[Runs]:

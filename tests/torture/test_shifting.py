@@ -22,6 +22,9 @@ from tests.support.runs import (
     serving,
 )
 
+# Others run the same lines; measuring them here too would more than double the time.
+pytestmark = pytest.mark.no_cover
+
 
 def lost(mutator: Mutator, found: State) -> list[str]:
     """Return what stood throughout and is not in the backup as it was."""
