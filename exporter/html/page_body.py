@@ -56,7 +56,7 @@ class BodyWriter:
         base: the blog's address, which relative addresses start from.
         language: of what is said of a picture, a player or a body of which only the text is shown, ``ja`` or ``en``.
         prefix: from the site's folder to the one that holds ``assets/``.
-        alone: whether the page stands alone, and so lacks pictures that the archive may have.
+        alone: whether the page is a single file, and so lacks pictures that the archive may have.
         page_of: the path of the page in the site that an address of the blog leads to, if it leads to an entry.
         drawn: whether a stored file, given its path, may be shown as a picture.
     """

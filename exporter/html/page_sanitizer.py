@@ -1,6 +1,6 @@
 """What of untrusted HTML may stand in a page: tags, attributes, addresses, and inline styles by property. Pure.
 
-The page's own policy forbids scripts as well; this is what still holds where a file is opened without it.
+A page's Content-Security-Policy forbids the same again; nothing here relies on it.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _VALUES: Final[dict[str, re.Pattern[str]]] = {
 def safe_style(style: str) -> str | None:
     """Return the declarations that may stay, ``None`` when there are none.
 
-    No address can be in them, nothing can leave the place where it stands, and no length is beyond what a page holds.
+    No address can be in them, nothing can leave its place, and no length is beyond what a page holds.
     """
     if "\\" in style or "/*" in style:
         return None

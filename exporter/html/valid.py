@@ -282,7 +282,7 @@ def looks(tag: str, attributes: dict[str, str], *, shown_as: str) -> str:
     Args:
         tag: as the author wrote it.
         attributes: all of them.
-        shown_as: the tag that stands on the page.
+        shown_as: the tag that it has on the page.
     """
     if not attributes:
         return _LOOKS[tag] if tag in _LOOKS and tag != shown_as else ""

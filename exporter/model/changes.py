@@ -62,7 +62,7 @@ class RecordChange:
         change: what happened to it.
         title: what a person knows it by, never empty; untrusted.
         fields: for a changed record what differs; for a new or gone one all its fields.
-        evidence: why a removal was believed, where the later version holds its tombstone.
+        evidence: why the removal was accepted, where the later version holds its tombstone.
     """
 
     kind: Kind

@@ -65,7 +65,7 @@ def _key_of(cluster: str) -> str:
 
 
 def _clusters(text: str) -> list[tuple[int, int]]:
-    """Cut a text where normalisation never joins what stands on both sides."""
+    """Cut a text where normalisation never joins the characters on both sides."""
     bounds = [at for at in range(len(text)) if at == 0 or not _joins(text[at])]
     return list(pairwise([*bounds, len(text)]))
 
@@ -85,7 +85,7 @@ class Excerpt:
         text: ``original[start:start + len(text)]``, but for the line ends.
         start: where it begins in the original text.
         marks: the hits, as offsets into ``text``, in order, never overlapping.
-        cut: whether the original goes on after it.
+        cut: whether the original continues after it.
     """
 
     text: str

@@ -20,7 +20,7 @@ from exporter.model.kinds import Kind, sort_key
 from exporter.search.folding import Span, excerpt, spans_of
 from exporter.search.indexing import open_store
 from exporter.search.regex_worker import DAMAGED
-from exporter.search.store import Store, StoredText
+from exporter.search.store import Store, StoredRecord, StoredText
 
 if TYPE_CHECKING:
     from exporter.archive.archive import Archive
@@ -48,9 +48,9 @@ class Hit:
             ``text`` or ``explanation``.
         excerpt: a part of that text, line ends as spaces; untrusted.
         start: where the excerpt begins in that text.
-        cut: whether the text goes on after the excerpt.
+        cut: whether the text continues after the excerpt.
         marks: the hits in the excerpt, as ``(start, end)`` offsets into it.
-        score: a million for each rank of each term's best text, and one for each place a term stands at.
+        score: a million for each rank of each term's best text, and one for each place of a term.
     """
 
     kind: Kind
@@ -144,18 +144,11 @@ class Index:
             matches = [match for match in checked if match is not None]
         else:
             matches = self._matching(query, regex_seconds)
-        best = self._ordered(matches)[: query.limit]
-        return SearchResult([self._hit(match, query.terms) for match in best], len(matches))
-
-    def _ordered(self, matches: list[_Match]) -> list[_Match]:
-        """Put the better before the worse, then the newer before the older; the rest is for having one order."""
-        orders = self._store.orders(match.number for match in matches)
-
-        def order(match: _Match) -> tuple[float, float, int, tuple[int, int, str]]:
-            moment, kind, record_id = orders[match.number]
-            return -match.score, math.inf if moment is None else -moment, _KIND_ORDER[kind], sort_key(record_id)
-
-        return sorted(matches, key=order)
+        records = self._store.records(match.number for match in matches)
+        # The better before the worse, then the newer before the older; the rest is for having one order.
+        matches.sort(key=lambda match: (-match.score, *_order(records[match.number])))
+        best = matches[: query.limit]
+        return SearchResult([self._hit(match, records[match.number], query.terms) for match in best], len(matches))
 
     def _matching(self, query: Query, seconds: float) -> list[_Match]:
         """Look for the regular expression in a process of its own, ended when it takes too long."""
@@ -191,8 +184,7 @@ class Index:
             best.setdefault(number, []).append((rank, count, text, field, places))
         return [_expressed(number, texts) for number, texts in best.items()]
 
-    def _hit(self, match: _Match, terms: tuple[str, ...]) -> Hit:
-        record = self._store.record(match.number)
+    def _hit(self, match: _Match, record: StoredRecord, terms: tuple[str, ...]) -> Hit:
         text = self._store.plain(match.text)
         part = excerpt(text, spans_of(text, terms) if match.spans is None else match.spans)
         return Hit(
@@ -208,6 +200,11 @@ class Index:
             part.marks,
             match.score,
         )
+
+
+def _order(record: StoredRecord) -> tuple[float, int, tuple[int, int, str]]:
+    newest_first = math.inf if record.moment is None else -record.moment
+    return newest_first, _KIND_ORDER[record.kind], sort_key(record.record_id)
 
 
 def _checked(number: int, texts: list[StoredText], terms: tuple[str, ...]) -> _Match | None:

@@ -19,7 +19,7 @@ from enum import IntEnum
 from functools import cache
 from itertools import groupby
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from exporter.model.kinds import Kind
 from exporter.search.folding import fold
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 INDEX_VERSION: Final = 1
-"""Goes up whenever the same records would give another index."""
+"""Increased whenever the same records would give another index."""
 
 _SCHEMA: Final = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
@@ -47,7 +47,10 @@ _MOST_TOKENS: Final = 24
 _WAIT_SECONDS: Final = 30
 
 _PIECE: Final = 100_000
-_RECORD: Final = "docs.id, kind, record_id, entry_id, title, date, moment"
+_FILTER: Final = "(? IS NULL OR kind = ?) AND (? IS NULL OR moment >= ?)"
+_MATCHES: Final = (
+    f"doc IN (SELECT rowid FROM tokens WHERE tokens MATCH ?) AND doc IN (SELECT id FROM docs WHERE {_FILTER})"  # noqa: S608  constant
+)
 
 
 class Rank(IntEnum):
@@ -91,7 +94,6 @@ StoredText = tuple[int, str, int, str]
 class StoredRecord(NamedTuple):
     """An indexed record; ``moment`` is its date as seconds since 1970."""
 
-    number: int
     kind: Kind
     record_id: str
     entry_id: str
@@ -142,7 +144,7 @@ class Store:
         """Make what the block changes appear as a whole, or leave an index that is made for nothing.
 
         The journal is in memory. So what the index is made for is taken out first, on its own: a process that is killed
-        half way leaves an index that nobody believes, and no file beside it.
+        half way leaves an index that is not used, and no file beside it.
         """
         self._connection.execute("DELETE FROM meta WHERE name = 'key'")
         self._connection.execute("BEGIN IMMEDIATE")
@@ -178,7 +180,7 @@ class Store:
                 _blob(record_id),
                 identity,
                 _blob(document.entry_id),
-                _clean(document.title),
+                document.title.encode("utf-8", "replace").decode(),
                 None if date is None else date.isoformat(),
                 None if date is None else date.timestamp(),
             ),
@@ -207,45 +209,39 @@ class Store:
         self, terms: Sequence[str], kind: Kind | None, since: datetime | None
     ) -> Iterator[tuple[int, list[StoredText]]]:
         """Yield the numbers of the records that may hold all terms, with their texts."""
-        where = ["doc IN (SELECT rowid FROM tokens WHERE tokens MATCH ?)"]
-        values: list[str | float] = [" AND ".join(_condition(term) for term in terms)]
-        filters, more = _filters(kind, since)
-        if filters:
-            where.append(f"doc IN (SELECT id FROM docs WHERE {' AND '.join(filters)})")  # noqa: S608
         rows = self._connection.execute(
-            f"SELECT doc, id, field, rank, folded FROM texts WHERE {' AND '.join(where)} ORDER BY doc, id",  # noqa: S608
-            values + more,
+            f"SELECT doc, id, field, rank, folded FROM texts WHERE {_MATCHES} ORDER BY doc, id",  # noqa: S608  constant
+            (" AND ".join(_condition(term) for term in terms), *_filter_values(kind, since)),
         )
         for number, group in groupby(rows, key=itemgetter(0)):
             yield number, [row[1:] for row in group]
 
-    def orders(self, numbers: Iterable[int]) -> dict[int, tuple[float | None, Kind, str]]:
-        """Return what records of equal score are ordered by: moment, kind and id."""
-        rows = self._connection.execute(
-            "SELECT id, moment, kind, record_id FROM docs WHERE id IN (SELECT value FROM json_each(?))",
-            (json.dumps(list(numbers)),),
-        )
-        return {number: (moment, Kind(kind), _from_blob(record_id)) for number, moment, kind, record_id in rows}
-
     def plain_texts(self, kind: Kind | None, since: datetime | None) -> Iterator[tuple[int, tuple[int, str, int], str]]:
         """Yield every text as it is: the number of its record, then its own, its field and rank, then the text."""
-        filters, values = _filters(kind, since)
         rows = self._connection.execute(
-            "SELECT docs.id, texts.id, field, rank, plain FROM docs JOIN texts ON texts.doc = docs.id "  # noqa: S608
-            f"WHERE {' AND '.join([*filters, '1'])} ORDER BY docs.id, texts.id",
-            values,
+            "SELECT docs.id, texts.id, field, rank, plain FROM docs JOIN texts ON texts.doc = docs.id "  # noqa: S608  constant
+            f"WHERE {_FILTER} ORDER BY docs.id, texts.id",
+            _filter_values(kind, since),
         )
         for number, text, field, rank, plain in rows:
             yield number, (text, field, rank), _from_blob(zlib.decompress(plain))
+
+    def records(self, numbers: Iterable[int]) -> dict[int, StoredRecord]:
+        """Return indexed records by their numbers."""
+        rows = self._connection.execute(
+            "SELECT id, kind, record_id, entry_id, title, date, moment FROM docs "
+            "WHERE id IN (SELECT value FROM json_each(?))",
+            (json.dumps(list(numbers)),),
+        )
+        return {
+            number: StoredRecord(Kind(kind), _from_blob(record_id), _from_blob(entry_id), title, date, moment)
+            for number, kind, record_id, entry_id, title, date, moment in rows
+        }
 
     def plain(self, text: int) -> str:
         """Return a text as it is."""
         (plain,) = self._connection.execute("SELECT plain FROM texts WHERE id = ?", (text,)).fetchone()
         return _from_blob(zlib.decompress(plain))
-
-    def record(self, number: int) -> StoredRecord:
-        """Return an indexed record."""
-        return _record(self._connection.execute(f"SELECT {_RECORD} FROM docs WHERE id = ?", (number,)).fetchone())  # noqa: S608
 
     def entry_title(self, entry_id: str) -> str:
         """Return the title of an entry; empty when it is not indexed."""
@@ -254,21 +250,11 @@ class Store:
         return "" if row is None else str(row[0])
 
 
-def _record(row: Sequence[Any]) -> StoredRecord:
-    number, kind, record_id, entry_id, title, date, moment = row
-    return StoredRecord(number, Kind(kind), _from_blob(record_id), _from_blob(entry_id), title, date, moment)
-
-
-def _filters(kind: Kind | None, since: datetime | None) -> tuple[list[str], list[str | float]]:
-    where: list[str] = []
-    values: list[str | float] = []
-    if kind is not None:
-        where.append("kind = ?")
-        values.append(str(kind))
-    if since is not None:
-        where.append("moment >= ?")
-        values.append(since.timestamp())
-    return where, values
+def _filter_values(kind: Kind | None, since: datetime | None) -> tuple[str | float | None, ...]:
+    """Return the values of :data:`_FILTER`."""
+    wanted = None if kind is None else str(kind)
+    first = None if since is None else since.timestamp()
+    return wanted, wanted, first, first
 
 
 def _tokens_of(folded: Iterable[str]) -> str:
@@ -296,14 +282,10 @@ def _from_blob(data: bytes) -> str:
     return data.decode("utf-8", "surrogatepass")
 
 
-def _clean(text: str) -> str:
-    return text.encode("utf-8", "replace").decode("utf-8")
-
-
 def _check_schema(connection: sqlite3.Connection) -> None:
-    """Refuse a database whose views or triggers would run with what an index is asked."""
+    """Refuse a database whose views or triggers would run with the queries."""
     if _schema_of(connection) != _own_schema():
-        raise sqlite3.DatabaseError("it is no index of this program")
+        raise sqlite3.DatabaseError("it is not an index of this program")
 
 
 def _schema_of(connection: sqlite3.Connection) -> list[tuple[str, str, str | None]]:

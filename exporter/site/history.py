@@ -168,7 +168,7 @@ class ArchiveHistory:
     def _positions(self) -> dict[str, list[tuple[int, LinePosition]]]:
         """Return where the versions hold each entry that one after the first holds.
 
-        What cannot even be told whose it was is left out; the page of its version says that something is missing.
+        A damaged line whose entry is not known is left out; the page of its version says that something is missing.
         """
         found: defaultdict[str, list[tuple[int, LinePosition]]] = defaultdict(list)
         layout = self._archive.layout

@@ -1,8 +1,8 @@
-"""What of an archive strangers may read: a source of records that holds nothing else. Everything in doubt stays out."""
+"""The records of an archive that may be published. Everything in doubt stays out."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -11,7 +11,6 @@ from exporter.export.visibility import Visibility
 from exporter.model.asset import Asset, openable
 from exporter.model.kinds import Kind
 from exporter.model.publication import Declared, Status
-from exporter.model.records import Post, Raw
 from exporter.service.interface import Records
 
 if TYPE_CHECKING:
@@ -41,13 +40,13 @@ class PublicRecords:
         self._service = service
         self._visibility = Visibility(declared, as_of, service, newest)
         self.blog_id = records.blog_id
-        entries = list(self._entries())
-        self._assets = dict(self._used_by(set(entries)))
+        entries = dict.fromkeys(self._entries())
+        self._assets = dict(self._used_by(entries))
         files = {file_id for asset in self._assets.values() for file_id in asset.ids("file")}
         self._ids: dict[Kind, dict[str, None]] = {
-            Kind.ENTRIES: dict.fromkeys(entries),
-            Kind.ENTRY_LIST: dict.fromkeys(each for each in records.ids(Kind.ENTRY_LIST) if each in set(entries)),
-            Kind.COMMENTS: dict.fromkeys(self._comments(set(entries))),
+            Kind.ENTRIES: entries,
+            Kind.ENTRY_LIST: dict.fromkeys(each for each in records.ids(Kind.ENTRY_LIST) if each in entries),
+            Kind.COMMENTS: dict.fromkeys(self._comments(entries)),
             Kind.FILES: dict.fromkeys(each for each in records.ids(Kind.FILES) if each in files),
             Kind.USER: {},
             Kind.ASSETS: dict.fromkeys(self._assets),
@@ -77,30 +76,25 @@ class PublicRecords:
 
     def _entries(self) -> Iterator[str]:
         for entry_id, raw in self._records.scan(Kind.ENTRIES):
-            if self._visibility.entry(self._post(entry_id, raw)).status is Status.PUBLISH:
+            post = self._service.post(raw, self._records.load(Kind.ENTRY_LIST, entry_id))
+            if self._visibility.entry(replace(post, id=entry_id)).status is Status.PUBLISH:
                 yield entry_id
 
-    def _post(self, entry_id: str, raw: Raw) -> Post:
-        post = self._service.post(raw, self._records.load(Kind.ENTRY_LIST, entry_id))
-        return post if post.id == entry_id else replace(post, id=entry_id)
-
-    def _comments(self, entries: set[str]) -> Iterator[str]:
+    def _comments(self, entries: Collection[str]) -> Iterator[str]:
         for cm_id, raw in self._records.scan(Kind.COMMENTS):
-            if (
-                self._service.post_id(raw) in entries
-                and self._visibility.why_hidden(cm_id, self._service.comment(raw)) is None
-            ):
+            if self._service.post_id(raw) not in entries:
+                continue
+            if self._visibility.why_hidden(cm_id, self._service.comment(raw)) is None:
                 yield cm_id
 
-    def _used_by(self, entries: set[str]) -> Iterator[tuple[str, Asset]]:
-        """Yield the assets that published entries use, without a word on who else does.
+    def _used_by(self, entries: Collection[str]) -> Iterator[tuple[str, Asset]]:
+        """Yield the assets that published entries use, without the entries that are not published.
 
         A file in which a browser would run a script is left out: on a host, it would run as the site's own.
         """
         for url, raw in self._records.scan(Kind.ASSETS):
             asset = Asset.from_raw(raw)
             users = [each for each in asset.ids("entry") if each in entries]
-            path = asset.path
-            if users and (path is None or openable(path)):
+            if users and (asset.path is None or openable(asset.path)):
                 refs = [{"entry": each} for each in users] + [{"file": each} for each in asset.ids("file")]
                 yield url, Asset.from_raw({**asset.data(), "refs": refs})

@@ -27,14 +27,14 @@ from exporter.text import visible
 SMALL_BLOG: Final = 2_000
 """Up to so many entries there are no shards: looking through all texts is quick enough."""
 END: Final = "\ue001"
-"""Stands after each text, so that its last character begins a pair too."""
+"""Comes after each text, so that its last character begins a pair too."""
 BEYOND: Final = "\ue000"
 """Stands for every character that takes two places in a script's strings."""
 CHUNKS_IN_SHARD: Final = 30
 LETTERS: Final = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_"
 
 SEVERAL: Final = "_"
-"""Stands before five letters that are 30 bits; a letter alone is the number of the only chunk."""
+"""Comes before five letters that are 30 bits; a letter alone is the number of the only chunk."""
 LATIN: Final = "0123456789abcdefghijklmnopqrstuvwxyz"
 LATIN_PAIRS: Final = 0xE100
 """Where the characters for two Latin letters begin."""
