@@ -265,10 +265,14 @@ class FileBody:
 
     def headers(self) -> Mapping[str, str]:
         """Ask for it as it is, or for the rest of it."""
-        self._resuming = bool(self._sink.size) and self._sink.validator is not None
-        if self._resuming:
-            more = {"Range": f"bytes={self._sink.size}-", "If-Range": self._sink.validator or ""}
-        return {"Accept-Encoding": "identity", **(more if self._resuming else self._conditions)}
+        self._resuming = self._sink.size > 0 and self._sink.validator is not None
+        if not self._resuming:
+            return {"Accept-Encoding": "identity", **self._conditions}
+        return {
+            "Accept-Encoding": "identity",
+            "Range": f"bytes={self._sink.size}-",
+            "If-Range": str(self._sink.validator),
+        }
 
     async def receive(self, stream: BodyStream) -> bytes:
         """Put a body of status 200, or of the rest that was asked for, into the sink."""

@@ -285,19 +285,19 @@ class Download:
     last_modified: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
 class Downloader:
-    """Reads files from anywhere into sinks, following redirects; made by :meth:`Engine.downloader`.
+    """Reads files from anywhere into sinks, following redirects; made by :meth:`Engine.downloader`."""
 
-    Attributes:
-        statistics: what was sent and received so far.
-    """
+    retrying: Retrying
+    guard: AddressGuard
+    sender: Sender
+    max_bytes: int
 
-    def __init__(self, retrying: Retrying, guard: AddressGuard, sender: Sender, max_bytes: int) -> None:
-        self._retrying = retrying
-        self._guard = guard
-        self._sender = sender
-        self._max_bytes = max_bytes
-        self.statistics = sender.statistics
+    @property
+    def statistics(self) -> Statistics:
+        """What was sent and received so far."""
+        return self.sender.statistics
 
     async def read(self, address: str, sink: Sink, *, known: Download | None = None) -> Download:
         """Read a file into the sink, after what the sink holds if that still fits, trying again where that may help.
@@ -317,8 +317,8 @@ class Downloader:
             AddressRefused: the guard does not let it through, or what it redirects to.
             TransportError: no whole answer came; the newest reason.
         """
-        body = FileBody(sink, self._max_bytes, _conditions(known))
-        request = HttpRequest(self._guard.check(address), {"Accept": "*/*"}, body, self._sender)
+        body = FileBody(sink, self.max_bytes, _conditions(known))
+        request = HttpRequest(self.guard.check(address), {"Accept": "*/*"}, body, self.sender)
 
         def found(response: HttpResponse) -> Download:
             headers = response.headers
@@ -326,7 +326,7 @@ class Downloader:
             status = _OK if body.whole else response.status
             return Download(status, framed, headers.get("etag"), headers.get("last-modified"))
 
-        return await self._retrying.fetch(request, found)
+        return await self.retrying.fetch(request, found)
 
 
 def _conditions(known: Download | None) -> Mapping[str, str]:

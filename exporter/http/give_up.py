@@ -16,7 +16,7 @@ from exporter.errors import (
     TransportError,
     Unreachable,
 )
-from exporter.http.retry import RetryPolicy
+from exporter.http.retry import RetryPolicy, Watch
 from exporter.http.throttle import origin_of
 from exporter.http.transport import HttpRequest, HttpResponse, Transport
 from exporter.text import printable
@@ -26,7 +26,7 @@ _INSTANT = 0.001
 _SILENT_ADDRESSES = 3
 
 
-class ServiceWatch:
+class ServiceWatch(Watch):
     """A transport to one service that measures how long no answer came and, in doubt, asks for one.
 
     Silence begins with the last whole answer or, where nothing was asked for a while after it, with the next question:
@@ -42,7 +42,6 @@ class ServiceWatch:
         self._doubtful = False
         self._failure = ""
         self._probe: Callable[[], Awaitable[object]] | None = None
-        self.good_answers = 0
 
     async def send(self, request: HttpRequest) -> HttpResponse:
         """Send a request, for which nobody waits longer than for the service as a whole.
@@ -123,14 +122,13 @@ class ServiceWatch:
         return ServiceError(f"the service {what}; the last failure: {self._failure}. Run again later{advice}")
 
 
-class HostWatch:
+class HostWatch(Watch):
     """A transport to any host that asks no more where three addresses got no answer, or a long pause is wished."""
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
         self._silent: Counter[str] = Counter()
         self._given_up: dict[str, str] = {}
-        self.good_answers = 0
 
     async def send(self, request: HttpRequest) -> HttpResponse:
         """Send a request.
@@ -146,13 +144,6 @@ class HostWatch:
         if response.status not in RetryableStatus.STATUSES:
             self._silent.pop(origin, None)
         return response
-
-    def note(self, _failure: ServiceError | None, /) -> None:
-        """Do nothing: an answer counts for its host as soon as it is there."""
-
-    def patience(self) -> float:
-        """Return that nothing but the policy ends the waiting."""
-        return float("inf")
 
     def refuse_pause(self, error: RetryableStatus) -> ServiceError:
         """Give up a host that wishes a pause longer than is obeyed."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import random
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from tenacity import AsyncRetrying, RetryCallState
 
@@ -95,20 +96,24 @@ class RetryEvent:
     wait: float
 
 
-class Watch(Protocol):
+class Watch(ABC):
     """What decides over all requests together when to give up, having counted so many good answers."""
 
-    good_answers: int
+    good_answers = 0
 
-    def note(self, failure: ServiceError | None, /) -> None:
+    def note(self, _failure: ServiceError | None, /) -> None:
         """Note how an attempt ended; ``None`` for well."""
+        return
 
     def patience(self) -> float:
         """Return the seconds that may still be waited, or raise the ServiceError that ends the waiting."""
+        return float("inf")
 
+    @abstractmethod
     def refuse_pause(self, error: RetryableStatus) -> ServiceError:
         """Return what to raise where a longer pause is wished than is obeyed."""
 
+    @abstractmethod
     async def outlasts(self, failure: TransportError, good_before: int, /) -> bool:
         """Tell whether to insist on a request without retries left, or raise the ServiceError that ends the run."""
 
@@ -184,7 +189,6 @@ class Retrying:
             good_before = self.watch.good_answers
             event = RetryEvent(request.name, state.attempt_number, str(_failure_of(state)), state.upcoming_sleep)
             request.sender.statistics.retries += 1
-            request.sender.statistics.waited += event.wait
             self.on_retry(event)
 
         retrying = AsyncRetrying(

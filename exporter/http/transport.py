@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Protocol
 
@@ -61,16 +61,14 @@ class Statistics:
         requests: all that were sent, those of retries and redirects too.
         retries: attempts that repeat a failed one.
         bytes: the length of what was kept of bodies, decoded.
-        waited: the sum of all waits between attempts, in seconds.
     """
 
     requests: int = 0
     retries: int = 0
     bytes: int = 0
-    waited: float = 0.0
 
     def __add__(self, other: Statistics) -> Statistics:
-        return Statistics(*(getattr(self, each.name) + getattr(other, each.name) for each in fields(self)))
+        return Statistics(self.requests + other.requests, self.retries + other.retries, self.bytes + other.bytes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +79,8 @@ class Sender:
         timeouts: of each request.
         statistics: where each is counted.
         place: how messages name what is asked.
-        hint: what they end with where the place may be wrong. Without one they are kept beside the address that they
-            are about, so that they must not depend on the machine.
+        hint: what they end with where the place may be wrong. Messages without one are archived, so they must not
+            depend on the machine.
     """
 
     timeouts: Timeouts
