@@ -29,7 +29,7 @@ demo: $(DEMO) ## back up a made-up blog on this machine, twice, verify it, and s
 
 test: $(SETUP) ## run all tests, and fail under 95 % branch coverage
 	$(BIN)/python -m coverage erase
-	$(BIN)/python -m pytest -n auto --cov --cov-report=term -m "not slow and not browser and not importers and not hostile"
+	$(BIN)/python -m pytest -n auto --dist worksteal --cov --cov-report=term -m "not slow and not browser and not importers and not hostile"
 
 hostile: $(SETUP) ## run every command on hundreds of hostile archives
 	$(BIN)/python -m pytest -n auto -m "hostile and not slow" tests/hostile

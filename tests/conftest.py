@@ -29,7 +29,7 @@ def _children_are_measured_as_their_test_is(request: pytest.FixtureRequest, monk
 
 def pytest_xdist_auto_num_workers() -> int:
     """One worker more than processors: some tests wait, for answers that come late and pauses that are kept."""
-    return len(os.sched_getaffinity(0)) + 1
+    return (os.cpu_count() or 1) + 1
 
 
 @pytest.fixture(scope="session", autouse=True)
