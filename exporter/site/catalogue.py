@@ -190,7 +190,9 @@ class Catalogue:
         self.posts: list[PostSummary] = posts
         self.by_id = {post.id: post for post in posts}
         self.places = {post.id: at for at, post in enumerate(posts)}
-        self.orphans = sorted((cm_id for cm_ids in comments.values() for cm_id in cm_ids), key=sort_key)
+        self.orphans = sorted(
+            (comment_id for comment_ids in comments.values() for comment_id in comment_ids), key=sort_key
+        )
         self.unread = [item_id for item_id in records.ids(Kind.ENTRY_LIST) if item_id not in self.by_id]
         self._addresses = EntryAddresses(patterns, self._raw_entries() if patterns else (), base)
 
@@ -214,9 +216,9 @@ class Catalogue:
             return self.service.post(self._gone[post.id].load())
         return self._entries.get(post.id)
 
-    def comments(self, cm_ids: Iterable[str]) -> list[Comment]:
+    def comments(self, comment_ids: Iterable[str]) -> list[Comment]:
         """Read comments."""
-        return self._comments.get(tuple(cm_ids))
+        return self._comments.get(tuple(comment_ids))
 
     def page_of(self, address: str) -> str | None:
         """Return the path of the page of the entry that an address of the blog leads to, if it leads to one."""
@@ -238,8 +240,8 @@ class Catalogue:
     def _load_entry(self, entry_id: str) -> Post:
         return self.service.post(self.records.load(Kind.ENTRIES, entry_id) or {})
 
-    def _load_comments(self, cm_ids: tuple[str, ...]) -> list[Comment]:
-        raws = (self.records.load(Kind.COMMENTS, cm_id) for cm_id in cm_ids)
+    def _load_comments(self, comment_ids: tuple[str, ...]) -> list[Comment]:
+        raws = (self.records.load(Kind.COMMENTS, comment_id) for comment_id in comment_ids)
         return [self.service.comment(raw) for raw in raws if raw is not None]
 
     def _raw_entries(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -259,11 +261,11 @@ class Catalogue:
         texts = entry.body, entry.more
         self._keep_links(Kind.ENTRIES, entry_id, *texts)
         gone = self._gone.get(entry_id)
-        cm_ids = tuple(comments.pop(entry_id, ()))
+        comment_ids = tuple(comments.pop(entry_id, ()))
         parts = (
             (self.records.identity(Kind.ENTRIES, entry_id) or b"-") if gone is None else gone.identity,
             self.records.identity(Kind.ENTRY_LIST, entry_id) or b"-",
-            self.identities(Kind.COMMENTS, cm_ids),
+            self.identities(Kind.COMMENTS, comment_ids),
         )
         post = PostSummary(
             id=entry_id,
@@ -276,13 +278,20 @@ class Catalogue:
             identity=fingerprint(*parts),
             listed=b"",
             length=sum(len(text) - sum(len(found[0]) for found in _TAGS_AND_SPACES.finditer(text)) for text in texts),
-            comments=cm_ids,
+            comments=comment_ids,
             gone_in=None if gone is None else gone.version,
             gone_at="" if gone is None else gone.date,
         )
         shown_in_lists = (
-            post.page, str(post.date), post.title, post.category, post.private, post.access, len(cm_ids), post.gone_in
-        )  # fmt: skip
+            post.page,
+            str(post.date),
+            post.title,
+            post.category,
+            post.private,
+            post.access,
+            len(post.comments),
+            post.gone_in,
+        )
         return post._replace(listed=fingerprint(repr(shown_in_lists)))
 
     def _categories(self) -> dict[str, str]:
@@ -293,11 +302,11 @@ class Catalogue:
 
     def _comments_by_entry(self) -> defaultdict[str, list[str]]:
         found: defaultdict[str, list[str]] = defaultdict(list)
-        for cm_id, raw in self.records.scan(Kind.COMMENTS):
+        for comment_id, raw in self.records.scan(Kind.COMMENTS):
             comment = self.service.comment(raw)
-            self.comment_days[cm_id] = "" if comment.date is None else comment.date.date().isoformat()
-            found[self.service.post_id(raw)].append(cm_id)
-            self._keep_links(Kind.COMMENTS, cm_id, comment.text)
+            self.comment_days[comment_id] = "" if comment.date is None else comment.date.date().isoformat()
+            found[self.service.post_id(raw)].append(comment_id)
+            self._keep_links(Kind.COMMENTS, comment_id, comment.text)
         return found
 
     def _keep_links(self, kind: Kind, record_id: str, *sources: str) -> None:

@@ -81,11 +81,11 @@ class PublicRecords:
                 yield entry_id
 
     def _comments(self, entries: Collection[str]) -> Iterator[str]:
-        for cm_id, raw in self._records.scan(Kind.COMMENTS):
+        for comment_id, raw in self._records.scan(Kind.COMMENTS):
             if self._service.post_id(raw) not in entries:
                 continue
-            if self._visibility.why_hidden(cm_id, self._service.comment(raw)) is None:
-                yield cm_id
+            if self._visibility.why_hidden(comment_id, self._service.comment(raw)) is None:
+                yield comment_id
 
     def _used_by(self, entries: Collection[str]) -> Iterator[tuple[str, Asset]]:
         """Yield the assets that published entries use, without the entries that are not published.

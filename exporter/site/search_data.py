@@ -160,14 +160,14 @@ class _SearchData:
             self._comments(post.comments),
         ]
 
-    def _comments(self, cm_ids: Iterable[str]) -> list[list[str]]:
+    def _comments(self, comment_ids: Iterable[str]) -> list[list[str]]:
         return [
             [
                 one_line(each.id),
                 one_line(each.name),
                 visible("\n".join(filter(None, (each.title, self._site.bodies.text(each.text)))))[0],
             ]
-            for each in self._site.catalogue.comments(cm_ids)
+            for each in self._site.catalogue.comments(comment_ids)
         ]
 
 

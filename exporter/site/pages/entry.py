@@ -35,7 +35,7 @@ def entry_files(site: Site) -> Iterator[ViewFile]:
             site.pictures.identity(post.id),
             repr(changed.get(post.id)),
             catalogue.link_targets(Kind.ENTRIES, post.id),
-            *(catalogue.link_targets(Kind.COMMENTS, cm_id) for cm_id in post.comments),
+            *(catalogue.link_targets(Kind.COMMENTS, comment_id) for comment_id in post.comments),
         ]
         context = partial(_context, site, post, before, after, changed=post.id in changed)
         yield site.file(post.page, "entry.html", parts, context)

@@ -87,9 +87,9 @@ class Site:
         """Return what a year, or :data:`~exporter.site.catalogue.UNDATED`, is called."""
         return self.words["undated"] if year == UNDATED else self.dates.year(year)
 
-    def comments(self, cm_ids: Iterable[str], page: str) -> list[ShownComment]:
+    def comments(self, comment_ids: Iterable[str], page: str) -> list[ShownComment]:
         """Read comments as a page shows them, in the order of their ids."""
-        return [self._comment(comment, root_of(page)) for comment in self.catalogue.comments(cm_ids)]
+        return [self._comment(comment, root_of(page)) for comment in self.catalogue.comments(comment_ids)]
 
     def _comment(self, comment: Comment, root: str) -> ShownComment:
         return ShownComment(

@@ -19,7 +19,7 @@ _MOST_CATEGORIES: Final = 12
 _LENGTHS: Final = (100, 200, 400, 800, 1_600, 3_200, 6_400, 12_800)
 
 
-class Chart(NamedTuple):
+class _Chart(NamedTuple):
     """A chart: its anchor, its title, the drawing, and its twin for those who read tables: heads and lines."""
 
     name: str
@@ -41,7 +41,7 @@ def statistics_files(site: Site) -> Iterator[ViewFile]:
 
 
 def _context(site: Site) -> dict[str, Any]:
-    catalogue, words, dates = site.catalogue, site.words, site.dates
+    catalogue, words = site.catalogue, site.words
     longest = sorted(catalogue.posts, key=lambda post: -post.length)[:5]
     posts = Counter(_month(post.date.year, post.date.month) for post in catalogue.posts if post.date)
     comments = Counter(day[:7] for day in catalogue.comment_days.values() if day)
@@ -65,7 +65,6 @@ def _context(site: Site) -> dict[str, Any]:
             words["sum_characters"] % f"{total:,}",
         ],
         "longest": [(post, post.length) for post in longest],
-        "dates": dates,
     }
 
 
@@ -84,7 +83,7 @@ def _months(counts: Counter[str]) -> Sequence[str]:
     return [_month(at // 12, at % 12 + 1) for at in range(start, end + 1)]
 
 
-def _monthly(name: str, title: str, counts: Counter[str], words: dict[str, str]) -> Chart:
+def _monthly(name: str, title: str, counts: Counter[str], words: dict[str, str]) -> _Chart:
     months = _months(counts)
     years = max(1, len(months) // 12)
     every = -(-years // 12)
@@ -93,10 +92,10 @@ def _monthly(name: str, title: str, counts: Counter[str], words: dict[str, str])
         for month in months
     ]
     lines = [(month, counts[month]) for month in months if counts[month]]
-    return Chart(name, title, bars(values, title), (words["month"], words["number"]), lines)
+    return _Chart(name, title, bars(values, title), (words["month"], words["number"]), lines)
 
 
-def _heatmap(site: Site, counts: Counter[str]) -> Chart:
+def _heatmap(site: Site, counts: Counter[str]) -> _Chart:
     words, dates = site.words, site.dates
     years = sorted({month[:4] for month in counts}, reverse=True)
     lines = [
@@ -109,10 +108,10 @@ def _heatmap(site: Site, counts: Counter[str]) -> Chart:
     ]  # fmt: skip
     drawing = grid(lines, [str(month) for month in range(1, 13)], words["heatmap"])
     totals = [(year, sum(number for month, number in counts.items() if month[:4] == year)) for year in years]
-    return Chart("heatmap", words["heatmap"], drawing, (words["year"], words["number"]), totals)
+    return _Chart("heatmap", words["heatmap"], drawing, (words["year"], words["number"]), totals)
 
 
-def _histogram(title: str, lengths: list[int], words: dict[str, str]) -> Chart:
+def _histogram(title: str, lengths: list[int], words: dict[str, str]) -> _Chart:
     edges = [0, *_LENGTHS]
     values = []
     for at, low in enumerate(edges):
@@ -121,10 +120,10 @@ def _histogram(title: str, lengths: list[int], words: dict[str, str]) -> Chart:
         name = f"{low:,}–{high - 1:,}" if high else f"{low:,}–"
         values.append(ChartValue(name, number, f"{low:,}–"))
     lines = [(bar.name, bar.value) for bar in values] if lengths else []
-    return Chart("lengths", title, bars(values, title), (words["characters"], words["number"]), lines)
+    return _Chart("lengths", title, bars(values, title), (words["characters"], words["number"]), lines)
 
 
-def _sizes(site: Site) -> Chart:
+def _sizes(site: Site) -> _Chart:
     words = site.words
     sizes: Counter[str] = Counter()
     for picture in site.pictures.all:
@@ -135,10 +134,10 @@ def _sizes(site: Site) -> Chart:
     names = {year: words["undated"] if year == UNDATED else year for year in years}
     values = [ChartValue(names[year], sizes[year], names[year]) for year in years]
     lines = [(names[year], sizes[year]) for year in years]
-    return Chart("sizes", words["sizes"], bars(values, words["sizes"]), (words["year"], words["bytes"]), lines)
+    return _Chart("sizes", words["sizes"], bars(values, words["sizes"]), (words["year"], words["bytes"]), lines)
 
 
-def _top_categories(site: Site) -> Chart:
+def _top_categories(site: Site) -> _Chart:
     words = site.words
     values = [
         ChartValue(name or words["uncategorised"], len(posts), "", category_page(name))
@@ -146,4 +145,4 @@ def _top_categories(site: Site) -> Chart:
     ]
     lines = [(bar.name, bar.value) for bar in values]
     drawing = rows(values, words["top_categories"])
-    return Chart("categories", words["top_categories"], drawing, (words["categories"], words["number"]), lines)
+    return _Chart("categories", words["top_categories"], drawing, (words["categories"], words["number"]), lines)
