@@ -18,9 +18,9 @@ from exporter.cli.answers import HINT, Teller, check_answers, declared_flags, sa
 from exporter.cli.output import Output
 from exporter.cli.signals import ended_by_sigterm
 from exporter.errors import UsageError
+from exporter.export.flags import flag_lines
 from exporter.export.formats import FORMATS, TARGETS
 from exporter.export.interface import ExportOptions
-from exporter.export.survey import survey_lines
 from exporter.html.links import AddressPattern, absolute
 from exporter.library.export import Exported, check_form, export_blog
 from exporter.model.publication import Declared
@@ -254,7 +254,7 @@ def _read(given: Mapping[str, Any], found: Settings, declared: Declared, service
 
 
 def _stop_undeclared(form: str, state: State, options: ExportOptions, out: Output) -> None:
-    for line in survey_lines(state, options.service):
+    for line in flag_lines(state, options.service):
         out.say(printable(line), level=-1)
     out.say(level=-1)
     out.say(HINT, level=-1)

@@ -8,7 +8,7 @@ from exporter.archive.archive import Archive
 from exporter.cli.answers import HINT
 from exporter.cli.options import archive_argument, at_option, with_archive
 from exporter.cli.output import OnLoss, Output
-from exporter.export.survey import comment_combinations, entry_combinations, survey_lines
+from exporter.export.flags import comment_combinations, entry_combinations, flag_lines
 from exporter.service.registry import service_of
 from exporter.settings import Settings
 from exporter.text import printable
@@ -43,7 +43,7 @@ def command(*, out: Output, archive: Archive, settings: Settings, at: str | None
                 }
             )
         else:
-            for line in survey_lines(state, service):
+            for line in flag_lines(state, service):
                 out.answer(printable(line))
             out.say()
             out.say(HINT)

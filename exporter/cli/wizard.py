@@ -18,9 +18,9 @@ from exporter.cli.export_options import Job, check_options, resolved, run
 from exporter.cli.output import Output, size_text
 from exporter.cli.wizard_texts import DESTINATIONS, WORDS, Destination, language_of
 from exporter.errors import BlogExporterError, UsageError
+from exporter.export.flags import Combination, comment_combinations, entry_combinations, flag_lines
 from exporter.export.folder import check_target, report_path
 from exporter.export.formats import FORMATS, Format
-from exporter.export.survey import Combination, comment_combinations, entry_combinations, survey_lines
 from exporter.export.words import Language
 from exporter.html.links import absolute
 from exporter.library.export import Exported, check_apart
@@ -193,7 +193,7 @@ class _Wizard:
                 return
             self._ask.say()
             self._ask.say(words["flags"])
-            for line in survey_lines(state, service, words["entries"], words["comments"], words["such_as"]):
+            for line in flag_lines(state, service, words["entries"], words["comments"], words["such_as"]):
                 self._ask.say(line)
             self._ask.say(words["flags_hint"])
             comments = comment_combinations(state, service) if form.comments else []

@@ -49,7 +49,7 @@ def _rows(posts: Posts) -> Iterator[bytes]:
 
 def _cells(post: ExportPost, posts: Posts) -> list[str]:
     entry = post.record
-    text = plain_text(f"{entry.body}\n{entry.more_title}\n{entry.more}")
+    text = rough_text(f"{entry.body}\n{entry.more_title}\n{entry.more}")
     shown = sum(found.use is Use.SHOWN for body in (entry.body, entry.more) for found in embedded(body))
     return [
         post.id,
@@ -68,7 +68,7 @@ def _cells(post: ExportPost, posts: Posts) -> list[str]:
     ]
 
 
-def plain_text(html: str) -> str:
+def rough_text(html: str) -> str:
     """Return the text of HTML, its lines where breaks and paragraphs end; good enough to search and to count."""
     if too_large(html):
         return text_of(html)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from exporter.export.bodies import name_large, safe_body
 from exporter.export.media import Media
+from exporter.export.post_html import name_large, safe_body
 from exporter.export.posts import ExportPost, Posts
 from exporter.export.words import Reason
 from exporter.export.xml import escaped

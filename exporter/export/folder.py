@@ -85,7 +85,7 @@ def _foreign(target: Path) -> str | None:
         way = Path(folder).relative_to(target)
         for name in sorted([*inner, *names]):
             path, shown = Path(folder, name), (way / name).as_posix()
-            fits = shown in parents if name in inner else any(_is(path, file) for file in known[shown])
+            fits = shown in parents if name in inner else _file(path, shown) in known[shown]
             if path.is_symlink() or not fits:
                 return shown
     return None
@@ -93,27 +93,20 @@ def _foreign(target: Path) -> str | None:
 
 def _is_sealed(target: Path) -> bool:
     """Tell whether all of a folder is what its report vouches for by one hash; of what is private it lists no file."""
-    try:
-        report = lossless_json.loads(report_path(target).read_bytes())
-        sealed = {report.get(_CONTENT), report.get(_REPLACED_CONTENT)} - {None}
-    except (OSError, lossless_json.NotJson, AttributeError, TypeError):
-        return False
+    report = _report(target)
+    sealed = [report[name] for name in (_CONTENT, _REPLACED_CONTENT) if report.get(name) is not None]
     if not sealed:
         return False
-    found = []
+    found: list[WrittenFile] = []
     for folder, inner, names in os.walk(target):
         way = Path(folder).relative_to(target)
         if any(Path(folder, name).is_symlink() or not any(Path(folder, name).iterdir()) for name in inner):
             return False
         for name in names:
-            path = Path(folder, name)
-            with atomic.translated(path):
-                state = path.lstat()
-                if not stat.S_ISREG(state.st_mode):
-                    return False
-                with path.open("rb") as there:
-                    digest = hashlib.file_digest(there, "sha256").hexdigest()
-            found.append(WrittenFile((way / name).as_posix(), state.st_size, digest))
+            file = _file(Path(folder, name), (way / name).as_posix())
+            if file is None:
+                return False
+            found.append(file)
     return _content_sha256(found) in sealed
 
 
@@ -123,22 +116,32 @@ def _content_sha256(files: Iterable[WrittenFile]) -> str:
     return hashlib.sha256("".join(rows).encode("utf-8", "surrogateescape")).hexdigest()
 
 
-def _is(path: Path, file: WrittenFile) -> bool:
+def _file(path: Path, shown: str) -> WrittenFile | None:
+    """Return what a file is; ``None`` when it is a link or a special file."""
     with atomic.translated(path):
         state = path.lstat()
-        if not stat.S_ISREG(state.st_mode) or state.st_size != file.bytes:
-            return False
+        if not stat.S_ISREG(state.st_mode):
+            return None
         with path.open("rb") as there:
-            return hashlib.file_digest(there, "sha256").hexdigest() == file.sha256
+            return WrittenFile(shown, state.st_size, hashlib.file_digest(there, "sha256").hexdigest())
+
+
+def _report(target: Path) -> dict[str, Any]:
+    """Return the report beside a folder; empty when there is none that can be read."""
+    try:
+        report = lossless_json.loads(report_path(target).read_bytes())
+    except (OSError, lossless_json.NotJson):
+        return {}
+    return report if isinstance(report, dict) else {}
 
 
 def _listed(target: Path) -> list[WrittenFile]:
     """Return the files that the report lists, with those of the export that it was to replace and may not have yet."""
+    report = _report(target)
     try:
-        report = lossless_json.loads(report_path(target).read_bytes())
         listed = [each for name in ("files", _REPLACED) for each in report.get(name, ())]
         return [WrittenFile(str(each["path"]), int(each["bytes"]), str(each["sha256"])) for each in listed]
-    except (OSError, lossless_json.NotJson, AttributeError, TypeError, ValueError, KeyError):
+    except (TypeError, ValueError, KeyError):
         return []
 
 
@@ -184,10 +187,7 @@ def _replaced(target: Path) -> dict[str, Any]:
     if not target.exists():
         return {}
     listed = [file._asdict() for file in dict.fromkeys(_listed(target))]
-    try:
-        content = lossless_json.loads(report_path(target).read_bytes()).get(_CONTENT)
-    except (OSError, lossless_json.NotJson, AttributeError):
-        content = None
+    content = _report(target).get(_CONTENT)
     return {**({_REPLACED: listed} if listed else {}), **({_REPLACED_CONTENT: content} if content else {})}
 
 

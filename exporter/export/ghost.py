@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from exporter.export.bodies import as_html
 from exporter.export.entry_page import UNTITLED
 from exporter.export.formats import Format
 from exporter.export.importer_rules import Numbers, UniqueNames
 from exporter.export.interface import Content, Copy, ExportFile, Packed
 from exporter.export.jsonl import comment_lines
 from exporter.export.media import Copies, Media
+from exporter.export.post_html import as_html
 from exporter.export.posts import ExportPost, Posts
 from exporter.export.report import Report
 from exporter.export.words import Reason

@@ -10,11 +10,12 @@ from collections.abc import Container, Iterator
 from html import escape
 from typing import Final
 
-from exporter.export.bodies import comment_author, comment_url, name_large
-from exporter.export.entry_page import UNTITLED, day, safe_id
+from exporter.export.entry_page import UNTITLED, day
+from exporter.export.file_names import safe_id
 from exporter.export.formats import Format
 from exporter.export.interface import Content, Copy, ExportFile, Inline
 from exporter.export.media import Media
+from exporter.export.post_html import comment_author, comment_url, name_large
 from exporter.export.posts import ExportPost, PostComment, Posts
 from exporter.export.report import Report
 from exporter.export.words import Reason

@@ -6,11 +6,11 @@ import json
 from collections.abc import Iterator
 from typing import Final
 
-from exporter.export.entry_page import file_name
+from exporter.export.file_names import file_name
 from exporter.export.formats import Format
 from exporter.export.interface import Content, ExportFile
 from exporter.export.posts import ExportPost, Posts
-from exporter.export.site_generators import PageWriter, SitePage, front_matter, old_paths, shown_title
+from exporter.export.site_generators import PageWriter, SitePage, old_paths, page_header, shown_title
 from exporter.model.publication import Status
 
 _CONFIG = """# What the content needs of Hugo; take it over into your site's own configuration.
@@ -36,7 +36,7 @@ def export(posts: Posts) -> Iterator[ExportFile]:
     yield Content("hugo.toml", [_CONFIG.format(title=json.dumps(posts.blog_id)).encode()])
 
     def page(post: ExportPost, category: str, body: str) -> SitePage:
-        head = front_matter(
+        head = page_header(
             {
                 "title": shown_title(post),
                 "date": post.when,

@@ -16,9 +16,9 @@ from itertools import accumulate
 from typing import Final, NamedTuple
 from urllib.parse import quote
 
-from exporter.export.bodies import comment_author, comment_url, name_large
 from exporter.export.interface import Copy
 from exporter.export.media import Copies, Media, PostPicture
+from exporter.export.post_html import comment_author, comment_url, name_large
 from exporter.export.posts import ExportPost, Posts
 from exporter.export.report import Report
 from exporter.export.words import Reason

@@ -119,17 +119,6 @@ class RecordSource(Protocol):
         """Yield the id and raw object of every record of a kind, in the order of :meth:`ids`."""
 
 
-class View(Protocol):
-    """Something people read, made from records only: the same records give the same files, byte for byte."""
-
-    @property
-    def name(self) -> str:
-        """The view's folder."""
-
-    def files(self, records: RecordSource) -> Iterable[ViewFile]:
-        """Yield every file of the view; files of the folder that are not among them are no longer part of it."""
-
-
 @dataclass(frozen=True, slots=True)
 class Inline:
     """A file of the archive in base64, in the middle of a file of the export; ``source`` is relative to the archive."""

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any, Final
 
-from exporter.export.csv_table import plain_text
+from exporter.export.csv_table import rough_text
 from exporter.export.formats import Format
 from exporter.export.interface import Content, ExportFile
 from exporter.export.media import Copies, Media, new_address, old_addresses
@@ -62,7 +62,7 @@ def entry_record(post: ExportPost, posts: Posts, media: Media) -> dict[str, Any]
         "body_html": media.rewritten(entry.body),
         "continuation_title": entry.more_title,
         "continuation_html": media.rewritten(entry.more),
-        "text": plain_text(f"{entry.body}\n{entry.more}"),
+        "text": rough_text(f"{entry.body}\n{entry.more}"),
         "pictures": [media.new_address(picture) for picture in media.pictures(post)],
         "comments": len(post.comments),
         "url": next(old_addresses(post, posts.options), None),

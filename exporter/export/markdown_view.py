@@ -9,16 +9,8 @@ from hashlib import sha256
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote
 
-from exporter.export.entry_page import (
-    RENDERER_VERSION,
-    UNTITLED,
-    day,
-    heading,
-    page_path,
-    plain,
-    render_comments,
-    render_entry,
-)
+from exporter.export.entry_page import RENDERER_VERSION, UNTITLED, day, heading, plain, render_comments, render_entry
+from exporter.export.file_names import page_path
 from exporter.export.interface import RecordSource, ViewFile
 from exporter.html.links import AddressPattern
 from exporter.html.local_links import ArchiveLinks, AssetMap, EntryAddresses
@@ -48,7 +40,7 @@ class _Page(NamedTuple):
 
 
 class MarkdownView:
-    """Implements :class:`~exporter.export.interface.View`; holds a path, a day and a title for each entry.
+    """Makes the view, byte for byte the same of the same records; holds a path, a day and a title for each entry.
 
     Args:
         service: reads the records.

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Final
 from urllib.parse import urlsplit
 
-from exporter.export.entry_page import slug
+from exporter.export.file_names import slug
 from exporter.export.interface import Copy, ExportOptions
 from exporter.export.posts import ExportPost, Posts
 from exporter.export.report import Report

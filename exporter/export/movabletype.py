@@ -12,10 +12,10 @@ from datetime import datetime
 from typing import Final, NamedTuple
 
 from exporter.export import importer_rules
-from exporter.export.bodies import as_html, comment_author, comment_html, comment_url
 from exporter.export.formats import Format
 from exporter.export.importer_rules import ImportFile
 from exporter.export.interface import ExportFile
+from exporter.export.post_html import as_html, comment_author, comment_html, comment_url
 from exporter.export.posts import ExportPost, PostComment, Posts
 from exporter.export.splitting import EntryData, Frame, split
 from exporter.export.words import Reason

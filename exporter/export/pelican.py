@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from html import escape
 from typing import Final
 
-from exporter.export.entry_page import file_name
+from exporter.export.file_names import file_name
 from exporter.export.formats import Format
 from exporter.export.importer_rules import UniqueNames
 from exporter.export.interface import ExportFile

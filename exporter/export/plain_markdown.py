@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from exporter.export.entry_page import file_name
+from exporter.export.file_names import file_name
 from exporter.export.formats import Format
 from exporter.export.interface import ExportFile
 from exporter.export.media import FOLDER
 from exporter.export.posts import ExportPost, Posts
-from exporter.export.site_generators import PageWriter, SitePage, front_matter, old_paths, shown_title
+from exporter.export.site_generators import PageWriter, SitePage, old_paths, page_header, shown_title
 from exporter.model.publication import Status
 
 
@@ -23,7 +23,7 @@ def export(posts: Posts) -> Iterator[ExportFile]:
 
     def page(post: ExportPost, category: str, body: str) -> SitePage:
         public = post.status is Status.PUBLISH
-        head = front_matter(
+        head = page_header(
             {
                 "title": shown_title(post),
                 "date": post.when,

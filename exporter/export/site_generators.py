@@ -9,11 +9,11 @@ from datetime import datetime
 from html import escape
 from typing import Any, Final, NamedTuple
 
-from exporter.export.bodies import comment_author, comment_html, comment_url, name_large, safe_body
 from exporter.export.entry_page import UNTITLED, day, render_comments
 from exporter.export.entry_page import heading as markdown_heading
 from exporter.export.interface import Content, ExportFile, ExportOptions
 from exporter.export.media import Copies, Media, old_addresses
+from exporter.export.post_html import comment_author, comment_html, comment_url, name_large, safe_body
 from exporter.export.posts import ExportPost, PostComment, Posts
 from exporter.export.words import Reason
 from exporter.export.xml import cleaned
@@ -132,7 +132,7 @@ def without_commands(html: str) -> str:
     return re.sub(r"\{(?=[{%#])", "&#123;", html)
 
 
-def front_matter(fields: Mapping[str, Any]) -> str:
+def page_header(fields: Mapping[str, Any]) -> str:
     """Return YAML front matter; texts as JSON writes them, which every YAML parser reads, dates as they are."""
     lines = [f"{name}: {_value(value)}" for name, value in fields.items() if value is not None]
     return "\n".join(["---", *lines, "---", ""])

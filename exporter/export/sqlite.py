@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from exporter.export.csv_table import plain_text
+from exporter.export.csv_table import rough_text
 from exporter.export.formats import Format
 from exporter.export.interface import Content, Database, ExportFile
 from exporter.export.jsonl import comment_record, entry_record
@@ -181,7 +181,7 @@ def _build(posts: Posts, media: Media, connection: sqlite3.Connection) -> None:
             record.pop("pictures")
             for found in post.comments:
                 comment = comment_record(post, found)
-                words = f"{comment['name']} {comment['title']} {plain_text(comment['text'])}"
+                words = f"{comment['name']} {comment['title']} {rough_text(comment['text'])}"
                 row = _index(connection, "comment", comment["cm_id"], words)
                 _insert(connection, "comments", {**comment, "search_row": row})
             row = _index(connection, "entry", post.id, f"{record['title']} {record['text']}")

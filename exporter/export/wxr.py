@@ -13,11 +13,11 @@ from email.utils import format_datetime
 from typing import Final
 
 from exporter.export import importer_rules
-from exporter.export.bodies import as_html, comment_html
 from exporter.export.formats import Format
 from exporter.export.importer_rules import ImportFile, Nicenames, Numbers
 from exporter.export.interface import ExportFile
 from exporter.export.media import PostPicture, address_of
+from exporter.export.post_html import as_html, comment_html
 from exporter.export.posts import ExportPost, PostComment, Posts
 from exporter.export.splitting import EntryData, Frame, split
 from exporter.export.words import Reason

@@ -1,4 +1,4 @@
-"""What changed between two texts, word by word; Japanese words are runs of one script. Pure.
+"""What changed between two texts, word by word, and between records; Japanese words are runs of one script. Pure.
 
 Texts are aligned at what is unique in both (which costs little however long they are), and between these anchors by
 :class:`difflib.SequenceMatcher`, as long as the budget of comparisons lasts; then a gap counts as replaced as a whole.
@@ -276,12 +276,6 @@ def diff_text(changes: Iterable[RecordChange], *, colour: bool = False) -> Itera
         if change.change is Change.CHANGED:
             for field in change.fields:
                 yield f"    {printable(field.name)}: {_field(field, colour=colour)}"
-
-
-def diff_stat(changes: Iterable[RecordChange]) -> Iterator[str]:
-    """Yield a line for each kind that changed: how many records are new, changed and gone."""
-    for kind, counted in count_changes(changes).items():
-        yield f"{kind}: " + ", ".join(f"{number} {change}" for change, number in counted.items())
 
 
 def _field(field: FieldChange, *, colour: bool) -> str:

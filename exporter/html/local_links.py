@@ -40,12 +40,10 @@ class AssetMap:
         self._base = base
         self._by_url: dict[str, Asset] = {}
         self._by_meaning: dict[str, Asset] = {}
-        self._by_file: dict[str, Asset] = {}
         for raw in assets:
             asset = Asset.from_raw(raw)
             self._by_url[asset.url] = asset
-            for file_id in asset.ids("file"):
-                self._by_file[file_id] = asset
+            if asset.ids("file"):
                 self._by_meaning[meaning(asset.url)] = asset
 
     def find(self, address: str) -> Local | None:
@@ -55,11 +53,6 @@ class AssetMap:
             return None
         asset = self._by_url.get(url) or self._by_meaning.get(meaning(url))
         return None if asset is None else Local(url, asset.path, asset)
-
-    def of_file(self, file_id: str) -> Local | None:
-        """Return what is known of an uploaded file; ``None`` when its address is not known."""
-        asset = self._by_file.get(file_id)
-        return None if asset is None else Local(asset.url, asset.path, asset)
 
     def local_path(self, address: str) -> str | None:
         """Return the path of an address's file relative to the archive, or ``None`` when the archive has none."""

@@ -18,7 +18,7 @@ from exporter.archive.log import version_rows
 from exporter.archive.lookup import find, places
 from exporter.archive.prune import PrunePlan, plan_prune, prune
 from exporter.errors import ArchiveDamaged, NoSuchRecord
-from exporter.html.diff import diff_stat, diff_text
+from exporter.html.diff import count_changes, diff_text
 from exporter.html.pages import diff_page
 from exporter.model.changes import Change
 from exporter.model.kinds import Kind
@@ -158,7 +158,7 @@ def test_a_reader_beside_a_prune_sees_the_old_set_or_the_new_one(tmp_path: Path)
 def test_views_of_a_long_diff(tmp_path: Path) -> None:
     reader = years(tmp_path, 12).reader
     changes = list(diff_versions(reader, 1, 12, DEFAULT_SERVICE))
-    assert next(diff_stat(changes)) == "entries: 11 new, 1 changed, 0 gone"
+    assert count_changes(changes)[Kind.ENTRIES] == {Change.NEW: 11, Change.CHANGED: 1, Change.GONE: 0}
     lines = list(diff_text(changes))
     assert lines[:2] == ["~ entry 0  11日目", "    title: [-0-]{+11+}日目"]
     assert len(lines) == len(changes) + 1

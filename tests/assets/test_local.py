@@ -44,12 +44,11 @@ def test_other_addresses_are_not_known(assets: AssetMap, address: str) -> None:
     assert assets.local_path(address) is None
 
 
-def test_an_upload_is_found_by_its_id_and_by_either_scheme(assets: AssetMap) -> None:
-    found = assets.of_file("7")
+def test_an_upload_is_found_by_either_scheme(assets: AssetMap) -> None:
+    found = assets.find("http://files.example.jp/u/1/")
     assert found is not None
-    assert found.address == UPLOAD.url
-    assert assets.local_path("http://files.example.jp/u/1/") == found.path
-    assert assets.of_file("8") is None
+    assert found.asset.url == UPLOAD.url
+    assert assets.local_path(UPLOAD.url) == found.path
 
 
 def test_the_path_is_the_stores() -> None:

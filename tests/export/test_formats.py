@@ -17,11 +17,11 @@ import yaml
 
 from exporter.errors import UsageError
 from exporter.export.csv_table import CELL_CHARACTERS
+from exporter.export.flags import comment_combinations, entry_combinations, flag_lines
 from exporter.export.importer_rules import UniqueNames
 from exporter.export.interface import Side
 from exporter.export.report import Report
 from exporter.export.sqlite import spaced
-from exporter.export.survey import comment_combinations, entry_combinations, survey_lines
 from exporter.export.words import Reason
 from exporter.html.embedded import rewrite_addresses
 from exporter.html.links import AddressPattern
@@ -283,7 +283,7 @@ def test_the_survey_tells_values_apart() -> None:
     ]
     assert found[0].samples == ["(1)", "題" * 60]
     assert [one.document()["count"] for one in comment_combinations(blog, DEFAULT_SERVICE)] == [3, 2]
-    assert len(list(survey_lines(blog, DEFAULT_SERVICE))) == 9
+    assert len(list(flag_lines(blog, DEFAULT_SERVICE))) == 9
 
 
 @pytest.mark.parametrize(

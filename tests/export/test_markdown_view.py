@@ -5,7 +5,7 @@ from hashlib import sha256
 from typing import Any
 from urllib.parse import unquote
 
-from exporter.export.interface import RecordSource, View
+from exporter.export.interface import RecordSource
 from exporter.export.markdown_view import MarkdownView
 from exporter.lossless_json import canonical
 from exporter.model.kinds import Kind, sort_key
@@ -47,7 +47,7 @@ class Records:
 
 
 def written(records: RecordSource) -> dict[str, str]:
-    view: View = MarkdownView()
+    view = MarkdownView()
     assert view.name == "markdown"
     files = list(view.files(records))
     assert len({file.path.casefold() for file in files}) == len(files)

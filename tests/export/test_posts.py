@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from exporter.export.bodies import comment_html, safe_body
 from exporter.export.interface import ExportOptions, Side
+from exporter.export.post_html import comment_html, safe_body
 from exporter.export.posts import Posts
 from exporter.export.report import Report
 from exporter.model.kinds import Kind

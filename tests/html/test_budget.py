@@ -10,8 +10,8 @@ from html import escape
 
 import pytest
 
-from exporter.export.bodies import comment_html, safe_body
 from exporter.export.movabletype import defused
+from exporter.export.post_html import comment_html, safe_body
 from exporter.export.words import Reason
 from exporter.html.diff import word_diff
 from exporter.html.embedded import candidates, embedded, rewrite_addresses

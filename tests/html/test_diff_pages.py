@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from selectolax.lexbor import LexborHTMLParser
 
 from exporter import lossless_json
-from exporter.html.diff import diff_stat, diff_text, in_context, value_text
+from exporter.html.diff import count_changes, diff_text, in_context, value_text
 from exporter.html.pages import diff_page
 from exporter.model.changes import ABSENT, Change, FieldChange, RecordChange, field_changes
 from exporter.model.kinds import Kind
@@ -54,14 +54,17 @@ def test_terminals_are_safe_from_strangers() -> None:
         assert not re.search("[\x00-\x1f\u202e\ud83d]", line)
 
 
-def test_stat_counts_by_kind() -> None:
+def test_changes_are_counted_by_kind() -> None:
     changes = [
         changed(),
         changed(change=Change.NEW),
         changed(change=Change.NEW),
         RecordChange(Kind.FILES, "1", Change.GONE, "x", ()),
     ]
-    assert list(diff_stat(changes)) == ["entries: 2 new, 1 changed, 0 gone", "files: 0 new, 0 changed, 1 gone"]
+    assert count_changes(changes) == {
+        Kind.ENTRIES: {Change.NEW: 2, Change.CHANGED: 1, Change.GONE: 0},
+        Kind.FILES: {Change.NEW: 0, Change.CHANGED: 0, Change.GONE: 1},
+    }
 
 
 def test_page_marks_words_and_needs_nothing_else() -> None:

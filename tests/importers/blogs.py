@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from exporter.archive.archive import Archive
-from exporter.export.bodies import comment_html
 from exporter.export.folder import write_export
 from exporter.export.formats import FORMATS
 from exporter.export.interface import ExportOptions, RecordSource
 from exporter.export.media import Media
+from exporter.export.post_html import comment_html
 from exporter.export.posts import ExportPost, Posts
 from exporter.export.report import Report
 from tests.export.hostile import comment_word, hostile_blog

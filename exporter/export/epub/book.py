@@ -14,13 +14,13 @@ from functools import partial
 from itertools import chain, groupby
 from typing import Final, NamedTuple
 
-from exporter.export.bodies import name_large
 from exporter.export.epub.chapter import BookPages
 from exporter.export.epub.cover import Moment, cover
 from exporter.export.epub.links import FOREIGN, BookLinks, chapter_name, entry_addresses
 from exporter.export.formats import Format
 from exporter.export.interface import Content, Copy, ExportFile, Packed
 from exporter.export.media import Media
+from exporter.export.post_html import name_large
 from exporter.export.posts import ExportPost, Posts
 from exporter.export.words import Reason
 from exporter.html.text import collapse

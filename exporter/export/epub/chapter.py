@@ -12,11 +12,11 @@ from typing import Any, Final, NamedTuple
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from exporter.export.bodies import as_html, comment_author, comment_url
 from exporter.export.entry_page import UNTITLED
 from exporter.export.epub.links import BookLinks, CommentLinks, web_address
 from exporter.export.epub.xhtml import Addresses, upright_numbers, xhtml
 from exporter.export.interface import ExportOptions
+from exporter.export.post_html import as_html, comment_author, comment_url
 from exporter.export.posts import ExportPost, PostComment
 from exporter.export.xml import Cleaned, cleaned
 from exporter.html.limits import TooComplex, TooLarge, too_large_words

@@ -1,4 +1,4 @@
-"""A post's texts as HTML for importers. Pure."""
+"""A post's body and comments as HTML for importers. Pure."""
 
 from __future__ import annotations
 

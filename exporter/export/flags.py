@@ -83,7 +83,7 @@ def _combinations(
     return sorted(found.values(), key=lambda one: (-one.count, repr(one.flags)))
 
 
-def survey_lines(
+def flag_lines(
     records: RecordSource,
     service: Records,
     entries: str = "entries",
