@@ -34,7 +34,7 @@ _FILE_NAME: Final = "exports.json"
 _OF_ENTRIES: Final = ("public_open_flg", "period_flg_public")
 _SHOWN: Final = 10
 
-Teller = Callable[[str, Path], None]
+OnStored = Callable[[str, Path], None]
 
 
 def answers_path() -> Path:
@@ -42,40 +42,40 @@ def answers_path() -> Path:
     return Path(platformdirs.user_config_dir("blog-exporter", appauthor=False)) / _FILE_NAME
 
 
-def teller(out: Output, blog_id: str) -> Teller:
+def stored_printer(out: Output, blog_id: str) -> OnStored:
     """Return what says on standard error which answers are used."""
     return lambda said, path: out.say(printable(f"Using what was kept for {blog_id}: {said} (in {path})"))
 
 
-def declared_flags(settings: Settings, blog_id: str, tell: Teller, *, all_as_draft: bool) -> Declared:
+def declared_flags(settings: Settings, blog_id: str, on_stored: OnStored, *, all_as_draft: bool) -> Declared:
     """Return what was said about a blog's flags.
 
     Args:
         settings: where it is looked for first.
         blog_id: the blog.
-        tell: called with the stored answers that are used, since they decide what is published, and their file.
+        on_stored: called with the stored answers that are used, since they decide what is published, and their file.
         all_as_draft: whether drafts are to be made of all entries, so that what was kept about them is not used.
 
     Raises:
         UsageError: the file of answers cannot be read.
     """
     kept = _read(answers_path()).get(blog_id, {})
-    said: dict[str, Any] = {}
+    found: dict[str, Any] = {}
     used: dict[str, str | None] = {}
     for name in _NAMES:
-        said[name] = getattr(settings, name)
-        if said[name] is None and isinstance(kept.get(name), str):
+        found[name] = getattr(settings, name)
+        if found[name] is None and isinstance(kept.get(name), str):
             try:
-                said[name] = SETTINGS[name].read(kept[name])
+                found[name] = SETTINGS[name].read(kept[name])
                 used |= {name: kept[name]} if name not in _OF_ENTRIES or not all_as_draft else {}
             except ValueError as error:
                 raise UsageError(f"{answers_path()}: {name} of {blog_id} is {kept[name]!r}: {error}.") from error
     if used:
-        tell(written(used), answers_path())
+        on_stored(as_settings(used), answers_path())
     return Declared(
-        public_access=said["public_open_flg"],
-        period_public=bool(said["period_flg_public"]),
-        visible_comment_flags=said["visible_delete_flg"] or frozenset(),
+        public_access=found["public_open_flg"],
+        period_public=bool(found["period_flg_public"]),
+        visible_comment_flags=found["visible_delete_flg"] or frozenset(),
         all_as_draft=all_as_draft,
     )
 
@@ -118,7 +118,7 @@ def _not_among(name: str, values: frozenset[str], flag: str, found: Counter[str]
     )
 
 
-def said(given: Mapping[str, Any]) -> dict[str, str | None]:
+def flag_answers(given: Mapping[str, Any]) -> dict[str, str | None]:
     """Return what options say of the blog's flags, as settings write it."""
     return {
         "public_open_flg": given["public_open_flg"],
@@ -127,7 +127,7 @@ def said(given: Mapping[str, Any]) -> dict[str, str | None]:
     }
 
 
-def written(answers: Mapping[str, str | None]) -> str:
+def as_settings(answers: Mapping[str, str | None]) -> str:
     """Return answers as a settings file has them, with commas between them."""
     return ", ".join(f'{name} = "{value}"' for name, value in sorted(answers.items()) if value is not None)
 
@@ -147,7 +147,7 @@ def keep(given: dict[str, str | None], blog_id: str, out: Output) -> Path | None
             atomic.make_folder(path.parent)
             atomic.write_file(path, text.encode())
     except BlogExporterError as error:
-        out.warn(f"The answers could not be kept: {error} Put them into the settings file: {written(new)}")
+        out.warn(f"The answers could not be kept: {error} Put them into the settings file: {as_settings(new)}")
         return None
     return path
 

@@ -86,22 +86,22 @@ def _export(out: Output, job: Job) -> int:
         out.warn(f"{option} has no effect on {job.form}.")
     exported, declared = run(job, out, dry_run=dry_run)
     for each in exported:
-        _tell(out, each, declared, dry_run=dry_run)
+        _print(out, each, declared, dry_run=dry_run)
         if job.given["limits_of"] is None:
-            _tell_of_limits(out, FORMATS[job.form].targets, each)
+            _print_limits(out, FORMATS[job.form].targets, each)
     if not dry_run and not FORMATS[job.form].whole:
         blog_id = exported[0].document["blog_id"]
-        new = answers.said(job.given)
+        new = answers.flag_answers(job.given)
         path = answers.keep(new, blog_id, out)
         if path is not None:
-            lines = answers.written(new)
+            lines = answers.as_settings(new)
             out.say(printable(f"Kept for {blog_id}, so you need not say it again: {lines} (in {path})"))
     exports = [each.document for each in exported]
     out.document({"archive": str(job.archive.resolve()), "dry_run": dry_run, "exports": exports})
     return 0
 
 
-def _tell(out: Output, exported: Exported, declared: Declared, *, dry_run: bool) -> None:
+def _print(out: Output, exported: Exported, declared: Declared, *, dry_run: bool) -> None:
     folder, report, document, _ = exported
     for line in report.lines():
         out.say(printable(line))
@@ -119,7 +119,7 @@ def _tell(out: Output, exported: Exported, declared: Declared, *, dry_run: bool)
         )
 
 
-def _tell_of_limits(out: Output, targets: Iterable[str], exported: Exported) -> None:
+def _print_limits(out: Output, targets: Iterable[str], exported: Exported) -> None:
     """Say which services would refuse a file, since they have limits that were not asked for."""
     largest = max((file.bytes for file in exported.files), default=0)
     for name in targets:

@@ -14,7 +14,7 @@ import click
 from exporter import settings
 from exporter.archive.archive import Archive, read_consistently
 from exporter.archive.state import State
-from exporter.cli.answers import HINT, Teller, check_answers, declared_flags, said, teller
+from exporter.cli.answers import HINT, OnStored, check_answers, declared_flags, flag_answers, stored_printer
 from exporter.cli.output import Output
 from exporter.cli.signals import ended_by_sigterm
 from exporter.errors import UsageError
@@ -173,14 +173,14 @@ def unused_options(form: str, given: Mapping[str, Any]) -> list[str]:
     return [f"--{name.replace('_', '-')}" for name, means in used.items() if values[name] and not means]
 
 
-def run(job: Job, out: Output, *, dry_run: bool, tell: Teller | None = None) -> tuple[list[Exported], Declared]:
+def run(job: Job, out: Output, *, dry_run: bool, on_stored: OnStored | None = None) -> tuple[list[Exported], Declared]:
     """Make every folder that was asked for; returns them, and what was declared of the flags.
 
     Args:
         job: what was asked for.
         out: how the command talks.
         dry_run: whether only the reports are wanted.
-        tell: called with the stored answers that are used; by default ``out`` says it.
+        on_stored: called with the stored answers that are used; by default ``out`` says it.
 
     Raises:
         UsageError: the options cannot be right, or nothing says yet what is public; the table was shown then.
@@ -191,8 +191,8 @@ def run(job: Job, out: Output, *, dry_run: bool, tell: Teller | None = None) -> 
     found = resolved(job.given, blog_id, out)
     drafts = job.given["all_as_draft"]
     whole = FORMATS[job.form].whole
-    tell = tell or teller(out, blog_id)
-    declared = Declared() if whole else declared_flags(found, blog_id, tell, all_as_draft=drafts)
+    on_stored = on_stored or stored_printer(out, blog_id)
+    declared = Declared() if whole else declared_flags(found, blog_id, on_stored, all_as_draft=drafts)
     options = _read(job.given, found, declared, service_of(found, info.service))
     at = job.given["at"]
     version = None
@@ -222,7 +222,7 @@ def run(job: Job, out: Output, *, dry_run: bool, tell: Teller | None = None) -> 
 
 def resolved(given: Mapping[str, Any], blog_id: str, out: Output) -> Settings:
     """Return the settings of an export."""
-    options = {"timezone": given["timezone"], **said(given)}
+    options = {"timezone": given["timezone"], **flag_answers(given)}
     return settings.resolve(options, config=given["config"], blog_id=blog_id, warn=out.warn)
 
 

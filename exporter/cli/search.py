@@ -61,7 +61,7 @@ def command(
         found = index.search(query)
     out.document({"version": version, "found": found.total, "hits": [_document(hit) for hit in found.hits]})
     for hit in found.hits:
-        _tell(out, hit)
+        _print(out, hit)
     more = f", the best {limit} are shown" if found.total > limit else ""
     out.say(f"{counted(found.total, 'hit')}{more}.")
     return 0
@@ -81,7 +81,7 @@ def _document(hit: Hit) -> dict[str, Any]:
     }
 
 
-def _tell(out: Output, hit: Hit) -> None:
+def _print(out: Output, hit: Hit) -> None:
     colour = sys.stdout.isatty()
     day = "" if hit.date is None else f"{hit.date.date()}  "
     of = f" on entry {printable(hit.entry_id, 40)}" if hit.kind is Kind.COMMENTS else ""

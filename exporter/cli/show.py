@@ -88,11 +88,11 @@ def command(
             )
         )
     else:
-        _tell(out, kind, stored)
+        _print(out, kind, stored)
         if stored.kind is Kind.ENTRIES:
             item = archive.record(Kind.ENTRY_LIST, record_id, version)
             if item is not None:
-                _tell(out, "list item", item)
+                _print(out, "list item", item)
     return 0
 
 
@@ -121,7 +121,7 @@ def _markdown(archive: Archive, stored: RecordVersion, version: int, service: Re
     return render_entry(post, comments).text.encode()
 
 
-def _tell(out: Output, name: str, stored: RecordVersion) -> None:
+def _print(out: Output, name: str, stored: RecordVersion) -> None:
     out.answer(f"{name} {printable(stored.record_id)}, from version {stored.version}")
     for field, value in stored.data().items():
         text = value if isinstance(value, str) else lossless_json.canonical(value).decode("utf-8")

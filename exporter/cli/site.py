@@ -11,7 +11,7 @@ import click
 
 from exporter.archive.archive import Archive, read_consistently
 from exporter.archive.state import State
-from exporter.cli.answers import HINT, check_answers, declared_flags, teller
+from exporter.cli.answers import HINT, check_answers, declared_flags, stored_printer
 from exporter.cli.options import archive_argument, at_option, config_option, opened, setting_options, with_output
 from exporter.cli.output import Output, counted, size_text
 from exporter.errors import UsageError
@@ -102,7 +102,7 @@ def _copy(
     blog_id = archive.info.blog_id
     public = None
     if public_only:
-        public = declared_flags(settings, blog_id, teller(out, blog_id), all_as_draft=False)
+        public = declared_flags(settings, blog_id, stored_printer(out, blog_id), all_as_draft=False)
         if public.public_access is None:
             raise UsageError(f"Nothing says yet which entries are public: say so with --public-open-flg. {HINT}")
 

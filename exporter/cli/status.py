@@ -66,14 +66,14 @@ def command(*, out: Output, archive: Path, max_age: str | None) -> int:
     }
     out.document(document)
     if out.verbosity >= 0:
-        _tell(out, document)
-    trouble = _trouble(archive, document, age, max_age)
+        _print(out, document)
+    trouble = _problem(archive, document, age, max_age)
     if trouble is not None:
         raise trouble
     return 0
 
 
-def _trouble(
+def _problem(
     archive: Path, document: dict[str, Any], age: timedelta | None, max_age: str | None
 ) -> BlogExporterError | None:
     """Return what keeps the archive from being up to date and complete, the worst first."""
@@ -104,7 +104,7 @@ def _limit(text: str | None) -> timedelta | None:
         raise UsageError(f"option --max-age is {text!r}: {error}.") from error
 
 
-def _tell(out: Output, document: dict[str, Any]) -> None:
+def _print(out: Output, document: dict[str, Any]) -> None:
     newest, last = document["newest"], document["last_run"]
     out.answer(f"{printable(document['blog_id'])}: {counted(document['versions'], 'version')}, format 1")
     if newest is not None:

@@ -13,7 +13,7 @@ import click
 
 from exporter.archive.archive import Archive
 from exporter.cli import answers
-from exporter.cli.answers import said
+from exporter.cli.answers import flag_answers
 from exporter.cli.export_options import Job, check_options, resolved, run
 from exporter.cli.output import Output, size_text
 from exporter.cli.wizard_texts import DESTINATIONS, WORDS, Destination, language_of
@@ -27,7 +27,6 @@ from exporter.library.export import Exported, check_apart
 from exporter.model.publication import Declared
 from exporter.service.interface import Records
 from exporter.service.registry import service_of
-from exporter.settings import Settings
 from exporter.text import printable
 
 
@@ -42,7 +41,7 @@ class Questions:
         self.words = words
 
     def say(self, text: str = "") -> None:
-        """Tell something; what strangers wrote in it cannot steer the terminal."""
+        """Print a line; untrusted text in it cannot steer the terminal."""
         click.echo(printable(text), err=True)
 
     def text(self, question: str, default: str = "", check: Callable[[str], str] | None = None) -> str:
@@ -101,22 +100,17 @@ def _meaning(answer: str) -> bool | None:
     return known.get(answer.lower())
 
 
-_OPTIONS: Final = {
+_REPEATED: Final = {
     "limits_of": "--target",
-    "only": "--only",
-    "media_base_url": "--media-base-url",
-    "title": "--title",
-    "at": "--at",
-    "since": "--since",
-    "until": "--until",
-    "category": "--category",
-}
-_FLAGS: Final = {
-    "all_as_draft": "--all-as-draft",
-    "media_folder": "--media-folder",
-    "vertical": "--vertical",
-    "by_year": "--by-year",
-}
+    **{
+        name: f"--{name.replace('_', '-')}"
+        for name in (
+            "only", "media_base_url", "title", "at", "since", "until", "category", "all_as_draft", "media_folder",
+            "vertical", "by_year",
+        )
+    },
+}  # fmt: skip
+"""The options that the same export needs again, by the names of their values."""
 
 
 def ask_and_export(out: Output, archive: Path | None, given: dict[str, Any]) -> int:
@@ -152,10 +146,10 @@ class _Wizard:
         self._wishes(place, blog_id)
         target = self._target(archive, f"{blog_id}-{place.name}")
         job = Job(place.form, archive, target, self._given)
-        # Which answers were kept is said once, in the language of the questions.
-        tried, _ = run(job, out, dry_run=True, tell=_unsaid)
+        # Stored answers are printed once, in the language of the questions.
+        tried, _ = run(job, out, dry_run=True, on_stored=_ignore)
         if self._agreed(tried):
-            done, _ = run(job, out, dry_run=False, tell=_unsaid)
+            done, _ = run(job, out, dry_run=False, on_stored=_ignore)
             self._finish(out, place, job, done)
         return 0
 
@@ -183,11 +177,11 @@ class _Wizard:
         settings = resolved(given, reader.info.blog_id, out)
         words, blog_id, service = self._words, reader.info.blog_id, service_of(settings, reader.info.service)
 
-        def tell(said: str, path: Path) -> None:
+        def on_stored(said: str, path: Path) -> None:
             self._ask.say(words["using"].format(blog_id=blog_id, said=said, path=path))
 
-        declared = answers.declared_flags(settings, blog_id, tell, all_as_draft=given["all_as_draft"])
-        with contextlib.closing(reader.state(_version(reader, given["at"], settings))) as state:
+        declared = answers.declared_flags(settings, blog_id, on_stored, all_as_draft=given["all_as_draft"])
+        with contextlib.closing(reader.state(reader.version_at(given["at"], settings.timezone))) as state:
             if declared.public_access is not None or declared.all_as_draft:
                 answers.check_answers(declared, given, state, service, out.warn)
                 return
@@ -299,7 +293,7 @@ class _Wizard:
 
     def _keep(self, out: Output, job: Job, blog_id: str, say: Callable[[str], None]) -> None:
         try:
-            path = answers.keep(said(job.given), blog_id, out)
+            path = answers.keep(flag_answers(job.given), blog_id, out)
         except BlogExporterError as error:
             out.warn(str(error))
             return
@@ -310,15 +304,15 @@ class _Wizard:
 def command_line(job: Job) -> str:
     """Return the command that does the same again without a question; the answers about the flags are kept."""
     parts = ["blog-exporter", "export", job.form, str(job.archive), str(job.target)]
-    for name, option in _OPTIONS.items():
+    for name, option in _REPEATED.items():
         value = job.given[name]
-        if value is not None and value != "" and (name, value) != ("only", "public"):
-            parts += [option, str(value)]
-    return shlex.join([*parts, *(option for name, option in _FLAGS.items() if job.given[name]), "--force"])
+        if value and (name, value) != ("only", "public"):
+            parts += [option] if value is True else [option, str(value)]
+    return shlex.join([*parts, "--force"])
 
 
-def _unsaid(_said: str, _path: Path) -> None:
-    """Say nothing."""
+def _ignore(_said: str, _path: Path) -> None:
+    """Stand in for what prints the stored answers: they were printed already."""
 
 
 def _values(combinations: list[Combination], name: str) -> list[str]:
@@ -333,7 +327,3 @@ def _free(proposed: str) -> str:
         number += 1
         name = f"{proposed}-{number}"
     return name
-
-
-def _version(reader: Archive, at: str | None, settings: Settings) -> int:
-    return reader.version_at(at, settings.timezone)
