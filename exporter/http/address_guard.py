@@ -25,7 +25,7 @@ _LONGEST = 8192
 _GLOBAL_UNICAST = ipaddress.ip_network("2000::/3")
 _DOCUMENTATION = ipaddress.ip_network("3fff::/20")
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
-_REFUSAL = "refused: it is no public address"
+_REFUSAL = "refused: it is not a public address"
 
 _Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
@@ -45,7 +45,7 @@ class AddressGuard:
         """Return an address parsed, to be sent exactly as it is written.
 
         Raises:
-            AddressRefused: it is not http or https, has no host, holds a user name, or is no address at all.
+            AddressRefused: it is not http or https, has no host, holds a user name, or is not a URL.
             NotPublic: it names another port.
         """
         if len(address) > _LONGEST:
@@ -54,13 +54,13 @@ class AddressGuard:
             url = _parsed(address, encoded=True)
             port = url.port
         except ValueError:
-            raise AddressRefused(f"this is no address: {printable(address, 100)}") from None
+            raise AddressRefused(f"not a valid address: {printable(address, 100)}") from None
         if url.scheme not in {"http", "https"} or not url.raw_host:
             raise AddressRefused(f"only http and https are read, not {printable(address, 100)}")
         if url.raw_user is not None or url.raw_password is not None:
             raise AddressRefused("an address with a user name or password is not asked")
         if not self.allow_private and port not in self.ports:
-            raise NotPublic(f"port {port} is not asked without --allow-private-network")
+            raise NotPublic(f"port {port} is only asked with --allow-private-network")
         return url
 
     def socket(self, info: tuple[Any, ...]) -> socket.socket:
@@ -137,10 +137,10 @@ def _parsed(text: str, *, encoded: bool = False) -> URL:
 
 
 def check_base_url(text: str) -> URL:
-    """Return the base URL parsed; its path, if any, stands before every operation's path.
+    """Return the base URL parsed; its path, if any, comes before that of every request.
 
     Raises:
-        UsageError: it is not http or https, has no host, holds a user name, a query or a fragment, or is no URL. A
+        UsageError: it is not http or https, has no host, holds a user name, a query or a fragment, or is not a URL. A
             URL that may hold a password is not shown, and of any other nothing from its query on, where tokens stand.
     """
     if "@" in text:
@@ -151,7 +151,7 @@ def check_base_url(text: str) -> URL:
     try:
         url = _parsed(text)
     except ValueError as error:
-        raise UsageError(f"the base URL is no address: {shown} ({printable(str(error))})") from None
+        raise UsageError(f"the base URL is not a valid URL: {shown} ({printable(str(error))})") from None
     if url.scheme not in {"http", "https"} or not url.host:
         raise UsageError(f"the base URL must look like https://HOST, not {shown}")
     if url.raw_query_string or url.raw_fragment or text.endswith(("?", "#")):

@@ -18,7 +18,7 @@ from exporter.http.memory_budget import MemoryBudget
 
 _PIECE = 256 * 1024
 _REFUSAL_KEPT = 64 * 1024
-"""Bytes kept of an answer that is no success: it has only a message worth reading."""
+"""Bytes kept of an answer that is not a success: only its message is of interest."""
 _REFUSAL_READ = 1024 * 1024
 """Bytes read of one to keep its connection in use; of a longer one the rest is never read."""
 _EXACTNESS = 0.05  # the share of the longest silence by which it may end early
@@ -61,7 +61,7 @@ class Deadline:
             self.timer.reschedule(min(now + self._silence, self._end))
 
     async def without(self, waiting: Awaitable[None]) -> None:
-        """Wait for something that is no fault of the service: only the patience runs on meanwhile."""
+        """Wait for something that is not the service's fault: only the patience runs on meanwhile."""
         since = self._loop.time()
         self.timer.reschedule(self._last if self._last < float("inf") else None)
         await waiting
@@ -96,7 +96,7 @@ class Inflate:
         """
         while self._waiting:
             if self._inflater.eof:
-                if not self._waiting.startswith(b"\x1f"):  # what follows is no further member, and of no meaning
+                if not self._waiting.startswith(b"\x1f"):  # padding or garbage, not a further member
                     self._waiting = b""
                     break
                 self._inflater = zlib.decompressobj(_GZIP_OR_ZLIB)
@@ -143,7 +143,7 @@ class BodyStream:
     Attributes:
         status: the HTTP status.
         headers: by lower-case name; of a repeated header the last.
-        kept: the bytes of it that were kept, as whoever reads it notes.
+        kept: the bytes of it that were kept; the reader counts them.
         deadline: the time it has.
     """
 

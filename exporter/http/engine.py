@@ -66,7 +66,7 @@ class Engine:
         clock: measures the pace, and waits.
         per_host: most requests at a time to a host for which no client set another limit.
         shared_memory: bytes of answers under way beside the largest one, or waiting for their turn.
-        resolver: stands in for the system's name lookup.
+        resolver: replaces the system's name lookup.
         chance: the jitter of the waits between attempts, in 0 … 1.
 
     Attributes:
@@ -118,7 +118,7 @@ class Engine:
         """Return what sends the requests of one blog to its service.
 
         Args:
-            base_url: its path, if any, stands before every request's.
+            base_url: its path, if any, comes before that of every request.
             credentials: sent to this origin only, and kept out of every message.
             timeouts: of each request.
             max_body: the most decompressed bytes of one answer; once parsed it may take three times as many.
@@ -154,7 +154,8 @@ class Engine:
             on_retry=on_retry,
             chance=self.chance,
         )
-        return Client(self, retrying, watch, base, sender, credentials, MemoryBody(self.budget, max_body))
+        headers = {"Accept": "application/json", "Accept-Encoding": "gzip, deflate", **credentials.headers}
+        return Client(self, retrying, watch, base, headers, MemoryBody(self.budget, max_body), sender)
 
     def downloader(
         self,
@@ -200,34 +201,32 @@ class Engine:
         return AiohttpTransport(self._sessions[guard])
 
 
+@dataclass(frozen=True, slots=True, repr=False)
 class Client:
     """Sends the requests of one blog to its service, with its credentials; made by :meth:`Engine.client`.
 
     Attributes:
         engine: what it shares with others, and what reads the blog's pictures.
-        statistics: what was sent and received so far.
-        budget: what all answers take together, also pages that wait for their turn.
+        headers: of every request, the credentials among them, so that nothing may show them.
     """
 
-    def __init__(
-        self,
-        engine: Engine,
-        retrying: Retrying,
-        watch: ServiceWatch,
-        base: URL,
-        sender: Sender,
-        credentials: Credentials,
-        body: MemoryBody,
-    ) -> None:
-        self._retrying = retrying
-        self._watch = watch
-        self._scheme, self._authority, self._prefix = base.scheme, base.raw_authority, base.raw_path.rstrip("/")
-        self._sender = sender
-        self._headers = {"Accept": "application/json", "Accept-Encoding": "gzip, deflate", **credentials.headers}
-        self._body = body
-        self.engine = engine
-        self.statistics = sender.statistics
-        self.budget = engine.budget
+    engine: Engine
+    retrying: Retrying
+    watch: ServiceWatch
+    base: URL
+    headers: Mapping[str, str]
+    body: MemoryBody
+    sender: Sender
+
+    @property
+    def statistics(self) -> Statistics:
+        """What was sent and received so far."""
+        return self.sender.statistics
+
+    @property
+    def budget(self) -> MemoryBudget:
+        """What all answers take together, also pages that wait for their turn."""
+        return self.engine.budget
 
     async def fetch(self, request: Request, parse: Callable[[Response], T], *, probe: bool = False) -> T:
         """Send ``request`` until ``parse`` makes something of the answer.
@@ -236,7 +235,7 @@ class Client:
             request: without the credentials; its path starts with a slash.
             parse: is given no answer of a status that another time may not come. It raises a TransportError for what
                 another attempt may mend, and any other ServiceError for what it cannot.
-            probe: whether this request, once answered, is sent again in doubt to learn whether the service still lives.
+            probe: whether this request, once answered, may be sent again to learn whether the service is still alive.
 
         Raises:
             NotAuthorised, ApiError: as ``parse`` raised them, at once.
@@ -244,22 +243,22 @@ class Client:
             ServiceError: nobody got an answer for ``give_up_after`` seconds, or the service wishes a longer pause.
         """
         url = URL.build(
-            scheme=self._scheme,
-            authority=self._authority,
-            path=self._prefix + request.path,
+            scheme=self.base.scheme,
+            authority=self.base.raw_authority,
+            path=self.base.raw_path.rstrip("/") + request.path,
             query_string="&".join([f"{name}={_quoted(value)}" for name, value in request.params.items()]),
             encoded=True,
         )
-        headers = {**self._headers, **request.headers} if request.headers else self._headers
-        sent = HttpRequest(url, headers, self._body, self._sender, request.operation)
-        objects = self._body.max_bytes * _OBJECTS_FOR_BYTE
+        headers = {**self.headers, **request.headers} if request.headers else self.headers
+        sent = HttpRequest(url, headers, self.body, self.sender, request.operation)
+        objects = self.body.max_bytes * _OBJECTS_FOR_BYTE
 
         def parsed(response: HttpResponse) -> T:
             return parse(Response(response.status, response.headers, response.body, objects))
 
-        answer = await self._retrying.fetch(sent, parsed)
+        answer = await self.retrying.fetch(sent, parsed)
         if probe:
-            self._watch.probe_with(lambda: self._retrying.attempt(sent, parsed))
+            self.watch.probe_with(lambda: self.retrying.attempt(sent, parsed))
         return answer
 
 

@@ -51,7 +51,7 @@ class MemoryBudget:
         return Share(self)
 
     def hold(self, size: int) -> bool:
-        """Hold so many bytes until :meth:`release`, if they fit; tells whether they do."""
+        """Hold so many bytes until :meth:`release`, if they fit; return whether they do."""
         if self._held + size > self._shared:
             return False
         self._held += size

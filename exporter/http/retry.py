@@ -30,7 +30,7 @@ def seconds_to_wait(value: str | None, now: datetime, sent_at: str | None = None
     """Return the seconds that a ``Retry-After`` asks for (RFC 9110, 10.2.3), never negative; ``None`` for no such wish.
 
     A date counts from the answer's own ``Date`` (``sent_at``) when it has one, as the two clocks may differ, else from
-    ``now``. A number with more digits than any wait has is infinite; what makes no sense is no wish.
+    ``now``. A number with more digits than any wait has is infinite; what makes no sense counts as none.
     """
     if value is None:
         return None
@@ -61,7 +61,7 @@ class RetryPolicy:
 
     The wait after the n-th failure lies between half and all of ``base * 2**(n-1)``, which stops growing at
     ``ceiling``: eight of them last from 31 to 62 seconds, which a network that comes up late at night needs. When a
-    service that had answered falls silent as a whole, a request goes on after its ``retries``.
+    service that had answered falls silent as a whole, a request is continued after its ``retries``.
 
     ``give_up_after`` rules over all of it: so many seconds without an answer to anybody end the run, no wait and no
     request lasts longer than that moment, and a ``Retry-After`` beyond it ends the run at once, so that the service is

@@ -89,13 +89,13 @@ class Sender:
     hint: str = ""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, repr=False)
 class HttpRequest:
     """A GET.
 
     Attributes:
         url: sent as it is written.
-        headers: beside those that the body wants.
+        headers: beside those that the body wants; credentials may be among them, so that nothing may show them.
         body: where the answer's body goes.
         sender: for whom it is sent.
         name: names it in messages; empty for an address.
@@ -148,7 +148,7 @@ class Transport(Protocol):
 class SingleTry(aiohttp.ClientResponse):
     """Keeps aiohttp from sending a GET again by itself when a kept connection turns out to be closed.
 
-    The second try is left to whoever counts requests and knows the pace.
+    The second try is left to the layers that count requests and keep the pace.
     """
 
     async def start(self, connection: Connection) -> aiohttp.ClientResponse:
@@ -208,7 +208,7 @@ def _to_connect(seconds: float) -> aiohttp.ClientTimeout:
 def _translated(error: Exception, sender: Sender, deadline: Deadline) -> TransportError:
     """Return what an exception of aiohttp or of the system means."""
     if is_refusal(error):
-        return NotPublic(f"{sender.place} is no public address, and is not asked without --allow-private-network")
+        return NotPublic(f"{sender.place} has no public address, and is only asked with --allow-private-network")
     connecting = f"cannot connect to {sender.place}"
     if isinstance(error, aiohttp.ConnectionTimeoutError):
         return Unreachable(f"{connecting}: no answer within {sender.timeouts.connect:g} s{sender.hint}")
@@ -244,7 +244,7 @@ class Redirecting:
         """Send a request, and on to where its answers lead.
 
         Raises:
-            RedirectRefused: they lead to something that is no address, or on and on.
+            RedirectRefused: they lead to something that is not a URL, or too many times on.
             TransportError: as the transport or ``admit`` raised it.
         """
         sender = request.sender
@@ -257,7 +257,7 @@ class Redirecting:
                 encoded = location.isascii() and location.isprintable() and " " not in location
                 target = self.admit(request.url.join(URL(location, encoded=encoded)))
             except ValueError:
-                text = f"{sender.place} redirects to something that is no address{sender.hint}"
+                text = f"{sender.place} redirects to something that is not a URL{sender.hint}"
                 raise RedirectRefused(text) from None
             request = replace(request, url=target)
         raise RedirectRefused(f"{sender.place} redirects more than {_MAX_REDIRECTS} times in a row{sender.hint}")

@@ -160,7 +160,7 @@ FOR_NOW = {
     "a redirect to nowhere": (
         answering(302, Location="http://[::1"),
         None,
-        "its host redirects to something that is no address",
+        "its host redirects to something that is not a URL",
     ),
     "a redirect in a circle": (
         answering(302, Location="/a.jpg"),

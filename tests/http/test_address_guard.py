@@ -66,9 +66,9 @@ def test_every_spelling_of_an_address_is_judged_alike(number: int) -> None:
         ("http://u@h/", "user name or password"),
         ("http://h:22/", "port 22"),
         ("https://h:6379/", "port 6379"),
-        ("http://h:99999/", "no address"),
-        ("http://[::1/", "no address"),
-        ("http://" + "a" * 64 + ".example/", "no address"),
+        ("http://h:99999/", "not a valid address"),
+        ("http://[::1/", "not a valid address"),
+        ("http://" + "a" * 64 + ".example/", "not a valid address"),
         ("http://h/" + "a" * 8200, "longer than"),
     ],
 )
@@ -78,7 +78,7 @@ def test_what_is_refused_before_anything_is_resolved(address: str, why: str) -> 
 
 
 @pytest.mark.parametrize(("address", "closed"), [("http://h:22/", True), ("ftp://h/", False), ("http://u@h/", False)])
-def test_an_unusual_port_is_told_from_what_is_no_address(address: str, closed: bool) -> None:
+def test_an_unusual_port_differs_from_an_invalid_address(address: str, closed: bool) -> None:
     with pytest.raises(AddressRefused) as caught:
         AddressGuard().check(address)
     assert isinstance(caught.value, NotPublic) is closed

@@ -6,12 +6,14 @@ import asyncio
 
 import pytest
 from aiohttp import web
+from yarl import URL
 
 from exporter.errors import NotPublic, RetryableStatus
 from exporter.http.address_guard import AddressGuard
 from exporter.http.credentials import Credentials
 from exporter.http.engine import Client, Engine
 from exporter.http.retry import RetryPolicy
+from exporter.http.transport import HttpRequest
 from exporter.model.exchange import Request, Response
 from tests.http.clocks import JumpClock
 from tests.http.service import Service, ok
@@ -59,6 +61,14 @@ async def test_two_blogs_share_connections_throttle_and_statistics_but_no_creden
     assert busy.most == 3, "the strictest limit holds for both"
     assert len(busy.connections) == 3
     assert busy.tokens == {"Bearer 1st", "Bearer 2nd"}
+
+
+async def test_no_representation_of_a_client_or_its_requests_shows_the_token() -> None:
+    async with Engine() as engine:
+        client = engine.client("http://h.example", Credentials("s3cret"))
+        request = HttpRequest(URL("http://h.example"), client.headers, client.body, client.sender)
+        assert "s3cret" in str(client.headers)
+        assert "s3cret" not in repr(client) + repr(request)
 
 
 async def test_a_pause_that_one_blog_is_asked_for_holds_for_the_other(service: Service, clock: JumpClock) -> None:

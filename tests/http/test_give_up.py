@@ -47,7 +47,7 @@ async def test_statuses_that_may_pass_are_tried_again(service: Service, clock: J
     assert clock.sleeps == [1.0]
 
 
-async def test_the_last_failure_is_told(service: Service, clock: JumpClock) -> None:
+async def test_the_last_failure_is_raised(service: Service, clock: JumpClock) -> None:
     service.answers(lambda: web.Response(status=500))
 
     async def work(downloader: Downloader) -> None:
@@ -109,7 +109,7 @@ async def test_too_large_is_not_tried_again(service: Service, clock: JumpClock) 
     assert (await using(work, clock, max_bytes=99)).statistics.requests == 1
 
 
-async def test_a_file_cut_short_is_gone_on_with_by_the_next_try(clock: JumpClock) -> None:
+async def test_a_file_cut_short_is_resumed_by_the_next_try(clock: JumpClock) -> None:
     asked: list[bytes] = []
 
     async def cut(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

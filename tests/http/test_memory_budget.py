@@ -11,7 +11,7 @@ from exporter.http.memory_budget import MemoryBudget
 from exporter.lossless_json import TooHeavy
 
 
-async def test_the_oldest_answer_goes_on_and_the_others_wait_for_it() -> None:
+async def test_the_oldest_answer_continues_and_the_others_wait_for_it() -> None:
     budget = MemoryBudget(10)
     first, second, third = budget.share(), budget.share(), budget.share()
     assert first.take(1000)

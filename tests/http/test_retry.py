@@ -381,7 +381,7 @@ async def test_one_thing_that_is_put_off_again_and_again_is_given_up_while_other
     assert bench.transport.times["/x"] == [0.0, 1700.0, 3400.0]
 
 
-async def test_a_request_is_told_how_long_anybody_waits_for_it(clock: JumpClock) -> None:
+async def test_a_request_carries_how_long_anybody_waits_for_it(clock: JumpClock) -> None:
     bench = Bench(clock, {"/x": [BadBody("cut"), BadBody("cut"), GOOD]}, RetryPolicy(give_up_after=60))
     await bench.call()
     assert bench.transport.patience == [60, 59.75, 59.25]

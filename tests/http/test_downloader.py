@@ -34,7 +34,7 @@ async def fetch(url: str, sink: Memory | None = None, known: Download | None = N
         return await downloader.read(url, sink if sink is not None else Memory(), known=known)
 
 
-async def test_a_file_goes_into_the_sink_and_the_answer_is_told(service: Service) -> None:
+async def test_a_file_goes_into_the_sink_and_the_answer_is_returned(service: Service) -> None:
     head = {"ETag": '"a"', "Last-Modified": "Sat, 31 Jan 2026 12:00:00 GMT", "Content-Type": "Image/PNG; charset=x"}
     service.answers(lambda: web.Response(body=BODY, headers=head))
     sink = Memory()
@@ -46,7 +46,7 @@ async def test_a_file_goes_into_the_sink_and_the_answer_is_told(service: Service
     assert service.seen[0].raw_path == "/a%2Fb?q=%E6%B5%B7"
 
 
-async def test_a_stranger_is_asked_as_by_a_stranger(service: Service) -> None:
+async def test_a_foreign_host_learns_nothing_about_the_caller(service: Service) -> None:
     service.answers(lambda: web.Response(body=BODY, headers={"Set-Cookie": "a=b"}))
     async with downloading() as downloader:
         for _ in range(2):
@@ -93,7 +93,7 @@ async def test_known_validators_are_sent(service: Service) -> None:
     assert {"If-None-Match", "If-Modified-Since"}.isdisjoint(service.seen[1].headers)
 
 
-async def test_a_file_cut_short_is_gone_on_with(service: Service) -> None:
+async def test_a_file_cut_short_is_resumed(service: Service) -> None:
     head = {"Content-Range": f"bytes 4000-9999/{len(BODY)}", "ETag": '"a"'}
     service.answers(lambda: web.Response(status=206, body=BODY[4000:], headers=head))
     sink = Memory(BODY[:4000], '"a"')
@@ -110,7 +110,7 @@ async def test_a_file_that_changed_meanwhile_is_read_anew(service: Service) -> N
     assert (bytes(sink.data), sink.validator) == (BODY, '"b"')
 
 
-async def test_a_beginning_without_a_validator_is_not_gone_on_with(service: Service) -> None:
+async def test_a_beginning_without_a_validator_is_not_resumed(service: Service) -> None:
     service.answers(lambda: web.Response(body=BODY))
     sink = Memory(b"old")
     await fetch(service.url, sink)
@@ -127,9 +127,7 @@ async def test_a_beginning_without_a_validator_is_not_gone_on_with(service: Serv
         ({"ETag": '"a"', "Content-Encoding": "deflate"}, None),
     ],
 )
-async def test_what_a_file_may_be_gone_on_with_by(
-    service: Service, head: dict[str, str], validator: str | None
-) -> None:
+async def test_what_a_file_may_be_resumed_by(service: Service, head: dict[str, str], validator: str | None) -> None:
     body = zlib.compress(BODY) if "Content-Encoding" in head else BODY
     service.answers(lambda: web.Response(body=body, headers=head))
     sink = Memory()
@@ -147,7 +145,7 @@ async def test_what_a_file_may_be_gone_on_with_by(
         (416, {}),
     ],
 )
-async def test_a_server_that_goes_on_elsewhere_makes_it_start_anew(
+async def test_a_server_that_resumes_elsewhere_makes_it_start_anew(
     service: Service, status: int, headers: dict[str, str]
 ) -> None:
     service.answers(lambda: web.Response(status=status, body=BODY[4000:], headers=headers))
@@ -157,7 +155,7 @@ async def test_a_server_that_goes_on_elsewhere_makes_it_start_anew(
     assert (sink.size, sink.validator) == (0, None)
 
 
-async def test_a_rest_cut_short_is_told_and_kept(service: Service) -> None:
+async def test_a_rest_cut_short_is_an_error_and_kept(service: Service) -> None:
     head = {"Content-Range": f"bytes 4000-8999/{len(BODY)}"}
     service.answers(lambda: web.Response(status=206, body=BODY[4000:9000], headers=head))
     sink = Memory(BODY[:4000], '"a"')
@@ -239,7 +237,7 @@ def test_pieces_are_bounded_and_joined() -> None:
     assert b"".join(pieces) == bytes(3_000_000)
 
 
-async def test_a_body_without_a_length_is_told_so() -> None:
+async def test_a_body_without_a_length_is_not_framed() -> None:
     async with raw_service(says(b"HTTP/1.1 200 OK\r\n\r\n", BODY)) as url:
         sink = Memory()
         assert (await fetch(url, sink)).framed is False
@@ -261,7 +259,7 @@ async def test_what_is_no_http_is_bad(garbage: bytes) -> None:
             await fetch(url)
 
 
-async def test_a_connection_that_breaks_is_told_once() -> None:
+async def test_a_connection_that_breaks_fails_once() -> None:
     connections = 0
 
     async def hang_up(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
