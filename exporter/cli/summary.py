@@ -14,7 +14,7 @@ from exporter.model.kinds import Kind
 from exporter.text import printable
 
 if TYPE_CHECKING:
-    from exporter.crawl.assets.join import AssetSummary
+    from exporter.crawl.assets.summary import AssetSummary
 
 _NOUNS = {Kind.ENTRIES: "entry", Kind.COMMENTS: "comment", Kind.FILES: "file", Kind.ASSETS: "asset"}
 _LISTS = {Kind.ENTRY_LIST: "entry", Kind.COMMENTS: "comment", Kind.FILES: "file"}

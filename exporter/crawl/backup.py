@@ -24,7 +24,7 @@ from exporter.archive.repair import Damage, find_damage, readable_state, repair
 from exporter.archive.state import State
 from exporter.clock import timestamp
 from exporter.crawl import commit
-from exporter.crawl.assets.join import AssetSummary, read_assets, unread_assets
+from exporter.crawl.assets.summary import AssetSummary, read_assets, unread_assets
 from exporter.crawl.checkpoint import Checkpoint, Purpose, set_aside
 from exporter.crawl.commit import Healing, finish_commit
 from exporter.crawl.completeness import assess

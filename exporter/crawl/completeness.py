@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from exporter.archive.manifest import RecordProblem
-from exporter.crawl.assets.join import AssetSummary, Tally
+from exporter.crawl.assets.summary import AssetSummary, Tally
 from exporter.crawl.sweep import SweepResult
 from exporter.model.asset import AssetState
 from exporter.model.kinds import Kind

@@ -11,7 +11,7 @@ from exporter.model.kinds import Kind
 
 if TYPE_CHECKING:
     from exporter.archive.archive import Archive
-    from exporter.crawl.assets.join import AssetSummary
+    from exporter.crawl.assets.summary import AssetSummary
 
 
 @dataclass(slots=True)

@@ -20,7 +20,7 @@ from exporter.archive.lock import ArchiveLock
 from exporter.archive.reader import is_archive
 from exporter.clock import Clock, SystemClock
 from exporter.crawl.assets.fetch import check_fallback
-from exporter.crawl.assets.plan import Mode
+from exporter.crawl.assets.plan import AssetMode
 from exporter.crawl.assets.run import AssetSettings
 from exporter.crawl.backup import BackupRun
 from exporter.crawl.events import Event
@@ -141,7 +141,7 @@ def backup(
     check_fallback(settings.archive_fallback)
     assets = AssetSettings(
         base=f"https://{service.blog_id}/",
-        mode=Mode(settings.assets),
+        mode=AssetMode(settings.assets),
         file_url=None if settings.file_url is None else AddressPattern(settings.file_url, "file_url"),
         archive_fallback=settings.archive_fallback,
         allow_private_network=settings.allow_private_network,

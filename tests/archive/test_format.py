@@ -16,7 +16,7 @@ import pytest
 from exporter import lossless_json
 from exporter.archive.layout import SEGMENTS
 from exporter.archive.manifest import ArchiveInfo, Manifest
-from exporter.crawl.assets.join import AssetSummary
+from exporter.crawl.assets.summary import AssetSummary
 from exporter.crawl.completeness import assess
 from exporter.crawl.ingest import EntryCounts
 from exporter.crawl.sweep import SweepResult

@@ -17,7 +17,7 @@ from exporter import lossless_json
 from exporter.archive.manifest import RecordProblem
 from exporter.archive.state import KindState
 from exporter.crawl import commit
-from exporter.crawl.assets.join import AbsentAsset, AssetSummary, Tally
+from exporter.crawl.assets.summary import AbsentAsset, AssetSummary, Tally
 from exporter.crawl.checkpoint import Checkpoint, Purpose, Spool, drop, note_of, read_meta, set_aside
 from exporter.crawl.completeness import assess
 from exporter.crawl.concurrency import finish_in_thread, run_together

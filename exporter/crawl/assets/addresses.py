@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Protocol
 
-from exporter import lossless_json
-from exporter.archive import atomic
-from exporter.crawl.assets.content_type import Expected
+from exporter.crawl.assets.file_check import Expected
 from exporter.html.embedded import Use, embedded
 from exporter.html.links import AddressPattern, absolute, is_picture, meaning
 from exporter.model.kinds import Kind, sort_key
@@ -17,7 +14,7 @@ from exporter.model.records import Post
 from exporter.service.interface import Records
 
 Ref = dict[str, str]
-Shown = tuple[str, bool]
+FoundAddress = tuple[str, bool]
 """An absolute address in an entry, and whether it is embedded there as a picture; otherwise it is linked to."""
 
 
@@ -71,7 +68,7 @@ class Wanted:
         return Expected(bool(self.entries), frozenset(self.sizes), frozenset(self.endings))
 
 
-def addresses(post: Post, base: str) -> list[Shown]:
+def addresses(post: Post, base: str) -> list[FoundAddress]:
     """Return the addresses in an entry's body, continuation and template, each once, in the order of their text.
 
     Args:
@@ -87,7 +84,7 @@ def addresses(post: Post, base: str) -> list[Shown]:
     return sorted(found.items())
 
 
-class Collection:
+class AddressCollection:
     """Gathers addresses; one place is one address, however it is written.
 
     Args:
@@ -131,7 +128,7 @@ class Collection:
         if info.extension:
             wanted.endings.add(info.extension.lower().lstrip("."))
 
-    def add_entry(self, entry_id: str, shows: Iterable[Shown]) -> None:
+    def add_entry(self, entry_id: str, shows: Iterable[FoundAddress]) -> None:
         """Add what an entry embeds, and the pictures and files it links to; see :func:`addresses`."""
         for url, embedded_there in shows:
             of_file = self._by_file.get(meaning(url))
@@ -146,55 +143,3 @@ class Collection:
     def wanted(self) -> dict[str, Wanted]:
         """Return all addresses, in the order of their text."""
         return {url: self._wanted[url] for url in sorted(self._wanted)}
-
-
-_RULES = 1
-"""Counts changes of what is looked for, so that entries are parsed anew by a program that finds more."""
-
-
-class Embeddings:
-    """The addresses of every entry, by its id and the state it was in.
-
-    Args:
-        path: the file they are remembered in.
-        base: the blog's address; what was remembered for another one is worth nothing.
-        service: reads the records.
-    """
-
-    def __init__(self, path: Path, base: str, service: Records) -> None:
-        self._path = path
-        self._base = base
-        self._service = service
-        self._known: dict[str, tuple[str, list[Shown]]] = {}
-        self._used: dict[str, tuple[str, list[Shown]]] = {}
-        self._load()
-
-    def of(self, entry_id: str, identity: bytes | None, load: Callable[[], Mapping[str, Any] | None]) -> list[Shown]:
-        """Return what an entry embeds; ``load`` reads it where that is not known for this ``identity``."""
-        state = (identity or b"").hex()
-        known = self._known.get(entry_id)
-        if known is None or known[0] != state or not state:
-            known = (state, addresses(self._service.post(load() or {}), self._base))
-        self._used[entry_id] = known
-        return known[1]
-
-    def save(self) -> None:
-        """Remember what was asked for, and nothing else."""
-        if self._used == self._known:
-            return
-        head = lossless_json.dumps({"rules": _RULES, "base": self._base})
-        lines = [lossless_json.dumps([entry_id, *known]) for entry_id, known in self._used.items()]
-        with atomic.translated(self._path):
-            atomic.make_folder(self._path.parent)
-            atomic.write_file(self._path, b"\n".join([head, *lines, b""]))
-
-    def _load(self) -> None:
-        try:
-            head, *lines = self._path.read_bytes().splitlines()
-            if lossless_json.loads(head) != {"rules": _RULES, "base": self._base}:
-                return
-            for line in lines:
-                entry_id, state, shows = lossless_json.loads(line)
-                self._known[entry_id] = (state, [(url, shown) for url, shown in shows])
-        except (OSError, lossless_json.NotJson, TypeError, ValueError):
-            self._known = {}

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from exporter.crawl.assets.content_type import Expected, NotTheFile, judge
+from exporter.crawl.assets.file_check import Expected, NotTheFile, check_file
 from exporter.errors import (
     AddressRefused,
     BadBody,
@@ -170,7 +170,7 @@ class Fetcher:
     async def _keep(
         self, url: str, part: PartialFile, answer: Download, expected: Expected, *, certain: bool
     ) -> Fetched:
-        facts = judge(part.file, part.size, expected, certain=certain)
+        facts = check_file(part.file, part.size, expected, certain=certain)
         asset = Asset(
             url,
             status=answer.status,

@@ -9,10 +9,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from exporter.crawl.assets.addresses import Collection, Embeddings, Shown, StoredRecords, Wanted
+from exporter.crawl.assets.address_cache import AddressCache
+from exporter.crawl.assets.addresses import AddressCollection, FoundAddress, StoredRecords, Wanted
+from exporter.crawl.assets.attempts import Attempt, AttemptLog
 from exporter.crawl.assets.fetch import Fetched, Fetcher, check_fallback
-from exporter.crawl.assets.plan import Action, Choice, Decision, Journal, Mode, Note, decide, spread
-from exporter.crawl.assets.upload_rule import Inferred, infer_file_url
+from exporter.crawl.assets.plan import AssetAction, AssetChoice, AssetDecision, AssetMode, decide, interleave_hosts
+from exporter.crawl.assets.upload_rule import InferredRule, infer_file_url
 from exporter.crawl.concurrency import run_together
 from exporter.crawl.events import AssetEvent, AssetFailed, AssetRead, AssetsPlanned
 from exporter.http.address_guard import AddressGuard
@@ -55,7 +57,7 @@ class AssetSettings:
     """
 
     base: str
-    mode: Mode = Mode.LINKED
+    mode: AssetMode = AssetMode.LINKED
     file_url: AddressPattern | None = None
     archive_fallback: str | None = None
     allow_private_network: bool = False
@@ -69,9 +71,9 @@ class AssetSettings:
     locate: Callable[[str], str] | None = None
 
     @property
-    def choice(self) -> Choice:
+    def choice(self) -> AssetChoice:
         """Which files are asked for."""
-        return Choice(self.mode, self.skipped_hosts, self.max_bytes, self.retry_lost)
+        return AssetChoice(self.mode, self.skipped_hosts, self.max_bytes, self.retry_lost)
 
 
 @dataclass(slots=True)
@@ -93,7 +95,7 @@ class AssetResult:
     states: dict[str, AssetState] = field(default_factory=dict)
     absent: list[Asset] = field(default_factory=list)
     uploads: dict[str, str | None] = field(default_factory=dict)
-    inferred: Inferred | None = None
+    inferred: InferredRule | None = None
     read: int = 0
     waiting: int = 0
     statistics: Statistics = field(default_factory=Statistics)
@@ -155,7 +157,7 @@ class AssetRun:
         shown = await self._embedded()
         inferred = None if self._settings.file_url else await asyncio.to_thread(self._infer, shown)
         await asyncio.to_thread(self._store.forget_damaged, quick=not self._settings.recheck)
-        journal = Journal(self._journal_path)
+        journal = AttemptLog(self._journal_path)
         fetched: dict[str, Fetched] = {}
         try:
             if inferred is not None and not inferred.certain:
@@ -172,11 +174,11 @@ class AssetRun:
         self._store.sweep(asset.url for asset in self._result.absent)
         return self._result
 
-    async def _embedded(self) -> dict[str, list[Shown]]:
+    async def _embedded(self) -> dict[str, list[FoundAddress]]:
         """Return what each entry embeds."""
         records = self._records
-        known = Embeddings(self._journal_path.with_name("embedded.jsonl"), self._settings.base, self._service)
-        shown: dict[str, list[Shown]] = {}
+        known = AddressCache(self._journal_path.with_name("embedded.jsonl"), self._settings.base, self._service)
+        shown: dict[str, list[FoundAddress]] = {}
         for number, entry_id in enumerate(records.ids(Kind.ENTRIES)):
             identity = records.identity(Kind.ENTRIES, entry_id)
             shown[entry_id] = known.of(entry_id, identity, partial(records.load, Kind.ENTRIES, entry_id))
@@ -185,19 +187,19 @@ class AssetRun:
         known.save()
         return shown
 
-    def _infer(self, shown: dict[str, list[Shown]]) -> Inferred | None:
+    def _infer(self, shown: dict[str, list[FoundAddress]]) -> InferredRule | None:
         """Tell from what entries embed where uploads are served."""
         addresses = dict.fromkeys(url for shows in shown.values() for url, _ in shows)
         return infer_file_url(self._service, (raw for _, raw in self._records.scan(Kind.FILES)), addresses)
 
-    def _proves(self, inferred: Inferred, base: dict[str, Asset], fetched: dict[str, Fetched]) -> bool:
+    def _proves(self, inferred: InferredRule, base: dict[str, Asset], fetched: dict[str, Fetched]) -> bool:
         """Tell whether what is at embedded addresses has the sizes that the records of these uploads say."""
         found = {url: fetched[url].asset if url in fetched else base.get(url) for url in inferred.sizes}
         sizes = {url: asset.bytes for url, asset in found.items() if asset is not None and asset.sha256 is not None}
         return 2 * sum(size == inferred.sizes[url] for url, size in sizes.items()) > len(sizes)
 
-    def _collect(self, shown: dict[str, list[Shown]], pattern: AddressPattern | None) -> dict[str, Wanted]:
-        collection = Collection(self._service, pattern, inferred=self._settings.file_url is None)
+    def _collect(self, shown: dict[str, list[FoundAddress]], pattern: AddressPattern | None) -> dict[str, Wanted]:
+        collection = AddressCollection(self._service, pattern, inferred=self._settings.file_url is None)
         for file_id, raw in self._records.scan(Kind.FILES):
             collection.add_file(file_id, raw)
         for entry_id, shows in shown.items():
@@ -205,15 +207,19 @@ class AssetRun:
         self._result.uploads = collection.uploads
         return collection.wanted()
 
-    def _decide(self, wanted: dict[str, Wanted], base: dict[str, Asset], journal: Journal) -> dict[str, Decision]:
+    def _decide(
+        self, wanted: dict[str, Wanted], base: dict[str, Asset], journal: AttemptLog
+    ) -> dict[str, AssetDecision]:
         now, choice = self._clock.now(), self._settings.choice
         decisions = {
-            url: decide(each, base.get(url), journal.notes.get(url), self._has, choice, now)
+            url: decide(each, base.get(url), journal.attempts.get(url), self._has, choice, now)
             for url, each in wanted.items()
         }
         actions = [decision.action for decision in decisions.values()]
-        self._result.waiting = actions.count(Action.WAIT)
-        self._emit(AssetsPlanned(actions.count(Action.READ), actions.count(Action.KEEP), self._result.waiting))
+        self._result.waiting = actions.count(AssetAction.WAIT)
+        self._emit(
+            AssetsPlanned(actions.count(AssetAction.READ), actions.count(AssetAction.KEEP), self._result.waiting)
+        )
         return decisions
 
     def _has(self, asset: Asset) -> bool:
@@ -221,18 +227,18 @@ class AssetRun:
         return stored is not None and asset.bytes in {None, stored.size}
 
     async def _read(
-        self, wanted: dict[str, Wanted], base: dict[str, Asset], journal: Journal, fetched: dict[str, Fetched]
-    ) -> dict[str, Decision]:
+        self, wanted: dict[str, Wanted], base: dict[str, Asset], journal: AttemptLog, fetched: dict[str, Fetched]
+    ) -> dict[str, AssetDecision]:
         """Read what is to be read and was not yet, into ``fetched``; return what was decided about each address."""
         decisions = self._decide(wanted, base, journal)
-        todo = spread(
-            url for url, decision in decisions.items() if decision.action is Action.READ and url not in fetched
+        todo = interleave_hosts(
+            url for url, decision in decisions.items() if decision.action is AssetAction.READ and url not in fetched
         )
 
         async def work(urls: Iterator[str]) -> None:
             for url in urls:
                 found = await self._fetcher.fetch(
-                    url, wanted[url].expected, self._known(decisions[url], journal.notes.get(url))
+                    url, wanted[url].expected, self._known(decisions[url], journal.attempts.get(url))
                 )
                 fetched[url] = found
                 self._note(wanted[url], decisions[url], found, journal)
@@ -240,14 +246,14 @@ class AssetRun:
         await run_together(work(todo) for _ in range(self._settings.concurrency))
         return decisions
 
-    def _note(self, wanted: Wanted, decision: Decision, found: Fetched, journal: Journal) -> None:
+    def _note(self, wanted: Wanted, decision: AssetDecision, found: Fetched, journal: AttemptLog) -> None:
         failed = not found.unchanged and found.asset.sha256 is None
         if failed:
             self._emit(AssetFailed(wanted.url, found.asset.error or ""))
         else:
             self._result.read += 1
             self._emit(AssetRead(wanted.url, found.asset.bytes or 0))
-        before = journal.notes.get(wanted.url)
+        before = journal.attempts.get(wanted.url)
         now = self._clock.now()
         lost = failed and found.asset.state is AssetState.LOST
         if failed and before is not None:
@@ -256,9 +262,9 @@ class AssetRun:
             return
         asset = decision.asset if found.unchanged and decision.asset is not None else found.asset
         answer = found.answer or Download(0)
-        journal.add(Note(replace(asset, refs=()), int(lost), now, answer.etag, answer.last_modified, wanted.stamp))
+        journal.add(Attempt(replace(asset, refs=()), int(lost), now, answer.etag, answer.last_modified, wanted.stamp))
 
-    def _known(self, decision: Decision, note: Note | None) -> Download | None:
+    def _known(self, decision: AssetDecision, note: Attempt | None) -> Download | None:
         """Return the answer that the file in the archive came with, to ask whether it is still right."""
         if decision.asset is None or not self._has(decision.asset) or note is None:
             return None
@@ -268,7 +274,7 @@ class AssetRun:
         self,
         wanted: dict[str, Wanted],
         base: dict[str, Asset],
-        decisions: dict[str, Decision],
+        decisions: dict[str, AssetDecision],
         fetched: dict[str, Fetched],
     ) -> None:
         """Make the record of each address; one that failed again in the same way keeps the record it has."""
@@ -289,12 +295,12 @@ class AssetRun:
         """Tell whether a record need not change for a failure: it has the content, or failed in the same way."""
         return known.sha256 is not None or known.state is failure.state
 
-    def _judge(self, url: str, action: Action, known: Asset | None, failure: Asset | None) -> None:
-        """Note what became of an address somebody needs."""
+    def _judge(self, url: str, action: AssetAction, known: Asset | None, failure: Asset | None) -> None:
+        """Attempt what became of an address somebody needs."""
         missing = known is None or not self._has(known)
-        if action is Action.SKIP:
+        if action is AssetAction.SKIP:
             state = AssetState.LEFT_OUT
-        elif action is Action.WAIT:
+        elif action is AssetAction.WAIT:
             state = AssetState.LOST
         elif failure is not None and failure.sha256 is None and (missing or failure.state is AssetState.PENDING):
             # A file that was replaced at the service and could not be read again counts as not saved.

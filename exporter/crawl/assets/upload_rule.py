@@ -27,7 +27,7 @@ _TOKEN_ENDS = re.compile(r"[/?&=#;]")
 _WORD = re.compile(r"(?:[0-9A-Za-z]|%[0-9A-Fa-f]{2})+")
 
 
-class Inferred(NamedTuple):
+class InferredRule(NamedTuple):
     """A rule for the addresses of uploads.
 
     Attributes:
@@ -68,7 +68,9 @@ class _Rule(NamedTuple):
         return -self.matches, not self.pattern.text.startswith("https"), self.pattern.text
 
 
-def infer_file_url(service: Records, records: Iterable[Mapping[str, Any]], addresses: Iterable[str]) -> Inferred | None:
+def infer_file_url(
+    service: Records, records: Iterable[Mapping[str, Any]], addresses: Iterable[str]
+) -> InferredRule | None:
     """Return the rule by which most embedded addresses are made from fields of file records, if one shows.
 
     Args:
@@ -107,7 +109,7 @@ def infer_file_url(service: Records, records: Iterable[Mapping[str, Any]], addre
             numbers = rule.uploads_at.items()
             records_at = {address: uploads[number].record for address, number in numbers}
             sizes = {address: service.upload(record).bytes for address, record in records_at.items()}
-            return Inferred(
+            return InferredRule(
                 rule.pattern,
                 rule.matches,
                 all(map(rule.is_telling, records_at.values())),

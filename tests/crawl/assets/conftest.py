@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.assets.web import Blog, Web, running_web
+from tests.crawl.assets.web import Blog, Web, running_web
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from exporter import lossless_json
 from exporter.archive.assets import AssetStore
-from exporter.crawl.assets.plan import Mode
+from exporter.crawl.assets.plan import AssetMode
 from exporter.crawl.assets.run import AssetResult, AssetRun, AssetSettings
 from exporter.model.asset import Asset, AssetState
 from exporter.model.kinds import Kind
@@ -193,11 +193,11 @@ def unread_assets(layout: Layout, records: PendingState) -> AssetSummary:
     return AssetSummary(addresses=Tally.of(states), uploads=Tally.of(uploads), bytes_saved=size)
 
 
-def _state_of(url: str | None, states: dict[str, AssetState], mode: Mode) -> AssetState:
+def _state_of(url: str | None, states: dict[str, AssetState], mode: AssetMode) -> AssetState:
     """Return what became of an upload at an address, or without a known one."""
     if url is not None:
         return states[url]
-    return AssetState.LEFT_OUT if mode is Mode.EMBEDDED else AssetState.PENDING
+    return AssetState.LEFT_OUT if mode is AssetMode.EMBEDDED else AssetState.PENDING
 
 
 def _shadowed(service: Records, result: AssetResult, records: PendingState) -> list[str]:

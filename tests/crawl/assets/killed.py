@@ -1,4 +1,4 @@
-"""A run of its own process, to be killed: ``python -m tests.assets.killed ARCHIVE ADDRESS COUNT``."""
+"""A run of its own process, to be killed: ``python -m tests.crawl.assets.killed ARCHIVE ADDRESS COUNT``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from exporter.crawl.assets.run import AssetSettings
-from tests.assets.web import Blog
+from tests.crawl.assets.web import Blog
 
 
 def blog_with(root: Path, address: str, count: int) -> Blog:

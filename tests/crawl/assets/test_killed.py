@@ -12,8 +12,8 @@ import pytest
 from aiohttp import web
 
 from exporter.model.asset import AssetState
-from tests.assets.killed import SETTINGS, blog_with
-from tests.assets.web import Blog, Web
+from tests.crawl.assets.killed import SETTINGS, blog_with
+from tests.crawl.assets.web import Blog, Web
 from tests.support.pictures import png
 
 COUNT = 60
@@ -49,7 +49,7 @@ async def test_a_kill_loses_none_and_keeps_no_torn_one(served: Web, tmp_path: Pa
         served.answers[f"/{number}.png"] = picture
     blog = blog_with(tmp_path / "blog", served.url, COUNT)
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "tests.assets.killed", str(tmp_path / "blog"), served.url, str(COUNT), cwd=ROOT
+        sys.executable, "-m", "tests.crawl.assets.killed", str(tmp_path / "blog"), served.url, str(COUNT), cwd=ROOT
     )
     await asyncio.wait_for(reached.wait(), 30)
     process.send_signal(signal.SIGKILL)

@@ -15,7 +15,7 @@ from aiohttp import web
 from aiohttp.abc import AbstractResolver, ResolveResult
 
 from exporter.archive.assets import AssetStore
-from exporter.crawl.assets.plan import Mode
+from exporter.crawl.assets.plan import AssetMode
 from exporter.crawl.assets.run import AssetRun, AssetSettings
 from exporter.crawl.events import AssetFailed, AssetRead, AssetsPlanned
 from exporter.errors import UsageError
@@ -26,7 +26,7 @@ from exporter.http.retry import RetryPolicy
 from exporter.model.asset import AssetState
 from exporter.model.kinds import Kind
 from exporter.service.registry import DEFAULT_SERVICE
-from tests.assets.web import Answer, Blog, Web
+from tests.crawl.assets.web import Answer, Blog, Web
 from tests.support.pictures import png
 
 SEVEN = ["url", "status", "content_type", "bytes", "sha256", "error", "refs"]
@@ -389,13 +389,13 @@ async def test_modes(served: Web, blog: Blog) -> None:
     pattern = AddressPattern(served.url + "/f/{file_id}", "--file-url")
     blog.file(1, extension="png")
     blog.entry(1, shown(f"{served.url}/linked.gif"))
-    nothing = await blog.backup(settings(file_url=pattern, mode=Mode.NONE))
+    nothing = await blog.backup(settings(file_url=pattern, mode=AssetMode.NONE))
     assert (nothing.records, served.asked) == ({}, {})
-    files = await blog.backup(settings(file_url=pattern, mode=Mode.FILES))
+    files = await blog.backup(settings(file_url=pattern, mode=AssetMode.FILES))
     assert list(files.records) == [f"{served.url}/f/1"]
     linked = await blog.backup(settings(file_url=pattern))
     assert list(linked.records) == [f"{served.url}/f/1", f"{served.url}/linked.gif"]
-    again = await blog.backup(settings(file_url=pattern, mode=Mode.FILES))
+    again = await blog.backup(settings(file_url=pattern, mode=AssetMode.FILES))
     assert again.records == linked.records
     assert set(again.states.values()) == {AssetState.SAVED}
 
@@ -410,9 +410,9 @@ async def test_what_a_mode_leaves_out_is_told_from_what_is_missing(served: Web, 
     blog.entry(1, shown(linked) + shown(both))
     saved, left_out = AssetState.SAVED, AssetState.LEFT_OUT
     for mode, states in {
-        Mode.NONE: {upload: left_out, both: left_out, linked: left_out},
-        Mode.EMBEDDED: {upload: left_out, both: saved, linked: saved},
-        Mode.FILES: {upload: saved, both: saved, linked: saved},
+        AssetMode.NONE: {upload: left_out, both: left_out, linked: left_out},
+        AssetMode.EMBEDDED: {upload: left_out, both: saved, linked: saved},
+        AssetMode.FILES: {upload: saved, both: saved, linked: saved},
     }.items():
         result = await blog.backup(settings(file_url=pattern, mode=mode))
         assert result.states == states
@@ -729,7 +729,7 @@ async def test_large_files_go_on_where_a_stopped_run_was(served: Web, blog: Blog
 
 
 def test_modes_are_the_words_of_the_command_line() -> None:
-    assert [str(mode) for mode in Mode] == ["linked", "embedded", "files", "none"]
+    assert [str(mode) for mode in AssetMode] == ["linked", "embedded", "files", "none"]
 
 
 def test_the_layout_is_the_formats(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from exporter.crawl.assets.upload_rule import LEAST_MATCHES, Inferred, infer_file_url
+from exporter.crawl.assets.upload_rule import LEAST_MATCHES, InferredRule, infer_file_url
 from exporter.html.links import AddressPattern
 from exporter.service.registry import DEFAULT_SERVICE
 
@@ -270,7 +270,7 @@ def work(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     return counted
 
 
-def found_in(count: int, make: Callable[[dict[str, Any], int], str]) -> Inferred | None:
+def found_in(count: int, make: Callable[[dict[str, Any], int], str]) -> InferredRule | None:
     files = records(count)
     return infer_file_url(DEFAULT_SERVICE, files, [make(each, number) for number, each in enumerate(files)])
 

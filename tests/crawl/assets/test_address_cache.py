@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from exporter.crawl.assets.addresses import Embeddings
+from exporter.crawl.assets.address_cache import AddressCache
 from exporter.crawl.assets.run import AssetSettings
 from exporter.service.registry import DEFAULT_SERVICE
-from tests.assets.web import Blog, Web
+from tests.crawl.assets.web import Blog, Web
 from tests.support.pictures import png
 
 BASE = "https://blog.example.jp/"
@@ -25,7 +25,7 @@ def never() -> dict[str, Any]:
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     path = tmp_path / ".work" / "embedded.jsonl"
-    first = Embeddings(path, BASE, DEFAULT_SERVICE)
+    first = AddressCache(path, BASE, DEFAULT_SERVICE)
     assert first.of("1", b"one", lambda: ENTRY) == SHOWN
     assert first.of("2", b"two", lambda: None) == []
     first.save()
@@ -33,17 +33,17 @@ def path(tmp_path: Path) -> Path:
 
 
 def test_an_unchanged_entry_is_not_parsed_again(path: Path) -> None:
-    again = Embeddings(path, BASE, DEFAULT_SERVICE)
+    again = AddressCache(path, BASE, DEFAULT_SERVICE)
     assert again.of("1", b"one", never) == SHOWN
     assert again.of("2", b"two", never) == []
 
 
 def test_a_changed_entry_is(path: Path) -> None:
-    again = Embeddings(path, BASE, DEFAULT_SERVICE)
+    again = AddressCache(path, BASE, DEFAULT_SERVICE)
     assert again.of("1", b"other", dict) == []
     assert again.of("3", None, lambda: ENTRY) == SHOWN
     again.save()
-    last = Embeddings(path, BASE, DEFAULT_SERVICE)
+    last = AddressCache(path, BASE, DEFAULT_SERVICE)
     assert last.of("1", b"other", never) == []
     assert last.of("3", None, dict) == []
     assert last.of("2", b"two", lambda: ENTRY) == SHOWN
@@ -51,7 +51,7 @@ def test_a_changed_entry_is(path: Path) -> None:
 
 def test_nothing_is_written_when_nothing_changed(path: Path) -> None:
     before = path.stat().st_ino
-    again = Embeddings(path, BASE, DEFAULT_SERVICE)
+    again = AddressCache(path, BASE, DEFAULT_SERVICE)
     again.of("1", b"one", never)
     again.of("2", b"two", never)
     again.save()
@@ -60,13 +60,13 @@ def test_nothing_is_written_when_nothing_changed(path: Path) -> None:
 
 def test_another_base_is_another_blog(path: Path) -> None:
     other = "https://other.example/"
-    assert Embeddings(path, other, DEFAULT_SERVICE).of("1", b"one", lambda: ENTRY)[0] == (f"{other}a.gif", True)
+    assert AddressCache(path, other, DEFAULT_SERVICE).of("1", b"one", lambda: ENTRY)[0] == (f"{other}a.gif", True)
 
 
 @pytest.mark.parametrize("damage", [b"torn", b"[1]\n", b'["1","x",[1]]\n', b'["1","x",[["u",true,3]]]\n', b"\xff\n"])
 def test_damage_means_parsing_again(path: Path, damage: bytes) -> None:
     path.write_bytes(path.read_bytes() + damage)
-    assert Embeddings(path, BASE, DEFAULT_SERVICE).of("1", b"one", dict) == []
+    assert AddressCache(path, BASE, DEFAULT_SERVICE).of("1", b"one", dict) == []
 
 
 async def test_a_run_parses_only_what_changed(served: Web, blog: Blog) -> None:

@@ -7,49 +7,49 @@ from pathlib import Path
 
 import pytest
 
-from exporter.crawl.assets.plan import Journal, Note, gap
+from exporter.crawl.assets.attempts import Attempt, AttemptLog, retry_gap
 from exporter.model.asset import Asset
 
 NOW = datetime(2026, 1, 31, 12, tzinfo=UTC)
 
 
-def lost(name: str, tries: int = 1) -> Note:
-    return Note(Asset(f"http://h/{name}", 404, error="it answered 404"), tries, NOW)
+def lost(name: str, tries: int = 1) -> Attempt:
+    return Attempt(Asset(f"http://h/{name}", 404, error="it answered 404"), tries, NOW)
 
 
-def stored(name: str) -> Note:
+def stored(name: str) -> Attempt:
     asset = Asset(f"http://h/{name}", 200, "image/png", 9, "a" * 64, width=1, height=2, source="http://w/")
-    return Note(asset, 0, NOW, '"e"', "Sat", "3:9:1")
+    return Attempt(asset, 0, NOW, '"e"', "Sat", "3:9:1")
 
 
 @pytest.mark.parametrize(
     ("tries", "hours"), [(0, 0), (1, 0), (2, 12), (3, 24), (4, 48), (7, 384), (8, 720), (9, 720), (10**9, 720)]
 )
 def test_gaps_grow_to_a_month(tries: int, hours: int) -> None:
-    assert gap(tries) == timedelta(hours=hours)
+    assert retry_gap(tries) == timedelta(hours=hours)
     assert lost("a", tries).due_at == NOW + timedelta(hours=hours)
 
 
 def test_notes_outlive_a_run_that_is_killed(tmp_path: Path) -> None:
     path = tmp_path / ".work" / "assets.jsonl"
-    journal = Journal(path)
+    journal = AttemptLog(path)
     for note in (lost("a"), stored("b"), lost("a", 2)):
         journal.add(note)
-    found = Journal(path)
-    assert found.notes == {"http://h/a": lost("a", 2), "http://h/b": stored("b")}
+    found = AttemptLog(path)
+    assert found.attempts == {"http://h/a": lost("a", 2), "http://h/b": stored("b")}
     journal.close()
     found.close()
 
 
 def test_a_finished_run_leaves_a_line_for_each_that_is_kept(tmp_path: Path) -> None:
     path = tmp_path / "assets.jsonl"
-    journal = Journal(path)
+    journal = AttemptLog(path)
     for note in (lost("a"), stored("b"), lost("a", 2)):
         journal.add(note)
     journal.finish(["http://h/a", "http://h/unknown"])
     assert len(path.read_bytes().splitlines()) == 1
-    again = Journal(path)
-    assert again.notes == {"http://h/a": lost("a", 2)}
+    again = AttemptLog(path)
+    assert again.attempts == {"http://h/a": lost("a", 2)}
     again.close()
 
 
@@ -65,13 +65,13 @@ def test_a_finished_run_leaves_a_line_for_each_that_is_kept(tmp_path: Path) -> N
 )
 def test_what_cannot_be_read_is_as_if_it_were_not_there(tmp_path: Path, damage: bytes) -> None:
     path = tmp_path / "assets.jsonl"
-    journal = Journal(path)
+    journal = AttemptLog(path)
     journal.add(stored("b"))
     journal.close()
     path.write_bytes(path.read_bytes() + damage)
-    again = Journal(path)
+    again = AttemptLog(path)
     again.add(lost("c"))
     again.close()
-    last = Journal(path)
-    assert last.notes.keys() == {"http://h/b", "http://h/c"}
+    last = AttemptLog(path)
+    assert last.attempts.keys() == {"http://h/b", "http://h/c"}
     last.close()

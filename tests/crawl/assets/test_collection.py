@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from exporter.crawl.assets.addresses import Collection, addresses
+from exporter.crawl.assets.addresses import AddressCollection, addresses
 from exporter.demo.sample import demo_blog
 from exporter.errors import UsageError
 from exporter.html.links import AddressPattern
@@ -18,8 +18,8 @@ PATTERN = "https://files.example.jp/u/{user_id}/{mtime}"
 
 def gathered(
     entries: dict[str, Any], files: dict[str, Any] | None = None, pattern: str | None = PATTERN, base: str = BASE
-) -> Collection:
-    collection = Collection(DEFAULT_SERVICE, None if pattern is None else AddressPattern(pattern, "--file-url"))
+) -> AddressCollection:
+    collection = AddressCollection(DEFAULT_SERVICE, None if pattern is None else AddressPattern(pattern, "--file-url"))
     for file_id, record in (files or {}).items():
         collection.add_file(file_id, record)
     for entry_id, record in entries.items():

@@ -6,7 +6,7 @@ from io import BytesIO
 
 import pytest
 
-from exporter.crawl.assets.content_type import Expected, Facts, NotTheFile, judge
+from exporter.crawl.assets.file_check import Expected, FileFacts, NotTheFile, check_file
 from exporter.errors import BadBody
 from tests.support.pictures import png
 
@@ -14,8 +14,8 @@ PAGE = b"<!DOCTYPE html><title>404 Not Found</title>"
 EMBEDDED = Expected()
 
 
-def said(body: bytes, expected: Expected = EMBEDDED, *, certain: bool = True) -> Facts:
-    return judge(BytesIO(body), len(body), expected, certain=certain)
+def said(body: bytes, expected: Expected = EMBEDDED, *, certain: bool = True) -> FileFacts:
+    return check_file(BytesIO(body), len(body), expected, certain=certain)
 
 
 def upload(*endings: str, sizes: tuple[int, ...] = (), embedded: bool = False) -> Expected:
@@ -23,7 +23,7 @@ def upload(*endings: str, sizes: tuple[int, ...] = (), embedded: bool = False) -
 
 
 def test_a_picture_is_taken_with_its_size() -> None:
-    assert said(png(1, 5, 6)) == Facts("image/png", (5, 6), None)  # type: ignore[arg-type]  # a Size is a tuple
+    assert said(png(1, 5, 6)) == FileFacts("image/png", (5, 6), None)  # type: ignore[arg-type]  # a Size is a tuple
 
 
 def test_nothing_is_no_file() -> None:
@@ -63,7 +63,7 @@ def test_an_upload_may_be_text(body: bytes, expected: Expected) -> None:
 
 @pytest.mark.parametrize("expected", [EMBEDDED, upload("xyz")])
 def test_what_nobody_knows_is_kept(expected: Expected) -> None:
-    assert said(b"\0\1\2unknown", expected) == Facts("application/octet-stream")
+    assert said(b"\0\1\2unknown", expected) == FileFacts("application/octet-stream")
 
 
 def test_a_size_other_than_listed_is_a_doubt() -> None:
