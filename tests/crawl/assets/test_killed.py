@@ -17,7 +17,7 @@ from tests.crawl.assets.web import Blog, Web
 from tests.support.pictures import png
 
 COUNT = 60
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 def body(number: int) -> bytes:
