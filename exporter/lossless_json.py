@@ -1,11 +1,13 @@
-"""JSON read and written without losing anything, for the texts a fast parser refuses or changes.
+"""JSON read and written without losing anything, and a record's canonical bytes and hashes.
 
-Iterative in both directions, so nesting of any depth is fine. Differences to RFC 8259: ``NaN``, ``Infinity`` and
-``-Infinity`` are read, and so are raw control characters inside strings, because services send them.
+orjson reads and writes what it keeps as it is. The parser and writer here take what it refuses or changes: duplicate
+keys, numbers that Python would write otherwise, lone surrogates. They are iterative, so nesting of any depth is fine.
+Differences to RFC 8259: ``NaN``, ``Infinity`` and ``-Infinity`` are read, and so are raw control characters inside
+strings, because services send them.
 
 A value is made of ``dict``, ``list``, ``str``, ``int``, ``float``, ``bool`` and ``None`` as :mod:`json` would give
-it, with two additions: every object is a :class:`SourceDict`, which can give back its own text, and an integer of
-more digits than Python converts is an :class:`IntegerText`.
+it, with two additions: an object that plain parsing would change is a :class:`SourceDict`, which can give back its own
+text, and an integer of more digits than Python converts is an :class:`IntegerText`.
 """
 
 from __future__ import annotations

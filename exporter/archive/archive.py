@@ -45,8 +45,8 @@ class Archive(ArchiveReader):
         return cls(path)
 
     @classmethod
-    def create(cls, path: Path, blog_id: str, created_at: datetime) -> Self:
-        """Make an empty archive at ``path``, which is new or empty.
+    def create(cls, path: Path, blog_id: str, created_at: datetime, service: str | None = None) -> Self:
+        """Make an empty archive at ``path``, which is new or empty; ``service`` as in :class:`ArchiveInfo`.
 
         Raises:
             UsageError: another blog's archive is there, or the folder cannot be written.
@@ -55,7 +55,7 @@ class Archive(ArchiveReader):
         """
         writer.require_place(path, blog_id)
         if not cls.exists(path):
-            writer.create(Layout(path), ArchiveInfo(blog_id, timestamp(created_at)))
+            writer.create(Layout(path), ArchiveInfo(blog_id, timestamp(created_at), service=service))
         return cls(path)
 
     @staticmethod

@@ -1,8 +1,8 @@
 """Files and folders that appear whole or not at all, and survive a power cut once they have appeared.
 
 A file: written beside its name, fsynced, renamed, and the folder fsynced. A folder: filled under ``.work/``, every
-file fsynced, then one rename. Modes are 0600 and 0700, because archives hold private entries. No link is followed: see
-:mod:`exporter.archive.safe_files`.
+file fsynced, then one rename, or one exchange of names with the folder that it replaces. Modes are 0600 and 0700,
+because archives hold private entries. No link is followed: see :mod:`exporter.archive.safe_files`.
 """
 
 from __future__ import annotations

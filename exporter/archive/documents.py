@@ -29,6 +29,7 @@ from exporter.archive.manifest import (
     MANIFEST_SHA256,
     PREVIOUS,
     Manifest,
+    SegmentInfo,
     line_digest,
     read_sums,
     run_of,
@@ -52,6 +53,26 @@ _BUNDLED: Final = ("README.txt", "FORMAT.md")
 def bundled_document(name: str) -> bytes:
     """Return what this program writes as ``README.txt`` or ``FORMAT.md`` into a new archive."""
     return resources.files("exporter.archive").joinpath(name).read_bytes()
+
+
+def write_manifest(folder: Path, document: Mapping[str, Any], info_sha256: str) -> str:
+    """Write ``manifest.json`` and ``SHA256SUMS`` of a version whose segments are written; returns the manifest's hash.
+
+    Args:
+        folder: the version's folder.
+        document: the manifest, perhaps with members of a later program.
+        info_sha256: SHA-256 of ``archive.json``.
+    """
+    files = {
+        name: SegmentInfo(found["lines"], found["bytes"], found["sha256"]) for name, found in document["files"].items()
+    }
+    with atomic.hashing(folder / MANIFEST) as file:
+        file.write(lossless_json.dumps(document, pretty=True) + b"\n")
+        digest = file.close()
+    with atomic.hashing(folder / SUMS) as file:
+        file.write(version_sums(digest, info_sha256, files))
+        file.close()
+    return digest
 
 
 def sealed_names(layout: Layout) -> tuple[str, ...]:

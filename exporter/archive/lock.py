@@ -1,6 +1,10 @@
 """One writer for an archive: a lock of the operating system, so that a dead holder never blocks.
 
 Readers take no lock: what they read is written once and appears by a rename.
+
+The library ``filelock`` locks as well, but opens the file's folder through links, which nothing in an archive does, and
+where the system has no lock it falls back to a marker file, of which another machine can only guess whether its maker
+lives. The note of who holds the lock would still have to be written and read here.
 """
 
 from __future__ import annotations

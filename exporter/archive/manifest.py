@@ -1,13 +1,13 @@
-"""Reading the JSON objects of an archive's documents with the types that FORMAT.md gives their members. Pure.
+"""The documents of an archive as values: ``archive.json``, manifests, the lines of runs, ``SHA256SUMS``. Pure.
 
-An archive may come from a stranger, so nothing in it is of the right type before it was looked at.
+An archive may be untrusted, so each member's type, as FORMAT.md gives it, is checked before it is used.
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from datetime import datetime
 from typing import Any, Final
@@ -362,15 +362,15 @@ class Manifest:
     pruned: dict[str, Any] | None = None
     healed: list[Any] | None = None
 
-    def encode(self) -> bytes:
-        """Write it with its members in the order FORMAT.md gives."""
+    def document(self) -> dict[str, Any]:
+        """Return it with its members in the order FORMAT.md gives."""
         document = asdict(self)
         order = (
             "format_version", "version", "parent", "blog_id", "base_url", "started_at", "finished_at", "tool",
             "counts", "completeness", "problems", "files", *(("pruned",) if self.pruned is not None else ()),
             *(("healed",) if self.healed is not None else ()),
         )  # fmt: skip
-        return lossless_json.dumps({name: document[name] for name in order}, pretty=True) + b"\n"
+        return {name: document[name] for name in order}
 
     @classmethod
     def decode(cls, data: bytes, place: str) -> Manifest:
@@ -454,7 +454,7 @@ def _segment(found: CheckedObject) -> SegmentInfo:
     return SegmentInfo(found.number("lines"), found.number("bytes"), found.digest("sha256"))
 
 
-def version_sums(manifest_sha256: str, info_sha256: str, files: dict[str, SegmentInfo]) -> bytes:
+def version_sums(manifest_sha256: str, info_sha256: str, files: Mapping[str, SegmentInfo]) -> bytes:
     """Write ``SHA256SUMS`` of a version, in the form ``sha256sum -c`` reads from inside the folder."""
     rows = [(manifest_sha256, layout.MANIFEST)]
     rows += [(info.sha256, name) for name, info in files.items()]

@@ -1,4 +1,4 @@
-"""Which versions a prune keeps. Pure: numbers and times in, a plan out.
+"""Forgetting versions: which ones a prune keeps, and folding the others into those.
 
 The rules are those of ``restic forget``: going from the newest version to the oldest, the newest of each day (week,
 month, year) is kept until that many are; the rules add up; and the oldest version of all is kept as long as a rule has
@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any
 from exporter import lossless_json
 from exporter.archive import atomic
 from exporter.archive.checksums import file_sha256
-from exporter.archive.documents import seal
+from exporter.archive.documents import seal, write_manifest
+from exporter.archive.history import LinePosition, places, taken_apart
 from exporter.archive.layout import (
     MANIFEST,
     SEGMENTS,
@@ -29,8 +30,7 @@ from exporter.archive.layout import (
     segment_name,
     version_name,
 )
-from exporter.archive.lookup import LinePosition, places, taken_apart
-from exporter.archive.manifest import SegmentInfo, version_sums
+from exporter.archive.manifest import version_sums
 from exporter.archive.reader import ArchiveReader, apply_version
 from exporter.archive.safe_files import NotPlain
 from exporter.archive.state import State
@@ -165,29 +165,6 @@ def _plan(versions: list[int], reasons: dict[int, tuple[str, ...]]) -> PrunePlan
     )
 
 
-def write_documents(folder: Path, document: dict[str, Any], info_sha256: str) -> str:
-    """Write a version's ``manifest.json``, members it does not know included, and ``SHA256SUMS``.
-
-    Args:
-        folder: the version's folder, its segments written.
-        document: the manifest.
-        info_sha256: SHA-256 of ``archive.json``.
-
-    Returns:
-        SHA-256 of the manifest, for the one after it.
-    """
-    files = {
-        name: SegmentInfo(found["lines"], found["bytes"], found["sha256"]) for name, found in document["files"].items()
-    }
-    with atomic.hashing(folder / MANIFEST) as file:
-        file.write(lossless_json.dumps(document, pretty=True) + b"\n")
-        digest = file.close()
-    with atomic.hashing(folder / SUMS) as file:
-        file.write(version_sums(digest, info_sha256, files))
-        file.close()
-    return digest
-
-
 _HASH = re.compile(rb"[0-9a-f]{64}")
 _ASSET_NAME = re.compile(r"([0-9a-f]{2})[0-9a-f]{62}(\.[^/]*)?")
 
@@ -263,7 +240,7 @@ class _Rewriting:
                 for name in SEGMENTS:
                     _link(self._layout.version(kept.version) / name, folder / name)
             document["parent"] = self._parent
-            digest = write_documents(folder, document, self._info_sha256)
+            digest = write_manifest(folder, document, self._info_sha256)
             self._parent = {"version": kept.version, "sha256": digest}
             for version in (*kept.folds, kept.version):
                 apply_version(self._state, self._layout, version)

@@ -1,4 +1,8 @@
-"""What an archive is made of: regular files and folders, none of them endless."""
+"""Opening the files of an archive that may be untrusted: regular ones only, never through a link below its root.
+
+A link, a FIFO, a device, or a file of endless holes in the place of a file is refused (:class:`NotPlain`,
+:class:`FileTooLarge`) before anything is read from it.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Reading lines back from the files that hold them, without keeping any of these in memory."""
+"""The state of an archive: which records there are, and where in its files each one's line is.
+
+Records are read from the files when asked for; in memory are only their ids, hashes and positions.
+"""
 
 from __future__ import annotations
 

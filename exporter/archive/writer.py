@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from exporter.archive import atomic
 from exporter.archive.checksums import file_sha256
-from exporter.archive.documents import append_run, bundled_document
-from exporter.archive.layout import MANIFEST, SUMS, Layout, clear_replaced, segment_name
-from exporter.archive.manifest import ArchiveInfo, KindCounts, Manifest, RecordProblem, SegmentInfo, version_sums
+from exporter.archive.documents import append_run, bundled_document, write_manifest
+from exporter.archive.layout import Layout, clear_replaced, segment_name
+from exporter.archive.manifest import ArchiveInfo, KindCounts, Manifest, RecordProblem, SegmentInfo
 from exporter.archive.reader import is_archive, read_info
 from exporter.errors import NoArchive, UsageError
 from exporter.model.kinds import Kind
@@ -132,7 +132,7 @@ def commit(layout: Layout, draft: VersionDraft) -> Manifest:
         files = {segment_name(kind): _write_segment(folder, kind, draft.lines.get(kind, ())) for kind in Kind}
         manifest = Manifest(
             version=number,
-            parent=_parent(layout, draft.parent),
+            parent=None if draft.parent is None else _parent(layout, draft.parent),
             blog_id=read_info(layout).blog_id,
             base_url=draft.base_url,
             started_at=draft.started_at,
@@ -143,19 +143,12 @@ def commit(layout: Layout, draft: VersionDraft) -> Manifest:
             files=files,
             healed=draft.healed,
         )
-        with atomic.hashing(folder / MANIFEST) as file:
-            file.write(manifest.encode())
-            manifest_digest = file.close()
-        with atomic.hashing(folder / SUMS) as file:
-            file.write(version_sums(manifest_digest, file_sha256(layout.info), files))
-            file.close()
+        write_manifest(folder, manifest.document(), file_sha256(layout.info))
         atomic.move_folder(folder, layout.version(number))
     return manifest
 
 
-def _parent(layout: Layout, parent: int | None) -> dict[str, Any] | None:
-    if parent is None:
-        return None
+def _parent(layout: Layout, parent: int) -> dict[str, Any]:
     return {"version": parent, "sha256": file_sha256(layout.manifest(parent))}
 
 

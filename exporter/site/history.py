@@ -8,9 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from exporter.archive.history import diff_versions
+from exporter.archive.history import Fallback, LinePosition, diff_versions, places
 from exporter.archive.log import VersionRow, version_rows
-from exporter.archive.lookup import Fallback, LinePosition, places
 from exporter.errors import ArchiveDamaged
 from exporter.model.kinds import Kind
 

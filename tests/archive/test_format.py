@@ -120,7 +120,7 @@ class TestFormatDocument:
         return [name for cells in self.rows(heading) for name in re.findall(r"`(\w+)`", cells[0])]
 
     def test_the_members_of_archive_json(self) -> None:
-        assert self.names("archive.json") == list(json.loads(ArchiveInfo("a", "b").encode()))
+        assert self.names("archive.json") == list(json.loads(ArchiveInfo("a", "b", service="c").encode()))
 
     def test_the_members_of_a_manifest(self, five: Built) -> None:
         document = json.loads(five.layout.manifest(2).read_bytes())

@@ -9,8 +9,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from exporter import lossless_json
-from exporter.archive.history import LastKnown, Revision, last_known, places_at, record_at, revisions, version_at
-from exporter.archive.lookup import find, places
+from exporter.archive.history import (
+    LastKnown,
+    Revision,
+    find,
+    last_known,
+    places,
+    places_at,
+    record_at,
+    revisions,
+    version_at,
+)
 from exporter.errors import ArchiveDamaged, NoArchive, NoSuchRecord, UsageError
 from exporter.model.changes import WHOLE_RECORD, Change
 from exporter.model.kinds import Kind

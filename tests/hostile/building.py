@@ -14,10 +14,10 @@ from typing import Any
 
 from exporter import lossless_json
 from exporter.archive.archive import Archive
+from exporter.archive.documents import write_manifest
 from exporter.archive.latest import write_latest
 from exporter.archive.layout import Layout, segment_name, version_numbers
 from exporter.archive.lines import put_line, split
-from exporter.archive.prune import write_documents
 from exporter.demo.content import Blog, fields
 from exporter.model.kinds import Kind
 from tests.support.generated import generated_blog
@@ -120,7 +120,7 @@ def seal(root: Path) -> None:
                 "sha256": hashlib.sha256(data).hexdigest(),
             }
         document["parent"] = parent
-        parent = {"version": version, "sha256": write_documents(layout.version(version), document, info)}
+        parent = {"version": version, "sha256": write_manifest(layout.version(version), document, info)}
 
 
 def clear(path: Path) -> None:
