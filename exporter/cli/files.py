@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from exporter.archive.archive import Archive
-from exporter.archive.assets import FileRow, inventory
+from exporter.archive.inventory import FileRow, inventory
 from exporter.cli.options import archive_argument, at_option, with_output
 from exporter.cli.output import OnLoss, Output, counted, size_text
 from exporter.errors import UsageError
