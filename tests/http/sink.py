@@ -1,11 +1,12 @@
-"""A sink in memory, and a downloader with an engine of its own."""
+"""A sink in memory, and downloaders with an engine of their own."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
+from aiohttp import web
 from aiohttp.abc import AbstractResolver
 
 from exporter.clock import Clock
@@ -13,9 +14,11 @@ from exporter.http.address_guard import AddressGuard
 from exporter.http.body import Timeouts
 from exporter.http.engine import Downloader, Engine
 from exporter.http.retry import RetryPolicy
+from tests.http.clocks import JumpClock
 
 TIMEOUTS = Timeouts(connect=2.0, read=2.0, total=5.0)
 ONCE = RetryPolicy(retries=0)
+POLICY = RetryPolicy(retries=2, base=1.0, max_retry_after=60.0)
 
 
 class Memory:
@@ -52,3 +55,18 @@ async def downloading(
         yield engine.downloader(
             guard or AddressGuard(allow_private=True), **{"timeouts": TIMEOUTS, "policy": ONCE, **given}
         )
+
+
+async def using(work: Callable[[Downloader], Awaitable[Any]], clock: JumpClock, **given: Any) -> Downloader:
+    async with downloading(clock=clock, **{"policy": POLICY, "timeouts": Timeouts(read=5.0), **given}) as downloader:
+        await work(downloader)
+        return downloader
+
+
+def leading_to(target: str) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
+    """Redirect every address to the same path under ``target``."""
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        return web.Response(status=302, headers={"Location": target + request.path})
+
+    return answer
