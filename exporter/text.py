@@ -18,6 +18,7 @@ _UNSAFE: Final = re.compile(f"[\x00-\x1f{_STEERING}]")
 _UNSAFE_IN_LINES: Final = re.compile(f"[\x00-\x08\x0b-\x1f{_STEERING}]")
 _UNSAFE_IN_JSON: Final = re.compile(f"[{_STEERING}]")
 _COLOUR: Final = re.compile(r"(\x1b\[[0-9;]{0,12}m)")
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _NOT_TEXT: Final = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 _PIECE: Final = 1_000_000
 
@@ -66,6 +67,11 @@ def left(text: str, columns: int) -> str:
 def right(text: str, columns: int) -> str:
     """Return a text with spaces before it, up to so many columns."""
     return " " * (columns - width(text)) + text
+
+
+def without_surrogates(text: str) -> tuple[str, int]:
+    """Return the text with U+FFFD for lone surrogates, which UTF-8 cannot encode, and how many there were."""
+    return _SURROGATE.subn(REPLACEMENT, text)
 
 
 def visible(text: str) -> tuple[str, int]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any, Final, NamedTuple
@@ -16,10 +15,9 @@ from exporter.html.text import collapse
 from exporter.html.tree import Element
 from exporter.model.kinds import sort_key
 from exporter.model.records import Comment, Post
-from exporter.text import REPLACEMENT, visible
+from exporter.text import visible, without_surrogates
 
 _BASE: Final[Any] = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
-_SURROGATE = re.compile("[\ud800-\udfff]")
 _ONE_LINE: Final = 2**30
 
 
@@ -66,7 +64,7 @@ def front_matter(post: Post, comments: int) -> tuple[str, int]:
             return [quoted(element) for element in value]
         if not isinstance(value, str):
             return value
-        text, count = _SURROGATE.subn(REPLACEMENT, value)
+        text, count = without_surrogates(value)
         replaced += count
         return _Text(text)
 

@@ -19,12 +19,11 @@ from exporter.export.post_html import comment_author, comment_url, name_large
 from exporter.export.posts import ExportPost, PostComment, Posts
 from exporter.export.report import Report
 from exporter.export.words import Reason
-from exporter.export.xml import cleaned
+from exporter.export.xml import visible_xml
 from exporter.html.page_body import BodyWriter
 from exporter.html.pages import single_page
 from exporter.html.text import collapse
 from exporter.model.asset import extension_of, openable
-from exporter.text import visible
 
 _STYLE: Final = """
 body { max-width: 40em; margin: 2em auto; padding: 0 1em; font: 1em/1.9 serif; overflow-wrap: anywhere; }
@@ -112,7 +111,7 @@ def _article(post: ExportPost, posts: Posts, media: Media, bodies: BodyWriter) -
         "</article>",
         "",
     ]
-    article = cleaned(visible("\n".join(parts))[0]).text
+    article = visible_xml("\n".join(parts)).text
     _account(
         post, media, posts.report, {place[1] for pattern in (_PLACE, _LINK) for place in pattern.finditer(article)}
     )
@@ -158,7 +157,7 @@ def _ending(path: str) -> str:
 
 
 def _title(post: ExportPost) -> str:
-    return escape(cleaned(visible(post.title)[0]).text) or UNTITLED
+    return escape(visible_xml(post.title).text) or UNTITLED
 
 
 FORMAT: Final = Format("people: one page to print, with the pictures in it; it loads nothing", export, media=False)

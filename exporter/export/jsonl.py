@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
 from datetime import datetime
 from typing import Any, Final
@@ -16,9 +15,7 @@ from exporter.export.posts import ExportPost, PostComment, Posts
 from exporter.export.report import Report
 from exporter.export.words import Reason
 from exporter.html.links import commenter_link
-from exporter.text import REPLACEMENT
-
-_SURROGATE = re.compile("[\ud800-\udfff]")
+from exporter.text import without_surrogates
 
 
 def export(posts: Posts) -> Iterator[ExportFile]:
@@ -90,7 +87,7 @@ def _date(date: datetime | None) -> str | None:
 
 
 def _line(record: dict[str, Any], report: Report, kind: str, record_id: str) -> bytes:
-    text, replaced = _SURROGATE.subn(REPLACEMENT, json.dumps(record, ensure_ascii=False))
+    text, replaced = without_surrogates(json.dumps(record, ensure_ascii=False))
     report.changed(kind, Reason.SURROGATES, record_id, replaced)
     return text.encode() + b"\n"
 

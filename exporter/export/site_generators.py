@@ -16,10 +16,9 @@ from exporter.export.media import Copies, Media, old_addresses
 from exporter.export.post_html import comment_author, comment_html, comment_url, name_large, safe_body
 from exporter.export.posts import ExportPost, PostComment, Posts
 from exporter.export.words import Reason
-from exporter.export.xml import cleaned
+from exporter.export.xml import visible_xml
 from exporter.html.markdown import to_markdown
 from exporter.html.text import collapse
-from exporter.text import visible
 
 _ESCAPED_IN_YAML = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 _NAME_CHARACTERS: Final = 60
@@ -82,15 +81,14 @@ class PageWriter:
             parts += [self._heading(2, f"コメント ({len(post.comments)})"), *map(self._comment, post.comments)]
         self._media.account(post)
         name_large(post, self._report)
-        text, replaced = visible("\n\n".join(part for part in parts if part))
         # Generators put bodies into feeds, and fail where XML cannot hold a character.
-        clean = cleaned(text)
-        self._report.changed("entries", Reason.NOT_IN_PAGES, post.id, replaced + clean.characters)
+        clean = visible_xml("\n\n".join(part for part in parts if part))
+        self._report.changed("entries", Reason.NOT_IN_PAGES, post.id, clean.characters)
         return f"{clean.text}\n"
 
     def _category(self, post: ExportPost) -> str:
         """Return the name of a post's category as the generator can name a folder after it; empty for none."""
-        name = cleaned(visible(post.category)[0]).text
+        name = visible_xml(post.category).text
         if len(name) > self._most:
             self._report.changed("entries", Reason.FOLDER_CUT, post.id)
         return name[: self._most].rstrip()
@@ -148,12 +146,12 @@ def _value(value: Any) -> str:
 def _visible(value: Any) -> Any:
     if isinstance(value, list):
         return [_visible(each) for each in value]
-    return cleaned(visible(value)[0]).text if isinstance(value, str) else value
+    return visible_xml(value).text if isinstance(value, str) else value
 
 
 def shown_title(post: ExportPost) -> str:
     """Return a post's title as one line of visible text; generators refuse pages without one."""
-    return cleaned(visible(post.title)[0]).text or UNTITLED
+    return visible_xml(post.title).text or UNTITLED
 
 
 def old_paths(post: ExportPost, options: ExportOptions) -> Iterator[str]:

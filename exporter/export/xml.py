@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from exporter.text import REPLACEMENT
+from exporter.text import visible, without_surrogates
 
 _LINE_END = re.compile(r"\r\n?")
 _NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
-_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class Cleaned(NamedTuple):
@@ -22,8 +21,15 @@ class Cleaned(NamedTuple):
 def cleaned(text: str) -> Cleaned:
     """Remove the control characters XML 1.0 (section 2.2) cannot hold; lone surrogates become U+FFFD."""
     without, removed = _NOT_XML.subn("", text)
-    whole, replaced = _SURROGATE.subn(REPLACEMENT, without)
+    whole, replaced = without_surrogates(without)
     return Cleaned(_LINE_END.sub("\n", whole), removed + replaced)
+
+
+def visible_xml(text: str) -> Cleaned:
+    """Do what :func:`cleaned` does, and replace what no text file can hold."""
+    shown, replaced = visible(text)
+    clean = cleaned(shown)
+    return Cleaned(clean.text, clean.characters + replaced)
 
 
 def cdata(text: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
@@ -90,6 +90,23 @@ def _document(html: str) -> LexborHTMLParser | None:
     if too_complex(source):
         raise TooComplex("the tags of this body are nested or crossed beyond what a page can show")
     return LexborHTMLParser(source, is_fragment=True) if source else None
+
+
+def holders(body: Element, wanted: Callable[[Element], bool]) -> set[int]:
+    """Return the identities of all elements that have a wanted one somewhere below."""
+    found: set[int] = set()
+    order: list[tuple[Element, Element]] = []
+    todo = [body]
+    while todo:
+        parent = todo.pop()
+        for child in parent.children:
+            if isinstance(child, Element):
+                order.append((child, parent))
+                todo.append(child)
+    for child, parent in reversed(order):
+        if id(child) in found or wanted(child):
+            found.add(id(parent))
+    return found
 
 
 def styled_as(element: Element) -> str:

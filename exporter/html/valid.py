@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from urllib.parse import unquote
 
 from exporter.html.tags import tag_set
-from exporter.html.tree import Element
+from exporter.html.tree import Element, holders
 
 DEEPEST: Final = 200
 """Elements below this depth lose their tags and keep their texts; Firefox draws 513 and says so on the console."""
@@ -100,7 +100,7 @@ class _Rewriter:
     def __init__(self, body: Element, kept: frozenset[str], dropped: frozenset[str]) -> None:
         self._ids = _targets(body)
         self._levels: list[int] = []
-        self._blocky = _with_blocks(body)
+        self._blocky = holders(body, lambda node: _RENAMED.get(node.tag, node.tag) in _BLOCKS)
         self.tree = Element("body", {}, [])
         todo: list[tuple[Element | str, _Context]] = []
         self._below(todo, body, _Context(self.tree, line=False, linked=False, depth=0))
@@ -251,23 +251,6 @@ def _paired(node: Element) -> bool:
 
 def _blank(child: Element | str) -> bool:
     return isinstance(child, str) and not child.strip()
-
-
-def _with_blocks(body: Element) -> set[int]:
-    """Return the identities of all elements that have a block somewhere below."""
-    found: set[int] = set()
-    order: list[tuple[Element, Element]] = []
-    todo = [body]
-    while todo:
-        parent = todo.pop()
-        for child in parent.children:
-            if isinstance(child, Element):
-                order.append((child, parent))
-                todo.append(child)
-    for child, parent in reversed(order):
-        if id(child) in found or _RENAMED.get(child.tag, child.tag) in _BLOCKS:
-            found.add(id(parent))
-    return found
 
 
 def picture_source(picture: Element) -> str:

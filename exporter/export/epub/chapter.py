@@ -18,11 +18,10 @@ from exporter.export.epub.xhtml import Addresses, upright_numbers, xhtml
 from exporter.export.interface import ExportOptions
 from exporter.export.post_html import as_html, comment_author, comment_url
 from exporter.export.posts import ExportPost, PostComment
-from exporter.export.xml import Cleaned, cleaned
+from exporter.export.xml import Cleaned, visible_xml
 from exporter.html.limits import TooComplex, TooLarge, too_large_words
 from exporter.html.text import collapse, text_of
 from exporter.html.tree import parse
-from exporter.text import visible
 
 
 class Words(NamedTuple):
@@ -87,13 +86,13 @@ class BookPages:
 
     def page(self, template: str, **values: Any) -> Cleaned:
         """Return a page, and how many characters in it no XML file can hold."""
-        return _clean(_environment().get_template(template).render({"title": "", **self._common, **values}))
+        return visible_xml(_environment().get_template(template).render({"title": "", **self._common, **values}))
 
     def stream(self, template: str, **values: Any) -> Iterator[bytes]:
         """Yield a page that grows with the book piece by piece, in UTF-8."""
         made = _environment().get_template(template).stream({"title": "", **self._common, **values})
         made.enable_buffering(_PIECES)
-        return (_clean(piece).text.encode() for piece in made)
+        return (visible_xml(piece).text.encode() for piece in made)
 
     def year(self, year: int) -> Cleaned:
         """Return the page before the chapters of a year."""
@@ -146,12 +145,6 @@ class BookPages:
         except TooComplex:
             made = f"<pre>{escape(html, quote=False)}</pre>"
         return Markup(made)  # noqa: S704  written anew
-
-
-def _clean(text: str) -> Cleaned:
-    shown, replaced = visible(text)
-    clean = cleaned(shown)
-    return Cleaned(clean.text, clean.characters + replaced)
 
 
 def _numeral(found: re.Match[str]) -> str:

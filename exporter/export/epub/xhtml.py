@@ -1,4 +1,4 @@
-"""Lists, tables and ruby as strict schemas want them, from trees in which anything may be anywhere. Pure."""
+"""A body as valid XHTML for books: lists, tables and ruby as strict schemas want them, from whatever was sent. Pure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from html import escape
 from typing import Final, Protocol
 
 from exporter.html.tags import BLOCKS, CODE_BLOCKS, DROPPED, HEADINGS, LISTS, tag_set
-from exporter.html.tree import Element, styled_as
+from exporter.html.tree import Element, holders, styled_as
 
 _ROW_GROUPS: Final = tag_set("tbody tfoot thead")
 _CELLS: Final = tag_set("td th")
@@ -155,15 +155,15 @@ class _Where:
     depth: int = 0
 
 
-def xhtml(tree: Element, surroundings: Addresses, *, upright: bool = False) -> str:
+def xhtml(tree: Element, addresses: Addresses, *, upright: bool = False) -> str:
     """Return what is below the root of a tree as valid content of a ``div``.
 
     Args:
         tree: the root.
-        surroundings: resolves addresses.
+        addresses: resolves the addresses.
         upright: whether numbers of two digits are marked to stand upright, for vertical writing.
     """
-    return _Writer(surroundings, _holders_of_blocks(tree)).inside(tree.children, _Where(upright=upright)).strip()
+    return _Writer(tree, addresses).inside(tree.children, _Where(upright=upright)).strip()
 
 
 def upright_numbers(text: str) -> str:
@@ -172,11 +172,9 @@ def upright_numbers(text: str) -> str:
 
 
 class _Writer:
-    """Writes elements; ``holders`` are the identities of those with a block somewhere in them."""
-
-    def __init__(self, surroundings: Addresses, holders: set[int]) -> None:
-        self._around = surroundings
-        self._holders = holders
+    def __init__(self, tree: Element, addresses: Addresses) -> None:
+        self._addresses = addresses
+        self._holders = holders(tree, lambda node: node.tag in BLOCKS)
 
     def inside(self, nodes: Iterable[Element | str], where: _Where) -> str:
         """Write nodes one after another."""
@@ -280,10 +278,10 @@ class _Writer:
 
     def _link(self, node: Element, where: _Where) -> str:
         address = node.attributes.get("href", "")
-        picture = self._around.picture(address) if address else None
+        picture = self._addresses.picture(address) if address else None
         if picture is not None:
             return self._linked_picture(node, picture, where)
-        made = self._around.link(address) if where.links and address else None
+        made = self._addresses.link(address) if where.links and address else None
         content = self.inside(node.children, replace(where, links=where.links and made is None))
         return f'<a href="{escape(made)}">{content}</a>' if made is not None and content.strip() else content
 
@@ -299,9 +297,9 @@ class _Writer:
 
     def _img(self, node: Element, _where: _Where) -> str:
         alt = " ".join(node.attributes.get("alt", "").split())
-        picture = self._around.picture(node.attributes.get("src", ""))
+        picture = self._addresses.picture(node.attributes.get("src", ""))
         if picture is None:
-            return self._around.lost(alt)
+            return self._addresses.lost(alt)
         width = node.attributes.get("width", "")
         sized = f' width="{width}"' if _SIZE.fullmatch(width) else ""
         return f'<img src="{escape(picture)}" alt="{escape(alt)}"{sized} />'
@@ -310,7 +308,7 @@ class _Writer:
         """Write a link where something was embedded, which a book cannot hold."""
         inside = [each.attributes for each in node.walk() if isinstance(each, Element)]
         asked = [value for each in [node.attributes, *inside] for name in ("src", "data") if (value := each.get(name))]
-        links = filter(None, map(self._around.link, asked if where.links else []))
+        links = filter(None, map(self._addresses.link, asked if where.links else []))
         address = next((link for link in links if "://" in link), None)
         if address is None:
             return self.inside(node.children, where) if where.blocks else escape(_shown_text(node), quote=False)
@@ -335,25 +333,6 @@ _SPECIAL: Final[dict[str, Callable[[_Writer, Element, _Where], str]]] = {
     **dict.fromkeys(_PLAYERS, _Writer._player),
     **dict.fromkeys(("rp", "rtc"), lambda _writer, _node, _where: ""),
 }
-
-
-def _holders_of_blocks(tree: Element) -> set[int]:
-    """Return the identities of the elements with a block in them, each element being looked at once."""
-    found: set[int] = set()
-    parents: dict[int, int] = {}
-    stack = [tree]
-    while stack:
-        node = stack.pop()
-        for child in node.children:
-            if isinstance(child, Element):
-                parents[id(child)] = id(node)
-                stack.append(child)
-                if child.tag in BLOCKS:
-                    above = id(node)
-                    while above not in found:
-                        found.add(above)
-                        above = parents.get(above, above)
-    return found
 
 
 def _shown_text(node: Element | str) -> str:
