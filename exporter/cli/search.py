@@ -52,8 +52,8 @@ def command(
 ) -> int:
     """Find WORDS in the titles, bodies, comments and file names of the archive in DIR.
 
-    Every word must be there, as any part of the text; upper and lower case, full and half width are the same. A phrase
-    stands in double quotes.
+    Every word must be there, as any part of the text; upper and lower case, full and half width are the same. Put a
+    phrase in double quotes.
     """
     query = parse_query(words, kind, since, regex=regex, limit=limit, timezone=settings.timezone)
     version = archive.version_at(at, settings.timezone)

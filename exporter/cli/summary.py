@@ -46,7 +46,7 @@ def summary_lines(root: Path, outcome: Outcome, took: timedelta) -> Iterator[str
 
 
 def dry_run_lines(outcome: Outcome, took: timedelta) -> Iterator[str]:
-    """Yield what the lists told, and what they cannot tell."""
+    """Yield what the lists show, and what they cannot show."""
     yield "A dry run: only the lists were read, nothing was written. They show:"
     yield from _count_lines(outcome, _LISTS)
     yield (

@@ -66,9 +66,9 @@ def test_a_second_writer_is_turned_away(
     # A dead writer is none.
     run.signal(signal.SIGKILL)
     assert run.wait().code == -signal.SIGKILL
-    told = others.run("status", root, "--json")
-    assert told.code == 7
-    assert (told.answer_before_error["writer"], told.answer_before_error["interrupted_run"]) == (None, True)
+    status = others.run("status", root, "--json")
+    assert status.code == 7
+    assert (status.answer_before_error["writer"], status.answer_before_error["interrupted_run"]) == (None, True)
     service.before = None
     assert others.run(*command).code == 0
     assert folded(root) == held(blog)

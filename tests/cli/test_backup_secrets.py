@@ -62,9 +62,9 @@ def test_a_token_is_nowhere(runs: Runs, service: DemoService, blog: Blog, tmp_pa
     # Also not in the checkpoint of a run that is cut short.
     done = runs.run(*command, environ=environ, kill_at=20)
     check_unseen(done, root)
-    told = runs.run("status", root, "--json", environ=environ)
-    assert (told.code, told.answer_before_error["interrupted_run"]) == (7, True)
-    check_unseen(told, root)
+    status = runs.run("status", root, "--json", environ=environ)
+    assert (status.code, status.answer_before_error["interrupted_run"]) == (7, True)
+    check_unseen(status, root)
 
 
 def test_a_token_that_is_refused(runs: Runs, service: DemoService, blog: Blog, tmp_path: Path) -> None:

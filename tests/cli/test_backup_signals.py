@@ -133,12 +133,12 @@ with catch_signals():
             print(word, flush=True)
             time.sleep(60)
         except Interrupted:
-            word = "told"
+            word = "interrupted"
 """
 
 
 def stubborn() -> subprocess.Popen[str]:
-    """Start a process that does not end by itself when told to."""
+    """Start a process that does not end by itself when asked to."""
     process = subprocess.Popen(
         [sys.executable, "-c", SCRIPT], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
@@ -154,7 +154,7 @@ def test_what_does_not_end_by_itself_is_ended(number: signal.Signals, code: int)
     process.send_signal(number)
     out, err = process.communicate(timeout=10)
     assert 1.0 < time.monotonic() - begun < 2.5
-    assert (process.returncode, out) == (code, "told\n")
+    assert (process.returncode, out) == (code, "interrupted\n")
     assert err.count("\n") == 1
     assert "what was read is kept" in err
 
@@ -164,7 +164,7 @@ def test_a_second_signal_ends_at_once(first: int, second: int, code: int) -> Non
     process = stubborn()
     assert process.stdout is not None
     process.send_signal(first)
-    assert process.stdout.readline() == "told\n"
+    assert process.stdout.readline() == "interrupted\n"
     begun = time.monotonic()
     process.send_signal(second)
     process.communicate(timeout=10)
@@ -196,15 +196,15 @@ def test_a_signal_is_not_lost_in_code_that_is_no_python(capfd: pytest.CaptureFix
 
 
 async def test_a_running_loop_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    told: list[Interrupted] = []
+    received: list[Interrupted] = []
     with catch_signals() as signals:
-        with signals.passed_to(told.append):
+        with signals.passed_to(received.append):
             os.kill(os.getpid(), signal.SIGINT)
-            while not told:
+            while not received:
                 await _turn()
-        assert type(told[0]) is Interrupted
-        with signals.passed_to(told.append):
-            assert len(told) == 2, "what came before the run is passed on to it"
+        assert type(received[0]) is Interrupted
+        with signals.passed_to(received.append):
+            assert len(received) == 2, "what came before the run is passed on to it"
 
 
 async def _turn() -> None:

@@ -215,8 +215,8 @@ def test_verify_prints_the_head_and_expects_it_later(program: Program, archive: 
         f"blog-exporter: error: {older} never had the head {found['head']}: "
         "it is an older state, or another archive; use its newest copy.\n"
     )
-    told = program("verify", older, "--expect", found["head"], "--json").answer_before_error
-    assert (told["expected"], told["intact"], told["head"]) == (False, True, first)
+    answer = program("verify", older, "--expect", found["head"], "--json").answer_before_error
+    assert (answer["expected"], answer["intact"], answer["head"]) == (False, True, first)
     for text in ("", "1234567", "g" * 64, f"{first}0", first[:20] + " " + first[20:]):
         assert program("verify", archive, "--expect", text).code == 2
 

@@ -237,19 +237,19 @@ def test_all_places_agree(name: str, served: Served, program: Program, tmp_path:
     document = first.json
     assert (first.code, document["exit_code"]) == (row.code, row.code)
     assert document["outcome"] == ("saved" if complete else "partial")
-    assert told(document["completeness"]) == (complete, numbers, row.user)
+    assert stated(document["completeness"]) == (complete, numbers, row.user)
     assert bool(document["problems"]) == (not complete)
     assert ("Complete:" in first.err, "INCOMPLETE:" in first.err) == (complete, not complete)
 
     manifest = json.loads((root / "versions/000001/manifest.json").read_bytes())
-    assert told(manifest["completeness"]) == (complete, numbers, row.user)
+    assert stated(manifest["completeness"]) == (complete, numbers, row.user)
     assert manifest["problems"] == document["problems"]
 
     status = program("status", root, "--json")
     assert status.code == row.code
     answer = json.loads(status.out.splitlines()[0])
     assert answer["complete"] == complete
-    assert told(answer["completeness"]) == (complete, numbers, row.user)
+    assert stated(answer["completeness"]) == (complete, numbers, row.user)
     words = program("status", root)
     assert ("\nComplete:" in words.out, "\nINCOMPLETE:" in words.out) == (complete, not complete)
     silent = program("status", root, "-q")
@@ -260,7 +260,7 @@ def test_all_places_agree(name: str, served: Served, program: Program, tmp_path:
         assert verified.code == row.code
         answer = json.loads(verified.out.splitlines()[0])
         assert (answer["intact"], answer["complete"]) == (True, complete)
-        assert told(answer["completeness"]) == (complete, numbers, row.user)
+        assert stated(answer["completeness"]) == (complete, numbers, row.user)
 
     assert about(root) == (complete, numbers)
 
@@ -272,7 +272,7 @@ def test_all_places_agree(name: str, served: Served, program: Program, tmp_path:
     assert (BLOG in again.err) == bool(row.quiet)
 
 
-def told(completeness: dict[str, Any]) -> tuple[bool, dict[str, tuple[int, ...]], bool]:
+def stated(completeness: dict[str, Any]) -> tuple[bool, dict[str, tuple[int, ...]], bool]:
     """Return the verdict, the numbers, and whether the user was read; the numbers must add up."""
     found = {}
     for kind in ALL:
@@ -300,7 +300,7 @@ def test_the_rule_is_inferred_said_and_used(served: Served, program: Program, tm
     ran = backup(program, served, tmp_path / "archive", "--no-rule", "--json")
     assert ran.code == 0
     assert f"Uploads are read from {served.rule}, as 3 addresses in the entries show" in ran.err
-    assert told(ran.json["completeness"])[1]["files"] == (4, 4, 0, 0, 0)
+    assert stated(ran.json["completeness"])[1]["files"] == (4, 4, 0, 0, 0)
     assert ran.json["assets"]["file_url"] == served.rule
     assert ran.json["assets"]["file_url_inferred_from"] == 3
     assert ran.json["completeness"]["files"]["bytes_saved"] == sum(len(png(1000 + each)) for each in range(1, 5))
@@ -313,7 +313,7 @@ def test_an_upload_at_whose_address_another_one_is_served_is_not_called_saved(
     served.blog.files.append(twin)
     ran = backup(program, served, tmp_path / "archive", "--json")
     assert ran.code == 0
-    assert told(ran.json["completeness"])[1]["files"] == (5, 4, 0, 1, 0)
+    assert stated(ran.json["completeness"])[1]["files"] == (5, 4, 0, 1, 0)
     assert ran.json["assets"]["shadowed"] == ["5"]
     assert "another upload is served at the address of each: uploads 5." in ran.err
 
@@ -322,7 +322,7 @@ def test_a_wrong_rule_does_not_make_uploads_lost(served: Served, program: Progra
     wrong = served.service.base_url + "/nowhere/{file_id}"
     ran = backup(program, served, tmp_path / "archive", "--file-url", wrong, "--json")
     assert ran.code == 3
-    assert told(ran.json["completeness"])[1]["files"] == (4, 0, 4, 0, 0)
+    assert stated(ran.json["completeness"])[1]["files"] == (4, 0, 4, 0, 0)
     assert "correct it with --file-url" in ran.err
 
 
@@ -342,10 +342,10 @@ def test_pending_pictures_are_asked_for_at_every_run(
         paths = {request.path for request in served.service.requests[asked:]}
         # A host that resets three addresses in a row is not asked for more in the same run.
         assert len([path for path in paths if path.startswith("/pictures/")]) >= 1
-        assert told(ran.json["completeness"])[1]["assets"] == (9, 4, 5, 0, 0)
+        assert stated(ran.json["completeness"])[1]["assets"] == (9, 4, 5, 0, 0)
     served.service.before = None
     ran = backup(program, served, root, "--no-site", "--json")
-    assert (ran.code, told(ran.json["completeness"])[1]["assets"]) == (0, (9, 9, 0, 0, 0))
+    assert (ran.code, stated(ran.json["completeness"])[1]["assets"]) == (0, (9, 9, 0, 0, 0))
 
 
 def test_lost_pictures_are_asked_for_again_with_retry_lost(served: Served, program: Program, tmp_path: Path) -> None:
@@ -360,7 +360,7 @@ def test_lost_pictures_are_asked_for_again_with_retry_lost(served: Served, progr
         assert paths.count(picture(2)) == expected
     served.service.before = None
     ran = backup(program, served, root, "--no-site", "--retry-lost", "--json")
-    assert told(ran.json["completeness"])[1]["assets"] == (9, 9, 0, 0, 0)
+    assert stated(ran.json["completeness"])[1]["assets"] == (9, 9, 0, 0, 0)
 
 
 @pytest.mark.parametrize(
@@ -377,7 +377,7 @@ def test_an_answer_that_is_not_ours_is_not_stored(
     assert ran.code == 3
     assert reason in ran.err
     assert program("show", root, "entry", "3").code == 5
-    assert told(ran.json["completeness"])[1]["entries"] == (5, 4, 1, 0, 0)
+    assert stated(ran.json["completeness"])[1]["entries"] == (5, 4, 1, 0, 0)
 
 
 def test_what_was_carried_over_is_not_said_to_be_read(served: Served, program: Program, tmp_path: Path) -> None:
@@ -426,4 +426,4 @@ def test_files_are_read_on_where_their_sizes_do_not_add_up(served: Served, progr
     said(served, "file/list", lambda data: data["summary"].update(filenum="20"))
     ran = backup(program, served, tmp_path / "archive", "--no-site", "--assets", "none", "--json")
     assert ran.code == 0
-    assert told(ran.json["completeness"])[1]["files"] == (25, 0, 0, 0, 25)
+    assert stated(ran.json["completeness"])[1]["files"] == (25, 0, 0, 0, 25)

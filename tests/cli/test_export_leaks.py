@@ -1,6 +1,6 @@
 """Hundreds of exports of a blog with secrets, whose every byte is searched: nothing public tells one of them.
 
-What may be seen is told here a second time, as a table: what each entry and comment was in the first version and is in the
+What may be seen is written here a second time, as a table: what each entry and comment was in the first version and is in the
 second. Each carries words of its own in every field, in its category, its pictures' addresses and bytes, and its comments.
 """
 
@@ -97,7 +97,7 @@ COMMENTS: Final[dict[str, tuple[Any, Any]]] = {
 
 
 def word(name: str, field: str) -> str:
-    """A word that stands nowhere else, in letters that no format changes."""
+    """A word that is nowhere else, in letters that no format changes."""
     return f"zq{name}0{field}qz"
 
 
@@ -225,8 +225,8 @@ def open_words(variant: str, form: str) -> set[str]:
     return names
 
 
-def told(data: bytes) -> set[str]:
-    """The names whose words stand in some bytes."""
+def names_in(data: bytes) -> set[str]:
+    """The names whose words are in some bytes."""
     return {found.decode() for found in re.findall(rb"zq([a-z]+)0[a-z_]+?qz", data)}
 
 
@@ -258,10 +258,10 @@ def checked(form: str, variant: str, tmp_path: Path, talk: str, *, taken: bool =
     out, apart = tmp_path / "out", tmp_path / "out.NOT-PUBLIC"
     mine = open_words(variant, form)
     drafts = "--all-as-draft" in VARIANTS[variant]
-    found = told(everything(out)) if out.exists() else set()
+    found = names_in(everything(out)) if out.exists() else set()
     assert found <= mine, found - mine
     reports = [path.read_bytes() for path in tmp_path.glob("*.report.json")]
-    spoken = told(b"\n".join([talk.encode(), *reports]))
+    spoken = names_in(b"\n".join([talk.encode(), *reports]))
     assert spoken <= (set() if drafts else mine), spoken
     others = [path for path in tmp_path.iterdir() if path not in {out, apart} and path.name != "config"]
     assert {path.suffix for path in others} <= {".json"}
@@ -277,7 +277,7 @@ def checked(form: str, variant: str, tmp_path: Path, talk: str, *, taken: bool =
     if only != "public":
         rest = {name for name, each in CASES.items() if there(each, variant)} - here
         rest -= {"future", "undated"} if "--since" in VARIANTS[variant] else set()
-        beside = told(everything(apart)) & set(CASES)
+        beside = names_in(everything(apart)) & set(CASES)
         assert beside == (set(CASES) if FORMATS[form].whole else rest)
 
 
@@ -340,9 +340,9 @@ def test_no_byte_of_a_public_site_tells_a_secret(program: Program, secrets: Path
     options = tuple(part for each in options for part in ((each, "yes") if each == "--period-flg-public" else (each,)))
     result = program("site", secrets, tmp_path / "out", "--public-only", *options, "--json")
     assert result.code == 0, result.err
-    found = told(everything(tmp_path / "out"))
+    found = names_in(everything(tmp_path / "out"))
     assert found == open_words(variant, "html")
-    assert told((tmp_path / "out.report.json").read_bytes() + result.out.encode() + result.err.encode()) <= found
+    assert names_in((tmp_path / "out.report.json").read_bytes() + result.out.encode() + result.err.encode()) <= found
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no pseudo-terminals")

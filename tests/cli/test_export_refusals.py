@@ -1,4 +1,4 @@
-"""What an export is told wrongly ends it before anything is written or kept, and what was kept is said when it is used."""
+"""Wrong options end an export before anything is written or stored, and stored answers are named when they are used."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What strangers wrote cannot steer the terminal that shows it, whatever command shows it; files and pipes get it exactly."""
+"""Untrusted text cannot steer the terminal that shows it, whatever command shows it; files and pipes get it exactly."""
 
 from __future__ import annotations
 
