@@ -174,6 +174,7 @@ class Settings:
 
     base_url: str | None = _unset(_text, "address of the service's API")
     profile: str | None = _unset(_text, "known service, or one of the settings file's [profiles.NAME] tables")
+    service: str | None = _unset(_text, "kind of blog service, as archives of it name it")
     concurrency: int = _setting(_whole(1, 256), "8", "most requests at a time")
     rate: float | None = _unset(_rate, "most requests per second")
     retries: int = _setting(_whole(0, 100), "8", "how often a failed request is sent again")

@@ -5,6 +5,8 @@ Its blocks are applied to a copy of the program, and what they add is used from 
 
 from __future__ import annotations
 
+import asyncio
+import json
 import re
 import shutil
 import subprocess
@@ -14,9 +16,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.service.tiny_server import served, tiny_blog
+
 ROOT = Path(__file__).parent.parent
 PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
-BLOCK = re.compile(r"^```\w+ (new|change) (\S+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r"^```\w+ (new|copy|change) (\S+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 SAMPLE = ROOT / "sample_output"
 
 
@@ -28,9 +32,9 @@ def sections() -> dict[str, list[tuple[str, str, str]]]:
 
 def apply(root: Path, how: str, name: str, text: str) -> None:
     path = root / name
-    if how == "new":
+    if how != "change":
         assert not path.exists(), f"{name} is there already"
-        path.write_text(text, encoding="utf-8")
+        path.write_text(text if how == "new" else (ROOT / text.strip()).read_text("utf-8"), encoding="utf-8")
         return
     rows = text.splitlines()
     before, after = ("\n".join(row[1:] for row in rows if row[:1] in kept) for kept in (" -", " +"))
@@ -79,3 +83,15 @@ def test_the_command_counts_and_the_setting_is_obeyed(extended: Path) -> None:
     assert run(extended, "count", SAMPLE, BLOG_EXPORTER_GREETING="There are").stdout == "There are: 60 entries\n"
     assert '"entries":60' in run(extended, "count", SAMPLE, "--json").stdout.replace(" ", "")
     assert "count" in run(extended, "--help").stdout
+
+
+async def test_the_service_is_backed_up_and_read(extended: Path, tmp_path: Path) -> None:
+    archive = tmp_path / "archive"
+    async with served(tiny_blog()) as blog:
+        command = ("backup", "tiny.example", "--archive", archive, "--base-url", blog.url)
+        done = await asyncio.to_thread(run, extended, *command, BLOG_EXPORTER_SERVICE="tiny")
+    assert done.returncode == 0, done.stderr
+    assert json.loads((archive / "archive.json").read_text("utf-8"))["service"] == "tiny"
+    assert "Note 3" in run(extended, "show", archive, "entry", "n-3").stdout
+    assert run(extended, "search", archive, "Reply 2", "--json").stdout.count('"r2"') == 1
+    assert "the blog service 'tiny'" in run(ROOT, "show", archive, "entry", "n-3", "--markdown").stderr

@@ -106,7 +106,7 @@ async def open_service(
             rate=settings.rate,
             on_retry=on_retry,
         )
-        yield OpenService(blog_id, service_of(settings), client)
+        yield OpenService(blog_id, service_of(settings, settings.service), client)
 
 
 def backup(

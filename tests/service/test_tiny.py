@@ -29,7 +29,8 @@ from exporter.service.blog_v1 import BlogV1
 from exporter.service.interface import BlogService
 from exporter.service.registry import SERVICES
 from exporter.settings import Settings
-from tests.service.tiny import TinyBlog, TinyService, served, tiny_blog
+from tests.service.tiny import TinyService
+from tests.service.tiny_server import TinyBlog, served, tiny_blog
 from tests.support.pictures import png
 
 BLOG = "tiny.example"
