@@ -11,7 +11,8 @@ from exporter.archive.archive import Archive
 from exporter.cli.options import archive_argument, at_option, with_archive
 from exporter.cli.output import OnLoss, Output, counted
 from exporter.model.kinds import Kind
-from exporter.search.index import Hit, open_index
+from exporter.search.folding import Excerpt
+from exporter.search.index import Hit, Index
 from exporter.search.query import parse_query
 from exporter.service.registry import service_of
 from exporter.settings import Settings
@@ -57,7 +58,7 @@ def command(
     """
     query = parse_query(words, kind, since, regex=regex, limit=limit, timezone=settings.timezone)
     version = archive.version_at(at, settings.timezone)
-    with open_index(archive, service_of(settings, archive.info.service), at=version) as index:
+    with Index(archive, service_of(settings, archive.info.service), at=version) as index:
         found = index.search(query)
     out.document({"version": version, "found": found.total, "hits": [_document(hit) for hit in found.hits]})
     for hit in found.hits:
@@ -75,8 +76,8 @@ def _document(hit: Hit) -> dict[str, Any]:
         "title": hit.title,
         "date": None if hit.date is None else hit.date.isoformat(),
         "field": hit.field,
-        "excerpt": hit.excerpt,
-        "marks": [list(mark) for mark in hit.marks],
+        "excerpt": hit.excerpt.text,
+        "marks": [list(mark) for mark in hit.excerpt.marks],
         "score": hit.score,
     }
 
@@ -86,15 +87,15 @@ def _print(out: Output, hit: Hit) -> None:
     day = "" if hit.date is None else f"{hit.date.date()}  "
     of = f" on entry {printable(hit.entry_id, 40)}" if hit.kind is Kind.COMMENTS else ""
     out.answer(f"{day}{_NAMES[hit.kind]} {printable(hit.record_id, 40)}{of}  {printable(hit.title, 100)}")
-    out.answer(f"    {_marked(hit, colour=colour)}", colour=colour)
+    out.answer(f"    {_marked(hit.excerpt, colour=colour)}", colour=colour)
 
 
-def _marked(hit: Hit, *, colour: bool) -> str:
+def _marked(part: Excerpt, *, colour: bool) -> str:
     before, after = (_MARK, _RESET) if colour else ("[", "]")
-    parts = ["…" if hit.start else ""]
+    parts = ["…" if part.start else ""]
     done = 0
-    for start, end in hit.marks:
-        parts += [printable(hit.excerpt[done:start]), before, printable(hit.excerpt[start:end]), after]
+    for start, end in part.marks:
+        parts += [printable(part.text[done:start]), before, printable(part.text[start:end]), after]
         done = end
-    parts += [printable(hit.excerpt[done:]), "…" if hit.cut else ""]
+    parts += [printable(part.text[done:]), "…" if part.cut else ""]
     return "".join(parts)

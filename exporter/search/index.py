@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import math
-import os
 import sqlite3
-import subprocess
-import sys
 import tempfile
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
-import exporter
-from exporter import lossless_json
-from exporter.errors import BlogExporterError, UsageError
 from exporter.model.kinds import Kind, sort_key
-from exporter.search.folding import Span, excerpt, spans_of
+from exporter.search.folding import Excerpt, Span, excerpt, spans_of
 from exporter.search.indexing import open_store
-from exporter.search.regex_worker import DAMAGED
+from exporter.search.regex_worker import RegexMatch, find_in_process
 from exporter.search.store import Store, StoredRecord, StoredText
 
 if TYPE_CHECKING:
@@ -46,10 +41,7 @@ class Hit:
         date: when it was written, where that is known.
         field: which of its texts the excerpt is from: ``title``, ``body``, ``continuation``, ``category``, ``name``,
             ``text`` or ``explanation``.
-        excerpt: a part of that text, line ends as spaces; untrusted.
-        start: where the excerpt begins in that text.
-        cut: whether the text continues after the excerpt.
-        marks: the hits in the excerpt, as ``(start, end)`` offsets into it.
+        excerpt: a part of that text with the hits; untrusted.
         score: a million for each rank of each term's best text, and one for each place of a term.
     """
 
@@ -59,10 +51,7 @@ class Hit:
     title: str
     date: datetime | None
     field: str
-    excerpt: str
-    start: int
-    cut: bool
-    marks: tuple[Span, ...]
+    excerpt: Excerpt
     score: int
 
 
@@ -85,24 +74,24 @@ class _Match:
     spans: list[Span] | None = None
 
 
-def open_index(archive: Archive, service: Records, *, at: int | None = None) -> Index:
-    """Open the index of a version (default: the newest), made or renewed first where needed.
+class Index:
+    """The index of a version, open for searching; close it, or use it as a context.
+
+    Args:
+        archive: the archive.
+        service: reads its records.
+        at: the version; by default the newest. Its index is made or renewed first where needed.
 
     Raises:
         UsageError: the archive has no version ``at``.
         NoArchive: the archive has no version yet.
         ArchiveDamaged: the records cannot be read.
     """
-    return Index(archive, service, archive.resolve(at))
 
-
-class Index:
-    """An index open for searching; close it, or use it as a context."""
-
-    def __init__(self, archive: Archive, service: Records, version: int) -> None:
+    def __init__(self, archive: Archive, service: Records, *, at: int | None = None) -> None:
         self._archive = archive
         self._service = service
-        self._version = version
+        self._version = archive.resolve(at)
         self._temporary = tempfile.TemporaryDirectory(prefix="blog-exporter-search-")
         try:
             self._store = self._open()
@@ -143,62 +132,25 @@ class Index:
             checked = (_checked(number, texts, query.terms) for number, texts in candidates)
             matches = [match for match in checked if match is not None]
         else:
-            matches = self._matching(query, regex_seconds)
+            rows = find_in_process(self._store.path, query.pattern, query.kind, query.since, regex_seconds)
+            matches = [_expressed(number, list(texts)) for number, texts in groupby(rows, key=lambda row: row.number)]
         records = self._store.records(match.number for match in matches)
         # The better before the worse, then the newer before the older; the rest is for having one order.
         matches.sort(key=lambda match: (-match.score, *_order(records[match.number])))
         best = matches[: query.limit]
         return SearchResult([self._hit(match, records[match.number], query.terms) for match in best], len(matches))
 
-    def _matching(self, query: Query, seconds: float) -> list[_Match]:
-        """Look for the regular expression in a process of its own, ended when it takes too long."""
-        task = {
-            "path": str(self._store.path),
-            "pattern": query.pattern,
-            "kind": query.kind,
-            "since": None if query.since is None else query.since.isoformat(),
-        }
-        path = [str(Path(exporter.__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
-        try:
-            answer = subprocess.run(
-                [sys.executable, "-m", "exporter.search.regex_worker"],
-                input=lossless_json.dumps(task),
-                capture_output=True,
-                check=False,
-                timeout=seconds,
-                env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, path))},
-            )
-        except subprocess.TimeoutExpired:
-            raise UsageError(
-                f"The regular expression took more than {seconds:g} seconds over this blog: "
-                "make it simpler, without repeats inside repeats such as (a+)+."
-            ) from None
-        if answer.returncode == DAMAGED:
-            raise sqlite3.DatabaseError("the index cannot be read")
-        if answer.returncode != 0:
-            reason = (answer.stderr.decode("utf-8", "replace").strip().splitlines() or ["no message"])[-1]
-            raise BlogExporterError(f"The search by a regular expression failed: {reason[:200]}.")
-        best: dict[int, list[tuple[int, int, int, str, list[Span]]]] = {}
-        for number, text, field, rank, count, spans in lossless_json.loads(answer.stdout):
-            places = [(low, high) for low, high in spans]
-            best.setdefault(number, []).append((rank, count, text, field, places))
-        return [_expressed(number, texts) for number, texts in best.items()]
-
     def _hit(self, match: _Match, record: StoredRecord, terms: tuple[str, ...]) -> Hit:
         text = self._store.plain(match.text)
-        part = excerpt(text, spans_of(text, terms) if match.spans is None else match.spans)
         return Hit(
-            record.kind,
-            record.record_id,
-            record.entry_id,
-            self._store.entry_title(record.entry_id) if record.kind is Kind.COMMENTS else record.title,
-            None if record.date is None else datetime.fromisoformat(record.date),
-            match.field,
-            part.text,
-            part.start,
-            part.cut,
-            part.marks,
-            match.score,
+            kind=record.kind,
+            record_id=record.record_id,
+            entry_id=record.entry_id,
+            title=self._store.entry_title(record.entry_id) if record.kind is Kind.COMMENTS else record.title,
+            date=None if record.date is None else datetime.fromisoformat(record.date),
+            field=match.field,
+            excerpt=excerpt(text, spans_of(text, terms) if match.spans is None else match.spans),
+            score=match.score,
         )
 
 
@@ -226,7 +178,7 @@ def _checked(number: int, texts: list[StoredText], terms: tuple[str, ...]) -> _M
     return _Match(number, score, texts[-at][0], texts[-at][1])
 
 
-def _expressed(number: int, texts: list[tuple[int, int, int, str, list[Span]]]) -> _Match:
-    rank, _, text, field, spans = max(texts, key=lambda found: found[:2])
-    count = sum(found[1] for found in texts)
-    return _Match(number, _RANK_WORTH * rank + min(count, _RANK_WORTH - 1), text, field, spans)
+def _expressed(number: int, texts: list[RegexMatch]) -> _Match:
+    best = max(texts, key=lambda text: (text.rank, text.matches))
+    count = sum(text.matches for text in texts)
+    return _Match(number, _RANK_WORTH * best.rank + min(count, _RANK_WORTH - 1), best.text, best.field, best.spans)

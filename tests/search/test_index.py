@@ -19,7 +19,7 @@ from exporter.errors import ArchiveDamaged, BlogExporterError, NoArchive, NoSuch
 from exporter.model.kinds import Kind
 from exporter.model.records import Comment, Post, Raw
 from exporter.search.folding import fold
-from exporter.search.index import Hit, Index, open_index
+from exporter.search.index import Hit, Index
 from exporter.search.indexing import document_of, index_path
 from exporter.search.query import Query, parse_query
 from exporter.search.store import Store
@@ -74,7 +74,7 @@ def maker(tmp_path_factory: pytest.TempPathFactory) -> ArchiveMaker:
 
 @pytest.fixture(scope="module")
 def index(maker: ArchiveMaker) -> Iterator[Index]:
-    with open_index(maker.reader, DEFAULT_SERVICE) as found:
+    with Index(maker.reader, DEFAULT_SERVICE) as found:
         yield found
 
 
@@ -134,7 +134,7 @@ def test_a_limit_keeps_the_best_and_counts_all(index: Index) -> None:
 
 def test_a_hit_says_where_it_is(index: Index) -> None:
     (hit,) = index.search(parse_query(["abc"])).hits
-    assert (hit.entry_id, hit.title, hit.field, hit.excerpt, hit.marks) == (
+    assert (hit.entry_id, hit.title, hit.field, hit.excerpt.text, hit.excerpt.marks) == (
         "2",
         "山の日",
         "continuation",
@@ -151,7 +151,7 @@ def test_a_hit_says_where_it_is(index: Index) -> None:
 def test_a_comment_of_an_entry_that_is_gone_has_no_title(tmp_path: Path) -> None:
     made = ArchiveMaker(tmp_path / "archive")
     made.commit({Kind.COMMENTS: {"7": comment("7", "99")}})
-    with open_index(made.reader, DEFAULT_SERVICE) as found:
+    with Index(made.reader, DEFAULT_SERVICE) as found:
         assert found.search(parse_query(["きれい"])).hits[0].title == ""
 
 
@@ -168,14 +168,14 @@ def test_more_hits_come_first_and_then_the_newer(tmp_path: Path) -> None:
             }
         }
     )
-    with open_index(made.reader, DEFAULT_SERVICE) as found:
+    with Index(made.reader, DEFAULT_SERVICE) as found:
         assert [hit.record_id for hit in found.search(parse_query(["海"])).hits] == ["2", "3", "1", "10", "4"]
 
 
 def test_expressions(index: Index) -> None:
     hits = index.search(parse_query(["[海山]の日"], regex=True)).hits
     assert ids(hits) == ["entries/2", "entries/1"]
-    assert hits[0].excerpt[slice(*hits[0].marks[0])] == "山の日"
+    assert hits[0].excerpt.text[slice(*hits[0].excerpt.marks[0])] == "山の日"
     assert ids(index.search(parse_query(["海"], "comment", "2024-01-01", regex=True, timezone=JST)).hits) == [
         "comments/7"
     ]
@@ -186,7 +186,7 @@ def test_expressions(index: Index) -> None:
 def test_a_hostile_expression_is_ended(tmp_path: Path) -> None:
     made = ArchiveMaker(tmp_path / "archive")
     made.commit({Kind.ENTRIES: {"1": entry("1", "x", "a" * 60 + "!")}})
-    with open_index(made.reader, DEFAULT_SERVICE) as found, pytest.raises(UsageError, match=r"more than 1\.5 seconds"):
+    with Index(made.reader, DEFAULT_SERVICE) as found, pytest.raises(UsageError, match=r"more than 1\.5 seconds"):
         found.search(parse_query(["(a+)+$"], regex=True), regex_seconds=1.5)
 
 
@@ -227,7 +227,7 @@ def test_hits_are_exactly_those_of_a_search_through_all_texts(
         f"comments/{key}": [fold(text.text) for text in document_of(Kind.COMMENTS, raw, None, DEFAULT_SERVICE).texts]
         for key, raw in said.items()
     }
-    with open_index(made.reader, DEFAULT_SERVICE) as found:
+    with Index(made.reader, DEFAULT_SERVICE) as found:
         for wanted in words:
             terms = tuple(key for word in wanted if (key := fold(word)))
             if not terms:
@@ -236,8 +236,8 @@ def test_hits_are_exactly_those_of_a_search_through_all_texts(
             assert set(ids(hits)) == brute(documents, terms)
             assert len(hits) == len(set(ids(hits)))
             for hit in hits:
-                assert hit.marks
-                assert any(fold(hit.excerpt[low:high]) for low, high in hit.marks)
+                assert hit.excerpt.marks
+                assert any(fold(hit.excerpt.text[low:high]) for low, high in hit.excerpt.marks)
 
 
 class CountingRecords(BlogV1):
@@ -269,7 +269,7 @@ def small(root: Path) -> ArchiveMaker:
 
 
 def hits_of(reader: Archive, word: str, at: int | None = None, *, service: Records = DEFAULT_SERVICE) -> list[str]:
-    with open_index(reader, service, at=at) as found:
+    with Index(reader, service, at=at) as found:
         return ids(found.search(parse_query([word])).hits)
 
 
@@ -296,7 +296,7 @@ def test_an_index_whose_making_was_cut_short_is_as_before(tmp_path: Path, known:
         made.commit({Kind.ENTRIES: {"1": entry("1", "川の日")}})
 
     with pytest.raises(KeyboardInterrupt):
-        open_index(made.reader, CountingRecords(last=1 if known else 3))
+        Index(made.reader, CountingRecords(last=1 if known else 3))
     assert index_path(made.layout).exists() == known
     assert [path.name for path in made.layout.work.glob(".search*")] == []
     assert hits_of(made.reader, "川") == (["entries/1"] if known else [])
@@ -306,7 +306,7 @@ def test_an_index_whose_dates_are_of_another_timezone_is_made_again(tmp_path: Pa
     made = small(tmp_path)
     for hours in (9, 0):
         service = BlogV1(Options(timezone=timezone(timedelta(hours=hours))))
-        with open_index(made.reader, service) as found:
+        with Index(made.reader, service) as found:
             (hit,) = found.search(parse_query(["海の日"], "entry")).hits
         assert hit.date is not None
         assert hit.date.utcoffset() == timedelta(hours=hours)
@@ -319,12 +319,12 @@ def test_older_versions_have_an_index_of_their_own_for_a_while(tmp_path: Path) -
     assert not index_path(made.layout).exists()
     assert hits_of(made.reader, "海の日", 2) == []
     with pytest.raises(NoSuchRecord, match="no version 3"):
-        open_index(made.reader, DEFAULT_SERVICE, at=3)
+        Index(made.reader, DEFAULT_SERVICE, at=3)
 
 
 def test_an_archive_without_a_version(tmp_path: Path) -> None:
     with pytest.raises(NoArchive):
-        open_index(ArchiveMaker(tmp_path / "archive").reader, DEFAULT_SERVICE)
+        Index(ArchiveMaker(tmp_path / "archive").reader, DEFAULT_SERVICE)
 
 
 def harm_text(path: Path) -> None:
@@ -366,7 +366,7 @@ def test_damage_that_shows_only_when_searching_is_healed(tmp_path: Path, regex: 
     connection.execute("DROP TABLE texts")
     connection.commit()
     connection.close()
-    with open_index(made.reader, DEFAULT_SERVICE) as found:
+    with Index(made.reader, DEFAULT_SERVICE) as found:
         assert ids(found.search(parse_query(["海の日"], regex=regex)).hits) == ["entries/1"]
 
 
@@ -403,7 +403,7 @@ def test_no_place_for_an_index_is_one_clear_line(tmp_path: Path, monkeypatch: py
 
     monkeypatch.setattr(Store, "create", full)
     with pytest.raises(BlogExporterError, match="disk is full; free some space"):
-        open_index(made.reader, DEFAULT_SERVICE)
+        Index(made.reader, DEFAULT_SERVICE)
     assert list(made.layout.work.iterdir()) == []
 
 
@@ -416,7 +416,7 @@ def test_a_damaged_archive_is_not_searched(tmp_path: Path, known: bool) -> None:
     path = made.layout.segment(1, Kind.ENTRIES)
     path.write_bytes(b"nonsense\n")
     with pytest.raises(ArchiveDamaged):
-        open_index(made.reader, DEFAULT_SERVICE)
+        Index(made.reader, DEFAULT_SERVICE)
 
 
 def test_the_index_says_what_it_is_made_for_once_its_content_is_durable(
