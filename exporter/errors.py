@@ -203,7 +203,7 @@ class RetryableStatus(TransportError):
         retry_after: seconds the service asks to wait, when it says so.
     """
 
-    STATUSES: ClassVar = frozenset({408, 425, 429, *range(500, 600)})
+    STATUSES: ClassVar[frozenset[int]] = frozenset({408, 425, 429, *range(500, 600)})
 
     def __init__(self, message: str, status: int, retry_after: float | None = None) -> None:
         self.status = status

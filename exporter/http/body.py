@@ -114,11 +114,7 @@ class Inflate:
         return b""
 
     def end(self) -> None:
-        """Say that nothing follows.
-
-        Raises:
-            BadBody: something should.
-        """
+        """Raise BadBody where the encoding has not come to its end."""
         if self._begun and not self._inflater.eof:
             raise BadBody("the answer's compressed body is cut short")
 
@@ -138,13 +134,9 @@ def decoder(encoding: str) -> Inflate | None:
 
 
 class BodyStream:
-    """The decoded body of an answer as it arrives.
+    """The decoded body of an answer as it arrives; who reads it counts in ``kept`` the bytes that it keeps.
 
-    Attributes:
-        status: the HTTP status.
-        headers: by lower-case name; of a repeated header the last.
-        kept: the bytes of it that were kept; the reader counts them.
-        deadline: the time it has.
+    ``headers`` are by lower-case name; of a repeated header the last.
     """
 
     def __init__(self, answer: aiohttp.ClientResponse, deadline: Deadline) -> None:

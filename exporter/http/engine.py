@@ -70,7 +70,6 @@ class Engine:
         chance: the jitter of the waits between attempts, in 0 … 1.
 
     Attributes:
-        throttles: one for each host.
         budget: what all answers take together.
     """
 
@@ -83,9 +82,9 @@ class Engine:
         resolver: AbstractResolver | None = None,
         chance: Callable[[], float] = random.random,
     ) -> None:
-        self.clock = clock or SystemClock()
-        self.chance = chance
-        self.throttles = Throttles(self.clock, per_host)
+        self._clock = clock or SystemClock()
+        self._chance = chance
+        self._throttles = Throttles(self._clock, per_host)
         self.budget = MemoryBudget(shared_memory)
         self._resolver = resolver
         self._sessions: dict[AddressGuard, aiohttp.ClientSession] = {}
@@ -131,7 +130,7 @@ class Engine:
             UsageError: the base URL or a limit cannot be right.
         """
         base = check_base_url(base_url)
-        self.throttles.restrict(origin_of(base), concurrency, rate)
+        self._throttles.restrict(origin_of(base), concurrency, rate)
         place = printable(base.authority)
 
         def inside(target: URL) -> URL:
@@ -143,16 +142,16 @@ class Engine:
             return target
 
         sender = Sender(timeouts, self._counted(), place, ": check the base URL")
-        watch = ServiceWatch(self._transport(_ANYWHERE), policy, self.clock)
+        watch = ServiceWatch(self._transport(_ANYWHERE), policy, self._clock)
         retrying = Retrying(
-            Redirecting(Throttled(watch, self.throttles), inside),
+            Redirecting(Throttled(watch, self._throttles), inside),
             policy,
             watch,
-            self.throttles,
-            self.clock,
+            self._throttles,
+            self._clock,
             redactor=credentials.redactor,
             on_retry=on_retry,
-            chance=self.chance,
+            chance=self._chance,
         )
         headers = {"Accept": "application/json", "Accept-Encoding": "gzip, deflate", **credentials.headers}
         return Client(self, retrying, watch, base, headers, MemoryBody(self.budget, max_body), sender)
@@ -174,8 +173,8 @@ class Engine:
             policy: when to try again.
         """
         watch = HostWatch(self._transport(guard))
-        redirecting = Redirecting(Throttled(watch, self.throttles), lambda target: guard.check(str(target)))
-        retrying = Retrying(redirecting, policy, watch, self.throttles, self.clock, chance=self.chance)
+        redirecting = Redirecting(Throttled(watch, self._throttles), lambda target: guard.check(str(target)))
+        retrying = Retrying(redirecting, policy, watch, self._throttles, self._clock, chance=self._chance)
         return Downloader(retrying, guard, Sender(timeouts, self._counted()), max_bytes)
 
     def _counted(self) -> Statistics:
@@ -269,13 +268,11 @@ def _quoted(value: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Download:
-    """What an address answered.
+    """What an address answered: with ``status`` 200 the sink holds the whole file.
 
     Attributes:
-        status: the HTTP status; the sink holds the whole file when it is 200.
         framed: whether the answer said where its body ends, so that one cut short would have been noticed.
-        etag: as sent; ``None`` where it was not.
-        last_modified: the same.
+        etag: as sent, like ``last_modified``.
     """
 
     status: int

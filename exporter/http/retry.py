@@ -127,11 +127,7 @@ class Retrying:
     """Sends requests through a transport, and again where that may help.
 
     Attributes:
-        transport: sends each attempt.
-        policy: how often, and after how long.
-        watch: decides when to give up.
         throttles: those of the hosts, which pause for ``Retry-After``.
-        clock: waits.
         redactor: cleans every error.
         on_retry: is called before each wait.
         chance: the jitter of the waits, in 0 … 1.

@@ -55,13 +55,7 @@ _NOT_READABLE = (
 
 @dataclass(slots=True)
 class Statistics:
-    """What was sent and received so far.
-
-    Attributes:
-        requests: all that were sent, those of retries and redirects too.
-        retries: attempts that repeat a failed one.
-        bytes: the length of what was kept of bodies, decoded.
-    """
+    """What was sent, retries and redirects included, and the decoded bytes that were kept of what was received."""
 
     requests: int = 0
     retries: int = 0
@@ -112,15 +106,7 @@ class HttpRequest:
 
 @dataclass(slots=True)
 class HttpResponse:
-    """A whole answer.
-
-    Attributes:
-        url: what answered.
-        status: the HTTP status.
-        headers: by lower-case name; of a repeated header the last.
-        body: what the request's body handed back.
-        body_seconds: how long that took after the head was there.
-    """
+    """A whole answer: ``headers`` by lower-case name, and ``body_seconds`` for what came after them."""
 
     url: URL
     status: int
@@ -229,12 +215,10 @@ def _translated(error: Exception, sender: Sender, deadline: Deadline) -> Transpo
 
 @dataclass(frozen=True, slots=True)
 class Redirecting:
-    """Follows redirects.
+    """Follows redirects to where ``admit`` lets it.
 
-    Attributes:
-        transport: sends each hop.
-        admit: returns the URL to ask for a target; raises a TransportError where it must not be asked, a ValueError
-            where it is none.
+    ``admit`` returns the URL to ask for a target, or raises: a TransportError where it must not be asked, a ValueError
+    where it is not a URL.
     """
 
     transport: Transport
