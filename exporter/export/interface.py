@@ -1,4 +1,4 @@
-"""What an export is asked to be. Pure."""
+"""What an export reads, what it is asked to be, and its files, whose paths are relative to its folder. Pure."""
 
 from __future__ import annotations
 
@@ -128,12 +128,12 @@ class Inline:
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """A file of an export, made while it is written.
+    """A file made while it is written.
 
     Attributes:
-        path: relative to the export's folder, with forward slashes.
+        path: with forward slashes.
         chunks: the content; to be read to its end before the next file is asked for.
-        stored: whether it stays as it is where it is a member of a ZIP.
+        stored: whether it is not compressed where it is a member of a ZIP.
     """
 
     path: str
@@ -143,12 +143,7 @@ class Content:
 
 @dataclass(frozen=True, slots=True)
 class Copy:
-    """A file of an export that the archive holds already.
-
-    Attributes:
-        path: relative to the export's folder.
-        source: relative to the archive.
-    """
+    """A file that the archive holds already; ``source`` is relative to the archive."""
 
     path: str
     source: str
@@ -156,13 +151,7 @@ class Copy:
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """A ZIP file.
-
-    Attributes:
-        path: relative to the export's folder.
-        members: the files in it, in their order, their paths relative to its root.
-        large: whether a member may pass 2 GiB, which takes fields that some readers of ZIP files do not know.
-    """
+    """A ZIP file of members in their order; only with ``large`` may one pass 2 GiB, which not all readers know."""
 
     path: str
     members: Iterable[Content | Copy]
@@ -171,12 +160,7 @@ class Packed:
 
 @dataclass(frozen=True, slots=True)
 class Database:
-    """An SQLite file.
-
-    Attributes:
-        path: relative to the export's folder.
-        build: fills a new database.
-    """
+    """An SQLite file; ``build`` fills a new database."""
 
     path: str
     build: Callable[[sqlite3.Connection], None]
@@ -184,12 +168,7 @@ class Database:
 
 @dataclass(frozen=True, slots=True)
 class Filled:
-    """A file that a library writes.
-
-    Attributes:
-        path: relative to the export's folder.
-        fill: writes the content, from its beginning to its end.
-    """
+    """A file that a library writes, from its beginning to its end."""
 
     path: str
     fill: Callable[[BinaryIO], None]
@@ -197,17 +176,13 @@ class Filled:
 
 @dataclass(frozen=True, slots=True)
 class Whole:
-    """Every file the archive is made of, without what runs keep for themselves.
-
-    Attributes:
-        folder: what they are copied into, relative to the export's folder.
-    """
+    """Every file the archive is made of, without what runs keep for themselves, copied into a folder."""
 
     folder: str
 
 
 class WrittenFile(NamedTuple):
-    """A file of an export: its path in the export's folder, its bytes, its SHA-256 in hexadecimal."""
+    """A file that was written: its path, its bytes, its SHA-256 in hexadecimal."""
 
     path: str
     bytes: int
@@ -216,12 +191,7 @@ class WrittenFile(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """A file about the files that were written before it.
-
-    Attributes:
-        path: relative to the export's folder.
-        chunks: makes the content from these files, in their order.
-    """
+    """A file about the files that were written before it, made of these in their order."""
 
     path: str
     chunks: Callable[[Sequence[WrittenFile]], Iterable[bytes]]

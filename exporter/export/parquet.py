@@ -6,7 +6,7 @@ imported only here, only when asked for.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime
 from functools import partial
 from itertools import islice
@@ -108,7 +108,8 @@ def _fill(
 
     def batches() -> Iterator[Any]:
         try:
-            for rows in _batches(records()):
+            source = records()
+            while rows := list(islice(source, _BATCH)):
                 yield core.RecordBatch.from_arrays([_array(core, name, rows) for name in columns], schema=schema)
         except BaseException as error:
             failed.append(error)
@@ -123,10 +124,6 @@ def _fill(
             raise
     if failed:
         raise failed[0]
-
-
-def _batches(records: Iterator[dict[str, Any]]) -> Iterable[list[dict[str, Any]]]:
-    return iter(lambda: list(islice(records, _BATCH)), [])
 
 
 def _type(core: ModuleType, name: str) -> Any:

@@ -73,7 +73,6 @@ def _percent(found: re.Match[str]) -> str:
     return "".join(f"%{byte:02X}" for byte in found[0].encode("utf-8", "replace"))
 
 
-_OUTER = "".join(map(chr, range(0x21)))
 _PORTS = {"http": 80, "https": 443}
 _PATH_SAFE = "%/:@!$&'()*+,;=~-._"
 _QUERY_SAFE = _PATH_SAFE + "?[]|"
@@ -93,7 +92,7 @@ def absolute(text: str, base: str) -> str | None:
         text: the value of an attribute.
         base: the address of the blog, which relative addresses start from.
     """
-    text = _IGNORED.sub("", text.strip(_OUTER))
+    text = _IGNORED.sub("", text.strip(_LEADING))
     web = _WEB.match(text)
     if web is not None:
         text = f"{web[1]}://{text[web.end() :]}"
@@ -117,13 +116,9 @@ def _place(scheme: str, netloc: str) -> str | None:
     port = urlsplit(f"//{place}").port
     if scheme not in _PORTS or not host:
         return None
-    name = f"[{host}]" if ":" in host else _ascii(host)
+    name = f"[{host}]" if ":" in host else host if host.isascii() else host.encode("idna").decode("ascii")
     shown = "" if port is None or port == _PORTS[scheme] else f":{port}"
     return f"{quote(user, safe='%:', errors='replace')}{at}{quote(name, safe='[]:-._~%')}{shown}"
-
-
-def _ascii(host: str) -> str:
-    return host if host.isascii() else host.encode("idna").decode("ascii")
 
 
 def meaning(address: str) -> str:

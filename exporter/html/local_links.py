@@ -89,17 +89,13 @@ class EntryAddresses:
         url = absolute(address, self._base)
         if url is None:
             return None
-        return self._entries.get(meaning(url)) or self._entries.get(meaning(_without_query(url)))
+        plain = urlunsplit(urlsplit(url)._replace(query="", fragment=""))
+        return self._entries.get(meaning(url)) or self._entries.get(meaning(plain))
 
 
 def relative_link(page: str, target: str) -> str:
     """Return the link from one file of the archive to another, both relative to the archive, percent-encoded."""
     return quote(posixpath.relpath(target, posixpath.dirname(page) or "."))
-
-
-def _without_query(url: str) -> str:
-    parts = urlsplit(url)
-    return urlunsplit((parts.scheme, parts.netloc, parts.path, "", ""))
 
 
 _NO_ALT = "(画像)"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
 from hashlib import sha256
 from math import sqrt
 from typing import Final, NamedTuple
@@ -38,16 +37,14 @@ class Moment(NamedTuple):
     day: int
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(NamedTuple):
     """A line of the title and its height."""
 
     text: str
     y: int
 
 
-@dataclass(frozen=True, slots=True)
-class Dot:
+class Dot(NamedTuple):
     """A circle, in units of a page of 1,200 to 1,800."""
 
     x: float
@@ -55,18 +52,10 @@ class Dot:
     radius: float
 
 
-@dataclass(frozen=True, slots=True)
-class Cover:
-    """What is on a cover.
+class Cover(NamedTuple):
+    """What is on a cover: the colours of ground, words and dots; the title and the size of its letters; and the years.
 
-    Attributes:
-        paper: colour of the ground.
-        ink: colour of the words.
-        accent: colour of the dots.
-        lines: the title.
-        size: of its letters.
-        years: the years written about; empty when there are none.
-        dots: a row for each year, or each month of a single year.
+    ``years`` is empty when there are none; ``dots`` has a row for each year, or each month of a single year.
     """
 
     paper: str
