@@ -23,6 +23,7 @@ _HOMES = {
     "prune": "library.upkeep",
     "rebuild": "library.upkeep",
     "repair": "library.upkeep",
+    "status": "library.status",
 }
 """Every public name with the module that has it."""
 

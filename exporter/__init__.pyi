@@ -5,6 +5,7 @@ from exporter.library.backup import backup as backup
 from exporter.library.backup import open_service as open_service
 from exporter.library.export import export_blog as export_blog
 from exporter.library.site_copy import copy_site as copy_site
+from exporter.library.status import status as status
 from exporter.library.upkeep import prune as prune
 from exporter.library.upkeep import rebuild as rebuild
 from exporter.library.upkeep import repair as repair

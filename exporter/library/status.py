@@ -1,0 +1,87 @@
+"""What state an archive is in: its newest version, its last run, and whether that is recent, complete and well."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import Enum, auto
+from typing import Any, Final
+
+from exporter.archive.archive import Archive
+from exporter.clock import SystemClock
+
+SUCCESSES: Final = ("saved", "unchanged", "partial")
+"""The outcomes of runs that saved what they could read."""
+_CLOCKS_DIFFER: Final = timedelta(minutes=5)
+
+
+class StatusProblem(Enum):
+    """What keeps an archive from being up to date and complete, the worst first."""
+
+    LAST_RUN_FAILED = auto()
+    LAST_RUN_DIED = auto()
+    """It left a checkpoint and no line, and nobody is writing now."""
+    IN_THE_FUTURE = auto()
+    """The last success is dated later than now, so a clock is or was wrong."""
+    STALE = auto()
+    INCOMPLETE = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """The state as ``status --json`` prints it, and the worst that is wrong with it."""
+
+    document: dict[str, Any]
+    problem: StatusProblem | None
+
+
+def status(archive: Archive, *, max_age: timedelta | None = None) -> Status:
+    """Tell what state an archive is in.
+
+    Args:
+        archive: the archive.
+        max_age: how long ago the last success may be; ``None`` for any time.
+
+    Raises:
+        NoArchive: no run ever ended.
+        ArchiveDamaged: the newest manifest cannot be read.
+    """
+    last = next(archive.newest_runs(), None)
+    if last is None:
+        archive.resolve()
+    number = archive.newest()
+    newest = None if number is None else archive.manifest(number)
+    good = next((run for run in archive.newest_runs() if run.get("outcome") in SUCCESSES), None)
+    completeness, problems = archive.completeness()
+    since = str(good["finished_at"]) if good is not None else newest.finished_at if newest is not None else None
+    age = None if since is None else SystemClock().now() - datetime.fromisoformat(since)
+    # A run of the future says that a clock is or was wrong, and nothing about how old the archive is.
+    stale = max_age is not None and (age is None or not -_CLOCKS_DIFFER <= age <= max_age)
+    document: dict[str, Any] = {
+        "archive": str(archive.path.absolute()),
+        "blog_id": archive.info.blog_id,
+        "format_version": archive.info.format_version,
+        "versions": len(archive.versions()),
+        "newest": None if newest is None else {"version": newest.version, "finished_at": newest.finished_at},
+        "records": {} if newest is None else {kind: counts.total for kind, counts in newest.counts.items()},
+        "last_run": last,
+        "last_success": since,
+        "stale": stale,
+        "complete": bool(completeness.get("complete")),
+        "completeness": completeness,
+        "problems": problems,
+        "interrupted_run": archive.layout.checkpoint.is_dir(),
+        "writer": archive.lock().holder() or None,
+    }
+    return Status(document, _problem(document, age))
+
+
+def _problem(document: dict[str, Any], age: timedelta | None) -> StatusProblem | None:
+    last = document["last_run"]
+    if last and last.get("outcome") not in SUCCESSES:
+        return StatusProblem.LAST_RUN_FAILED
+    if document["interrupted_run"] and document["writer"] is None:
+        return StatusProblem.LAST_RUN_DIED
+    if document["stale"]:
+        return StatusProblem.IN_THE_FUTURE if age is not None and age < timedelta(0) else StatusProblem.STALE
+    return None if document["complete"] else StatusProblem.INCOMPLETE
