@@ -163,14 +163,14 @@ class BackupRun:
         if self._end is not None:
             raise self._end
         settings = self._settings
-        with contextlib.ExitStack() as opened:
-            state, first, damage = await finish_in_thread(self._open_archive)
+        async with contextlib.AsyncExitStack() as opened:
+            state, first, damage = await finish_in_thread(self._open_archive, close=lambda found: found[0].close())
             opened.callback(state.close)
             parent = state.version or None
             sealed = self._sealed(parent)
             self._emit(Started(settings.blog_id, parent))
             purpose = settings.purpose(self._service.options, parent, sealed)
-            checkpoint = opened.enter_context(self._checkpoint(purpose))
+            checkpoint = await opened.enter_async_context(self._checkpoint(purpose))
             freshness = await finish_in_thread(lambda: Freshness.load(self._layout.freshness, sealed))
             ingest = Ingest(
                 self._service, self._client, checkpoint, state, settings, freshness, self._clock, self._emit
@@ -256,8 +256,8 @@ class BackupRun:
             ticker.cancel()
             await asyncio.gather(ticker, return_exceptions=True)
 
-    @contextlib.contextmanager
-    def _checkpoint(self, purpose: Purpose) -> Iterator[Checkpoint]:
+    @contextlib.asynccontextmanager
+    async def _checkpoint(self, purpose: Purpose) -> AsyncIterator[Checkpoint]:
         """Open the checkpoint; it is kept when the block ends badly, unless the run was refused or read nothing."""
         if self._settings.dry_run:
             with TemporaryDirectory() as folder:
@@ -265,29 +265,36 @@ class BackupRun:
                 with contextlib.closing(checkpoint):
                     yield checkpoint
             return
-        checkpoint = self._open_checkpoint(purpose)
+        checkpoint, unusable = await finish_in_thread(
+            lambda: self._open_checkpoint(purpose), close=lambda found: self._leave(found[0])
+        )
+        if unusable is not None:
+            self._emit(SetAside(unusable))
         try:
             yield checkpoint
         except MassDisappearance:
             checkpoint.discard()
             raise
         except BaseException:
-            if not self._answered and self.outcome.resumed_from is None:
-                checkpoint.discard()
-            checkpoint.close()
+            self._leave(checkpoint)
             raise
-        checkpoint.discard()
+        await finish_in_thread(checkpoint.discard)
 
-    def _open_checkpoint(self, purpose: Purpose) -> Checkpoint:
+    def _leave(self, checkpoint: Checkpoint) -> None:
+        if not self._answered and self.outcome.resumed_from is None:
+            checkpoint.discard()
+        checkpoint.close()
+
+    def _open_checkpoint(self, purpose: Purpose) -> tuple[Checkpoint, str | None]:
+        """Return the checkpoint, and why the one that was there could not be used."""
         folder = self._layout.checkpoint
         found = Checkpoint.resume(folder, purpose, self._clock.now(), self._settings.resume_max_age)
         if isinstance(found, Checkpoint):
             self.outcome.resumed_from = found.started_at
-            return found
+            return found, None
         if found is not None:
             set_aside(folder)
-            self._emit(SetAside(found))
-        return Checkpoint.begin(folder, purpose, self._clock.now())
+        return Checkpoint.begin(folder, purpose, self._clock.now()), found
 
     async def _rehearse(self, ingest: Ingest) -> None:
         """Sweep the lists once and say what a run would find; entries are not read."""

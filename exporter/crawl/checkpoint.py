@@ -40,7 +40,7 @@ _WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class Purpose:
-    """What a checkpoint is good for: it is gone on with only by a run that agrees in all of these."""
+    """What a checkpoint is good for: only a run that agrees in all of these resumes it."""
 
     blog_id: str
     base_url: str
@@ -116,7 +116,7 @@ class Spool:
                 offset += len(line)
 
     def cut(self, size: int) -> None:
-        """Forget what stands behind the first ``size`` bytes."""
+        """Forget what follows the first ``size`` bytes."""
         with atomic.translated(self.path):
             self._file.truncate(size)
         self.size = size
@@ -135,7 +135,7 @@ def note_of(line: bytes) -> dict[str, Any] | None:
 
 
 class Checkpoint:
-    """The checkpoint of one run: opened new or gone on with, and discarded once the run is committed."""
+    """The checkpoint of one run: begun or resumed, and discarded once the run is committed."""
 
     def __init__(self, folder: Path, started_at: str) -> None:
         self.folder = folder
@@ -155,7 +155,7 @@ class Checkpoint:
 
     @classmethod
     def resume(cls, folder: Path, purpose: Purpose, now: datetime, max_age: timedelta) -> Self | str | None:
-        """Go on with the checkpoint that is there.
+        """Resume the checkpoint that is there.
 
         Returns:
             The checkpoint; or in a few words why it cannot be used; or ``None`` when there is none.

@@ -44,16 +44,16 @@ def lines(ledger: Ledger, gone: Mapping[str, dict[str, Any]]) -> Iterator[bytes]
 
 
 def has_changes(counts: Mapping[Kind, KindCounts]) -> bool:
-    """Tell whether a version is needed."""
+    """Return whether a version is needed."""
     return any(found.new or found.changed or found.gone for found in counts.values())
 
 
-_DIED_WITH_IT = ("requests", "retries", "bytes")
-"""What only the dead run knew; null in its line."""
+_UNKNOWN_FIGURES = ("requests", "retries", "bytes")
+"""What only the interrupted run knew; null in its line."""
 
 
 def finish_commit(reader: Archive) -> None:
-    """Write the line and the seal that a dead run could not write, and drop the checkpoint of the newest version.
+    """Write the line and the seal that an interrupted run could not write, and drop its checkpoint.
 
     The caller holds the archive's lock.
 
@@ -67,7 +67,7 @@ def finish_commit(reader: Archive) -> None:
     manifest = reader.manifest(newest)
     if all(run.get("version") != newest for run in reader.newest_runs()):
         line = Outcome.of(manifest).line()
-        writer.append_run(reader.layout, {**line, **dict.fromkeys(_DIED_WITH_IT)})
+        writer.append_run(reader.layout, {**line, **dict.fromkeys(_UNKNOWN_FIGURES)})
     seal(reader.layout)
     _drop_committed(reader.layout, manifest)
 
@@ -120,7 +120,7 @@ class Healing:
             for kind, ids in left.items()
             for record_id in sorted(ids)
         ]
-        # Which record an unreadable line was of cannot be told, so it counts as healed once all of its kind are.
+        # Which record an unreadable line was of is unknown, so it counts as healed once all of its kind are.
         lines = [line for line in damage.lines if not left[line.kind]]
         return cls(lines, records + sum(map(len, damage.revived.values())), problems, damage.revived)
 

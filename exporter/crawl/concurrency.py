@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 @asynccontextmanager
 async def task_group() -> AsyncIterator[asyncio.TaskGroup]:
-    """Open a task group whose first failure is raised by itself, since errors are told apart by their class."""
+    """Open a task group whose first failure is raised by itself, since callers distinguish errors by their class."""
     try:
         async with asyncio.TaskGroup() as group:
             yield group
@@ -28,8 +28,11 @@ async def run_together(coroutines: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
     return [task.result() for task in tasks]
 
 
-async def finish_in_thread(work: Callable[[], T]) -> T:
-    """Do blocking work in a thread. A cancellation is raised too, but only once the work is done."""
+async def finish_in_thread(work: Callable[[], T], *, close: Callable[[T], None] = lambda _: None) -> T:
+    """Do blocking work in a thread. A cancellation is raised too, but only once the work is done.
+
+    ``close`` is called with what the work opened when nobody receives it because of a cancellation.
+    """
     thread = asyncio.create_task(asyncio.to_thread(work))
     try:
         return await asyncio.shield(thread)
@@ -37,4 +40,6 @@ async def finish_in_thread(work: Callable[[], T]) -> T:
         while not thread.done():
             with contextlib.suppress(asyncio.CancelledError):
                 await asyncio.wait([thread])
+        if thread.exception() is None:
+            close(thread.result())
         raise

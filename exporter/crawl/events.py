@@ -1,4 +1,4 @@
-"""What the reading of pictures and files says while it works."""
+"""What happens in a run, as it happens."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Started:
 
 @dataclass(frozen=True, slots=True)
 class Resumed:
-    """A checkpoint of an earlier run is gone on with; ``records`` were in it."""
+    """The checkpoint of an interrupted run is resumed; ``records`` were in it."""
 
     started_at: str
     records: int
@@ -106,7 +106,7 @@ class SweepDone:
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """What a dry run found: counts by kind, as the lists tell them."""
+    """What a dry run found: counts by kind, as the lists show them."""
 
     counts: Mapping[Kind, KindCounts]
 

@@ -47,7 +47,7 @@ class Age:
     last_read: Mapping[str, datetime]
 
     def due(self, entry_id: str) -> bool:
-        """Tell whether an unchanged entry is to be read again.
+        """Return whether an unchanged entry is to be read again.
 
         Each entry has its own day in the cycle of ``max_age``, given by its id, so that the reading is spread evenly;
         one that missed its day is read once it is older than ``max_age``.

@@ -41,7 +41,7 @@ class Unread(NamedTuple):
 
     @classmethod
     def after(cls, error: ServiceError) -> Unread:
-        """Tell it by the error: a refusal may have been a slip of the service, but only once."""
+        """Judge by the error: a refusal may have been a slip of the service, but only once."""
         if isinstance(error, TransportError):
             return cls(str(error), MOST_SWEEPS)
         return cls(str(error), 2 if isinstance(error, ApiError) else 0)
@@ -98,7 +98,7 @@ class Ingest:
         self._second = (self._next_second, "")
 
     def restore(self) -> None:
-        """Take in what a dead run left in the checkpoint."""
+        """Restore what an interrupted run left in the checkpoint."""
         found = restore(self._checkpoint, self.ledgers, self._freshness)
         self.restored, self._known = found.records, found.pages
 
@@ -135,7 +135,7 @@ class Ingest:
         self._forget_vanished()
 
     def _forget_vanished(self) -> None:
-        """Drop from ``unread`` what is no longer listed: it did not stand until the end."""
+        """Drop from ``unread`` what is no longer listed: it was not there until the end."""
         last = len(self.sweeps)
         if self.sweeps[-1][Kind.ENTRY_LIST].complete:
             items = self.ledgers[Kind.ENTRY_LIST]

@@ -30,7 +30,7 @@ UNSEEN = 0
 
 
 class Observed(NamedTuple):
-    """What taking in a record told.
+    """What observing a record showed.
 
     Attributes:
         agrees: the sweep before saw it so; for the first sweep: the archive holds it so.
@@ -72,15 +72,15 @@ class Ledger:
             self.restore(record_id, spare.identity, offset, length, UNSEEN)
 
     def holds(self, record_id: str) -> bool:
-        """Tell whether the archive has a record undamaged, so that "unchanged" is an answer."""
+        """Return whether the archive has a record undamaged, so that "unchanged" is an answer."""
         return record_id in self.base and record_id not in self.distrusted
 
     def heals(self, record_id: str) -> bool:
-        """Tell whether a record is written again although it did not change."""
+        """Return whether a record is written again although it did not change."""
         return record_id in self.distrusted and self._archived(record_id) == self.identity(record_id)
 
     def lacks(self, record_id: str) -> bool:
-        """Tell whether a record has to be written again and was not read."""
+        """Return whether a record has to be written again and was not read."""
         return record_id in self.distrusted and record_id not in self.fresh
 
     def seen(self, record_id: str) -> int:
@@ -94,10 +94,10 @@ class Ledger:
         return None if row is None else state.identity(row)
 
     def observe(self, record_id: str, frozen: Frozen, sweep: int) -> Observed:
-        """Take in a record as a sweep saw it.
+        """Note a record as a sweep saw it, and spool it where it differs.
 
-        The first sweep is compared with the archive and not with ``fresh``, where a dead run may have left a state
-        that no reading of this entry has followed yet.
+        The first sweep is compared with the archive and not with ``fresh``, where an interrupted run may have left a
+        state that no reading of this entry has followed yet.
         """
         state, sightings, row = self._find(record_id)
         identity = frozen.identity
@@ -126,7 +126,7 @@ class Ledger:
         return None if row is None else self.base.identity(row)
 
     def restore(self, record_id: str, identity: bytes, offset: int, length: int, sweep: int) -> None:
-        """Set a record to a line that stands in the spool."""
+        """Set a record to a line of the spool."""
         row = self.fresh.put(record_id, identity, 0, (self._segment, offset, length))
         if row == len(self._fresh_seen):
             self._fresh_seen.append(sweep)
@@ -239,11 +239,11 @@ Place = tuple[int, int]
 
 @dataclass(slots=True)
 class Restored:
-    """What there was to go on with.
+    """What a checkpoint held.
 
     Attributes:
-        records: how many records came along.
-        pages: for each list and sweep, the pages that had been dealt with, and where their notes stand.
+        records: how many records it held.
+        pages: for each list and sweep, the pages that had been dealt with, and where their notes are.
     """
 
     records: int = 0
@@ -308,7 +308,7 @@ def _ids(note: dict[str, Any]) -> list[str]:
     """Return the records that a note speaks of.
 
     Raises:
-        KeyError, TypeError, ValueError: it is no note that a run writes.
+        KeyError, TypeError, ValueError: it is not a note that a run writes.
     """
     if type(note["sweep"]) is not int:
         raise TypeError("a note names no sweep")

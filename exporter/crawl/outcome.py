@@ -20,7 +20,7 @@ class Outcome:
 
     Attributes:
         version: the version it made, ``None`` when it made none.
-        damaged: paths of damaged files that nothing could restore; for whoever watches the run, ``verify`` finds them.
+        damaged: paths of damaged files that nothing could restore; for the summary; ``verify`` finds them too.
     """
 
     started_at: str
@@ -50,7 +50,7 @@ class Outcome:
 
     @classmethod
     def of(cls, manifest: Manifest) -> Outcome:
-        """Return what the run did that made a version, as far as the version's manifest tells."""
+        """Return what the run did that made a version, as far as the version's manifest says."""
         partial = incomplete(manifest.problems)
         return cls(
             started_at=manifest.started_at,

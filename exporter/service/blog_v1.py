@@ -35,7 +35,7 @@ _DATE_TIME = re.compile(r"([0-9]{4})[-/]([0-9]{1,2})[-/]([0-9]{1,2})(?:[ T]([0-9
 _INTEGER = re.compile(r"[+-]?[0-9]{1,4000}")
 _SHOWN = 60
 _EARLIEST_YEAR = 1000
-"""API 2.2: a year has four digits; one of fewer has lost some, and its day cannot be told."""
+"""API 2.2: a year has four digits; one of fewer has lost some, and its day is unknown."""
 _NOT_MODIFIED = 304
 _RESULT_SHOWN = 60
 _DIGITS = re.compile(r"[+-]?[0-9]{1,18}")
@@ -73,7 +73,7 @@ class Options:
         entry_list_page_param: not shown (4.2); the two other lists call theirs ``page``.
         comment_list_page_param: what happens without it is not shown (4.3), so it is always sent, from 1.
         file_list_page_param: 4.4.
-        comment_page_size: of 8; only used to tell whether a page is short when the paging object is missing.
+        comment_page_size: of 8; only used to know whether a page is short when the paging object is missing.
         file_page_size: at most 20 (4.4 and 8); a page's own ``limit`` takes precedence.
         max_pages: no limit is shown (8); a list that claims more pages is not believed.
         auth_header: how a caller authenticates is not shown (5); public clients send a bearer token.
@@ -359,7 +359,7 @@ class BlogV1(BlogService):
         return User(read.text("id"), read.text("nickname"), raw, tuple(read.problems))
 
     def publication(self, post: Post, declared: Declared, as_of: datetime | None = None) -> Verdict:
-        """Tell what an entry is; where the entry and its list item disagree, the more hidden one counts.
+        """Return what an entry is; where the entry and its list item disagree, the more hidden one counts.
 
         What ``open_flg`` and ``period_flg`` mean is not documented (API 2.2, 2.8), so nothing counts as public until
         its owner has declared which values are.
@@ -373,16 +373,16 @@ class BlogV1(BlogService):
         for number, raw in enumerate(raws):
             # Items of the list have no such flag (API 2.3), but one that is sent counts as that of the entry does.
             if (number == 0 or _PRIVATE in raw) and self._flag(raw, _PRIVATE) is not False:
-                return Verdict(Status.PRIVATE, Cause(Hidden.FLAG, _PRIVATE, _told(raw.get(_PRIVATE))))
+                return Verdict(Status.PRIVATE, Cause(Hidden.FLAG, _PRIVATE, _shown_value(raw.get(_PRIVATE))))
         if declared.all_as_draft:
             return Verdict(Status.DRAFT, Cause(Hidden.ALL_DRAFTS))
         for raw in raws:
             if FieldReader(raw, self.timezone).text(_OPEN) not in (declared.public_access or ()):
-                return Verdict(Status.DRAFT, Cause(Hidden.UNDECLARED, _OPEN, _told(raw.get(_OPEN))))
+                return Verdict(Status.DRAFT, Cause(Hidden.UNDECLARED, _OPEN, _shown_value(raw.get(_OPEN))))
         for raw in raws:
             period = self._flag(raw, _PERIOD)
             if period is not False and not (declared.period_public and period):
-                return Verdict(Status.DRAFT, Cause(Hidden.UNDECLARED, _PERIOD, _told(raw.get(_PERIOD))))
+                return Verdict(Status.DRAFT, Cause(Hidden.UNDECLARED, _PERIOD, _shown_value(raw.get(_PERIOD))))
         if post.date is None:
             return Verdict(Status.DRAFT, Cause(Hidden.NO_DATE))
         if as_of is not None and post.date > as_of:
@@ -390,7 +390,7 @@ class BlogV1(BlogService):
         return Verdict(Status.PUBLISH)
 
     def is_visible(self, comment: Comment, declared: Declared) -> bool:
-        """Tell whether a comment may be shown; one without a readable flag never may (API 2.5)."""
+        """Return whether a comment may be shown; one without a readable flag never may (API 2.5)."""
         if comment.deleted is None:
             return False
         return (FLAG_TRUE if comment.deleted else FLAG_FALSE) in declared.visible_comment_flags
@@ -591,5 +591,5 @@ class _Item(NamedTuple):
     problems: tuple[Problem, ...]
 
 
-def _told(value: object) -> str:
+def _shown_value(value: object) -> str:
     return repr(value)[:40] if isinstance(value, str | bool | int | None) else "no text"

@@ -42,7 +42,7 @@ class Capabilities:
         validators: it may answer that an entry is unchanged (RFC 9110, section 13).
         full_text_in_lists: an item of the entry list is the whole entry, which is not asked for by itself.
         comments_per_entry: comments are listed for each entry, not for the whole blog.
-        user: it tells who is asking.
+        user: it says who is asking.
     """
 
     totals: bool = True
@@ -83,7 +83,7 @@ class EntryAnswer(NamedTuple):
 
 
 class WrongRecord(ApiError):
-    """The service answered with something else than the record asked for, which tells nothing about that one."""
+    """The service answered with something else than the record asked for, which says nothing about that one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,11 +236,11 @@ class Records(ABC):
 
     @abstractmethod
     def publication(self, post: Post, declared: Declared, as_of: datetime | None = None) -> Verdict:
-        """Tell what an entry is to be elsewhere; ``as_of`` is when the blog was read."""
+        """Return what an entry is to be elsewhere; ``as_of`` is when the blog was read."""
 
     @abstractmethod
     def is_visible(self, comment: Comment, declared: Declared) -> bool:
-        """Tell whether a comment may be shown."""
+        """Return whether a comment may be shown."""
 
     @abstractmethod
     def why_hidden(self, comment: Comment) -> Cause:

@@ -78,7 +78,7 @@ class _NumberedPages(ABC):
 
     @abstractmethod
     def _ends_before(self, page: int) -> bool:
-        """End the list if a page that the service says it has not may be missing, and tell whether it may."""
+        """End the list if a page that the service says it has not may be missing, and return whether it may."""
 
     @abstractmethod
     def _believed_end(self) -> int:

@@ -369,6 +369,24 @@ async def test_work_in_a_thread_is_finished_before_a_cancellation_is_raised() ->
     assert done == ["work"]
 
 
+async def test_what_a_thread_opened_for_a_cancelled_task_is_closed() -> None:
+    may_end = threading.Event()
+    closed: list[str] = []
+
+    def work() -> str:
+        may_end.wait()
+        return "opened"
+
+    task = asyncio.create_task(finish_in_thread(work, close=closed.append))
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    task.cancel()
+    may_end.set()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert closed == ["opened"]
+
+
 async def test_what_fails_in_a_thread_fails() -> None:
     def work() -> None:
         raise NoSpace("full")

@@ -1,4 +1,4 @@
-"""What a file is, told from its bytes alone: neither a header nor a name is believed. Pure.
+"""What a file is, by its bytes alone: neither a header nor a name is believed. Pure.
 
 The signatures are those of the formats' own specifications.
 """
@@ -85,7 +85,7 @@ def sniff(head: bytes) -> str:
 
 
 def _container(head: bytes) -> str | None:
-    """Tell formats whose name stands behind a length, an offset or another name."""
+    """Recognise formats whose name is behind a length, an offset or another name."""
     if head[:4] == b"RIFF":
         return _RIFF.get(head[8:12])
     if head[4:8] == b"ftyp":
@@ -105,7 +105,7 @@ def _container(head: bytes) -> str | None:
 
 
 def _office(head: bytes) -> str | None:
-    """Tell an office document by the folders that its archive holds, as far as they stand in the head."""
+    """Recognise an office document by the folders in its archive, as far as the head shows them."""
     for entry in _ZIP_ENTRY.finditer(head):
         name = head[entry.end() : entry.end() + int.from_bytes(entry[1], "little")]
         for start, kind in _OFFICE.items():
@@ -115,7 +115,7 @@ def _office(head: bytes) -> str | None:
 
 
 def _audio_frame(head: bytes) -> str | None:
-    """Tell bare MPEG audio by its frame header: set bits, layer II or III, a bit rate, a sampling rate."""
+    """Recognise bare MPEG audio by its frame header: set bits, layer II or III, a bit rate, a sampling rate."""
     if len(head) < 4 or head[0] != 0xFF:
         return None
     if head[1] & 0xF6 == 0xF0:

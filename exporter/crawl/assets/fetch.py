@@ -77,7 +77,7 @@ def check_fallback(pattern: str | None) -> None:
     """Check the address of a web archive.
 
     Raises:
-        UsageError: it is no address with ``{url}`` in it.
+        UsageError: it is not an address with ``{url}`` in it.
     """
     if pattern is not None and ("{url}" not in pattern or not pattern.startswith(("http://", "https://"))):
         raise UsageError("--archive-fallback must be an address with {url} in it, such as https://HOST/{url}.")
@@ -112,7 +112,7 @@ class Fetcher:
         """Read the file at ``url``; ``known`` is the answer it came with before, if it did.
 
         Raises:
-            BlogExporterError: it could not be written; what the web does wrong is told in the result.
+            BlogExporterError: it could not be written; what the web does wrong is in the result.
         """
         try:
             return await self._read(url, expected, known)

@@ -51,7 +51,7 @@ def check_file(file: BinaryIO, length: int, expected: Expected, *, certain: bool
         file: open for reading and seeking, ``length`` bytes long.
         length: its size in bytes.
         expected: what is known of it.
-        certain: whether this is all the server has: the answer told where its body ends, or came twice the same.
+        certain: whether this is all the server has: the answer said where its body ends, or came twice the same.
 
     Raises:
         NotTheFile: it is empty, or a page where a picture or an upload of another kind was expected.
@@ -73,7 +73,7 @@ def check_file(file: BinaryIO, length: int, expected: Expected, *, certain: bool
 
 
 def _may_be_page(kind: str, expected: Expected) -> bool:
-    """Tell whether text is right: only for an upload, and a web page only for one that is called so."""
+    """Return whether text is right: only for an upload, and a web page only for one that is called so."""
     if not expected.endings:
         return not expected.embedded
     fitting = _PAGE_ENDINGS.get(kind)

@@ -24,7 +24,7 @@ class Size(NamedTuple):
 
 
 def dimensions(file: BinaryIO, content_type: str) -> Size | None:
-    """Return a picture's size as its header tells it; ``None`` for other formats and for headers that make no sense.
+    """Return a picture's size as its header states it; ``None`` for other formats and for headers that make no sense.
 
     Args:
         file: open for reading and seeking; its position is changed.
@@ -42,7 +42,7 @@ def dimensions(file: BinaryIO, content_type: str) -> Size | None:
 
 
 def is_cut_short(file: BinaryIO, content_type: str) -> bool:
-    """Tell whether a picture lacks the mark its format ends with. Bytes after the mark are common and fine."""
+    """Return whether a picture lacks the mark its format ends with. Bytes after the mark are common and fine."""
     mark = _END_MARKS.get(content_type)
     if mark is None:
         return False
@@ -85,7 +85,7 @@ def _jpeg(file: BinaryIO) -> Size | None:
 
 
 def _next_marker(file: BinaryIO) -> int | None:
-    """Return the code of the marker that stands here; fill bytes may stand before it."""
+    """Return the code of the marker that follows; fill bytes may precede it."""
     if file.read(1) != b"\xff":
         return None
     code = file.read(1)

@@ -53,7 +53,7 @@ class AssetChoice:
     retry_lost: bool = False
 
     def leaves_out(self, wanted: Wanted) -> bool:
-        """Tell whether a file is not to be read."""
+        """Return whether a file is not to be read."""
         unwanted = {AssetMode.NONE: True, AssetMode.FILES: not wanted.files, AssetMode.EMBEDDED: not wanted.entries}
         return unwanted.get(self.mode, False) or self._skips(wanted.url)
 

@@ -15,7 +15,7 @@ from exporter.crawl.assets.attempts import Attempt, AttemptLog
 from exporter.crawl.assets.fetch import Fetched, Fetcher, check_fallback
 from exporter.crawl.assets.plan import AssetAction, AssetChoice, AssetDecision, AssetMode, decide, interleave_hosts
 from exporter.crawl.assets.upload_rule import InferredRule, infer_file_url
-from exporter.crawl.concurrency import run_together
+from exporter.crawl.concurrency import finish_in_thread, run_together
 from exporter.crawl.events import AssetEvent, AssetFailed, AssetRead, AssetsPlanned
 from exporter.http.address_guard import AddressGuard
 from exporter.http.body import Timeouts
@@ -42,7 +42,7 @@ class AssetSettings:
     Attributes:
         base: the blog's address, such as ``https://BLOG_ID/``; relative addresses start from it.
         mode: which files are read.
-        file_url: where uploaded files are served; ``None`` to tell it from embedded addresses, if they show it.
+        file_url: where uploaded files are served; ``None`` to infer it from embedded addresses, if they show it.
         archive_fallback: the address of a web archive with ``{url}`` in it; ``None`` to ask none.
         allow_private_network: let addresses lead to private networks and any port.
         concurrency: most files read at a time.
@@ -112,7 +112,7 @@ class AssetRun:
         settings: how to read.
         engine: sends the requests.
         clock: the time of the run.
-        emit: is told what happens.
+        emit: is called with what happens.
 
     Raises:
         UsageError: the archive fallback has no ``{url}``.
@@ -147,7 +147,7 @@ class AssetRun:
         self._result = AssetResult(statistics=downloader.statistics)
 
     async def run(self) -> AssetResult:
-        """Do it. What was read is durable in the store when this returns; a cancelled run goes on where it was.
+        """Do it. What was read is durable in the store when this returns; the next run resumes a cancelled one.
 
         Raises:
             UsageError: the pattern of file addresses names a field that no file record has.
@@ -168,10 +168,10 @@ class AssetRun:
             decisions = await self._read(wanted, base, journal, fetched)
         finally:
             journal.close()
-            await asyncio.to_thread(self._store.sync)
+            await finish_in_thread(self._store.sync)
         self._conclude(wanted, base, decisions, fetched)
-        journal.finish([url for url in self._result.records if wanted.get(url)])
-        self._store.sweep(asset.url for asset in self._result.absent)
+        await finish_in_thread(lambda: journal.finish([url for url in self._result.records if wanted.get(url)]))
+        await finish_in_thread(lambda: self._store.sweep(asset.url for asset in self._result.absent))
         return self._result
 
     async def _embedded(self) -> dict[str, list[FoundAddress]]:
@@ -184,16 +184,16 @@ class AssetRun:
             shown[entry_id] = known.of(entry_id, identity, partial(records.load, Kind.ENTRIES, entry_id))
             if number % _GIVE_WAY_EVERY == 0:
                 await asyncio.sleep(0)
-        known.save()
+        await finish_in_thread(known.save)
         return shown
 
     def _infer(self, shown: dict[str, list[FoundAddress]]) -> InferredRule | None:
-        """Tell from what entries embed where uploads are served."""
+        """Infer from what entries embed where uploads are served."""
         addresses = dict.fromkeys(url for shows in shown.values() for url, _ in shows)
         return infer_file_url(self._service, (raw for _, raw in self._records.scan(Kind.FILES)), addresses)
 
     def _proves(self, inferred: InferredRule, base: dict[str, Asset], fetched: dict[str, Fetched]) -> bool:
-        """Tell whether what is at embedded addresses has the sizes that the records of these uploads say."""
+        """Return whether what is at embedded addresses has the sizes that the records of these uploads say."""
         found = {url: fetched[url].asset if url in fetched else base.get(url) for url in inferred.sizes}
         sizes = {url: asset.bytes for url, asset in found.items() if asset is not None and asset.sha256 is not None}
         return 2 * sum(size == inferred.sizes[url] for url, size in sizes.items()) > len(sizes)
@@ -282,7 +282,7 @@ class AssetRun:
             known = decisions[url].asset if url in decisions else base[url]
             found = fetched[url].asset if url in fetched and not fetched[url].unchanged else None
             if found is not None and (
-                known is None or found.sha256 is not None or not self._says_as_much(known, found)
+                known is None or found.sha256 is not None or not self._need_not_change(known, found)
             ):
                 known = found
             if url in wanted:
@@ -291,8 +291,8 @@ class AssetRun:
                 record = replace(known, url=url, refs=wanted[url].refs if url in wanted else ())
                 self._result.records[url] = record.data()
 
-    def _says_as_much(self, known: Asset, failure: Asset) -> bool:
-        """Tell whether a record need not change for a failure: it has the content, or failed in the same way."""
+    def _need_not_change(self, known: Asset, failure: Asset) -> bool:
+        """Return whether a record need not change for a failure: it has the content, or failed in the same way."""
         return known.sha256 is not None or known.state is failure.state
 
     def _judge(self, url: str, action: AssetAction, known: Asset | None, failure: Asset | None) -> None:
