@@ -438,18 +438,18 @@ def _compare(
     if new is None:
         if old is None:
             return None
-        data = old.record()
+        data = reader.parsed.of(old)
         fields = tuple(FieldChange(name, value, ABSENT) for name, value in data.items())
         evidence = after.read().evidence if after is not None else None
         return RecordChange(kind, record_id, Change.GONE, service.title(kind, data) or record_id, fields, evidence)
-    data = new.record()
+    data = reader.parsed.of(new)
     title = service.title(kind, data) or record_id
     if old is None:
         fields = tuple(FieldChange(name, ABSENT, value) for name, value in data.items())
         return RecordChange(kind, record_id, Change.NEW, title, fields)
     if old.identity == new.identity:
         return None
-    fields = field_changes(old.record(), data) or (_rewritten(old, new),)
+    fields = field_changes(reader.parsed.of(old), data) or (_rewritten(old, new),)
     return RecordChange(kind, record_id, Change.CHANGED, title, fields)
 
 

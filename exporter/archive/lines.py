@@ -238,3 +238,33 @@ def _version(value: Any) -> int | None:
     if value is not None and (type(value) is not int or not 0 < value <= LARGEST_VERSION):
         raise TypeError("version is no number of a version")
     return value
+
+
+class ParsedRecords:
+    """Records that were parsed lately, so that views made one after the other share a parse.
+
+    Holds at most so many bytes of JSON, and drops the oldest first. What it returns is shared: nobody changes it.
+    """
+
+    def __init__(self, most: int = 1024 * 1024) -> None:
+        self._most = most
+        self._held = 0
+        self._records: dict[bytes, tuple[dict[str, Any], int]] = {}
+
+    def of(self, line: RecordLine) -> dict[str, Any]:
+        """Return a line's record.
+
+        Raises:
+            ArchiveDamaged: see :meth:`RecordLine.record`.
+        """
+        held = self._records.get(line.identity)
+        if held is not None:
+            return held[0]
+        record, size = line.record(), len(line.data)
+        if size > self._most:
+            return record
+        while self._held + size > self._most:
+            self._held -= self._records.pop(next(iter(self._records)))[1]
+        self._records[line.identity] = record, size
+        self._held += size
+        return record

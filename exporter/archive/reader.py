@@ -14,7 +14,7 @@ from exporter.archive.atomic import translate
 from exporter.archive.documents import intact_document
 from exporter.archive.latest import latest_version, load_latest
 from exporter.archive.layout import SUMS, Layout, recover_versions, segment_name, version_numbers, versions_identity
-from exporter.archive.lines import split_checked
+from exporter.archive.lines import ParsedRecords, RecordLine, split_checked
 from exporter.archive.manifest import ArchiveInfo, Manifest, read_sums, run_of
 from exporter.archive.safe_files import LARGEST_DOCUMENT, FileTooLarge, NotPlain, newest_lines
 from exporter.archive.state import State, cannot_be_read
@@ -24,7 +24,6 @@ from exporter.model.kinds import Kind
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
 
-    from exporter.archive.lines import RecordLine
 
 _INFO_ROWS = (b"  archive.json", b"  ../../archive.json")
 
@@ -97,8 +96,9 @@ class ArchiveReader:
         ArchiveDamaged: ``archive.json`` cannot be read.
     """
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, parsed: ParsedRecords | None = None) -> None:
         self.layout = Layout(root)
+        self.parsed = ParsedRecords() if parsed is None else parsed
         self.info = read_info(self.layout)
         recover_versions(self.layout)
         self._versions = versions_identity(self.layout)
@@ -170,6 +170,7 @@ class ArchiveReader:
         if state is None:
             return None
         state.fallback = self.find_intact
+        state.parsed = self.parsed
         try:
             for version in versions[versions.index(shown) + 1 :]:
                 apply_version(state, self.layout, version)
@@ -197,6 +198,7 @@ class ArchiveReader:
             ArchiveDamaged: a line that nothing has healed cannot be read.
         """
         state = State(self.info.blog_id, number, self.find_intact)
+        state.parsed = self.parsed
         versions = [version for version in self.versions() if version <= number]
         healed = cache(lambda: self.healed(versions) if forgiven is None else forgiven)
 

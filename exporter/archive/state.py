@@ -15,7 +15,7 @@ from io import BufferedReader, BytesIO
 from pathlib import Path
 from typing import Any
 
-from exporter.archive.lines import RecordLine, fold_facts, put_line, split
+from exporter.archive.lines import ParsedRecords, RecordLine, fold_facts, put_line, split
 from exporter.archive.safe_files import inner
 from exporter.errors import ArchiveDamaged
 from exporter.model.kinds import Kind, sort_key
@@ -221,6 +221,7 @@ class State:
         self.version = version
         self.segments = SegmentFiles()
         self.fallback = fallback
+        self.parsed = ParsedRecords()
         self.kinds: dict[Kind, KindState] = {kind: KindState() for kind in Kind}
 
     def fold(
@@ -293,7 +294,7 @@ class State:
     def load(self, kind: Kind, record_id: str) -> dict[str, Any] | None:
         """Read a record's raw object; ``None`` when it is not there."""
         line = self.line(kind, record_id)
-        return None if line is None else line.record()
+        return None if line is None else self._record(line)
 
     def lines(self, kind: Kind) -> Iterator[RecordLine]:
         """Read the lines of a kind in the order of ids, one at a time."""
@@ -335,7 +336,11 @@ class State:
     def scan(self, kind: Kind) -> Iterator[tuple[str, dict[str, Any]]]:
         """Read the raw objects of a kind in the order of ids, one at a time."""
         for line in self.lines(kind):
-            yield line.record_id, line.record()
+            yield line.record_id, self._record(line)
+
+    def _record(self, line: RecordLine) -> dict[str, Any]:
+        """Parse a line; what the newest version changed is asked for by one view after the other, the rest is not."""
+        return self.parsed.of(line) if line.version == self.version else line.record()
 
     def close(self) -> None:
         """Close the files; reading opens them again."""

@@ -160,7 +160,8 @@ def _site_view(settings: Settings, root: Path, service: Records) -> LatestView:
         from exporter.site.history import ArchiveHistory  # noqa: PLC0415 - see above
         from exporter.site.view import SiteView  # noqa: PLC0415 - see above
 
-        return SiteView(service, ArchiveHistory(Archive.open(root), service, state.version), options).files(state)
+        archive = Archive(root, state.parsed)
+        return SiteView(service, ArchiveHistory(archive, service, state.version), options).files(state)
 
     def facts(version: int) -> str:
         from exporter.site.history import completeness_at  # noqa: PLC0415 - see above

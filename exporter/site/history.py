@@ -152,7 +152,9 @@ class ArchiveHistory:
     def _state(self, version: int, position: LinePosition) -> EntryState:
         line = None if position.removed else self._line(position)
         damaged = line is None and not position.removed
-        return EntryState(version, self._dates[version], None if line is None else line.record(), damaged)
+        return EntryState(
+            version, self._dates[version], None if line is None else self._archive.parsed.of(line), damaged
+        )
 
     def _line(self, position: LinePosition) -> RecordLine | None:
         """Read a line of an entry; ``None`` where it is damaged."""
