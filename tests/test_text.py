@@ -57,3 +57,27 @@ def test_columns_count_wide_characters_twice() -> None:
 def test_what_a_text_file_cannot_hold_is_replaced_and_counted(size: int) -> None:
     text = "\ud800\x00" + "海" * size + "\t\n\r\x0c\x1b"
     assert visible(text) == (f"{REPLACEMENT * 2}{'海' * size}\t\n\r\x0c{REPLACEMENT}", 3)
+
+
+def test_printable_shows_what_a_terminal_would_act_on() -> None:
+    assert printable("a\x1b[31m\n\x9b\u202eb\ud83d\u2028あ😀") == r"a\x1b[31m\x0a\x9b\u202eb\ud83d\u2028あ😀"
+
+
+@given(st.text(alphabet=st.characters(codec=None)))
+def test_printable_is_one_printable_line(text: str) -> None:
+    shown = printable(text)
+    assert len(shown.splitlines()) <= 1
+    assert not any(ord(char) < 0x20 or 0x7F <= ord(char) < 0xA0 or 0xD800 <= ord(char) < 0xE000 for char in shown)
+
+
+def test_visible_counts_what_it_replaces() -> None:
+    assert visible("a\x00\ud83d\x85\t\n\x7fあ") == ("a\ufffd\ufffd\ufffd\t\n\ufffdあ", 4)
+    assert visible("") == ("", 0)
+
+
+@given(st.text(alphabet=st.characters(codec=None)))
+def test_visible_can_be_encoded_and_keeps_the_length(text: str) -> None:
+    shown, count = visible(text)
+    shown.encode()
+    assert len(shown) == len(text)
+    assert count == sum(a != b for a, b in zip(text, shown, strict=True))

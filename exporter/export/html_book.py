@@ -15,11 +15,12 @@ from exporter.export.file_names import safe_id
 from exporter.export.formats import Format
 from exporter.export.interface import Content, Copy, ExportFile, Inline
 from exporter.export.media import Media
-from exporter.export.post_html import comment_author, comment_url, name_large
+from exporter.export.post_html import name_large
 from exporter.export.posts import ExportPost, PostComment, Posts
 from exporter.export.report import Report
 from exporter.export.words import Reason
 from exporter.export.xml import visible_xml
+from exporter.html.links import commenter_link
 from exporter.html.page_body import BodyWriter
 from exporter.html.pages import single_page
 from exporter.html.text import collapse
@@ -131,8 +132,8 @@ def _account(post: ExportPost, media: Media, report: Report, paths: Container[st
 
 def _comment(found: PostComment, bodies: BodyWriter) -> str:
     comment = found.comment
-    name = escape(comment_author(comment))
-    url = comment_url(comment)
+    name = escape(collapse(comment.name))
+    url = commenter_link(comment.url) or ""
     shown = f'<a href="{escape(url)}" rel="nofollow noopener noreferrer">{name or escape(url)}</a>' if url else name
     head = " · ".join(filter(None, [shown, day(comment.date)]))
     title = escape(collapse(comment.title), quote=False)

@@ -18,11 +18,13 @@ from urllib.parse import quote
 
 from exporter.export.interface import Copy
 from exporter.export.media import Copies, Media, PostPicture
-from exporter.export.post_html import comment_author, comment_url, name_large
+from exporter.export.post_html import name_large
 from exporter.export.posts import ExportPost, Posts
 from exporter.export.report import Report
 from exporter.export.words import Reason
 from exporter.export.xml import cleaned
+from exporter.html.links import commenter_link
+from exporter.html.text import collapse
 from exporter.model.records import Comment
 from exporter.text import visible
 
@@ -88,7 +90,7 @@ class ImportFile:
 
 def commenter(comment: Comment, report: Report) -> Commenter:
     """Return who wrote a comment, with the name cut and the address left out where they would cost the comment."""
-    author, url = comment_author(comment), comment_url(comment)
+    author, url = collapse(comment.name), commenter_link(comment.url) or ""
     name = stored_name(author, _AUTHOR_BYTES)
     if name != stored_name(author):
         report.changed("comments", Reason.NAME_CUT.at(_AUTHOR_BYTES), comment.id)

@@ -15,11 +15,12 @@ from exporter.export import importer_rules
 from exporter.export.formats import Format
 from exporter.export.importer_rules import ImportFile
 from exporter.export.interface import ExportFile
-from exporter.export.post_html import as_html, comment_author, comment_html, comment_url
+from exporter.export.post_html import as_html, comment_html
 from exporter.export.posts import ExportPost, PostComment, Posts
 from exporter.export.splitting import EntryData, Frame, split
 from exporter.export.words import Reason
 from exporter.export.xml import cleaned
+from exporter.html.links import commenter_link
 from exporter.html.text import collapse
 from exporter.model.publication import Status
 
@@ -185,8 +186,8 @@ class _Writer(ImportFile):
 
     def _comment(self, found: PostComment, entry_id: str) -> Iterator[str]:
         comment = found.comment
-        head = ["COMMENT:", f"AUTHOR: {_line(comment_author(comment))}", f"DATE: {_date(found.when)}"]
-        url = _line(comment_url(comment))
+        head = ["COMMENT:", f"AUTHOR: {_line(collapse(comment.name))}", f"DATE: {_date(found.when)}"]
+        url = _line(commenter_link(comment.url) or "")
         if url:
             head.insert(2, f"URL: {url}")
         yield from self._section("\n".join(head), comment_html(comment), "comments", comment.id, entry_id)

@@ -4,33 +4,23 @@ from __future__ import annotations
 
 import re
 from html import escape
-from typing import TYPE_CHECKING
 
+from exporter.export.posts import ExportPost
+from exporter.export.report import Report
 from exporter.export.words import Reason
 from exporter.html.limits import TooComplex, TooLarge, too_large, too_large_words
-from exporter.html.links import commenter_link
 from exporter.html.safe_html import safe_html
 from exporter.html.tags import LINE_TAGS
 from exporter.html.text import collapse, text_of
-from exporter.html.tree import parse
+from exporter.html.tree import Element, parse
 from exporter.model.records import Comment
-
-if TYPE_CHECKING:
-    from exporter.export.posts import ExportPost
-    from exporter.export.report import Report
-    from exporter.html.tree import Element
 
 _TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]*)")
 
 
-def has_line_tags(html: str) -> bool:
-    """Tell whether tags say where lines end; where none does, a reader saw the text's own line ends."""
-    return any(found[2].lower() in LINE_TAGS for found in _TAG.finditer(html))
-
-
 def as_html(body: str) -> str:
     """Return a body as HTML that shows the same lines: one without any tag that ends lines gets its ``<br>``."""
-    if has_line_tags(body):
+    if any(found[2].lower() in LINE_TAGS for found in _TAG.finditer(body)):
         return body
     # Not by a pattern, which would remember every line end of a large body until the last is done.
     return body.replace("\r\n", "\n").replace("\r", "\n").replace("\n", "<br>\n")
@@ -64,16 +54,6 @@ def name_large(post: ExportPost, report: Report, *, bodies: bool = True) -> None
     for found in post.comments:
         if too_large(as_html(found.comment.text)):
             report.changed("comments", Reason.ONLY_TEXT, found.comment.id)
-
-
-def comment_author(comment: Comment) -> str:
-    """Return the name a commenter gave, on one line."""
-    return collapse(comment.name)
-
-
-def comment_url(comment: Comment) -> str:
-    """Return a commenter's address where it is one on the web."""
-    return commenter_link(comment.url) or ""
 
 
 def safe_body(body: str) -> str:

@@ -13,10 +13,11 @@ from exporter.export.entry_page import UNTITLED, day, render_comments
 from exporter.export.entry_page import heading as markdown_heading
 from exporter.export.interface import Content, ExportFile, ExportOptions
 from exporter.export.media import Copies, Media, old_addresses
-from exporter.export.post_html import comment_author, comment_html, comment_url, name_large, safe_body
+from exporter.export.post_html import comment_html, name_large, safe_body
 from exporter.export.posts import ExportPost, PostComment, Posts
 from exporter.export.words import Reason
 from exporter.export.xml import visible_xml
+from exporter.html.links import commenter_link
 from exporter.html.markdown import to_markdown
 from exporter.html.text import collapse
 
@@ -118,8 +119,8 @@ class PageWriter:
         made = render_comments([comment]).text
         if not self._html and not self._risky(made):
             return made
-        name = escape(comment_author(comment), quote=False)
-        url = comment_url(comment)
+        name = escape(collapse(comment.name), quote=False)
+        url = commenter_link(comment.url) or ""
         shown = f'<a href="{escape(url)}" rel="nofollow">{name or url}</a>' if url else name
         head = " · ".join(filter(None, [shown, day(comment.date)]))
         return without_commands(f"<div>\n<h3>{head}</h3>\n<div>{comment_html(comment)}</div>\n</div>")

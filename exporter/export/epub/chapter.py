@@ -16,10 +16,11 @@ from exporter.export.entry_page import UNTITLED
 from exporter.export.epub.links import BookLinks, CommentLinks, web_address
 from exporter.export.epub.xhtml import Addresses, upright_numbers, xhtml
 from exporter.export.interface import ExportOptions
-from exporter.export.post_html import as_html, comment_author, comment_url
+from exporter.export.post_html import as_html
 from exporter.export.posts import ExportPost, PostComment
 from exporter.export.xml import Cleaned, visible_xml
 from exporter.html.limits import TooComplex, TooLarge, too_large_words
+from exporter.html.links import commenter_link
 from exporter.html.text import collapse, text_of
 from exporter.html.tree import parse
 
@@ -118,8 +119,8 @@ class BookPages:
     def _comment(self, found: PostComment, links: CommentLinks) -> dict[str, Any]:
         comment = found.comment
         return {
-            "name": comment_author(comment) or self.words.nameless,
-            "url": web_address(comment_url(comment), ""),
+            "name": collapse(comment.name) or self.words.nameless,
+            "url": web_address(commenter_link(comment.url) or "", ""),
             "date": self._line(self._date(comment.date)),
             "title": collapse(comment.title),
             "text": self._text(comment.text, links),

@@ -1,35 +1,10 @@
+"""Which addresses may become links."""
+
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from exporter.html.links import commenter_link, safe_frame_url, safe_image_url, safe_url
-from exporter.text import printable, visible
-
-
-def test_printable_shows_what_a_terminal_would_act_on() -> None:
-    assert printable("a\x1b[31m\n\x9b\u202eb\ud83d\u2028あ😀") == r"a\x1b[31m\x0a\x9b\u202eb\ud83d\u2028あ😀"
-
-
-@given(st.text(alphabet=st.characters(codec=None)))
-def test_printable_is_one_printable_line(text: str) -> None:
-    shown = printable(text)
-    assert len(shown.splitlines()) <= 1
-    assert not any(ord(char) < 0x20 or 0x7F <= ord(char) < 0xA0 or 0xD800 <= ord(char) < 0xE000 for char in shown)
-
-
-def test_visible_counts_what_it_replaces() -> None:
-    assert visible("a\x00\ud83d\x85\t\n\x7fあ") == ("a\ufffd\ufffd\ufffd\t\n\ufffdあ", 4)
-    assert visible("") == ("", 0)
-
-
-@given(st.text(alphabet=st.characters(codec=None)))
-def test_visible_can_be_encoded_and_keeps_the_length(text: str) -> None:
-    shown, count = visible(text)
-    shown.encode()
-    assert len(shown) == len(text)
-    assert count == sum(a != b for a, b in zip(text, shown, strict=True))
 
 
 @pytest.mark.parametrize(
