@@ -19,7 +19,7 @@ from exporter.crawl.events import (
     SetAside,
     SweepDone,
 )
-from exporter.library.backup import LatestRepaired
+from exporter.library.views import LatestRepaired
 from exporter.model.kinds import Kind
 from exporter.text import printable
 

@@ -34,7 +34,7 @@ from exporter.http.credentials import Credentials
 from exporter.http.engine import Client, Engine
 from exporter.http.memory_budget import prepare_memory
 from exporter.http.retry import RetryEvent, RetryPolicy
-from exporter.library.views import LatestRefreshed, refresh_latest, wanted_views
+from exporter.library.views import LatestRefreshed, LatestRepaired, refresh_latest, wanted_views
 from exporter.service.interface import BlogService
 from exporter.service.registry import service_of
 from exporter.settings import Settings
@@ -42,13 +42,6 @@ from exporter.settings import Settings
 T = TypeVar("T")
 
 _LOCK_POLL_SECONDS = 0.2
-
-
-@dataclass(frozen=True, slots=True)
-class LatestRepaired:
-    """So many files of ``latest/`` were not as they had been written, and were made again."""
-
-    files: int
 
 
 BackupEvent = Event | LatestRepaired | LatestRefreshed

@@ -37,6 +37,13 @@ SITE: Final = "site"
 
 
 @dataclass(frozen=True, slots=True)
+class LatestRepaired:
+    """So many files of ``latest/`` were not as they had been written, and were made again."""
+
+    files: int
+
+
+@dataclass(frozen=True, slots=True)
 class LatestRefreshed:
     """``latest/`` is up to date.
 

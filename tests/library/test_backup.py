@@ -18,8 +18,7 @@ from exporter.clock import SystemClock
 from exporter.crawl.events import Committed, EntryRead, Planned, Started
 from exporter.demo.service import DemoService
 from exporter.errors import ArchiveLocked, Interrupted, ServiceError, UsageError
-from exporter.library.backup import LatestRepaired
-from exporter.library.views import LatestRefreshed
+from exporter.library.views import LatestRefreshed, LatestRepaired
 from exporter.settings import Settings
 from tests.support.generated import generated_blog
 
