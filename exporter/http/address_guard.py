@@ -136,6 +136,13 @@ def _parsed(text: str, *, encoded: bool = False) -> URL:
     return url
 
 
+def origin_of(url: URL) -> str:
+    """Return the scheme and the host of a URL, and its port where it is not the scheme's own."""
+    host = (url.raw_host or "").rstrip(".").lower()
+    host = f"[{host}]" if ":" in host else host
+    return f"{url.scheme}://{host}" if url.is_default_port() else f"{url.scheme}://{host}:{url.port}"
+
+
 def check_base_url(text: str) -> URL:
     """Return the base URL parsed; its path, if any, comes before that of every request.
 

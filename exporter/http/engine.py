@@ -20,13 +20,13 @@ from yarl import URL
 from exporter import __version__
 from exporter.clock import Clock, SystemClock
 from exporter.errors import RedirectRefused
-from exporter.http.address_guard import AddressGuard, check_base_url
+from exporter.http.address_guard import AddressGuard, check_base_url, origin_of
 from exporter.http.body import FileBody, MemoryBody, Sink, Timeouts
 from exporter.http.credentials import Credentials
 from exporter.http.give_up import HostWatch, ServiceWatch
 from exporter.http.memory_budget import MemoryBudget
 from exporter.http.retry import RetryEvent, Retrying, RetryPolicy
-from exporter.http.throttle import Throttled, Throttles, origin_of
+from exporter.http.throttle import Throttled, Throttles
 from exporter.http.transport import (
     AiohttpTransport,
     HttpRequest,
@@ -130,7 +130,8 @@ class Engine:
             UsageError: the base URL or a limit cannot be right.
         """
         base = check_base_url(base_url)
-        self._throttles.restrict(origin_of(base), concurrency, rate)
+        origin = origin_of(base)
+        self._throttles.restrict(origin, concurrency, rate)
         place = printable(base.authority)
 
         def inside(target: URL) -> URL:
@@ -154,7 +155,18 @@ class Engine:
             chance=self._chance,
         )
         headers = {"Accept": "application/json", "Accept-Encoding": "gzip, deflate", **credentials.headers}
-        return Client(self, retrying, watch, base, headers, MemoryBody(self.budget, max_body), sender)
+        return Client(
+            self,
+            retrying,
+            watch,
+            base.scheme,
+            base.raw_authority,
+            base.raw_path.rstrip("/"),
+            origin,
+            headers,
+            MemoryBody(self.budget, max_body),
+            sender,
+        )
 
     def downloader(
         self,
@@ -212,7 +224,10 @@ class Client:
     engine: Engine
     retrying: Retrying
     watch: ServiceWatch
-    base: URL
+    scheme: str
+    authority: str
+    prefix: str
+    origin: str
     headers: Mapping[str, str]
     body: MemoryBody
     sender: Sender
@@ -242,14 +257,14 @@ class Client:
             ServiceError: nobody got an answer for ``give_up_after`` seconds, or the service wishes a longer pause.
         """
         url = URL.build(
-            scheme=self.base.scheme,
-            authority=self.base.raw_authority,
-            path=self.base.raw_path.rstrip("/") + request.path,
+            scheme=self.scheme,
+            authority=self.authority,
+            path=self.prefix + request.path,
             query_string="&".join([f"{name}={_quoted(value)}" for name, value in request.params.items()]),
             encoded=True,
         )
         headers = {**self.headers, **request.headers} if request.headers else self.headers
-        sent = HttpRequest(url, headers, self.body, self.sender, request.operation)
+        sent = HttpRequest(url, self.origin, headers, self.body, self.sender, request.operation)
         objects = self.body.max_bytes * _OBJECTS_FOR_BYTE
 
         def parsed(response: HttpResponse) -> T:
@@ -314,7 +329,8 @@ class Downloader:
             TransportError: no whole answer came; the newest reason.
         """
         body = FileBody(sink, self.max_bytes, _conditions(known))
-        request = HttpRequest(self.guard.check(address), {"Accept": "*/*"}, body, self.sender)
+        url = self.guard.check(address)
+        request = HttpRequest(url, origin_of(url), {"Accept": "*/*"}, body, self.sender)
 
         def found(response: HttpResponse) -> Download:
             headers = response.headers

@@ -17,7 +17,6 @@ from exporter.errors import (
     Unreachable,
 )
 from exporter.http.retry import RetryPolicy, Watch
-from exporter.http.throttle import origin_of
 from exporter.http.transport import HttpRequest, HttpResponse, Transport
 from exporter.text import printable
 
@@ -54,7 +53,15 @@ class ServiceWatch(Watch):
         try:
             # dataclasses.replace takes long enough to be seen in the time of a backup.
             return await self._transport.send(
-                HttpRequest(request.url, request.headers, request.body, request.sender, request.name, self.patience())
+                HttpRequest(
+                    request.url,
+                    request.origin,
+                    request.headers,
+                    request.body,
+                    request.sender,
+                    request.name,
+                    self.patience(),
+                )
             )
         finally:
             self._open -= 1
@@ -135,7 +142,7 @@ class HostWatch(Watch):
         Raises:
             HostGivenUp: its host is not asked any more.
         """
-        origin = origin_of(request.url)
+        origin = request.origin
         if origin in self._given_up:
             name = printable(origin.partition("://")[2], 80)
             raise HostGivenUp(f"not asked in this run: {name} {self._given_up[origin]}")

@@ -16,7 +16,7 @@ from tenacity import AsyncRetrying, RetryCallState
 from exporter.clock import Clock
 from exporter.errors import BodyTooLarge, RetryableStatus, ServiceError, TransportError
 from exporter.http.credentials import Redactor
-from exporter.http.throttle import Throttles, origin_of
+from exporter.http.throttle import Throttles
 from exporter.http.transport import HttpRequest, HttpResponse, Transport
 
 _SECONDS = re.compile(r"([+-]?)([0-9]+)(?:\.[0-9]+)?")
@@ -232,7 +232,7 @@ class Retrying:
         headers = response.headers
         wished = seconds_to_wait(headers.get("retry-after"), self.clock.now(), headers.get("date"))
         error = RetryableStatus(said + advice, response.status, wished)
-        error.origin = origin_of(response.url)
+        error.origin = response.origin
         return error
 
     def _wait_after(self, state: RetryCallState) -> float:

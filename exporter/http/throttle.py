@@ -5,17 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import NamedTuple
-
-from yarl import URL
 
 from exporter.clock import Clock
 from exporter.errors import TransportError, UsageError
 from exporter.http.transport import HttpRequest, HttpResponse, Transport
 
 _CONGESTION = frozenset({429, 503})  # statuses that mean the host has too much to do
-_PORTS = {"http": 80, "https": 443}
 _SMOOTHING = 0.125  # the weight of the newest latency in the moving average
 _LATENCY_FACTOR = 4.0
 _LATENCY_SLACK = 0.5  # seconds; below this a multiple of the baseline is noise
@@ -160,18 +156,6 @@ class Throttle:
             self._latency = None
 
 
-def origin_of(url: URL) -> str:
-    """Return what a host is for a throttle: scheme, name, and the port where it is not the scheme's own."""
-    return _origin(url.scheme, url.raw_host or "", url.port)
-
-
-@lru_cache(maxsize=64)
-def _origin(scheme: str, host: str, port: int | None) -> str:
-    host = host.rstrip(".").lower()
-    host = f"[{host}]" if ":" in host else host
-    return f"{scheme}://{host}" if port == _PORTS.get(scheme) else f"{scheme}://{host}:{port}"
-
-
 class Throttles:
     """One throttle for each host, whatever is asked there; ``per_host`` is the concurrency where none was set."""
 
@@ -204,15 +188,14 @@ class Throttled:
 
     async def send(self, request: HttpRequest) -> HttpResponse:
         """Send a request."""
-        origin = origin_of(request.url)
-        throttle = self.throttles.of(origin)
+        throttle = self.throttles.of(request.origin)
         turn = await throttle.enter()
         status, body_seconds = None, 0.0
         try:
             response = await self.transport.send(request)
             status, body_seconds = response.status, response.body_seconds
         except TransportError as error:
-            error.origin = origin
+            error.origin = request.origin
             raise
         finally:
             throttle.leave(turn, status, body_seconds)

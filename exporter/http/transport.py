@@ -32,7 +32,7 @@ from exporter.errors import (
     TransportError,
     Unreachable,
 )
-from exporter.http.address_guard import is_refusal
+from exporter.http.address_guard import is_refusal, origin_of
 from exporter.http.body import Body, BodyStream, Deadline, Timeouts
 from exporter.text import printable
 
@@ -89,6 +89,7 @@ class HttpRequest:
 
     Attributes:
         url: sent as it is written.
+        origin: whose throttle it obeys, as :func:`~exporter.http.address_guard.origin_of` has it.
         headers: beside those that the body wants; credentials may be among them, so that nothing may show them.
         body: where the answer's body goes.
         sender: for whom it is sent.
@@ -97,6 +98,7 @@ class HttpRequest:
     """
 
     url: URL
+    origin: str
     headers: Mapping[str, str]
     body: Body
     sender: Sender
@@ -106,9 +108,9 @@ class HttpRequest:
 
 @dataclass(slots=True)
 class HttpResponse:
-    """A whole answer: ``headers`` by lower-case name, and ``body_seconds`` for what came after them."""
+    """A whole answer of an origin: ``headers`` by lower-case name, and ``body_seconds`` for what came after them."""
 
-    url: URL
+    origin: str
     status: int
     headers: Mapping[str, str]
     body: bytes = b""
@@ -175,7 +177,7 @@ class AiohttpTransport:
         timeout = _to_connect(request.sender.timeouts.connect)
         async with self.session.get(request.url, headers=headers, allow_redirects=False, timeout=timeout) as answer:
             stream = BodyStream(answer, deadline)
-            response = HttpResponse(request.url, stream.status, stream.headers)
+            response = HttpResponse(request.origin, stream.status, stream.headers)
             if response.location is None:
                 begun = time.monotonic()
                 try:
@@ -243,5 +245,5 @@ class Redirecting:
             except ValueError:
                 text = f"{sender.place} redirects to something that is not a URL{sender.hint}"
                 raise RedirectRefused(text) from None
-            request = replace(request, url=target)
+            request = replace(request, url=target, origin=origin_of(target))
         raise RedirectRefused(f"{sender.place} redirects more than {_MAX_REDIRECTS} times in a row{sender.hint}")

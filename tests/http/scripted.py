@@ -57,7 +57,7 @@ HOST = "http://api.example"
 
 def status(number: int, body: bytes = b"", **headers: str) -> HttpResponse:
     fields = {name.replace("_", "-"): value for name, value in headers.items()}
-    return HttpResponse(URL(HOST), number, fields, body)
+    return HttpResponse(HOST, number, fields, body)
 
 
 GOOD = status(200, b"good")
@@ -69,7 +69,7 @@ def read(response: HttpResponse) -> bytes:
 
 
 def request(path: str, statistics: Statistics) -> HttpRequest:
-    return HttpRequest(URL(HOST + path), {}, NoBody(), Sender(Timeouts(), statistics, "api.example"), "entry/get")
+    return HttpRequest(URL(HOST + path), HOST, {}, NoBody(), Sender(Timeouts(), statistics, "api.example"), "entry/get")
 
 
 class Bench:

@@ -12,9 +12,10 @@ import pytest
 from aiohttp.abc import AbstractResolver, ResolveResult
 from hypothesis import given
 from hypothesis import strategies as st
+from yarl import URL
 
 from exporter.errors import AddressRefused, ConnectFailed, NotPublic, RedirectRefused
-from exporter.http.address_guard import PORTS, AddressGuard, is_public, states_private
+from exporter.http.address_guard import PORTS, AddressGuard, is_public, origin_of, states_private
 from exporter.http.retry import RetryPolicy
 from tests.http.clocks import JumpClock
 from tests.http.sink import Memory, downloading
@@ -279,3 +280,20 @@ async def test_a_redirect_to_a_private_address_is_refused(target: str, routes: d
             with pytest.raises((ConnectFailed, AddressRefused, RedirectRefused)):
                 await downloader.read(f"http://outer.example:{private.port}/", sink)
         assert (private.connections, public.connections, sink.size) == (0, 1, 0)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("http://h/a", "http://h:80/b", True),
+        ("http://H./a", "HTTP://h/b", True),
+        ("https://h:443", "https://h/", True),
+        ("http://u:p@h/", "http://h/", True),
+        ("http://[::1]:80/", "http://[::1]/", True),
+        ("http://h/", "https://h/", False),
+        ("http://h/", "http://h:81/", False),
+        ("http://[::1]:1/", "http://[::1]:2/", False),
+    ],
+)
+def test_a_host_is_a_scheme_a_name_and_a_port(one: str, other: str, same: bool) -> None:
+    assert (origin_of(URL(one, encoded=True)) == origin_of(URL(other, encoded=True))) is same

@@ -66,7 +66,7 @@ async def test_two_blogs_share_connections_throttle_and_statistics_but_no_creden
 async def test_no_representation_of_a_client_or_its_requests_shows_the_token() -> None:
     async with Engine() as engine:
         client = engine.client("http://h.example", Credentials("s3cret"))
-        request = HttpRequest(URL("http://h.example"), client.headers, client.body, client.sender)
+        request = HttpRequest(URL("http://h.example"), client.origin, client.headers, client.body, client.sender)
         assert "s3cret" in str(client.headers)
         assert "s3cret" not in repr(client) + repr(request)
 

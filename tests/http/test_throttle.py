@@ -8,8 +8,9 @@ import pytest
 from yarl import URL
 
 from exporter.errors import ConnectFailed, UsageError
+from exporter.http.address_guard import origin_of
 from exporter.http.body import Timeouts
-from exporter.http.throttle import Throttle, Throttled, Throttles, origin_of
+from exporter.http.throttle import Throttle, Throttled, Throttles
 from exporter.http.transport import HttpRequest, HttpResponse, Sender, Statistics
 from tests.http.clocks import JumpClock
 from tests.http.scripted import NoBody
@@ -297,23 +298,6 @@ async def test_of_limits_set_twice_the_strictest_hold(clock: JumpClock) -> None:
     assert throttles.of("http://other").limit == 6
 
 
-@pytest.mark.parametrize(
-    ("one", "other", "same"),
-    [
-        ("http://h/a", "http://h:80/b", True),
-        ("http://H./a", "HTTP://h/b", True),
-        ("https://h:443", "https://h/", True),
-        ("http://u:p@h/", "http://h/", True),
-        ("http://[::1]:80/", "http://[::1]/", True),
-        ("http://h/", "https://h/", False),
-        ("http://h/", "http://h:81/", False),
-        ("http://[::1]:1/", "http://[::1]:2/", False),
-    ],
-)
-def test_a_host_is_a_scheme_a_name_and_a_port(one: str, other: str, same: bool) -> None:
-    assert (origin_of(URL(one, encoded=True)) == origin_of(URL(other, encoded=True))) is same
-
-
 class Paced:
     """A transport whose answers of ``/busy`` take ten seconds, of which the body takes so many; ``/broken`` has none."""
 
@@ -326,11 +310,11 @@ class Paced:
         self._clock.advance(10.0 if busy else 0.0)
         if request.url.path == "/broken":
             raise ConnectFailed("reset")
-        return HttpResponse(request.url, 200, {}, body_seconds=self._body_seconds if busy else 0.0)
+        return HttpResponse(request.origin, 200, {}, body_seconds=self._body_seconds if busy else 0.0)
 
 
 def request(address: str) -> HttpRequest:
-    return HttpRequest(URL(address), {}, NoBody(), Sender(Timeouts(), Statistics()))
+    return HttpRequest(URL(address), origin_of(URL(address)), {}, NoBody(), Sender(Timeouts(), Statistics()))
 
 
 @pytest.mark.parametrize(("body_seconds", "limit"), [(10.0, 4), (0.0, 2)])

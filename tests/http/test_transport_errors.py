@@ -75,6 +75,7 @@ async def failure(kind: type[Exception], place: str | None) -> BlogExporterError
     transport = AiohttpTransport(cast(aiohttp.ClientSession, FailingSession(kind)))
     request = HttpRequest(
         URL("http://h.example/"),
+        "http://h.example",
         {},
         NoBody(),
         Sender(Timeouts(), Statistics(), **({"place": place, "hint": ": check the base URL"} if place else {})),
