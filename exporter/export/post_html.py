@@ -34,7 +34,7 @@ def comment_html(comment: Comment) -> str:
     try:
         shown = safe_html(_tree(comment.text))
     except TooLarge:
-        shown = _only_text(comment.text)
+        shown = only_text(comment.text)
     except TooComplex:
         shown = escape(as_html(comment.text))
     title = collapse(comment.title)
@@ -65,7 +65,7 @@ def safe_body(body: str) -> str:
     try:
         return safe_html(_tree(body))
     except TooLarge:
-        return _only_text(body)
+        return only_text(body)
     except TooComplex:
         return f"<pre>{escape(body)}</pre>"
 
@@ -74,5 +74,6 @@ def _tree(body: str) -> Element:
     return parse(as_html(body))
 
 
-def _only_text(body: str) -> str:
-    return f"<p>{too_large_words(len(body))}</p>\n<pre>{escape(text_of(body), quote=False)}</pre>"
+def only_text(body: str, language: str = "ja") -> str:
+    """Return the text of a body that is too large to be shown with its markup, after a sentence that says so."""
+    return f"<p>{too_large_words(len(body), language)}</p>\n<pre>{escape(text_of(body), quote=False)}</pre>"

@@ -16,12 +16,12 @@ from exporter.export.entry_page import UNTITLED
 from exporter.export.epub.links import BookLinks, CommentLinks, web_address
 from exporter.export.epub.xhtml import Addresses, upright_numbers, xhtml
 from exporter.export.interface import ExportOptions
-from exporter.export.post_html import as_html
+from exporter.export.post_html import as_html, only_text
 from exporter.export.posts import ExportPost, PostComment
 from exporter.export.xml import Cleaned, visible_xml
-from exporter.html.limits import TooComplex, TooLarge, too_large_words
+from exporter.html.limits import TooComplex, TooLarge
 from exporter.html.links import commenter_link
-from exporter.html.text import collapse, text_of
+from exporter.html.text import collapse
 from exporter.html.tree import parse
 
 
@@ -141,8 +141,7 @@ class BookPages:
         try:
             made = xhtml(parse(as_html(html)), around, upright=self._vertical)
         except TooLarge:
-            words = too_large_words(len(html), "ja" if self.words is _JAPANESE else "en")
-            made = f"<p>{words}</p>\n<pre>{escape(text_of(html), quote=False)}</pre>"
+            made = only_text(html, "ja" if self.words is _JAPANESE else "en")
         except TooComplex:
             made = f"<pre>{escape(html, quote=False)}</pre>"
         return Markup(made)  # noqa: S704  written anew
