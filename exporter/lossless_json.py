@@ -272,7 +272,7 @@ class Frozen:
     """A record's JSON object as the archive stores it.
 
     Attributes:
-        data: the bytes that stand in a line's ``data``: canonical, or the text as sent where that would lose something.
+        data: the bytes of a line's ``data``: canonical, or the text as sent where that would lose something.
         digest: SHA-256 of the canonical bytes, 32 bytes.
         raw_digest: SHA-256 of ``data`` when ``data`` is not canonical, else ``None``.
     """
@@ -290,7 +290,7 @@ class Frozen:
 def loads(body: bytes, most: int | None = None) -> Any:
     """Parse a JSON text; an object that plain parsing would change is a :class:`~exporter.lossless_json.SourceDict`.
 
-    ``most`` is how many bytes of memory a text from a stranger may take, as :func:`weight` tells before it is parsed.
+    ``most`` is how many bytes of memory an untrusted text may take, as :func:`weight` tells before it is parsed.
 
     Raises:
         NotJson: the bytes are not UTF-8 or not JSON.

@@ -41,14 +41,14 @@ class StoredFile(NamedTuple):
 
 
 class PartialFile:
-    """A file on its way into the store; what an earlier run left of it, and may be gone on with, is there already.
+    """A file on its way into the store; what an earlier run left of it, and can be resumed, is there already.
 
-    What is resumed is as much as its note vouches for by a hash: after a power cut a file may have holes. The note is
+    As much is resumed as the hash in its note is of: after a power cut a file may have holes. The note is
     renewed every 4 MiB, and when the part is closed.
 
     Attributes:
         size: the bytes it holds.
-        validator: the ``ETag`` or ``Last-Modified`` they belong to; ``None`` where they cannot be gone on with.
+        validator: the ``ETag`` or ``Last-Modified`` they belong to; ``None`` where they cannot be resumed.
     """
 
     def __init__(self, path: Path) -> None:
@@ -66,14 +66,14 @@ class PartialFile:
         self._hash = hashlib.sha256()
         self.size = 0
         if self.validator is not None:
-            self._take_up(length, digest)
+            self._resume(length, digest)
 
     @property
     def sha256(self) -> str:
         """The SHA-256 of what it holds, in hexadecimal."""
         return self._hash.hexdigest()
 
-    def _take_up(self, length: int, digest: str) -> None:
+    def _resume(self, length: int, digest: str) -> None:
         """Read what an earlier run left, as far as its note goes; forget it where that is something else."""
         while self.size < length and (piece := self.file.read(min(_PIECE, length - self.size))):
             self._hash.update(piece)
@@ -88,7 +88,7 @@ class PartialFile:
         self._noted_size = self.size
 
     def restart(self, validator: str | None, length: int | None) -> None:
-        """Forget everything; a large file with a validator will be gone on with if this run is cut short.
+        """Forget everything; a large file with a validator will be resumed if this run is cut short.
 
         Raises:
             NoSpace: see :func:`exporter.archive.atomic.translate`, as for ``write``.
@@ -311,7 +311,7 @@ class AssetStore:
 
 
 def _scan(folder: InnerPath) -> Iterator[tuple[str, StoredFile]]:
-    """Yield the files that stand under their own name, by their SHA-256.
+    """Yield the files that have their proper name, by their SHA-256.
 
     Raises:
         ArchiveDamaged: the folder is a link.

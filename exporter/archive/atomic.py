@@ -102,7 +102,7 @@ class NewFolder:
         make_folder(self.path)
         self._folders = {self.path}
         self._files: list[InnerPath] = []
-        # Opened before anything is written: a descriptor is told only of failures after it was opened.
+        # Opened before anything is written: a descriptor reports only failures after it was opened.
         self._opened = contextlib.ExitStack()
         self._handle = self._opened.enter_context(self.path.held()) if _syncfs() is not None else None
 
@@ -136,14 +136,14 @@ class NewFolder:
 def sync_all(place: Path, files: Collection[Path], folders: Collection[Path] = (), handle: int | None = None) -> None:
     """Make files, and the names in folders, outlive a power cut, all of them on the file system of one folder.
 
-    Where they are few each is fsynced; where they are many the file system is told once (``syncfs``, Linux), which
+    Where they are few each is fsynced; where they are many the file system is synced once (``syncfs``, Linux), which
     costs a hundredth, but waits for what other programs have written there, too.
 
     Args:
         place: that folder.
         files: what was written.
         folders: where names were given.
-        handle: an open descriptor of ``place``, so that failures since it was opened are told.
+        handle: an open descriptor of ``place``, so that failures since it was opened are reported.
 
     Raises:
         OSError: the system cannot promise that.

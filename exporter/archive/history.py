@@ -43,12 +43,12 @@ _FEW = 8
 Content = bytes | mmap.mmap
 Fallback = Callable[[str, bytes], RecordLine | None]
 OnDamage = Callable[[ArchiveDamaged], object]
-"""Is told of damage that is passed over."""
+"""Called with damage, which is then passed over."""
 
 
 @dataclass(frozen=True, slots=True)
 class LinePosition:
-    """Where a line stands: its file, offset and length in bytes, and whether it is a tombstone."""
+    """Where a line is: its file, offset and length in bytes, and whether it is a tombstone."""
 
     path: Path
     offset: int
@@ -59,7 +59,7 @@ class LinePosition:
         """Read the line, a damaged record from ``fallback``; see :func:`taken_apart`.
 
         Raises:
-            ArchiveDamaged: it is no line of an archive, or its record is damaged and nowhere else.
+            ArchiveDamaged: it is not a line of an archive, or its record is damaged and nowhere else.
         """
         return taken_apart(self.path, self.text(), fallback)
 
@@ -80,7 +80,7 @@ def taken_apart(path: Path, text: bytes, fallback: Fallback = lambda _id, _ident
         fallback: looks for the same state of a record elsewhere in the archive, by its id and identity.
 
     Raises:
-        ArchiveDamaged: it is no line of an archive, or its record is damaged and nowhere else.
+        ArchiveDamaged: it is not a line of an archive, or its record is damaged and nowhere else.
     """
     try:
         line = split(text)
@@ -114,10 +114,10 @@ def places(
     Args:
         path: the segment.
         wanted: ids.
-        damaged: is told of what cannot be read, which is then passed over.
+        damaged: called with what cannot be read, which is then passed over.
 
     Raises:
-        ArchiveDamaged: the segment is missing, or a line does not begin as one, and nobody is to be told.
+        ArchiveDamaged: the segment is missing, or a line does not begin as one, and there is no ``damaged``.
     """
     try:
         data = _content(path)
@@ -147,10 +147,10 @@ def places(
         start = end
 
 
-def _pass_over(error: ArchiveDamaged, told: OnDamage | None) -> None:
-    if told is None:
+def _pass_over(error: ArchiveDamaged, on_damage: OnDamage | None) -> None:
+    if on_damage is None:
         raise error
-    told(error)
+    on_damage(error)
 
 
 def _locate(path: Path, data: Content, record_id: str) -> LinePosition | None:
@@ -204,7 +204,7 @@ class Revision:
     """One change in a record's life.
 
     Attributes:
-        version: where it stands.
+        version: the version that holds it.
         date: when that version was committed, as in its manifest.
         change: new, changed or gone.
         fields: the names of the fields that changed; all of them for a new record, none for one that is gone.
@@ -306,17 +306,17 @@ def _known(reader: ArchiveReader, stored: RecordVersion | None, gone: tuple[int,
 def places_at(
     layout: Layout, versions: Sequence[int], kind: Kind, ids: Iterable[str], damaged: OnDamage | None = None
 ) -> dict[str, LinePosition]:
-    """Return where the lines of these records stand after ``versions``; those that are not there then are left out.
+    """Return where the lines of these records are after ``versions``; those that are not there then are left out.
 
     Args:
         layout: the archive.
         versions: all versions up to the wanted one, oldest first.
         kind: the records' kind.
         ids: the records' ids.
-        damaged: is told of what cannot be read, which is then passed over.
+        damaged: called with what cannot be read, which is then passed over.
 
     Raises:
-        ArchiveDamaged: a segment is missing or a line does not begin as one, and nobody is to be told.
+        ArchiveDamaged: a segment is missing or a line does not begin as one, and there is no ``damaged``.
     """
     wanted = set(ids)
     found: dict[str, LinePosition] = {}
@@ -388,11 +388,11 @@ def diff_versions(
 
     The titles are those that ``service`` knows the records by.
 
-    Either may be 0, which is the state before the first version. Damage that ``damaged`` is told of is passed over.
+    Either may be 0, which is the state before the first version. Damage that ``damaged`` is called with is passed over.
 
     Raises:
         UsageError: the archive has no such version.
-        ArchiveDamaged: a segment is missing or a line cannot be read, and nobody is to be told.
+        ArchiveDamaged: a segment is missing or a line cannot be read, and there is no ``damaged``.
     """
     for number in (a, b):
         if number:
@@ -418,7 +418,7 @@ def diff_versions(
 def _ends(
     layout: Layout, kind: Kind, low: list[int], between: list[int], damaged: OnDamage | None
 ) -> tuple[dict[str, LinePosition], dict[str, LinePosition]]:
-    """Return where every record that the versions between touch stands at both ends; tombstones in the later only."""
+    """Return where every record that the versions between touch is at both ends; tombstones in the later only."""
     later: dict[str, LinePosition] = {}
     for version in between:
         later.update(places(layout.segment(version, kind), damaged=damaged))

@@ -44,9 +44,9 @@ class FileRow:
     Attributes:
         held: whether the archive holds it.
         url: its address; ``None`` for an upload whose address is not known.
-        path: where it stands, relative to the archive.
+        path: where it is, relative to the archive.
         bytes: its size; for an upload that is not stored, what the file list says.
-        content_type: the media type told from the content.
+        content_type: the media type found in the content.
         width: of a picture, in pixels.
         height: the same.
         name: what its uploader called it.
@@ -96,14 +96,14 @@ def inventory(
         stored: the files of the store by their SHA-256.
     """
     named: set[str] = set()
-    shown: set[str] = set()
+    listed: set[str] = set()
     for raw in assets:
         asset = Asset.from_raw(raw)
         row = _row(asset, uploads, stored)
-        shown.update(row.files)
+        listed.update(row.files)
         named.update([asset.sha256] if asset.sha256 else [])
         yield row
-    for file_id in sorted(uploads.keys() - shown, key=sort_key):
+    for file_id in sorted(uploads.keys() - listed, key=sort_key):
         info = uploads[file_id]
         yield FileRow(
             FileState.UNREAD,

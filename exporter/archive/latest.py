@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
     from exporter.archive.safe_files import InnerPath
 
-LOOKS_FOR_ALL: Final = 7
-"""After so many looks every file of ``latest/`` was hashed at least once, whatever its size and time say."""
+CHECKS_FOR_ALL: Final = 7
+"""After so many checks every file of ``latest/`` was hashed at least once, whatever its size and time say."""
 
 Stamp = tuple[int, int]
 """A file's size in bytes and its time of change in nanoseconds. (The inode's own time changes with every link.)"""
@@ -86,7 +86,7 @@ def read_record(layout: Layout) -> dict[str, Any]:
 
 
 def latest_version(layout: Layout) -> int | None:
-    """Return the version that ``latest/`` was written for, as far as can be told without reading it."""
+    """Return the version that ``latest/`` was written for, as far as is known without reading it."""
     version = read_record(layout).get("version")
     return version if type(version) is int else None
 
@@ -133,10 +133,10 @@ def is_current(layout: Layout, version: int, views: Sequence[LatestView]) -> boo
 
 @dataclass(frozen=True, slots=True)
 class LatestCheck:
-    """What a look at ``latest/`` found.
+    """What a check of ``latest/`` found.
 
     Attributes:
-        known: whether it is noted at all what stands there.
+        known: whether it is noted at all what should be there.
         damaged: the files that are not there or not what was written, as paths below ``latest/``.
     """
 
@@ -153,7 +153,7 @@ def check_latest(layout: Layout) -> LatestCheck:
     """Compare every file of ``latest/`` with what was noted when it was written; the caller holds the archive's lock.
 
     A file whose size and time are as noted is believed, otherwise its hash decides. A seventh of the files, another one
-    at each look, is hashed in any case: damage of the disk changes neither size nor time.
+    at each check, is hashed in any case: damage of the disk changes neither size nor time.
 
     Raises:
         ArchiveDamaged: ``latest/`` is a link.
@@ -172,7 +172,7 @@ def check_latest(layout: Layout) -> LatestCheck:
         for entry in noted:
             stamp = found.get(entry.place)
             same = stamp is not None and stamp == entry.stamp
-            if same and zlib.crc32(entry.place.encode()) % LOOKS_FOR_ALL != turn:
+            if same and zlib.crc32(entry.place.encode()) % CHECKS_FOR_ALL != turn:
                 kept.append(entry)
             elif sha256_or_none(path := layout.latest / entry.place) != entry.sha256:
                 damaged.add(entry.place)
@@ -185,7 +185,7 @@ def check_latest(layout: Layout) -> LatestCheck:
             if moved:
                 atomic.sync_all(layout.latest, moved)
                 record = {**record, **_write_notes(layout, kept)}
-            _write_record(layout, {**record, "turn": (turn + 1) % LOOKS_FOR_ALL})
+            _write_record(layout, {**record, "turn": (turn + 1) % CHECKS_FOR_ALL})
     return LatestCheck(damaged=frozenset(damaged))
 
 
@@ -214,7 +214,7 @@ def write_latest(
 ) -> int:
     """Build ``latest/`` for a state and swap it in; returns how many files of views were made anew.
 
-    With ``reuse``, a view's file whose fingerprint is unchanged is linked from the folder that stands there now, as
+    With ``reuse``, a view's file whose fingerprint is unchanged is linked from the folder that is there now, as
     long as its view's edition is the same, it still is what was written, and it is not among the ``damaged``. The
     state must not be read afterwards: its places may be in the folder that was replaced.
     """
@@ -291,9 +291,9 @@ def _write_record(layout: Layout, record: dict[str, Any]) -> None:
 
 
 def _turn(record: dict[str, Any]) -> int:
-    """Return which seventh of the files the next look hashes."""
+    """Return which seventh of the files the next check hashes."""
     turn = record.get("turn")
-    return turn % LOOKS_FOR_ALL if type(turn) is int else 0
+    return turn % CHECKS_FOR_ALL if type(turn) is int else 0
 
 
 def _write_segment(new: atomic.NewFolder, state: State, kind: Kind) -> IndexEntry:
@@ -394,14 +394,14 @@ def _keep(
     """Link an unchanged file from the old folder; ``None`` when it must be made."""
     if before is None or before.fingerprint != file.fingerprint.hex():
         return None
-    standing = old / file.path
+    existing = old / file.path
     try:
-        stamp = _stamp(standing.lstat())
+        stamp = _stamp(existing.lstat())
         if stamp != before.stamp:
-            if file_sha256(standing) != before.sha256:
+            if file_sha256(existing) != before.sha256:
                 return None
             new.note(target)
-        standing.add_name(target)
+        existing.add_name(target)
     except OSError:
         return None
     return before if stamp == before.stamp else before._replace(stamp=stamp)

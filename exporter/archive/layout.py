@@ -117,7 +117,7 @@ class Layout:
 
     def segment(self, number: int, kind: Kind) -> InnerPath:
         """Return ``versions/000001/entries.jsonl``."""
-        # One step, not three: a look through thousands of versions makes as many paths.
+        # One step, not three: reading thousands of versions makes as many paths.
         return self.root.joinpath(_VERSIONS, version_name(number), segment_name(kind))
 
     def latest_segment(self, kind: Kind) -> InnerPath:

@@ -35,7 +35,7 @@ class RecordLine:
         record_id: the record's id.
         removed: whether this is a tombstone.
         digest: SHA-256 of the canonical bytes; empty for a tombstone.
-        raw_digest: SHA-256 of ``data`` as it stands, where that is not canonical.
+        raw_digest: SHA-256 of the bytes of ``data``, where these are not canonical.
         data: the bytes of the record's JSON object; empty for a tombstone.
         version: the version that holds the record, in ``latest/`` only.
         evidence: why the removal was believed, for a tombstone.
@@ -63,18 +63,18 @@ class RecordLine:
         """Read the record's JSON object.
 
         Raises:
-            ArchiveDamaged: ``data`` is none, although its hash may be right: a stranger can write what they like.
+            ArchiveDamaged: ``data`` is not one, although its hash may be right: an untrusted archive may hold anything.
         """
         try:
             value = lossless_json.loads(self.data)
         except lossless_json.NotJson:
             value = None
         if not isinstance(value, dict):
-            raise ArchiveDamaged(f"The record {printable(self.record_id, 80)!r} is no JSON object; run verify.")
+            raise ArchiveDamaged(f"The record {printable(self.record_id, 80)!r} is not a JSON object; run verify.")
         return dict(value)
 
     def unreadable(self) -> str | None:
-        """Say why ``data`` is no record although it may match its hashes, or ``None``; this parses it."""
+        """Say why ``data`` is not a record although it may match its hashes, or ``None``; this parses it."""
         try:
             if not self.removed:
                 self.record()
@@ -100,7 +100,7 @@ class RecordLine:
         if again.raw_digest != self.raw_digest:
             return "its data does not match its raw_sha256"
         if again.data != self.data:
-            return "its data does not stand in canonical form"
+            return "its data is not in canonical form"
         return None
 
 
@@ -131,7 +131,7 @@ def as_latest(line: bytes, version: int) -> bytes:
     """Rewrite a put line, of a version or of ``latest/``, as the line of ``latest/`` for a record of ``version``.
 
     Raises:
-        ValueError: it is no put line.
+        ValueError: it is not a put line.
     """
     plain = _PLAIN_PUT.match(line)
     if plain is None or not line.endswith(b"}\n"):
@@ -191,7 +191,7 @@ def _split_any(line: bytes, version: int | None) -> RecordLine:
             return RecordLine(_identifier(head), True, b"", None, b"", None, _evidence(head))
         at = line.find(_DATA)
         if at < 0:
-            raise ValueError("a line without data is no tombstone")
+            raise ValueError("a line without data is not a tombstone")
         head = lossless_json.loads(line[:at] + b"}")
         if head.get("op", "put") != "put":
             raise ValueError("the line is neither put nor remove")
@@ -236,7 +236,7 @@ def _digest(text: str) -> bytes:
 
 def _version(value: Any) -> int | None:
     if value is not None and (type(value) is not int or not 0 < value <= LARGEST_VERSION):
-        raise TypeError("version is no number of a version")
+        raise TypeError("version is not the number of a version")
     return value
 
 

@@ -26,7 +26,7 @@ DEEPEST: Final = 64
 """How many levels an archive's own documents may be nested; those the program writes have six."""
 _FIRST_YEAR: Final = 1970
 _LAST_YEAR: Final = 9998
-"""One less than :mod:`datetime` knows, so that every time can be told in every time zone."""
+"""One less than :mod:`datetime` knows, so that every time can be given in every time zone."""
 _SHOWN: Final = 40
 
 
@@ -78,7 +78,7 @@ class CheckedObject:
             raise self._wrong(name, value, "a number" if least <= 0 else f"a number from {least}")
         return value
 
-    def whole(self, name: str) -> int:
+    def integer(self, name: str) -> int:
         """Return a member that is an integer of any size."""
         value = self._get(name)
         if type(value) is not int:
@@ -298,7 +298,7 @@ class ArchiveInfo:
             if not isinstance(value, dict) or value.get("format") != FORMAT_NAME:
                 raise NoArchive(f"{place} is not an archive of blog-exporter: archive.json says another format.")
             info = CheckedObject(value)
-            version = info.whole("format_version")
+            version = info.integer("format_version")
             if version < layout.FORMAT_MINIMUM:
                 raise ArchiveDamaged(
                     f"{place}/archive.json is damaged: there is no format {in_words(version)}; {_FROM_A_COPY}."

@@ -127,18 +127,18 @@ def plan_prune(
             "A prune needs at least one of --keep-last, --keep-daily, --keep-weekly, --keep-monthly, --keep-yearly."
         )
     newest_first = sorted(versions_with_times, reverse=True)
-    seen: dict[str, tuple[int, ...]] = {}
+    counted: dict[str, tuple[int, ...]] = {}
     reasons: dict[int, tuple[str, ...]] = {}
     for position, (version, time) in enumerate(newest_first):
         oldest = position == len(newest_first) - 1
-        found = tuple(_reasons(left, seen, time, position, oldest=oldest))
+        found = tuple(_reasons(left, counted, time, position, oldest=oldest))
         if found:
             reasons[version] = found
     return _plan(sorted(version for version, _ in versions_with_times), reasons)
 
 
 def _reasons(
-    left: dict[str, int], seen: dict[str, tuple[int, ...]], time: datetime, position: int, *, oldest: bool
+    left: dict[str, int], counted: dict[str, tuple[int, ...]], time: datetime, position: int, *, oldest: bool
 ) -> list[str]:
     """Return the rules that keep one version, and count it against them."""
     found = []
@@ -146,9 +146,9 @@ def _reasons(
         if left[name] == 0:
             continue
         period = period_of(time, position)
-        fresh = seen.get(name) != period
+        fresh = counted.get(name) != period
         if fresh or oldest:
-            seen[name] = period
+            counted[name] = period
             left[name] -= left[name] > 0
             found.append(name if fresh else f"oldest {name}")
     return found
@@ -246,7 +246,7 @@ class _Rewriting:
                 apply_version(self._state, self._layout, version)
 
     def _checked(self, version: int) -> dict[str, Any]:
-        """Return a version's manifest as it stands, after checking all of the version and its place in the chain."""
+        """Return a version's manifest as it is, after checking all of the version and its place in the chain."""
         folder = self._layout.version(version)
         manifest = self._reader.manifest(version)
         data = (folder / MANIFEST).read_bytes()

@@ -163,17 +163,17 @@ class ArchiveReader:
 
     def _from_latest(self, versions: list[int]) -> State | None:
         """Return the newest state from ``latest/``, with the versions applied that it does not show yet."""
-        shown = latest_version(self.layout)
-        if shown not in versions:
+        version = latest_version(self.layout)
+        if version not in versions:
             return None
-        state = load_latest(self.layout, self.info.blog_id, shown)
+        state = load_latest(self.layout, self.info.blog_id, version)
         if state is None:
             return None
         state.fallback = self.find_intact
         state.parsed = self.parsed
         try:
-            for version in versions[versions.index(shown) + 1 :]:
-                apply_version(state, self.layout, version)
+            for newer in versions[versions.index(version) + 1 :]:
+                apply_version(state, self.layout, newer)
         except ArchiveDamaged:
             state.close()
             return None

@@ -127,7 +127,7 @@ class InnerPath(_Native):
 
     @property
     def parent(self) -> Self:
-        """The folder it stands in."""
+        """Its folder."""
         return self._derived(super().parent)
 
     def descriptor(self, flags: int, mode: int = 0o600, within: int | None = None) -> int:
@@ -211,7 +211,7 @@ class InnerPath(_Native):
             _close(folder)
 
     def require_folder(self) -> None:
-        """Refuse to go on where a link, or something else that is neither file nor folder, stands there."""
+        """Refuse a link, or something else that is neither file nor folder, in the place of the folder."""
         kind = self.kind()
         if kind and kind != "a folder":
             raise NotPlain(str(self), kind)
@@ -292,7 +292,7 @@ class InnerPath(_Native):
         if ".." in below:
             raise NotPlain(str(self), "a way out")
         if not below or not _CHAINED:
-            self._look(0 if opened else 1)
+            self._refuse_links(0 if opened else 1)
             return str(self), None
         try:
             handle = os.open(self._base or _Native(*parts[:outer]), _FOLDER)
@@ -309,7 +309,7 @@ class InnerPath(_Native):
                 os.close(above)
         return below[-1], handle
 
-    def _look(self, first: int) -> None:
+    def _refuse_links(self, first: int) -> None:
         """Refuse links below the root, where only looking first can find them: 0 for the path itself too, else 1."""
         for path in (self, *self.parents)[first : len(self.parts) - self._outer if self._outer >= 0 else 1]:
             if _Native(path).is_symlink():

@@ -67,7 +67,7 @@ class SegmentFiles:
         return self._pread(self._handle(number), length, offset)
 
     def read_near(self, number: int, offset: int, length: int) -> bytes:
-        """Read ``length`` bytes at ``offset`` of a file, in blocks: for lines that stand close to those read before."""
+        """Read ``length`` bytes at ``offset`` of a file, in blocks: for lines that are close to those read before."""
         start = offset - offset % _BLOCK
         if start != self._block_start or number != self._block_of:
             self._block = self._pread(self._handle(number), _BLOCK, start)
@@ -289,7 +289,7 @@ class State:
         row = state.row(record_id)
         if row is None:
             return None
-        return self._sound(kind, record_id, row, self.segments.read(*state.place(row)))[1]
+        return self._checked(kind, record_id, row, self.segments.read(*state.place(row)))[1]
 
     def load(self, kind: Kind, record_id: str) -> dict[str, Any] | None:
         """Read a record's raw object; ``None`` when it is not there."""
@@ -300,17 +300,17 @@ class State:
         """Read the lines of a kind in the order of ids, one at a time."""
         state = self.kinds[kind]
         for record_id, row in state.ordered():
-            yield self._sound(kind, record_id, row, self.segments.read_near(*state.place(row)))[1]
+            yield self._checked(kind, record_id, row, self.segments.read_near(*state.place(row)))[1]
 
     def texts(self, kind: Kind) -> Iterator[tuple[bytes, int]]:
-        """Read the lines of a kind as they stand, in the order of ids, each with the version it comes from."""
+        """Read the bytes of the lines of a kind, in the order of ids, each with the version it comes from."""
         state = self.kinds[kind]
         for record_id, row in state.ordered():
             text = self.segments.read_near(*state.place(row))
-            yield self._sound(kind, record_id, row, text)[0], state.version(row)
+            yield self._checked(kind, record_id, row, text)[0], state.version(row)
 
-    def _sound(self, kind: Kind, record_id: str, row: int, text: bytes) -> tuple[bytes, RecordLine]:
-        """Return a line as it stands and taken apart, once its record matches its hash; else one that does.
+    def _checked(self, kind: Kind, record_id: str, row: int, text: bytes) -> tuple[bytes, RecordLine]:
+        """Return the bytes of a line and the line taken apart, once its record matches its hash; else one that does.
 
         Raises:
             ArchiveDamaged: none does.

@@ -61,7 +61,7 @@ def check_version(
     stated = None if manifest.parent is None else (manifest.parent.get("version"), manifest.parent.get("sha256"))
     if stated != parent:
         before = "no version" if parent is None else f"version {parent[0]}"
-        yield Finding(FindingCode.CHAIN_BROKEN, f"{name}/{MANIFEST}", f"its parent is not {before} as it stands here")
+        yield Finding(FindingCode.CHAIN_BROKEN, f"{name}/{MANIFEST}", f"its parent is not {before} as it is here")
     for segment in SEGMENTS:
         yield from _segment(folder / segment, f"{name}/{segment}", manifest, cache)
     for path in folder.iterdir():
@@ -78,7 +78,7 @@ def _sums(reader: ArchiveReader, folder: InnerPath, name: str, digest: str, mani
     if listed.get(MANIFEST) not in (None, digest):
         yield Finding(FindingCode.MANIFEST_DAMAGED, f"{name}/{MANIFEST}", f"its hash is not the one in {SUMS}")
     stated = listed.get("../../archive.json")
-    # One that is missing is named where the root is looked at.
+    # One that is missing is named where the root is checked.
     info = stated or "" if reader.layout.info.kind() is None else file_sha256(reader.layout.info)
     if stated not in (None, info):
         yield Finding(FindingCode.INFO_DAMAGED, "archive.json", f"its hash is not the one in {name}/{SUMS}")
@@ -210,7 +210,7 @@ def _fold(reader: ArchiveReader, number: int, state: State) -> Iterator[Finding]
                 row = before.row(line.record_id)
                 if line.record_id in ids:
                     yield Finding(
-                        FindingCode.FOLD_WRONG, f"{name}/{segment_name(kind)}", f"{line.record_id} stands twice"
+                        FindingCode.FOLD_WRONG, f"{name}/{segment_name(kind)}", f"{line.record_id} has two lines"
                     )
                 ids.add(line.record_id)
                 if line.removed and row is None and manifest.pruned is None and manifest.healed is None:

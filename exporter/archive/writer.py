@@ -33,7 +33,7 @@ _LEFTOVERS = ("new-version", "latest.new", "latest.old", "views.new.jsonl", "che
 
 @dataclass(frozen=True, slots=True)
 class VersionDraft:
-    """What a run wants to commit; ``lines`` are finished lines in the order they shall stand."""
+    """What a run wants to commit; ``lines`` are finished lines in their order."""
 
     parent: int | None
     base_url: str
@@ -70,7 +70,7 @@ def require_place(root: Path, blog_id: str) -> None:
 
 
 def _is_unfinished(layout: Layout, path: InnerPath) -> bool:
-    """Tell whether ``path`` is what :func:`create` leaves when it is killed, so that the next run may go on with it."""
+    """Tell whether ``path`` is what :func:`create` leaves when it is killed, so that the next run may use it."""
     if path in (layout.versions, layout.assets):
         return path.kind() == "a folder" and not path.names()
     if path == layout.runs:
@@ -111,7 +111,7 @@ def clean_leftovers(layout: Layout) -> None:
 
 
 def _temporary(folder: InnerPath) -> list[InnerPath]:
-    """Return what stands in a folder under the name of a file half written."""
+    """Return what has the name of a half-written file in a folder."""
     try:
         return [folder / name for name in folder.names() if name.startswith(".") and name.endswith(".tmp")]
     except FileNotFoundError:

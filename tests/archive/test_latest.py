@@ -16,7 +16,7 @@ import pytest
 from exporter.archive import atomic
 from exporter.archive.checksums import file_sha256
 from exporter.archive.latest import (
-    LOOKS_FOR_ALL,
+    CHECKS_FOR_ALL,
     LatestCheck,
     check_latest,
     is_current,
@@ -246,7 +246,7 @@ class TestLooking:
 
     def test_what_was_written_is_whole(self, archive: Built) -> None:
         before = notes(archive)
-        for _ in range(LOOKS_FOR_ALL):
+        for _ in range(CHECKS_FOR_ALL):
             assert check_latest(archive.layout).whole
         assert notes(archive) == before
 
@@ -273,7 +273,7 @@ class TestLooking:
         path = archive.layout.latest / place
         data = path.read_bytes()
         touch(path, data[:-1] + b"?")
-        found = [check_latest(archive.layout).damaged for _ in range(LOOKS_FOR_ALL)]
+        found = [check_latest(archive.layout).damaged for _ in range(CHECKS_FOR_ALL)]
         # Once noticed it is noticed at every look, until it is mended.
         assert found == sorted(found)
         assert found[-1] == {place}
@@ -285,7 +285,7 @@ class TestLooking:
             touch(archive.layout.latest / "markdown" / name, b"?" * len(data))
         record = read_record(archive.layout)
         found = []
-        for turn in range(LOOKS_FOR_ALL):
+        for turn in range(CHECKS_FOR_ALL):
             archive.layout.latest_record.write_text(json.dumps({**record, "turn": turn}))
             found.append(check_latest(archive.layout).damaged)
         assert frozenset().union(*found) == {f"markdown/{name}" for name in files}

@@ -172,6 +172,6 @@ class TestFaults:
 
     def test_data_that_is_not_canonical(self) -> None:
         line = put_line("4", freeze('{"a":1,"b":2}'))
-        complaint = "its data does not stand in canonical form"
+        complaint = "its data is not in canonical form"
         assert self.fault(line, b'{"a":1,"b":2}', b'{"b":2,"a":1}') == complaint
         assert self.fault(line, b'{"a":1,"b":2}', b'{"a":1, "b":2}') == complaint

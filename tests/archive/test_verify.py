@@ -131,15 +131,15 @@ DAMAGES: list[tuple[FindingCode, str, str, Damage]] = [
         lambda a: edit(a.layout.segment(2, Kind.ENTRIES), b'"id":"7"', b'"id": 7 '),
     ),
     (
-        FindingCode.CHAIN_BROKEN, "versions/000004/manifest.json", "its parent is not version 2 as it stands here",
+        FindingCode.CHAIN_BROKEN, "versions/000004/manifest.json", "its parent is not version 2 as it is here",
         lambda a: shutil.rmtree(a.layout.version(3)),
     ),
     (
-        FindingCode.CHAIN_BROKEN, "versions/000002/manifest.json", "its parent is not no version as it stands here",
+        FindingCode.CHAIN_BROKEN, "versions/000002/manifest.json", "its parent is not no version as it is here",
         lambda a: shutil.rmtree(a.layout.version(1)),
     ),
     (
-        FindingCode.CHAIN_BROKEN, "versions/000004/manifest.json", "its parent is not version 3 as it stands here",
+        FindingCode.CHAIN_BROKEN, "versions/000004/manifest.json", "its parent is not version 3 as it is here",
         lambda a: edit(a.layout.manifest(3), b"answered 404", b"answered 504"),
     ),
     (
@@ -159,7 +159,7 @@ DAMAGES: list[tuple[FindingCode, str, str, Damage]] = [
         lambda a: commit_lines(a, [remove_line("999", EVIDENCE)]),
     ),
     (
-        FindingCode.FOLD_WRONG, "versions/000006/entries.jsonl", "1 stands twice",
+        FindingCode.FOLD_WRONG, "versions/000006/entries.jsonl", "1 has two lines",
         lambda a: commit_lines(a, [put_line("1", lossless_json.freeze({"n": n})) for n in (1, 2)]),
     ),
     (
