@@ -19,7 +19,7 @@ from exporter.export.report import Report
 from exporter.export.words import Reason
 from exporter.export.xml import cleaned, escaped
 from exporter.html.text import collapse
-from exporter.model.publication import Status
+from exporter.model.publication import PostStatus
 
 TITLE_CHARACTERS: Final = 255
 _TAG_CHARACTERS: Final = 191
@@ -73,7 +73,7 @@ def _post(post: ExportPost, number: int, names: UniqueNames, posts: Posts, media
     clean = cleaned(_html(post, media, None if posts.options.media_base_url else _ADDRESS))
     report.changed("entries", Reason.NOT_IN_IMPORTS, post.id, clean.characters)
     updated = post.record.updated or post.when
-    public = post.status is Status.PUBLISH
+    public = post.status is PostStatus.PUBLISH
     return {
         "id": number,
         "title": (post.title or UNTITLED)[:TITLE_CHARACTERS],

@@ -11,7 +11,7 @@ from exporter.export.formats import Format
 from exporter.export.interface import Content, ExportFile
 from exporter.export.posts import ExportPost, Posts
 from exporter.export.site_generators import PageWriter, SitePage, old_paths, page_header, shown_title
-from exporter.model.publication import Status
+from exporter.model.publication import PostStatus
 
 _CONFIG = """# What the content needs of Hugo; take it over into your site's own configuration.
 baseURL = "https://example.org/"
@@ -41,7 +41,7 @@ def export(posts: Posts) -> Iterator[ExportFile]:
                 "title": shown_title(post),
                 "date": post.when,
                 "lastmod": post.record.updated,
-                "draft": post.status is not Status.PUBLISH,
+                "draft": post.status is not PostStatus.PUBLISH,
                 "categories": [category] if post.category else None,
                 "aliases": list(old_paths(post, posts.options)) or None,
                 "params": {"entry_id": post.id, "comments": len(post.comments)},

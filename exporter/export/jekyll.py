@@ -11,7 +11,7 @@ from exporter.export.interface import ExportFile
 from exporter.export.media import FOLDER
 from exporter.export.posts import ExportPost, Posts
 from exporter.export.site_generators import MORE, PageWriter, SitePage, old_paths, page_header, shown_title
-from exporter.model.publication import Status
+from exporter.model.publication import PostStatus
 
 
 def export(posts: Posts) -> Iterator[ExportFile]:
@@ -32,7 +32,7 @@ def export(posts: Posts) -> Iterator[ExportFile]:
                 "render_with_liquid": False,
             }
         )
-        public = post.status is Status.PUBLISH
+        public = post.status is PostStatus.PUBLISH
         # Jekyll wants a date in the name of a post, and none in that of a draft.
         name = file_name(post.when if public else None, post.title, post.id).removesuffix(".md")
         return SitePage(f"{'_posts' if public else '_drafts'}/{name}{ending}", f"{head}\n{body}", FOLDER)

@@ -22,7 +22,7 @@ from exporter.export.words import Reason
 from exporter.export.xml import cleaned
 from exporter.html.links import commenter_link
 from exporter.html.text import collapse
-from exporter.model.publication import Status
+from exporter.model.publication import PostStatus
 
 LINE_BYTES: Final = 7_000
 MOST_BYTES: Final = 8_190
@@ -159,7 +159,7 @@ class _Writer(ImportFile):
         yield f"AUTHOR: {_line(self.posts.author)}"
         yield f"TITLE: {_line(post.title)}"
         yield f"BASENAME: {self.names.fit(entry.slug, post.id)}"
-        yield f"STATUS: {'Publish' if post.status is Status.PUBLISH else 'Draft'}"
+        yield f"STATUS: {'Publish' if post.status is PostStatus.PUBLISH else 'Draft'}"
         yield f"ALLOW COMMENTS: {int(bool(entry.comments_open))}"
         yield f"ALLOW PINGS: {int(bool(entry.pings_open))}"
         yield "CONVERT BREAKS: 0"

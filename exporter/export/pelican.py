@@ -12,7 +12,7 @@ from exporter.export.importer_rules import UniqueNames
 from exporter.export.interface import ExportFile
 from exporter.export.posts import ExportPost, Posts
 from exporter.export.site_generators import PageWriter, SitePage, shown_title
-from exporter.model.publication import Status
+from exporter.model.publication import PostStatus
 
 _PICTURES = "images"
 """The one folder of files that Pelican copies by itself."""
@@ -44,7 +44,7 @@ def _facts(post: ExportPost, category: str, name: str) -> dict[str, str]:
         "modified": post.record.updated.isoformat() if post.record.updated is not None else "",
         "category": escape(category),
         "slug": name,
-        "status": "published" if post.status is Status.PUBLISH else "draft",
+        "status": "published" if post.status is PostStatus.PUBLISH else "draft",
     }
     return {key: " ".join(value.splitlines()) for key, value in found.items() if value}
 

@@ -11,7 +11,7 @@ from exporter.export.interface import ExportFile
 from exporter.export.media import FOLDER
 from exporter.export.posts import ExportPost, Posts
 from exporter.export.site_generators import PageWriter, SitePage, old_paths, page_header, shown_title
-from exporter.model.publication import Status
+from exporter.model.publication import PostStatus
 
 
 def export(posts: Posts) -> Iterator[ExportFile]:
@@ -22,7 +22,7 @@ def export(posts: Posts) -> Iterator[ExportFile]:
     """
 
     def page(post: ExportPost, category: str, body: str) -> SitePage:
-        public = post.status is Status.PUBLISH
+        public = post.status is PostStatus.PUBLISH
         head = page_header(
             {
                 "title": shown_title(post),

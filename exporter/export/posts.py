@@ -16,7 +16,7 @@ from exporter.export.visibility import Newest, Visibility
 from exporter.export.words import Reason
 from exporter.html.text import collapse
 from exporter.model.kinds import Kind
-from exporter.model.publication import Cause, Hidden, Status, Verdict
+from exporter.model.publication import Cause, Hidden, PostStatus, Verdict
 from exporter.model.records import Comment, Post, Raw
 
 
@@ -56,7 +56,7 @@ class CommentIndex:
 
 
 _NO_DATE = datetime(1970, 1, 1, tzinfo=UTC)
-_STATUSES: Final = tuple(Status)
+_STATUSES: Final = tuple(PostStatus)
 
 
 class PostComment(NamedTuple):
@@ -83,7 +83,7 @@ class ExportPost:
 
     id: str
     record: Post
-    status: Status
+    status: PostStatus
     when: datetime
     title: str
     category: str
@@ -178,7 +178,7 @@ class Posts:
             else:
                 self._categories.update(dict.fromkeys(filter(None, [self._category(post)])))
                 # Some importers publish what is marked private: whoever asks for drafts gets drafts only.
-                status = Status.DRAFT if self.options.declared.all_as_draft else verdict.status
+                status = PostStatus.DRAFT if self.options.declared.all_as_draft else verdict.status
                 self._rows[entry_id] = len(self._rows)
                 self._statuses.append(_STATUSES.index(status))
                 self._moments.append(int(_when(post).timestamp()))
@@ -204,9 +204,9 @@ class Posts:
         return None
 
     def _side(self, verdict: Verdict) -> Side:
-        if verdict.status is Status.PUBLISH:
+        if verdict.status is PostStatus.PUBLISH:
             return Side.PUBLIC
-        return Side.DRAFTS if self.options.declared.all_as_draft and verdict.status is Status.DRAFT else Side.REST
+        return Side.DRAFTS if self.options.declared.all_as_draft and verdict.status is PostStatus.DRAFT else Side.REST
 
     def _is_read(self, entry_id: str) -> bool:
         return self.records.identity(Kind.ENTRIES, entry_id) is not None

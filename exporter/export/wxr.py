@@ -24,7 +24,7 @@ from exporter.export.words import Reason
 from exporter.export.xml import cdata, cleaned, escaped
 from exporter.html.text import collapse
 from exporter.model.kinds import Kind
-from exporter.model.publication import Cause, Status
+from exporter.model.publication import Cause, PostStatus
 
 _SPACES_FOR: Final = {
     "excerpt": "http://wordpress.org/export/1.2/excerpt/",
@@ -207,7 +207,7 @@ class _Writer(ImportFile):
         yield "</item>"
 
 
-_STATUS: Final = {Status.PUBLISH: "publish", Status.DRAFT: "draft", Status.PRIVATE: "private"}
+_STATUS: Final = {PostStatus.PUBLISH: "publish", PostStatus.DRAFT: "draft", PostStatus.PRIVATE: "private"}
 
 
 def _category_name(name: str) -> str:

@@ -10,7 +10,7 @@ from enum import Enum, StrEnum, auto
 from typing import Final, NamedTuple
 
 
-class Status(StrEnum):
+class PostStatus(StrEnum):
     """What an entry is to be in its new home."""
 
     PUBLISH = "publish"
@@ -73,11 +73,11 @@ class Cause:
 class Verdict(NamedTuple):
     """An entry's status, and why it is not published; ``None`` when it is."""
 
-    status: Status
+    status: PostStatus
     cause: Cause | None = None
 
 
-_OPENNESS: Final = (Status.PRIVATE, Status.DRAFT, Status.PUBLISH)
+_OPENNESS: Final = (PostStatus.PRIVATE, PostStatus.DRAFT, PostStatus.PUBLISH)
 
 
 def more_hidden(then: Verdict, now: Verdict | None) -> Verdict:
@@ -89,7 +89,7 @@ def more_hidden(then: Verdict, now: Verdict | None) -> Verdict:
             an entry wants it to be seen by nobody.
     """
     if now is None:
-        return Verdict(Status.PRIVATE, Cause(Hidden.REMOVED))
+        return Verdict(PostStatus.PRIVATE, Cause(Hidden.REMOVED))
     if now.cause is not None and _OPENNESS.index(now.status) < _OPENNESS.index(then.status):
         return Verdict(now.status, replace(now.cause, newest=True))
     return then

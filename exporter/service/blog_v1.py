@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Final, NamedTuple
 from exporter.lossless_json import IntegerText
 from exporter.model.exchange import Request, Response
 from exporter.model.kinds import Kind, key_of
-from exporter.model.publication import Cause, Declared, Hidden, Status, Verdict
+from exporter.model.publication import Cause, Declared, Hidden, PostStatus, Verdict
 from exporter.model.records import Comment, Post, Problem, Raw, Upload, User
 from exporter.service.answers import message_text, read_object, refusal
 from exporter.service.interface import (
@@ -373,21 +373,21 @@ class BlogV1(BlogService):
         for number, raw in enumerate(raws):
             # Items of the list have no such flag (API 2.3), but one that is sent counts as that of the entry does.
             if (number == 0 or _PRIVATE in raw) and self._flag(raw, _PRIVATE) is not False:
-                return Verdict(Status.PRIVATE, Cause(Hidden.FLAG, _PRIVATE, _shown_value(raw.get(_PRIVATE))))
+                return Verdict(PostStatus.PRIVATE, Cause(Hidden.FLAG, _PRIVATE, _shown_value(raw.get(_PRIVATE))))
         if declared.all_as_draft:
-            return Verdict(Status.DRAFT, Cause(Hidden.ALL_DRAFTS))
+            return Verdict(PostStatus.DRAFT, Cause(Hidden.ALL_DRAFTS))
         for raw in raws:
             if FieldReader(raw, self.timezone).text(_OPEN) not in (declared.public_access or ()):
-                return Verdict(Status.DRAFT, Cause(Hidden.UNDECLARED, _OPEN, _shown_value(raw.get(_OPEN))))
+                return Verdict(PostStatus.DRAFT, Cause(Hidden.UNDECLARED, _OPEN, _shown_value(raw.get(_OPEN))))
         for raw in raws:
             period = self._flag(raw, _PERIOD)
             if period is not False and not (declared.period_public and period):
-                return Verdict(Status.DRAFT, Cause(Hidden.UNDECLARED, _PERIOD, _shown_value(raw.get(_PERIOD))))
+                return Verdict(PostStatus.DRAFT, Cause(Hidden.UNDECLARED, _PERIOD, _shown_value(raw.get(_PERIOD))))
         if post.date is None:
-            return Verdict(Status.DRAFT, Cause(Hidden.NO_DATE))
+            return Verdict(PostStatus.DRAFT, Cause(Hidden.NO_DATE))
         if as_of is not None and post.date > as_of:
-            return Verdict(Status.DRAFT, Cause(Hidden.LATER))
-        return Verdict(Status.PUBLISH)
+            return Verdict(PostStatus.DRAFT, Cause(Hidden.LATER))
+        return Verdict(PostStatus.PUBLISH)
 
     def is_visible(self, comment: Comment, declared: Declared) -> bool:
         """Return whether a comment may be shown; one without a readable flag never may (API 2.5)."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from exporter.export.visibility import Visibility
 from exporter.model.asset import Asset, openable
 from exporter.model.kinds import Kind
-from exporter.model.publication import Declared, Status
+from exporter.model.publication import Declared, PostStatus
 from exporter.service.interface import Records
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ class PublicRecords:
     def _entries(self) -> Iterator[str]:
         for entry_id, raw in self._records.scan(Kind.ENTRIES):
             post = self._service.post(raw, self._records.load(Kind.ENTRY_LIST, entry_id))
-            if self._visibility.entry(replace(post, id=entry_id)).status is Status.PUBLISH:
+            if self._visibility.entry(replace(post, id=entry_id)).status is PostStatus.PUBLISH:
                 yield entry_id
 
     def _comments(self, entries: Collection[str]) -> Iterator[str]:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter.model.publication import Cause, Declared, Hidden, Status, Verdict, more_hidden
+from exporter.model.publication import Cause, Declared, Hidden, PostStatus, Verdict, more_hidden
 from exporter.service.registry import DEFAULT_SERVICE
 from tests.html import records
 
@@ -18,48 +18,48 @@ SAID = Declared(frozenset({"1"}), visible_comment_flags=frozenset({"f"}))
 ODD: list[Any] = ["t", "f", "1", "0", "", " f", "F", "false", None, 0, 1, True, False, [], {}, "\ud83d"]
 
 
-def status(declared: Declared = SAID, as_of: datetime | None = None, **changes: Any) -> Status:
+def status(declared: Declared = SAID, as_of: datetime | None = None, **changes: Any) -> PostStatus:
     return DEFAULT_SERVICE.publication(DEFAULT_SERVICE.post(records.entry(**changes)), declared, as_of).status
 
 
 def test_a_plain_entry_is_public_once_its_flag_is_declared() -> None:
-    assert status() is Status.PUBLISH
-    assert status(Declared()) is Status.DRAFT
-    assert status(Declared(frozenset({"2"}))) is Status.DRAFT
+    assert status() is PostStatus.PUBLISH
+    assert status(Declared()) is PostStatus.DRAFT
+    assert status(Declared(frozenset({"2"}))) is PostStatus.DRAFT
 
 
 def test_a_number_means_what_its_digits_mean() -> None:
-    assert status(open_flg=1) is Status.PUBLISH
+    assert status(open_flg=1) is PostStatus.PUBLISH
 
 
 def test_private_goes_before_everything_else() -> None:
-    assert status(is_private="t", open_flg="9", mon="99") is Status.PRIVATE
-    assert status(Declared(all_as_draft=True), is_private="t") is Status.PRIVATE
+    assert status(is_private="t", open_flg="9", mon="99") is PostStatus.PRIVATE
+    assert status(Declared(all_as_draft=True), is_private="t") is PostStatus.PRIVATE
 
 
 def test_all_as_draft_makes_drafts_of_what_would_be_public() -> None:
-    assert status(Declared(frozenset({"1"}), all_as_draft=True)) is Status.DRAFT
+    assert status(Declared(frozenset({"1"}), all_as_draft=True)) is PostStatus.DRAFT
 
 
 @pytest.mark.parametrize("value", [value for value in ODD if value not in ("f", False) or isinstance(value, int)])
 def test_is_private_other_than_f_is_private(value: Any) -> None:
-    expected = Status.PUBLISH if value is False else Status.PRIVATE
+    expected = PostStatus.PUBLISH if value is False else PostStatus.PRIVATE
     assert status(is_private=value) is expected
 
 
 def test_a_period_is_public_only_when_declared() -> None:
-    assert status(period_flg="t") is Status.DRAFT
-    assert status(Declared(frozenset({"1"}), period_public=True), period_flg="t") is Status.PUBLISH
-    assert status(Declared(frozenset({"1"}), period_public=True), period_flg="?") is Status.DRAFT
+    assert status(period_flg="t") is PostStatus.DRAFT
+    assert status(Declared(frozenset({"1"}), period_public=True), period_flg="t") is PostStatus.PUBLISH
+    assert status(Declared(frozenset({"1"}), period_public=True), period_flg="?") is PostStatus.DRAFT
 
 
 def test_an_impossible_date_is_a_draft() -> None:
-    assert status(mon="02", day="30") is Status.DRAFT
+    assert status(mon="02", day="30") is PostStatus.DRAFT
 
 
 def test_what_is_dated_after_the_backup_was_not_shown_yet() -> None:
-    assert status(as_of=datetime(2024, 3, 5, tzinfo=UTC)) is Status.DRAFT
-    assert status(as_of=datetime(2024, 3, 6, tzinfo=UTC)) is Status.PUBLISH
+    assert status(as_of=datetime(2024, 3, 5, tzinfo=UTC)) is PostStatus.DRAFT
+    assert status(as_of=datetime(2024, 3, 6, tzinfo=UTC)) is PostStatus.PUBLISH
 
 
 @pytest.mark.parametrize(
@@ -68,26 +68,26 @@ def test_what_is_dated_after_the_backup_was_not_shown_yet() -> None:
 def test_the_more_hidden_of_entry_and_list_item_counts(changes: dict[str, str], field: str, value: str) -> None:
     post = DEFAULT_SERVICE.post(records.entry(), records.item(**changes))
     verdict = DEFAULT_SERVICE.publication(post, SAID)
-    assert verdict.status is Status.DRAFT
+    assert verdict.status is PostStatus.DRAFT
     assert verdict.cause == Cause(Hidden.UNDECLARED, field, value)
 
 
 @pytest.mark.parametrize("value", ODD)
 def test_a_list_item_that_says_private_is_believed(value: Any) -> None:
     post = DEFAULT_SERVICE.post(records.entry(), {**records.item(), "is_private": value})
-    expected = Status.PUBLISH if value is False or value == "f" else Status.PRIVATE
+    expected = PostStatus.PUBLISH if value is False or value == "f" else PostStatus.PRIVATE
     assert DEFAULT_SERVICE.publication(post, SAID).status is expected
     drafts = DEFAULT_SERVICE.publication(post, Declared(all_as_draft=True)).status
-    assert drafts is (Status.DRAFT if expected is Status.PUBLISH else Status.PRIVATE)
+    assert drafts is (PostStatus.DRAFT if expected is PostStatus.PUBLISH else PostStatus.PRIVATE)
 
 
-@pytest.mark.parametrize("then", Status)
-@pytest.mark.parametrize("now", [*Status, None])
-def test_the_more_hidden_of_an_older_and_the_newest_state_counts(then: Status, now: Status | None) -> None:
-    order = [Status.PRIVATE, Status.DRAFT, Status.PUBLISH]
+@pytest.mark.parametrize("then", PostStatus)
+@pytest.mark.parametrize("now", [*PostStatus, None])
+def test_the_more_hidden_of_an_older_and_the_newest_state_counts(then: PostStatus, now: PostStatus | None) -> None:
+    order = [PostStatus.PRIVATE, PostStatus.DRAFT, PostStatus.PUBLISH]
     cause = Cause(Hidden.FLAG, "is_private", "'t'")
     found = more_hidden(Verdict(then, Cause(Hidden.NO_DATE)), None if now is None else Verdict(now, cause))
-    assert found.status is min(then, now or Status.PRIVATE, key=order.index)
+    assert found.status is min(then, now or PostStatus.PRIVATE, key=order.index)
     if now is None:
         assert found.cause == Cause(Hidden.REMOVED)
     else:
@@ -103,7 +103,7 @@ def test_every_combination_of_flags(private: Any, opened: Any, period: Any, peri
     )
     may = may and not isinstance(opened, bool)
     may = may and (period == "f" or period is False or (periods and (period == "t" or period is True)))
-    assert (found is Status.PUBLISH) == may
+    assert (found is PostStatus.PUBLISH) == may
 
 
 @pytest.mark.parametrize("value", ODD)

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 from exporter.model.exchange import Request, Response
 from exporter.model.kinds import Kind
-from exporter.model.publication import Cause, Declared, Hidden, Status, Verdict
+from exporter.model.publication import Cause, Declared, Hidden, PostStatus, Verdict
 from exporter.model.records import Comment, Post, Raw, Upload, User
 from exporter.service.answers import read_object, refusal
 from exporter.service.interface import (
@@ -169,12 +169,12 @@ class TinyService(BlogService):
 
     def publication(self, post: Post, declared: Declared, as_of: datetime | None = None) -> Verdict:
         if declared.all_as_draft:
-            return Verdict(Status.DRAFT, Cause(Hidden.ALL_DRAFTS))
+            return Verdict(PostStatus.DRAFT, Cause(Hidden.ALL_DRAFTS))
         if as_of is not None and (post.date is None or post.date > as_of):
-            return Verdict(Status.DRAFT, Cause(Hidden.LATER))
+            return Verdict(PostStatus.DRAFT, Cause(Hidden.LATER))
         if post.access not in (declared.public_access or ()):
-            return Verdict(Status.DRAFT, Cause(Hidden.UNDECLARED, "shown", post.access))
-        return Verdict(Status.PUBLISH)
+            return Verdict(PostStatus.DRAFT, Cause(Hidden.UNDECLARED, "shown", post.access))
+        return Verdict(PostStatus.PUBLISH)
 
     def is_visible(self, comment: Comment, declared: Declared) -> bool:
         return bool(comment.id) and "f" in declared.visible_comment_flags
