@@ -81,6 +81,16 @@ async def test_without_totals_nothing_is_said_to_be_proven(tmp_path: Path, blog:
     assert completeness["comments"]["expected"] is completeness["files"]["expected"] is None
 
 
+@pytest.mark.parametrize(("size", "counted"), [(7, 7), (-7, 0), (10**50, 2**40), ("7", None)])
+async def test_amounts_are_kept_within_what_a_record_can_have(
+    tmp_path: Path, blog: TinyBlog, size: object, counted: int | None
+) -> None:
+    blog.media.append({"mid": "m1", "file": "one.png", "size": size})
+    completeness = (await back_up(tmp_path / "archive", blog)).completeness
+    assert completeness is not None
+    assert completeness["files"]["bytes_listed"] == counted
+
+
 async def test_changes_and_removals_make_a_version(tmp_path: Path, blog: TinyBlog) -> None:
     root = tmp_path / "archive"
     await back_up(root, blog)
