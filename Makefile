@@ -27,9 +27,10 @@ $(SETUP): pyproject.toml | $(BIN)/python
 demo: $(DEMO) ## back up a made-up blog on this machine, twice, verify it, and say what to look at
 	$(BIN)/blog-exporter demo demo-archive
 
+# Hundreds of processes import the program: without compiled files each of them would compile it first.
 test: $(SETUP) ## run all tests, and fail under 95 % branch coverage
 	$(BIN)/python -m coverage erase
-	$(BIN)/python -m pytest -n auto --dist worksteal --cov --cov-report=term -m "not slow and not browser and not importers and not hostile"
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --dist worksteal --cov --cov-report=term -m "not slow and not browser and not importers and not hostile"
 
 hostile: $(SETUP) ## run every command on hundreds of hostile archives
 	$(BIN)/python -m pytest -n auto -m "hostile and not slow" tests/hostile
