@@ -14,7 +14,6 @@ from exporter.html.tree import Element, parse
 from exporter.model.kinds import Kind
 from exporter.site import search_data
 from exporter.site.templating import POLICY
-from exporter.site.words import LANGUAGES, Dates
 from tests.archive.builder import Built, record
 from tests.site.building import build, of_records
 
@@ -242,42 +241,6 @@ class TestOddBlogs:
             text = path.read_text("utf-8")
             assert "<" not in text
             assert "\u2028" not in text
-
-
-class TestWords:
-    def test_both_languages_say_everything(self) -> None:
-        assert LANGUAGES["ja"].keys() == LANGUAGES["en"].keys()
-        for name, said in LANGUAGES["ja"].items():
-            assert said
-            assert LANGUAGES["en"][name].count("%") == said.count("%"), name
-
-    def test_no_word_is_called_as_what_a_dictionary_does(self) -> None:
-        assert [name for name in LANGUAGES["en"] if hasattr(dict, name)] == []
-
-    def test_every_word_is_used(self) -> None:
-        here = Path(__file__).parents[2] / "exporter" / "site"
-        text = "".join(path.read_text("utf-8") for path in here.rglob("*") if path.suffix in {".py", ".html", ".js"})
-        kinds = {str(kind) for kind in Kind}
-        unused = [
-            name
-            for name in LANGUAGES["en"]
-            if name not in kinds and not re.search(rf"\b(?:t|words)\.{name}\b|\"{name}\"\]|\"{name}\"[,)]", text)
-        ]
-        assert unused == []
-
-    def test_english_pages(self, tmp_path: Path) -> None:
-        built = many_entries(tmp_path / "a", 3)
-        build(built, language="en")
-        text = (built.layout.latest / "site" / "entry" / "2.html").read_text("utf-8")
-        assert '<html lang="en">' in text
-        assert "Previous entry" in text
-        assert 'lang="ja"' in text
-
-    @pytest.mark.parametrize(("language", "year", "month"), [("ja", "2016年", "3月"), ("en", "2016", "March")])
-    def test_dates(self, language: str, year: str, month: str) -> None:
-        dates = Dates(language)
-        assert (dates.year("2016"), dates.month(3)) == (year, month)
-        assert dates.day(None) == dates.minute(None) == ""
 
 
 def entry(number: int, title: str) -> bytes:
