@@ -95,6 +95,8 @@ def completeness_lines(completeness: Mapping[str, Any], problems: Sequence[Mappi
     else:
         yield f"INCOMPLETE: {f'{numbers} saved' if numbers else 'not everything is saved'}. Missing:"
         yield from _problem_lines(problems)
+    if completeness.get("provable") is False:
+        yield "Not provable: the service states no totals to compare with."
     for reason, words in (("lost", "Gone for good"), ("by_choice", "Left out by a setting")):
         number = max(_left_out(completeness, kind, reason) for kind in ("assets", "files"))
         if number:

@@ -74,11 +74,16 @@ async def test_it_is_backed_up_whole(tmp_path: Path, blog: TinyBlog) -> None:
     assert (again.outcome, again.version) == ("unchanged", None)
 
 
-async def test_without_totals_nothing_is_said_to_be_proven(tmp_path: Path, blog: TinyBlog) -> None:
+async def test_without_totals_nothing_is_said_to_be_proven(
+    tmp_path: Path, blog: TinyBlog, capfd: pytest.CaptureFixture[str]
+) -> None:
     completeness = (await back_up(tmp_path / "archive", blog)).completeness
     assert completeness is not None
     assert (completeness["complete"], completeness["provable"]) == (True, False)
     assert completeness["comments"]["expected"] is completeness["files"]["expected"] is None
+    assert main(["status", str(tmp_path / "archive")]) == 0
+    said = "".join(capfd.readouterr())
+    assert "Not provable: the service states no totals to compare with." in said
 
 
 @pytest.mark.parametrize(("size", "counted"), [(7, 7), (-7, 0), (10**50, 2**40), ("7", None)])
