@@ -21,9 +21,6 @@ from tests.support.pictures import png
 from tests.support.records import comment_record, entry_record, file_record
 from tests.support.runs import folded, held
 
-# Others run the same lines; measuring them here too would more than double the time.
-pytestmark = pytest.mark.no_cover
-
 BLOG = "healing.blog.example.jp"
 USER = "0123456789abcdef0123456789abcdef"
 DAY = datetime(2020, 1, 2, 3, 4, 5)  # noqa: DTZ001  the service sends times without an offset

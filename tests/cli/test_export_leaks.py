@@ -31,9 +31,6 @@ from tests.site.building import stored
 from tests.support.parquet import read_parquet
 from tests.support.terminal import Terminal
 
-# Others run the same lines; measuring them here too would more than double the time.
-pytestmark = pytest.mark.no_cover
-
 Seen = Literal["public", "period", "draft", "private"]
 HIDDEN_FIRST: Final[tuple[Seen, ...]] = ("private", "draft", "period", "public")
 PRIVATE: Final = {"is_private": "t"}

@@ -22,9 +22,6 @@ from exporter.model.publication import Declared
 from tests.export.hostile import comment_word, entry_word, flagged_blog, hostile_blog, hostile_export
 from tests.export.memory import SAID, Made, Memory, count, export
 
-# Others run the same lines; measuring them here too would more than double the time.
-pytestmark = pytest.mark.no_cover
-
 WHOLE = {name: form for name, form in FORMATS.items() if not form.whole and not form.addresses_only}
 every_format = pytest.mark.parametrize("form", WHOLE)
 every_body = pytest.mark.parametrize(
