@@ -49,10 +49,11 @@ $(IMPORTERS)/.installed: $(addprefix tests/importers/,install.sh requirements.tx
 	PYTHON=$(PYTHON) tests/importers/install.sh $(abspath $(IMPORTERS))
 	@touch $@
 
-lint: $(SETUP) ## check format, style and types
+lint: $(SETUP) ## check format, style, types, and that nothing is unused
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+	$(BIN)/vulture
 
 format: $(SETUP) ## write the code in its form
 	$(BIN)/ruff format .

@@ -39,8 +39,6 @@ class Format:
         splits: whether it can be several files of a limited size.
         targets: names of :data:`TARGETS` that take it.
         book: whether it is a book, which has a title, a language and a direction of writing.
-        addresses_only: whether it holds the addresses of posts and nothing else of them.
-        streams: whether entries are written while they are read.
     """
 
     help: str
@@ -54,8 +52,6 @@ class Format:
     splits: bool = False
     targets: tuple[str, ...] = ()
     book: bool = False
-    addresses_only: bool = False
-    streams: bool = True
 
     @property
     def whole(self) -> bool:

@@ -160,4 +160,4 @@ def _text(text: str) -> str:
     return visible(text)[0]
 
 
-FORMAT: Final = Format("DuckDB, pandas and other programs: two tables in Parquet", export, streams=False)
+FORMAT: Final = Format("DuckDB, pandas and other programs: two tables in Parquet", export)

@@ -131,6 +131,4 @@ _FORMS: tuple[tuple[str, str, Callable[[_Move], str]], ...] = (
 )
 
 
-FORMAT: Final = Format(
-    "nginx, Apache, Netlify: old addresses to new ones", export, comments=False, media=False, addresses_only=True
-)
+FORMAT: Final = Format("nginx, Apache, Netlify: old addresses to new ones", export, comments=False, media=False)

@@ -207,4 +207,4 @@ def _insert(connection: sqlite3.Connection, table: str, record: dict[str, Any]) 
     return connection.execute(statement, values).lastrowid or 0
 
 
-FORMAT: Final = Format("Datasette and SQL: tables with full-text search", export, streams=False)
+FORMAT: Final = Format("Datasette and SQL: tables with full-text search", export)

@@ -128,7 +128,6 @@ class Upload:
     bytes: int | None
     width: int | None
     height: int | None
-    owner_id: str
     modified: int | None
     extension: str
     raw: Raw = field(repr=False, compare=False)

@@ -131,7 +131,6 @@ class BlogV1(BlogService):
     likely_in_addresses = ("file_id", "mtime", "user_id", "name", "extension")
     unlikely_in_addresses = frozenset({"file_size", "height", "width", "explanation"})
     extension_field = "extension"
-    post_id_field = "entry_id"
 
     def __init__(self, options: Options = DEFAULT) -> None:
         self._options = options
@@ -346,7 +345,6 @@ class BlogV1(BlogService):
             bytes=read.number("file_size"),
             height=read.number("height"),
             width=read.number("width"),
-            owner_id=read.text("user_id"),
             modified=read.number("mtime"),
             extension=read.text("extension"),
             raw=raw,

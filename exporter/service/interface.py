@@ -182,7 +182,6 @@ class Records(ABC):
         likely_in_addresses: those of them that addresses of uploads are likely made of, the likeliest first.
         unlikely_in_addresses: those that they are not made of.
         extension_field: the one that is the extension of the file's name.
-        post_id_field: the raw field of a comment that names its entry.
     """
 
     name: str
@@ -200,7 +199,6 @@ class Records(ABC):
     likely_in_addresses: tuple[str, ...]
     unlikely_in_addresses: frozenset[str]
     extension_field: str
-    post_id_field: str
 
     @abstractmethod
     def key(self, kind: Kind, raw: Any) -> str | None:

@@ -96,7 +96,6 @@ class TinyService(BlogService):
     likely_in_addresses = ("mid", "file")
     unlikely_in_addresses = frozenset({"size"})
     extension_field = ""
-    post_id_field = "note"
     options: ClassVar[Mapping[str, Any]] = {}
 
     def pages(self, kind: Kind, _blog_id: str, entry_ids: Sequence[str]) -> Paginator:
@@ -161,7 +160,7 @@ class TinyService(BlogService):
         name = _text(raw, "file")
         return Upload(
             id=_text(raw, "mid"), name=name, title=None, description=None, bytes=self.amount(Kind.FILES, raw),
-            width=None, height=None, owner_id="", modified=None, extension=name.rpartition(".")[2], raw=raw,
+            width=None, height=None, modified=None, extension=name.rpartition(".")[2], raw=raw,
         )  # fmt: skip
 
     def user(self, raw: Raw) -> User:
