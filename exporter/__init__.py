@@ -9,8 +9,8 @@ from typing import Any
 
 __version__ = "0.1.0"
 
-_HOMES = {
-    "Archive": "archive.archive",
+_HOMES: dict[str, str | tuple[str, str]] = {
+    "Archive": ("library.export", "ExportableArchive"),
     "Declared": "model.publication",
     "Engine": "http.engine",
     "ExportOptions": "export.interface",
@@ -25,13 +25,15 @@ _HOMES = {
     "repair": "library.upkeep",
     "status": "library.status",
 }
-"""Every public name with the module that has it."""
+"""Every public name with the module that has it, and its name there where that is another."""
 
 
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    home = _HOMES[name]
+    module, known_as = (home, name) if isinstance(home, str) else home
+    return getattr(import_module(f"{__name__}.{module}"), known_as)
 
 
 def __dir__() -> list[str]:

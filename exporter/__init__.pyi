@@ -1,4 +1,3 @@
-from exporter.archive.archive import Archive as Archive
 from exporter.export.interface import ExportOptions as ExportOptions
 from exporter.http.engine import Engine as Engine
 from exporter.library.backup import backup as backup

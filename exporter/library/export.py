@@ -240,3 +240,11 @@ def _side(
 
     written = measure_export(files, root) if dry_run else write_export(files, root, folder, document)
     return Exported(folder, report, document(written), written)
+
+
+class ExportableArchive(Archive):
+    """The archive as the public API has it: exports are above the room of the archive, which knows nothing of them."""
+
+    def export(self, form: str, target: Path, options: ExportOptions, **how: Any) -> list[Exported]:
+        """Write the blog as a format; see :func:`export_blog`, whose further arguments are taken too."""
+        return export_blog(self.path, form, target, options, **how)
