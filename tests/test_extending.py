@@ -61,6 +61,12 @@ def run(root: Path, *arguments: str | Path, **environment: str) -> subprocess.Co
     return subprocess.run(command, cwd=root, env=told, capture_output=True, text=True, check=False)
 
 
+def test_the_rooms_it_names_are_there() -> None:
+    named = set(re.findall(r"`([a-z_]+/[a-z_]+)`", PAGE))
+    assert len(named) >= 9
+    assert [name for name in named if not list((ROOT / "exporter").glob(f"{name}*"))] == []
+
+
 def test_each_takes_at_most_three_files() -> None:
     files: defaultdict[str, set[str]] = defaultdict(set)
     for section, blocks in sections().items():
