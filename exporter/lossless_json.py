@@ -16,8 +16,7 @@ import hashlib
 import json
 import re
 import sys
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -267,8 +266,7 @@ class TooHeavy(NotJson):
     """The text may be JSON, but would take more memory than it may."""
 
 
-@dataclass(frozen=True, slots=True)
-class Frozen:
+class Frozen(NamedTuple):
     """A record's JSON object as the archive stores it.
 
     Attributes:

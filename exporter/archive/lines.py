@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from exporter import lossless_json
 from exporter.archive.layout import LARGEST_VERSION
@@ -27,8 +26,7 @@ _PLAIN_PUT = re.compile(
 """How nearly every line begins: the members in their order, nothing escaped in the id."""
 
 
-@dataclass(frozen=True, slots=True)
-class RecordLine:
+class RecordLine(NamedTuple):
     """A line taken apart.
 
     Attributes:

@@ -9,7 +9,6 @@ import os
 from array import array
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from functools import lru_cache
 from io import BufferedReader, BytesIO
 from pathlib import Path
@@ -331,7 +330,7 @@ class State:
                 f"{kind} {record_id} of version {version} is damaged ({fault or 'it is another record'}); run backup, "
                 "which reads it again, or verify --repair."
             )
-        return put_line(record_id, intact.frozen), replace(intact, version=version)
+        return put_line(record_id, intact.frozen), intact._replace(version=version)
 
     def scan(self, kind: Kind) -> Iterator[tuple[str, dict[str, Any]]]:
         """Read the raw objects of a kind in the order of ids, one at a time."""

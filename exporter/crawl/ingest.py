@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -309,7 +308,13 @@ class Ingest:
             return error.with_traceback(None)  # which would hold the answer
         now, written = self._this_second()
         ledger.mark(entry_id, sweep)
-        note = {"read": entry_id, "sweep": sweep, "at": written, **asdict(answered)}
+        note = {
+            "read": entry_id,
+            "sweep": sweep,
+            "at": written,
+            "etag": answered.etag,
+            "last_modified": answered.last_modified,
+        }
         ledger.spool.journal(note)
         self._freshness.note(entry_id, now, answered)
         return None

@@ -7,7 +7,7 @@ import hashlib
 from array import array
 from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -33,6 +33,7 @@ UNREADABLE = (ApiError, TransportError, NotAuthorised)
 """What makes one page or record unreadable; any other :class:`ServiceError` ends the run."""
 LONGEST_ID: Final = 1000
 """Characters; ids are short numbers as a rule, every id read stays in memory, and an address must hold it."""
+_FACTS = tuple(each.name for each in fields(PageFacts))
 _NAMED: Final = 100
 """So many unusable items are named one by one, in a page and in a list."""
 _DIGEST: Final = 32
@@ -343,7 +344,7 @@ class Sweep:
             "problems": problems[:_NAMED],
             "unnamed": len(problems[_NAMED:]),
             "body": body.hex(),
-            "facts": asdict(facts),
+            "facts": {name: getattr(facts, name) for name in _FACTS},
         }
         self._count(asked, facts, note, ledger.spool.journal(note))
 

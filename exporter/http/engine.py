@@ -154,7 +154,6 @@ class Engine:
             on_retry=on_retry,
             chance=self._chance,
         )
-        headers = {"Accept": "application/json", "Accept-Encoding": "gzip, deflate", **credentials.headers}
         return Client(
             self,
             retrying,
@@ -163,7 +162,7 @@ class Engine:
             base.raw_authority,
             base.raw_path.rstrip("/"),
             origin,
-            headers,
+            credentials.headers,
             MemoryBody(self.budget, max_body),
             sender,
         )
@@ -205,7 +204,11 @@ class Engine:
             self._sessions[guard] = aiohttp.ClientSession(
                 connector=connector,
                 cookie_jar=aiohttp.DummyCookieJar(),
-                headers={"User-Agent": f"blog-exporter/{__version__} (+personal blog backup)"},
+                headers={
+                    "User-Agent": f"blog-exporter/{__version__} (+personal blog backup)",
+                    "Accept": "application/json",  # downloads say otherwise, and how they are to be encoded
+                    "Accept-Encoding": "gzip, deflate",
+                },
                 auto_decompress=False,
                 response_class=SingleTry,
             )

@@ -51,18 +51,8 @@ class ServiceWatch(Watch):
             self._since = self._clock.monotonic()
         self._open += 1
         try:
-            # dataclasses.replace takes long enough to be seen in the time of a backup.
-            return await self._transport.send(
-                HttpRequest(
-                    request.url,
-                    request.origin,
-                    request.headers,
-                    request.body,
-                    request.sender,
-                    request.name,
-                    self.patience(),
-                )
-            )
+            request.patience = self.patience()
+            return await self._transport.send(request)
         finally:
             self._open -= 1
             self._doubtful = True

@@ -16,7 +16,7 @@ class Request:
     headers: Mapping[str, str]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Response:
     """An answer read to its end.
 
