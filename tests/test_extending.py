@@ -100,4 +100,4 @@ async def test_the_service_is_backed_up_and_read(extended: Path, tmp_path: Path)
     assert json.loads((archive / "archive.json").read_text("utf-8"))["service"] == "tiny"
     assert "Note 3" in run(extended, "show", archive, "entry", "n-3").stdout
     assert run(extended, "search", archive, "Reply 2", "--json").stdout.count('"r2"') == 1
-    assert "the blog service 'tiny'" in run(ROOT, "show", archive, "entry", "n-3", "--markdown").stderr
+    assert "The blog service 'tiny' is not known" in run(ROOT, "show", archive, "entry", "n-3", "--markdown").stderr

@@ -32,5 +32,8 @@ def service_of(settings: Settings, name: str | None = None) -> BlogService:
     """
     found = SERVICES.get(BlogV1.name if name is None else name)
     if found is None:
-        raise UsageError(f"The archive is of the blog service {printable(str(name), 60)!r}, which is not known here.")
+        known = ", ".join(SERVICES)
+        raise UsageError(
+            f"The blog service {printable(str(name), 60)!r} is not known to this program, which knows {known}."
+        )
     return found(settings)
