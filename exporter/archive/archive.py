@@ -77,7 +77,8 @@ class Archive(ArchiveReader):
         """
         state = self.state(at, [kind])
         try:
-            yield from state.scan(kind)
+            # What a state scans is shared with whoever reads it next; these belong to the caller.
+            yield from ((line.record_id, line.record()) for line in state.lines(kind))
         finally:
             state.close()
 

@@ -34,7 +34,7 @@ def read_info(layout: Layout) -> ArchiveInfo:
     Where it is another than the one the versions were sealed with, say that it is damaged.
 
     Raises:
-        NoArchive: there is no archive.
+        NoArchive: the folder has no ``archive.json``, and no copy of one.
         NewerFormat: it needs a newer program.
         ArchiveDamaged: ``archive.json`` is not what was written.
     """
@@ -44,7 +44,9 @@ def read_info(layout: Layout) -> ArchiveInfo:
     try:
         data = layout.info.read_bytes(LARGEST_DOCUMENT)
     except (FileNotFoundError, NotADirectoryError):
-        raise NoArchive(f"{layout.root} is not an archive: there is no archive.json in it.") from None
+        raise NoArchive(
+            f"{layout.root} is not an archive: there is no archive.json in it; name the folder that a backup made."
+        ) from None
     except (NotPlain, FileTooLarge) as error:
         raise translate(error, layout.info) from error
     except OSError as error:
@@ -91,7 +93,7 @@ class ArchiveReader:
     """An archive opened for reading; nothing is locked and nothing is written.
 
     Raises:
-        NoArchive: there is no archive at ``root``.
+        NoArchive: ``root`` has no ``archive.json``, and no copy of one.
         NewerFormat: it needs a newer program.
         ArchiveDamaged: ``archive.json`` cannot be read.
     """

@@ -28,15 +28,21 @@ async def run_together(coroutines: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
     return [task.result() for task in tasks]
 
 
-async def finish_in_thread(work: Callable[[], T], *, close: Callable[[T], None] = lambda _: None) -> T:
+async def finish_in_thread(
+    work: Callable[[], T], *, stop: Callable[[], None] = lambda: None, close: Callable[[T], None] = lambda _: None
+) -> T:
     """Do blocking work in a thread. A cancellation is raised too, but only once the work is done.
 
-    ``close`` is called with what the work opened when nobody receives it because of a cancellation.
+    Args:
+        work: is never left running, since it may write under a lock.
+        stop: is called at a cancellation, to have the work end soon.
+        close: is called with what the work opened when nobody receives it because of a cancellation.
     """
     thread = asyncio.create_task(asyncio.to_thread(work))
     try:
         return await asyncio.shield(thread)
     except asyncio.CancelledError:
+        stop()
         while not thread.done():
             with contextlib.suppress(asyncio.CancelledError):
                 await asyncio.wait([thread])

@@ -22,7 +22,7 @@ from exporter.export.words import Reason
 from exporter.export.xml import visible_xml
 from exporter.html.links import commenter_link
 from exporter.html.page_body import BodyWriter
-from exporter.html.pages import single_page
+from exporter.html.pages import page_head
 from exporter.html.text import collapse
 from exporter.model.asset import extension_of, openable
 
@@ -37,21 +37,6 @@ aside { margin-left: 1em; font-size: .9em; }
 .lost { font-size: .9em; }
 @media print { article { break-before: page; } nav { break-after: page; } a { color: inherit; text-decoration: none; } }
 """.strip()
-_HEAD: Final = """<!DOCTYPE html>
-<html lang="ja">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{policy}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="referrer" content="no-referrer">
-<title>{title}</title>
-<style>{style}</style>
-</head>
-<body>
-<h1>{title}</h1>
-<nav>
-<ol>
-"""
 _PIXELS: Final = frozenset(f"image/{name}" for name in ("avif", "bmp", "gif", "jpeg", "png", "webp"))
 """What is a picture and nothing more: in an SVG an untrusted script may wait for whoever opens it alone."""
 _TYPES: Final = {extension_of(kind): kind for kind in _PIXELS}
@@ -70,7 +55,7 @@ def export(posts: Posts) -> Iterator[ExportFile]:
 
 def _chunks(posts: Posts, media: Media, linked: dict[str, None]) -> Iterator[bytes | Inline]:
     title = escape(posts.blog_id)
-    yield _HEAD.format(title=title, style=_STYLE, policy=single_page(_STYLE)).encode()
+    yield f"{page_head(title, _STYLE)}<nav>\n<ol>\n".encode()
     for post in posts.by_date():
         yield f'<li><a href="{_place_of(post.id)}">{_title(post)}</a> {day(post.record.date)}</li>\n'.encode()
     yield b"</ol>\n</nav>\n"

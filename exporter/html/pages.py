@@ -130,11 +130,15 @@ table { border-collapse: collapse }
 th, td { border: 1px solid #999; padding: .2em .6em; text-align: left; vertical-align: top }
 td, .as-typed { white-space: pre-wrap }
 """.strip()
-_HEAD: Final = """<!DOCTYPE html>
+
+
+def page_head(title: str, style: str) -> str:
+    """Return a page's beginning, up to its heading: it loads nothing, and runs nothing; the title is HTML already."""
+    return f"""<!DOCTYPE html>
 <html lang="ja">
 <head>
 <meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{policy}">
+<meta http-equiv="Content-Security-Policy" content="{single_page(style)}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="referrer" content="no-referrer">
 <title>{title}</title>
@@ -142,7 +146,6 @@ _HEAD: Final = """<!DOCTYPE html>
 </head>
 <body>
 <h1>{title}</h1>
-<p>{note}</p>
 """
 
 
@@ -162,9 +165,7 @@ def record_page(
     rows = [f"<tr><th>{escape(name)}</th><td>{escape(_text(value))}</td></tr>" for name, value in data.items()]
     page = "\n".join(
         [
-            _HEAD.format(
-                title=escape(title), note=escape(note), style=_RECORD_STYLE, policy=single_page(_RECORD_STYLE)
-            ),
+            f"{page_head(escape(title), _RECORD_STYLE)}<p>{escape(note)}</p>\n",
             *(f"<article>\n{article}\n</article>" for article in articles),
             "<h2>The record</h2>",
             "<table>",

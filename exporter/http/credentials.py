@@ -28,7 +28,7 @@ class Credentials:
         scheme: the word before the token; empty for the bare token.
 
     Raises:
-        UsageError: the token, header or scheme cannot stand in a header; the token is not shown.
+        UsageError: the token, header or scheme is not allowed in a header; the token is not shown.
     """
 
     token: str | None = field(default=None, repr=False)
@@ -39,7 +39,9 @@ class Credentials:
         if not _HEADER_NAME.fullmatch(self.header):
             raise UsageError("the authentication header's name may hold letters, digits and hyphens only")
         if self.scheme and not _HEADER_VALUE.fullmatch(self.scheme):
-            raise UsageError("the authentication scheme holds characters that cannot stand in a header")
+            raise UsageError(
+                "the authentication scheme holds characters that no header may have; use a word such as Bearer"
+            )
         if self.token and not _HEADER_VALUE.fullmatch(self.token):
             raise UsageError(
                 "the token holds a line end, outer spaces or characters outside ASCII: copy it again, without those"

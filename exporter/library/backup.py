@@ -23,6 +23,7 @@ from exporter.crawl.assets.fetch import check_fallback
 from exporter.crawl.assets.plan import AssetMode
 from exporter.crawl.assets.run import AssetSettings
 from exporter.crawl.backup import BackupRun
+from exporter.crawl.concurrency import finish_in_thread
 from exporter.crawl.events import Event
 from exporter.crawl.freshness import Refresh
 from exporter.crawl.outcome import Outcome
@@ -284,13 +285,11 @@ class Backup:
             raise self._end
 
     async def _in_thread(self, work: Callable[[], T]) -> T:
-        """Do blocking work beside the event loop; when cancelled, wait for its end, since it writes under the lock."""
-        task = asyncio.ensure_future(asyncio.to_thread(work))
-        try:
-            result = await asyncio.shield(task)
-        except asyncio.CancelledError:
+        """Do blocking work beside the event loop, which ends soon when the backup is cancelled."""
+
+        def stop() -> None:
             self._end = self._end or Interrupted("The backup was cancelled; what was read is kept.")
-            await asyncio.wait([task])
-            raise
+
+        result = await finish_in_thread(work, stop=stop)
         self._require_not_stopped()
         return result

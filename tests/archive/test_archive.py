@@ -47,6 +47,14 @@ def test_records_are_those_of_the_state(five: Built) -> None:
         list(archive.records(Kind.ENTRIES, 77))
 
 
+def test_records_belong_to_whoever_asked_for_them(five: Built) -> None:
+    archive = Archive.open(five.root)
+    (record_id, record), *_ = archive.records(Kind.ENTRIES)
+    before = dict(record)
+    record.clear()
+    assert dict(archive.records(Kind.ENTRIES))[record_id] == before
+
+
 def test_a_damaged_record_is_refused(archive: Built) -> None:
     archive.layout.latest_record.unlink()
     for path in (*archive.layout.versions.glob("*/comments.jsonl"), archive.layout.latest_segment(Kind.COMMENTS)):
