@@ -27,7 +27,10 @@ class TestOpening:
     @pytest.mark.parametrize("name", ["", "missing", "file", "file/below"])
     def test_no_archive(self, tmp_path: Path, name: str) -> None:
         (tmp_path / "file").write_bytes(b"")
-        with pytest.raises(NoArchive, match=r"is not an archive: there is no archive\.json in it; name the folder that a backup made\.$"):
+        with pytest.raises(
+            NoArchive,
+            match=r"is not an archive: there is no archive\.json in it; name the folder that a backup made\.$",
+        ):
             Archive.open(tmp_path / name)
 
     def test_another_programs_folder(self, tmp_path: Path) -> None:
