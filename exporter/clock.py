@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from datetime import UTC, datetime
 from typing import Protocol
@@ -34,6 +33,8 @@ class SystemClock:
 
     async def sleep(self, seconds: float) -> None:
         """Wait on the event loop."""
+        import asyncio  # noqa: PLC0415 - whoever waits has it, and who only asks for the time pays nothing for it
+
         await asyncio.sleep(seconds)
 
 

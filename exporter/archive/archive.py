@@ -1,14 +1,14 @@
-"""One blog's archive: everything that can be asked of it and done with it, over the modules that do it."""
+"""One blog's archive: everything that can be asked of it and done with it, over the modules that do it.
+
+Each is imported when it is first asked for something: most commands need one of them.
+"""
 
 from __future__ import annotations
 
 from datetime import UTC
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from exporter.archive import documents, history, log, prune, repair, verify, writer
-from exporter.archive.assets import AssetStore
 from exporter.archive.layout import MOST_PRUNES, Layout
-from exporter.archive.lock import ArchiveLock
 from exporter.archive.manifest import ArchiveInfo
 from exporter.archive.reader import ArchiveReader, is_archive
 from exporter.clock import timestamp
@@ -19,7 +19,10 @@ if TYPE_CHECKING:
     from datetime import datetime, tzinfo
     from pathlib import Path
 
+    from exporter.archive import documents, history, log, prune, verify
+    from exporter.archive.assets import AssetStore
     from exporter.archive.findings import Finding
+    from exporter.archive.lock import ArchiveLock
     from exporter.model.changes import RecordChange
     from exporter.model.kinds import Kind
     from exporter.service.interface import Records
@@ -53,6 +56,8 @@ class Archive(ArchiveReader):
             NoArchive: other things are there.
             NoSpace: the disk is full.
         """
+        from exporter.archive import writer
+
         writer.require_place(path, blog_id)
         if not cls.exists(path):
             writer.create(Layout(path), ArchiveInfo(blog_id, timestamp(created_at), service=service))
@@ -84,18 +89,26 @@ class Archive(ArchiveReader):
 
     def record(self, kind: Kind, record_id: str, at: int | None = None) -> history.RecordVersion | None:
         """Return a record as of version ``at``; see :func:`~exporter.archive.history.record_at`."""
+        from exporter.archive import history
+
         return history.record_at(self, kind, record_id, at)
 
     def last_known(self, kind: Kind, record_id: str, at: int | None = None) -> history.LastKnown | None:
         """Return a record's newest state, gone or not; see :func:`~exporter.archive.history.last_known`."""
+        from exporter.archive import history
+
         return history.last_known(self, kind, record_id, at)
 
     def revisions(self, kind: Kind, record_id: str) -> list[history.Revision]:
         """Return what happened to a record, oldest first; see :func:`~exporter.archive.history.revisions`."""
+        from exporter.archive import history
+
         return history.revisions(self, kind, record_id)
 
     def diff(self, before: int, after: int, service: Records) -> Iterator[RecordChange]:
         """Yield what differs between two versions; see :func:`~exporter.archive.history.diff_versions`."""
+        from exporter.archive import history
+
         return history.diff_versions(self, before, after, service)
 
     def version_at(self, text: str | None, timezone: tzinfo = UTC) -> int:
@@ -103,36 +116,54 @@ class Archive(ArchiveReader):
 
         See :func:`~exporter.archive.history.version_at`.
         """
-        return self.resolve() if text is None else history.version_at(self, text, timezone)
+        if text is None:
+            return self.resolve()
+        from exporter.archive import history
+
+        return history.version_at(self, text, timezone)
 
     def log(self) -> log.VersionLog:
         """Return a row for every version, oldest first, as ``log`` prints it."""
+        from exporter.archive import log
+
         return log.version_log(self)
 
     def head(self) -> str | None:
         """Return the hash that covers all of it; see :func:`~exporter.archive.documents.head_hash`."""
+        from exporter.archive import documents
+
         return documents.head_hash(self.layout)
 
     def verify(
-        self, *, quick: bool = False, progress: verify.OnProgress = verify.ignore_progress, remember: bool = True
+        self, *, quick: bool = False, progress: verify.OnProgress | None = None, remember: bool = True
     ) -> Iterator[Finding]:
         """Check the whole archive and yield what is wrong; see :func:`~exporter.archive.verify.verify`."""
-        return verify.verify(self, quick=quick, progress=progress, remember=remember)
+        from exporter.archive import verify
+
+        return verify.verify(self, quick=quick, progress=progress or verify.ignore_progress, remember=remember)
 
     def repair(self) -> Iterator[documents.RepairedFile]:
         """Restore damaged files offline; see :func:`~exporter.archive.repair.repair`. Needs the lock."""
+        from exporter.archive import repair
+
         return repair.repair(self)
 
     def prune(self, plan: prune.PrunePlan) -> prune.PruneResult:
         """Carry out a plan; see :func:`~exporter.archive.prune.prune`. Needs the lock."""
+        from exporter.archive import prune
+
         return prune.prune(self.layout, plan)
 
     def assets(self) -> AssetStore:
         """Return its pictures and files."""
+        from exporter.archive.assets import AssetStore
+
         return AssetStore(self.layout)
 
     def lock(self) -> ArchiveLock:
         """Return the right to write it, not yet acquired."""
+        from exporter.archive.lock import ArchiveLock
+
         return ArchiveLock(self.layout.lock)
 
 

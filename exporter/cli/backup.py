@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from exporter.cli.options import config_option, setting_options, with_output, without_views
 from exporter.cli.output import OnLoss, Output, counted
-from exporter.cli.progress import progress_for
-from exporter.cli.signals import Signals, catch_signals
-from exporter.cli.summary import dry_run_lines, quiet_line, summary_lines
-from exporter.crawl.outcome import Outcome
 from exporter.errors import UsageError
-from exporter.library.backup import Backup, backup, open_service
 from exporter.settings import Settings, resolve
+
+if TYPE_CHECKING:
+    from exporter.cli.signals import Signals
+    from exporter.crawl.outcome import Outcome
+    from exporter.library.backup import Backup
 
 _EPILOG = """\b
 Examples:
@@ -80,6 +79,11 @@ def back_up(root: Path, blog_id: str, settings: Settings, out: Output, *, dry_ru
     Raises:
         BlogExporterError: whatever kept it from being saved.
     """
+    import asyncio
+
+    from exporter.cli.signals import catch_signals
+    from exporter.cli.summary import dry_run_lines, quiet_line, summary_lines
+
     begun = time.monotonic()
     with catch_signals() as signals:
         done = asyncio.run(_run(root, blog_id, settings, out, signals, dry_run=dry_run, **how))
@@ -98,6 +102,9 @@ def back_up(root: Path, blog_id: str, settings: Settings, out: Output, *, dry_ru
 
 
 async def _run(root: Path, blog_id: str, settings: Settings, out: Output, signals: Signals, **how: Any) -> Backup:
+    from exporter.cli.progress import progress_for
+    from exporter.library.backup import backup, open_service
+
     progress = progress_for(out)
     try:
         async with open_service(blog_id, settings, warn=out.warn, on_retry=progress.retrying) as service:

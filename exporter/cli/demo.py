@@ -12,8 +12,6 @@ from exporter.cli.backup import back_up
 from exporter.cli.options import with_output
 from exporter.cli.output import OnLoss, Output, counted
 from exporter.clock import FixedClock
-from exporter.demo.sample import demo_blog, later_changes
-from exporter.demo.service import DemoService
 from exporter.errors import ArchiveDamaged
 from exporter.model.kinds import Kind
 from exporter.settings import resolve
@@ -36,6 +34,9 @@ def command(*, out: Output, directory: Path, fixed_clock: bool) -> int:
 
     Nothing leaves this machine: the blog is served on a free loopback port.
     """
+    from exporter.demo.sample import demo_blog, later_changes
+    from exporter.demo.service import DemoService
+
     blog = demo_blog()
     quiet = Output(as_json=False, verbosity=out.verbosity)
     service = DemoService(blog)

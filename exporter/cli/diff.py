@@ -6,19 +6,18 @@ import os
 import sys
 from collections import Counter
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from exporter.archive import atomic
 from exporter.archive.archive import Archive
 from exporter.cli.options import archive_argument, with_archive
 from exporter.cli.output import OnLoss, Output
 from exporter.errors import UsageError
-from exporter.html.diff import diff_text
-from exporter.html.pages import diff_page
-from exporter.service.interface import Records
-from exporter.service.registry import service_of
 from exporter.settings import Settings
+
+if TYPE_CHECKING:
+    from exporter.service.interface import Records
 
 _EPILOG = """\b
 Examples:
@@ -53,9 +52,14 @@ def command(
 
     A and B are numbers or dates. By default B is the newest version, and A the one before it.
     """
+    from exporter.service.registry import service_of
+
     before, after = _ends(archive, settings, a, b)
     service = service_of(settings, archive.info.service)
     if page is not None:
+        from exporter.archive import atomic
+        from exporter.html.pages import diff_page
+
         _check_page(page, archive.path, force=force)
         names = [f"version {number} ({archive.manifest(number).finished_at})" for number in (before, after)]
         changes = archive.diff(before, after, service)
@@ -69,6 +73,8 @@ def command(
     elif stat:
         _stat(out, archive, before, after, service)
     elif page is None:
+        from exporter.html.diff import diff_text
+
         shown = sys.stdout.isatty() if colour is None else colour
         for line in diff_text(archive.diff(before, after, service), colour=shown):
             out.answer(line, colour=shown)

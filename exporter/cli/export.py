@@ -67,7 +67,7 @@ def _ask(out: Output, archive: Path | None, given: dict[str, Any]) -> int:
             f"Say what to write: export FORMAT DIR OUT, with FORMAT one of {', '.join(FORMATS)}; "
             "it is asked for only on a terminal."
         )
-    from exporter.cli.wizard import ask_and_export  # noqa: PLC0415 - its texts are needed by those who are asked only
+    from exporter.cli.wizard import ask_and_export
 
     return ask_and_export(out, archive, given)
 

@@ -6,18 +6,20 @@ import csv
 import io
 from collections import Counter
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from exporter.archive.archive import Archive
-from exporter.archive.inventory import FileRow, inventory
 from exporter.cli.options import archive_argument, at_option, with_output
 from exporter.cli.output import OnLoss, Output, counted, size_text
 from exporter.errors import UsageError
 from exporter.model.kinds import Kind
-from exporter.service.registry import service_of
 from exporter.settings import Settings
 from exporter.text import printable
+
+if TYPE_CHECKING:
+    from exporter.archive.inventory import FileRow
 
 _COLUMNS = (
     "held", "url", "path", "bytes", "content_type", "width", "height", "name", "title", "files", "entries", "orphan",
@@ -34,6 +36,9 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 @with_output(OnLoss.STOP)
 def command(*, out: Output, archive: Path, missing: bool, as_csv: bool, at: str | None) -> int:
     """List the uploads and pictures of the blog in DIR, with their sizes and where they are used."""
+    from exporter.archive.inventory import inventory
+    from exporter.service.registry import service_of
+
     if as_csv and out.as_json:
         raise UsageError("--csv and --json cannot both be given.")
     reader = Archive.open(archive)

@@ -5,11 +5,8 @@ from __future__ import annotations
 import click
 
 from exporter.archive.archive import Archive
-from exporter.cli.answers import HINT
 from exporter.cli.options import archive_argument, at_option, with_archive
 from exporter.cli.output import OnLoss, Output
-from exporter.export.flags import comment_combinations, entry_combinations, flag_lines
-from exporter.service.registry import service_of
 from exporter.settings import Settings
 from exporter.text import printable
 
@@ -29,6 +26,10 @@ def command(*, out: Output, archive: Archive, settings: Settings, at: str | None
 
     Their meanings are not documented; an export publishes nothing before its owner has said which are public.
     """
+    from exporter.cli.answers import HINT
+    from exporter.export.flags import comment_combinations, entry_combinations, flag_lines
+    from exporter.service.registry import service_of
+
     version = archive.version_at(at, settings.timezone)
     state, service = archive.state(version), service_of(settings, archive.info.service)
     try:

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from exporter.archive.archive import Archive
-from exporter.archive.history import Revision
 from exporter.cli.options import archive_argument, with_output
 from exporter.cli.output import OnLoss, Output
 from exporter.errors import NoSuchRecord
 from exporter.model.kinds import Kind
 from exporter.text import printable
+
+if TYPE_CHECKING:
+    from exporter.archive.history import Revision
 
 
 @click.command("log")

@@ -6,13 +6,11 @@ import errno
 import importlib
 import os
 import sys
-import traceback
 from typing import Any, NoReturn
 
 import click
 
 from exporter import __version__
-from exporter.archive.atomic import translate
 from exporter.cli.output import (
     PROGRAM,
     OnLoss,
@@ -133,6 +131,8 @@ def _failed(error: BaseException, arguments: list[str]) -> int:
         return 0
     known = _known(error)
     if known.exit_code == 1 and any(argument.startswith("-vv") for argument in arguments):
+        import traceback
+
         traceback.print_exception(error)
     report(known, as_json="--json" in arguments)
     return known.exit_code
@@ -160,6 +160,8 @@ def _known(error: BaseException) -> BlogExporterError:
     if _is_of_memory(error):
         return NoMemory()
     if isinstance(error, OSError):
+        from exporter.archive.atomic import translate
+
         return translate(error, "a file")
     reason = f"{type(error).__name__}: {error}".rstrip(": ")
     return BlogExporterError(f"Unexpected: {reason}; please report this, with what -vv prints.")

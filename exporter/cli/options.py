@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from exporter.archive.archive import Archive
 from exporter.cli.output import OnLoss, Output, SafeStream
 from exporter.settings import SETTINGS, Settings, resolve
+
+if TYPE_CHECKING:
+    from exporter.archive.archive import Archive
 
 Command = Callable[..., Any]
 archive_argument = click.argument("archive", metavar="DIR", type=click.Path(path_type=Path))
@@ -95,5 +97,7 @@ def with_archive(*names: str, on_loss: OnLoss = OnLoss.FAIL) -> Callable[[Comman
 
 def opened(out: Output, path: Path, options: Mapping[str, str | None], config: Path | None) -> tuple[Archive, Settings]:
     """Open the archive that a command is about, and resolve the settings for its blog."""
+    from exporter.archive.archive import Archive
+
     archive = Archive.open(path)
     return archive, resolve(options, config=config, blog_id=archive.info.blog_id, warn=out.warn)

@@ -19,13 +19,12 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
-from exporter import lossless_json
-from exporter.archive.atomic import translate
-from exporter.errors import BlogExporterError
 from exporter.text import printable, printable_json, printable_lines
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
+
+    from exporter.errors import BlogExporterError
 
 
 class OnLoss(Enum):
@@ -94,6 +93,8 @@ class SafeStream(io.RawIOBase):
         """Return the error to report for what could not be written; none where nobody wants to read it."""
         if self.trouble is None or self.trouble.errno == errno.EPIPE:
             return None
+        from exporter.archive.atomic import translate
+
         return translate(self.trouble, "standard output")
 
 
@@ -169,11 +170,15 @@ class Output:
     def document(self, value: dict[str, Any]) -> None:
         """Print the answer for programs: one JSON object on a line of standard output; nothing without ``--json``."""
         if self.as_json:
+            from exporter import lossless_json
+
             self.raw(_harmless(lossless_json.dumps(value)) + b"\n", json=True)
 
     def lines(self, name: str, documents: bytes) -> None:
         """Print lines of JSON as one document, an object with an array of that name; nothing without ``--json``."""
         if self.as_json:
+            from exporter import lossless_json
+
             array = b",".join(documents.splitlines())
             self.raw(b"{%b:[%b]}\n" % (lossless_json.text(name), _harmless(array)), json=True)
 

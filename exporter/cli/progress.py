@@ -116,8 +116,8 @@ class _Bars(Progress):
     """Bars with rate and remaining time, by rich, which is imported only here: a cron job never pays for it."""
 
     def __init__(self, out: Output) -> None:
-        from rich.console import Console  # noqa: PLC0415 - see above
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn  # noqa: PLC0415
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
         super().__init__(out)
         self._bars: RichProgress = Progress(
@@ -172,8 +172,8 @@ class ProgressBar:
     def __init__(self, out: Output, name: str) -> None:
         self._bars: RichProgress | None = None
         if _has_terminal(out):
-            from rich.console import Console  # noqa: PLC0415 - a cron job never pays for it
-            from rich.progress import Progress  # noqa: PLC0415
+            from rich.console import Console
+            from rich.progress import Progress
 
             self._bars = Progress(console=Console(stderr=True, highlight=False, markup=False), transient=True)
             self._task = self._bars.add_task(name, total=None)

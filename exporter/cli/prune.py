@@ -9,7 +9,6 @@ import click
 from exporter.archive.archive import Archive
 from exporter.cli.options import archive_argument, with_archive
 from exporter.cli.output import Output, counted, size_text
-from exporter.library.upkeep import prune
 from exporter.settings import Settings
 
 _EPILOG = """\b
@@ -44,6 +43,8 @@ def command(*, out: Output, archive: Archive, settings: Settings, dry_run: bool,
     The newest state loses nothing, and every version kept reads back identically; what existed only in a removed
     version is gone for good.
     """
+    from exporter.library.upkeep import prune
+
     archive.resolve()
     pruned = prune(archive, settings, dry_run=dry_run, **keep)
     plan = pruned.plan

@@ -7,7 +7,6 @@ import click
 from exporter.archive.archive import Archive
 from exporter.cli.options import archive_argument, with_archive, without_views
 from exporter.cli.output import Output, counted
-from exporter.library.upkeep import rebuild
 from exporter.settings import Settings
 
 
@@ -21,6 +20,8 @@ def command(*, out: Output, archive: Archive, settings: Settings, at: str | None
 
     With --at it shows an older version, until the next backup or rebuild.
     """
+    from exporter.library.upkeep import rebuild
+
     number = archive.version_at(at, settings.timezone)
     made = rebuild(archive, settings, at=number)
     out.document({"archive": str(archive.path.absolute()), "version": number, "files_made": made.files})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -11,12 +11,12 @@ from exporter.archive.archive import Archive
 from exporter.cli.options import archive_argument, at_option, with_archive
 from exporter.cli.output import OnLoss, Output, counted
 from exporter.model.kinds import Kind
-from exporter.search.folding import Excerpt
-from exporter.search.index import Hit, Index
-from exporter.search.query import parse_query
-from exporter.service.registry import service_of
 from exporter.settings import Settings
 from exporter.text import printable
+
+if TYPE_CHECKING:
+    from exporter.search.folding import Excerpt
+    from exporter.search.index import Hit
 
 _EPILOG = """\b
 Examples:
@@ -56,6 +56,10 @@ def command(
     Every word must be there, as any part of the text; upper and lower case, full and half width are the same. Put a
     phrase in double quotes.
     """
+    from exporter.search.index import Index
+    from exporter.search.query import parse_query
+    from exporter.service.registry import service_of
+
     query = parse_query(words, kind, since, regex=regex, limit=limit, timezone=settings.timezone)
     version = archive.version_at(at, settings.timezone)
     with Index(archive, service_of(settings, archive.info.service), at=version) as index:

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import click
 
 from exporter import lossless_json
 from exporter.archive.archive import Archive
-from exporter.archive.history import LastKnown, RecordVersion
-from exporter.archive.lines import latest_line
 from exporter.cli.options import archive_argument, at_option, with_archive
 from exporter.cli.output import OnLoss, Output
 from exporter.errors import NoSuchRecord, UsageError
-from exporter.export.entry_page import render_comments, render_entry
-from exporter.html.page_body import BodyWriter
-from exporter.html.pages import record_page
 from exporter.model.kinds import Kind
-from exporter.service.interface import Records
-from exporter.service.registry import service_of
 from exporter.settings import Settings
 from exporter.text import printable
+
+if TYPE_CHECKING:
+    from exporter.archive.history import LastKnown, RecordVersion
 
 KINDS = {
     "entry": Kind.ENTRIES,
@@ -72,21 +68,14 @@ def command(
     if known.gone_in is not None:
         out.warn(f"{_gone(kind, record_id, known)}; this is version {stored.version}")
     if out.as_json:
+        from exporter.archive.lines import latest_line
+
         out.raw(latest_line(stored.record_id, stored.version, stored.line.frozen), json=True)
     elif form == "markdown":
-        out.raw(_markdown(archive, stored, version, service_of(settings, archive.info.service)))
+        out.raw(_markdown(archive, stored, version, settings))
     elif form == "html":
-        data, service = stored.data(), service_of(settings, archive.info.service)
         note = f"{kind} {record_id}, from version {stored.version} of {archive.info.blog_id}"
-        out.raw(
-            record_page(
-                service.title(stored.kind, data) or record_id,
-                note,
-                data,
-                service.bodies.get(stored.kind, ()),
-                _bodies(archive),
-            )
-        )
+        out.raw(_page(archive, stored, note, settings))
     else:
         _print(out, kind, stored)
         if stored.kind is Kind.ENTRIES:
@@ -100,13 +89,23 @@ def _gone(kind: str, record_id: str, known: LastKnown) -> str:
     return f"{kind} {printable(record_id, 40)} is gone since version {known.gone_in} ({known.gone_at})"
 
 
-def _bodies(archive: Archive) -> Callable[[str], str]:
-    """Return what makes bodies fit for a page without files: in place of pictures are links to where they were."""
+def _page(archive: Archive, stored: RecordVersion, note: str, settings: Settings) -> bytes:
+    """Return a page without files: in place of pictures are links to where they were."""
+    from exporter.html.page_body import BodyWriter
+    from exporter.html.pages import record_page
+    from exporter.service.registry import service_of
+
+    data, service = stored.data(), service_of(settings, archive.info.service)
     writer = BodyWriter(lambda _: None, f"https://{archive.info.blog_id}/", "en", alone=True)
-    return lambda source: writer.html(source, "")
+    title, bodies = service.title(stored.kind, data) or stored.record_id, service.bodies.get(stored.kind, ())
+    return record_page(title, note, data, bodies, lambda source: writer.html(source, ""))
 
 
-def _markdown(archive: Archive, stored: RecordVersion, version: int, service: Records) -> bytes:
+def _markdown(archive: Archive, stored: RecordVersion, version: int, settings: Settings) -> bytes:
+    from exporter.export.entry_page import render_comments, render_entry
+    from exporter.service.registry import service_of
+
+    service = service_of(settings, archive.info.service)
     if stored.kind is Kind.COMMENTS:
         return render_comments([service.comment(stored.data())]).text.encode() + b"\n"
     if stored.kind is not Kind.ENTRIES:

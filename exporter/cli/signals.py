@@ -6,7 +6,6 @@ itself, such as a name lookup that hangs.
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import os
 import signal
@@ -40,6 +39,8 @@ class Signals:
     @contextmanager
     def passed_to(self, stop: Callable[[Interrupted], None]) -> Iterator[None]:
         """Call ``stop`` in the running event loop, in place of raising an error wherever the program happens to be."""
+        import asyncio
+
         loop = asyncio.get_running_loop()
 
         def pass_on(error: Interrupted) -> None:

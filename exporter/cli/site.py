@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-import webbrowser
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from exporter.archive.archive import Archive, read_consistently
-from exporter.archive.state import State
-from exporter.cli.answers import HINT, check_answers, declared_flags, stored_printer
 from exporter.cli.options import archive_argument, at_option, config_option, opened, setting_options, with_output
 from exporter.cli.output import Output, counted, size_text
 from exporter.errors import UsageError
-from exporter.library.site_copy import copy_site
-from exporter.library.upkeep import refresh
-from exporter.library.views import SITE
-from exporter.service.registry import service_of
 from exporter.settings import Settings
 from exporter.site.words import LANGUAGES
 from exporter.text import printable
+
+if TYPE_CHECKING:
+    from exporter.archive.state import State
 
 _EPILOG = """\b
 Examples:
@@ -73,11 +69,16 @@ def command(
     else:
         start = _copy(out, found, settings, target, version, options, public_only=public_only, force=force)
     if opens:
+        import webbrowser
+
         webbrowser.open(start.absolute().as_uri())
     return 0
 
 
 def _refresh(out: Output, archive: Archive, settings: Settings, version: int) -> Path:
+    from exporter.library.upkeep import refresh
+    from exporter.library.views import SITE
+
     made = refresh(archive, settings, at=version, also={SITE})
     start = archive.layout.latest / SITE / "index.html"
     site = {"archive": str(archive.path.absolute()), "version": version, "site": str(start.absolute())}
@@ -99,6 +100,10 @@ def _copy(
     public_only: bool,
     force: bool,
 ) -> Path:
+    from exporter.cli.answers import HINT, check_answers, declared_flags, stored_printer
+    from exporter.library.site_copy import copy_site
+    from exporter.service.registry import service_of
+
     blog_id = archive.info.blog_id
     public = None
     if public_only:

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from exporter.cli.output import counted, size_text, time_text
-from exporter.crawl.outcome import Outcome
 from exporter.model.kinds import Kind
 from exporter.text import printable
 
 if TYPE_CHECKING:
     from exporter.crawl.assets.summary import AssetSummary
+    from exporter.crawl.outcome import Outcome
 
 _NOUNS = {Kind.ENTRIES: "entry", Kind.COMMENTS: "comment", Kind.FILES: "file", Kind.ASSETS: "asset"}
 _LISTS = {Kind.ENTRY_LIST: "entry", Kind.COMMENTS: "comment", Kind.FILES: "file"}

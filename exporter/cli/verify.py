@@ -9,13 +9,10 @@ from typing import Final
 import click
 
 from exporter.archive.archive import Archive
-from exporter.archive.documents import count_heads
 from exporter.cli.options import archive_argument, with_output
 from exporter.cli.output import Output, counted
-from exporter.cli.progress import ProgressBar
 from exporter.cli.summary import completeness_lines
 from exporter.errors import ArchiveDamaged, Incomplete, UsageError
-from exporter.library.upkeep import repair
 from exporter.settings import resolve
 from exporter.text import printable
 
@@ -38,6 +35,8 @@ def command(*, out: Output, archive: Path, quick: bool, repairs: bool, expect: s
     this is the same archive, as of then or newer. Exits with 13 when something is damaged or --expect does not hold,
     with 3 when it is intact but incomplete.
     """
+    from exporter.cli.progress import ProgressBar
+
     digits = None if expect is None else _digits(expect)
     reader = Archive.open(archive)
     reader.resolve()
@@ -96,6 +95,8 @@ def command(*, out: Output, archive: Path, quick: bool, repairs: bool, expect: s
 
 def _repair(out: Output, archive: Archive) -> list[str]:
     """Repair what can be repaired, tell of every file, and return the paths of those that are as they were written."""
+    from exporter.library.upkeep import repair
+
     restored = []
     for path, done in repair(archive, resolve({}, blog_id=archive.info.blog_id, warn=out.warn)):
         out.answer(f"{'restored' if done else 'cannot be restored offline'}: {printable(path)}")
@@ -114,6 +115,8 @@ def _digits(text: str) -> str:
 
 def _has_been(reader: Archive, digits: str) -> bool:
     """Tell whether the archive has, or had, a head that begins with these digits."""
+    from exporter.archive.documents import count_heads
+
     found = count_heads(reader.layout, digits)
     if found > 1:
         raise UsageError(

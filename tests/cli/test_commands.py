@@ -565,10 +565,3 @@ def test_rebuild_shows_an_older_version_until_the_next_rebuild(program: Program,
 def test_characters_that_no_text_can_hold_are_counted(program: Program, tmp_path: Path) -> None:
     shown = program("demo", tmp_path / "demo")
     assert "became U+FFFD in the views" in shown.err
-
-
-def test_what_only_reads_archives_loads_no_http_client() -> None:
-    names = sorted(COMMANDS.keys() - {"backup", "demo"})
-    code = f"import sys, importlib\nfor name in {names}: importlib.import_module('exporter.cli.' + name)\n"
-    code += "sys.exit(bool({'aiohttp', 'tenacity', 'rich'} & set(sys.modules)))"
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

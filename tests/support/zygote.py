@@ -11,6 +11,7 @@ from __future__ import annotations
 import importlib
 import json
 import os
+import pkgutil
 import resource
 import signal
 import sys
@@ -18,7 +19,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from exporter.cli.main import COMMANDS, main
+import exporter
+from exporter.cli.main import main
 from tests.support.disks import without_waiting
 from tests.support.trace import Trace
 
@@ -102,6 +104,7 @@ def serve() -> None:
 
 
 if __name__ == "__main__":
-    for command in COMMANDS:
-        importlib.import_module(f"exporter.cli.{command}")
+    for module in pkgutil.walk_packages(exporter.__path__, "exporter."):
+        if module.name != "exporter.__main__":
+            importlib.import_module(module.name)
     serve()

@@ -1,0 +1,74 @@
+"""What a command imports is what it needs: half of the time of a short command went into libraries that it never used."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.no_cover  # measuring a process imports sqlite3 and more into it
+
+ENGINE = {"aiohttp", "yarl", "multidict", "ssl", "asyncio", "tenacity"}
+PAGES = {"jinja2", "nh3", "selectolax", "yaml"}
+COMMON = ENGINE | PAGES | {"rich", "sqlite3", "arro3"}
+
+PROGRAM = """
+import sys
+from exporter.cli.main import main
+code = main(sys.argv[1:])
+print(*sys.modules, file=sys.stderr)
+sys.exit(code)
+"""
+
+
+def imported(*arguments: str) -> set[str]:
+    """Run the program in a process of its own and return the modules that it has then."""
+    run = subprocess.run([sys.executable, "-c", PROGRAM, *arguments], capture_output=True, text=True, check=True)
+    return set(run.stderr.splitlines()[-1].split())
+
+
+@pytest.mark.parametrize(
+    "command", ["", "backup", "status", "show", "log", "search", "verify", "site", "prune", "demo"]
+)
+def test_help_imports_nothing_that_works(command: str) -> None:
+    found = imported(*command.split(), "--help")
+    assert found & COMMON == set()
+    assert not [name for name in found if name.startswith(("exporter.crawl.", "exporter.http.", "exporter.html."))]
+
+
+def test_the_first_help_reads_no_settings_and_no_archive() -> None:
+    ours = {name for name in imported("--help") if name.startswith("exporter.")}
+    assert ours == {"exporter.cli", "exporter.cli.main", "exporter.cli.output", "exporter.errors", "exporter.text"}
+
+
+@pytest.mark.parametrize(
+    "command", ["status DIR", "status DIR --json", "log DIR", "show DIR entry 3", "show DIR comment 252"]
+)
+def test_a_glance_at_an_archive_imports_no_engine_and_no_renderer(archive: Path, command: str) -> None:
+    assert imported(*command.replace("DIR", str(archive)).split()) & COMMON == set()
+
+
+@pytest.mark.parametrize(
+    ("command", "more"),
+    [
+        ("show DIR entry 3 --markdown", {"selectolax", "yaml"}),
+        ("show DIR entry 3 --html", {"selectolax", "nh3"}),
+        ("verify DIR", set()),
+        ("diff DIR", set()),
+        ("files DIR", set()),
+        ("inspect DIR", {"selectolax"}),
+        ("search DIR 海", {"sqlite3", "selectolax"}),
+        ("prune DIR --keep-last 9 --dry-run", set()),
+        ("export csv DIR OUT --only all", {"selectolax", "sqlite3"}),
+    ],
+)
+def test_what_only_reads_an_archive_imports_no_engine(
+    archive: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str, more: set[str]
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    words = command.replace("DIR", str(archive)).replace("OUT", str(tmp_path / "out")).split()
+    found = imported(*words)
+    assert found & ENGINE == set()
+    assert found & COMMON == more
