@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache, lru_cache
 from html import escape
 from typing import Final, NamedTuple
 from urllib.parse import urlsplit
@@ -17,10 +17,11 @@ from markupsafe import Markup
 from exporter.html.limits import TooComplex, TooLarge, too_large, too_large_words
 from exporter.html.links import absolute
 from exporter.html.page_sanitizer import ATTRIBUTES, ID_PREFIX, TAGS, clean, is_inline_picture, is_link
+from exporter.html.simple import Piece, simple_pieces
 from exporter.html.tags import DROPPED, LINE_TAGS, tag_set
 from exporter.html.text import plain_text, text_of
 from exporter.html.tree import Element, parse
-from exporter.html.valid import picture_source, valid_html
+from exporter.html.valid import picture_source, valid_alone, valid_html
 from exporter.model.asset import openable
 from exporter.text import visible
 
@@ -31,8 +32,8 @@ _EVERYWHERE: Final = ATTRIBUTES["*"]
 _NONE: Final[frozenset[str]] = frozenset()
 _COMMON: Final = tag_set("b blockquote br center div em h1 h2 h3 h4 i li ol p s small span strong tbody td th tr u ul")
 _WITH_ATTRIBUTES: Final = re.compile(r"<([a-zA-Z][^\s/>]*)[\s/]")
-_KEPT_TREES: Final = 128
-"""More than a chunk of the site's search data has entries: their pages were made just before from the same trees."""
+_KEPT: Final = 128
+"""More than a chunk of the site's search data has entries: their pages were made just before from what was read."""
 _LARGE: Final = 20_000
 
 
@@ -81,7 +82,7 @@ class BodyWriter:
         self._page_of = page_of
         self._drawn = drawn
         self._target = lru_cache(maxsize=4096)(self._find_target)
-        self._small_tree = lru_cache(maxsize=_KEPT_TREES)(_parse)
+        self._small = lru_cache(maxsize=_KEPT)(_parse)
 
     def html(self, source: str, root: str) -> Markup:
         """Return a body, safe to stand in a page; never raises. One beyond the budget is its text, which it says.
@@ -95,22 +96,44 @@ class BodyWriter:
             escaped = escape(text, quote=False).replace("\r\n", "\n").replace("\n", "<br>\n")
             return Markup(escaped)  # noqa: S704  nothing in it is markup but the line ends
         try:
-            body = self._tree(text)
+            body = self._read(text)
         except TooLarge:
             words = too_large_words(len(source), self._language)
             return Markup('<p>{}</p>\n<div class="as-typed">{}</div>').format(words, text_of(text))
         except TooComplex:
             return Markup("<pre>{}</pre>").format(text)
+        if isinstance(body, list):
+            return Markup(clean(self._simple(body, root)))  # noqa: S704  cleaned in this line
         keep_lines = not any(isinstance(node, Element) and node.tag in LINE_TAGS for node in body.walk())
         valid = valid_html(body, kept=_PLAYERS, dropped=_HIDDEN)
         return Markup(clean(self._written(valid, root, keep_lines=keep_lines)))  # noqa: S704  cleaned in this line
 
     def text(self, source: str) -> str:
         """Return what a reader sees of a body, as :func:`~exporter.html.text.plain_text` does."""
-        return plain_text(source, lambda html: self._tree(visible(html)[0]))
+        return plain_text(source, lambda html: self._read(visible(html)[0]))
 
-    def _tree(self, text: str) -> Element:
-        return _parse(text) if len(text) > _LARGE else self._small_tree(text)
+    def _read(self, text: str) -> list[Piece] | Element:
+        return _parse(text) if len(text) > _LARGE else self._small(text)
+
+    def _simple(self, pieces: list[Piece], root: str) -> str:
+        """Write a simple body as :meth:`_written` writes its tree, a fifth of the time; what cleans it reads texts."""
+        written = ["" if isinstance(piece, Element) else piece for piece in pieces]
+        link, end = False, ""
+        for at in range(1, len(pieces), 2):
+            piece = pieces[at]
+            if piece == "/a":
+                written[at], link = end, False
+            elif isinstance(piece, str) and piece != "a":
+                written[at] = _bare(piece)
+            else:
+                node = Element("a", {}, []) if isinstance(piece, str) else piece
+                shown = valid_alone(node, linked=link)
+                written[at], closing = self._tags(shown, root)
+                if node.tag == "a":
+                    link, end = "href" in shown.attributes, closing
+        if not any((piece if isinstance(piece, str) else piece.tag) in LINE_TAGS for piece in pieces[1::2]):
+            written[::2] = [text.replace("\n", "<br>\n") for text in written[::2]]
+        return "".join(written)
 
     def _written(self, body: Element, root: str, *, keep_lines: bool) -> str:
         parts: list[str] = []
@@ -208,12 +231,22 @@ class BodyWriter:
         return address + mark + fragment, False
 
 
-def _parse(source: str) -> Element:
-    """Parse a body; where none of a common tag has attributes in the source, none is asked for them."""
+def _parse(source: str) -> list[Piece] | Element:
+    """Read a body; where none of a common tag has attributes in the source, the parser is asked for none."""
+    pieces = simple_pieces(source)
+    if pieces is not None:
+        return pieces
     if too_large(source):
         raise TooLarge
     named = {tag.lower() for tag in _WITH_ATTRIBUTES.findall(source)}
     return parse(source, bare=_COMMON - named)
+
+
+@cache
+def _bare(tag: str) -> str:
+    """Return a tag of a simple body that has no attributes as a page has it."""
+    shown = valid_alone(Element(tag.removeprefix("/"), {}, []))
+    return f"</{shown.tag}>" if tag[0] == "/" else _opening(shown.tag, shown.attributes)
 
 
 def _opening(tag: str, attributes: dict[str, str]) -> str:

@@ -9,11 +9,13 @@ from itertools import islice
 from typing import Final
 
 from exporter.html.limits import TooComplex, TooLarge
-from exporter.html.tags import BLOCKS, DROPPED
+from exporter.html.simple import Piece, plain, simple_pieces
+from exporter.html.tags import BLOCKS, DROPPED, LINE_TAGS
 from exporter.html.tree import Element, parse
+from exporter.text import visible
 
+_LINE_ENDING: Final = LINE_TAGS | {f"/{tag}" for tag in BLOCKS}
 _TAG = re.compile(r"<[^<>]*>")
-_TEXT_LINE_ENDS = re.compile(r"(?<![ \t\r])[ \t\r]*\n[ \t\r\n]*")
 _SPACES: Final = re.compile("[ \t\n\r\f]+")
 _PARTS: Final = 10_000
 _TOKEN: Final = re.compile(
@@ -32,12 +34,21 @@ def collapse(text: str) -> str:
     return _SPACES.sub(" ", text).strip(" ")
 
 
-def plain_text(source: str, read: Callable[[str], Element] = parse) -> str:
+def read_body(source: str) -> list[Piece] | Element:
+    """Return a body as its pieces where it is simple, else as its tree.
+
+    Raises:
+        TooComplex: as for :func:`~exporter.html.tree.parse`.
+    """
+    return simple_pieces(visible(source)[0]) or parse(source)
+
+
+def plain_text(source: str, read: Callable[[str], list[Piece] | Element] = read_body) -> str:
     """Return the text of a body: blocks and ``<br>`` end a line, pictures give their ``alt``, scripts nothing.
 
     Args:
         source: HTML or text.
-        read: parses the HTML, for callers that keep trees.
+        read: reads the HTML, for callers that keep what was read.
     """
     if "<" not in source and "&" not in source:
         return source
@@ -47,22 +58,36 @@ def plain_text(source: str, read: Callable[[str], Element] = parse) -> str:
         return text_of(source)
     except TooComplex:
         return html.unescape(_TAG.sub(" ", source))
-    parts: list[str] = []
+    parts = _in_pieces(body) if isinstance(body, list) else _in_tree(body)
+    lines = (line.strip(" \t\r") for line in "".join(parts).split("\n"))
+    return "\n".join(filter(None, lines)).strip()
+
+
+def _in_pieces(pieces: list[Piece]) -> Iterator[str]:
+    for at, piece in enumerate(pieces):
+        if isinstance(piece, str):
+            yield plain(piece) if at % 2 == 0 else "\n" if piece in _LINE_ENDING else ""
+        elif piece.tag == "img":
+            yield piece.attributes.get("alt", "")
+        elif piece.tag in LINE_TAGS:
+            yield "\n"
+
+
+def _in_tree(body: Element) -> Iterator[str]:
     todo: list[Element | str] = [body]
     while todo:
         node = todo.pop()
         if isinstance(node, str):
-            parts.append(node)
+            yield node
         elif node.tag == "br":
-            parts.append("\n")
+            yield "\n"
         elif node.tag == "img":
-            parts.append(node.attributes.get("alt", ""))
+            yield node.attributes.get("alt", "")
         elif node.tag not in DROPPED:
             if node.tag in BLOCKS:
-                parts.append("\n")
+                yield "\n"
                 todo.append("\n")
             todo.extend(reversed(node.children))
-    return _TEXT_LINE_ENDS.sub("\n", "".join(parts)).strip()
 
 
 def text_of(source: str) -> str:

@@ -96,6 +96,20 @@ def valid_html(body: Element, *, kept: frozenset[str], dropped: frozenset[str]) 
     return _Rewriter(body, kept, dropped).tree
 
 
+def valid_alone(node: Element, *, linked: bool = False) -> Element:
+    """Return one element of a simple body as :func:`valid_html` has it there, see :mod:`exporter.html.simple`.
+
+    Args:
+        node: any of its elements.
+        linked: whether it is in a link.
+    """
+    tag = _RENAMED.get(node.tag, node.tag)
+    shown = Element(tag, _attributes(node, tag, set()), [])
+    if tag == "img" and linked:
+        _name(shown, node)
+    return shown
+
+
 class _Rewriter:
     def __init__(self, body: Element, kept: frozenset[str], dropped: frozenset[str]) -> None:
         self._ids = _targets(body)
@@ -127,10 +141,10 @@ class _Rewriter:
         if tag is None or context.depth >= DEEPEST:
             self._below(todo, node, context)
             return
-        shown = Element(tag, self._attributes(node, tag), [])
+        shown = Element(tag, _attributes(node, tag, self._ids), [])
         (context.parent.children if tag in _CHILDREN.get(context.parent.tag, ()) else _siblings(context)).append(shown)
-        if tag == "img" and context.linked and not shown.attributes.get("alt", "").strip():
-            shown.attributes["alt"] = _name_of(node)
+        if tag == "img" and context.linked:
+            _name(shown, node)
         if tag == "th":
             shown.attributes.setdefault("scope", "row" if _is_first(shown, context.parent) else "col")
         if tag == "details" and not _first_is(node, "summary"):
@@ -157,7 +171,7 @@ class _Rewriter:
             tag = self._heading(node)
         if context.line:
             return "span" if tag in _BLOCKS and tag != "hr" else ("br" if tag == "hr" else tag)
-        if tag == "time" and "datetime" not in self._attributes(node, tag):
+        if tag == "time" and "datetime" not in _attributes(node, tag, self._ids):
             tag = "span"
         if id(node) in self._blocky and (tag == "p" or (tag not in _BLOCKS and tag not in _ANYWHERE)):
             return "div"
@@ -173,27 +187,29 @@ class _Rewriter:
         self._levels.append(level)
         return f"h{min(len(self._levels) + 1, 6)}"
 
-    def _attributes(self, node: Element, tag: str) -> dict[str, str]:
-        if not node.attributes and node.tag == tag:
-            return {}
-        names = _OWN["*"] | _OWN.get(tag, frozenset())
-        found = {
-            name: value
-            for name, value in node.attributes.items()
-            if name in names and (name not in _VALUES or re.fullmatch(_VALUES[name], value.strip()))
-        }
-        style = looks(node.tag, node.attributes, shown_as=tag)
-        if tag == "span" and _RENAMED.get(node.tag, node.tag) in _BLOCKS:
-            style = f"display:block;{style}"
-        if style:
-            found["style"] = style
-        name = found.get("id") or found.get("name", "")
-        if name in self._ids:
-            self._ids.discard(name)
-        else:
-            found.pop("id", None)
-            found.pop("name", None)
-        return found
+
+def _attributes(node: Element, tag: str, ids: set[str]) -> dict[str, str]:
+    """Return what an element keeps as ``tag``; an id is taken from ``ids``, which are those that links lead to."""
+    if not node.attributes and node.tag == tag:
+        return {}
+    names = _OWN["*"] | _OWN.get(tag, frozenset())
+    found = {
+        name: value
+        for name, value in node.attributes.items()
+        if name in names and (name not in _VALUES or re.fullmatch(_VALUES[name], value.strip()))
+    }
+    style = looks(node.tag, node.attributes, shown_as=tag)
+    if tag == "span" and _RENAMED.get(node.tag, node.tag) in _BLOCKS:
+        style = f"display:block;{style}"
+    if style:
+        found["style"] = style
+    name = found.get("id") or found.get("name", "")
+    if name in ids:
+        ids.discard(name)
+    else:
+        found.pop("id", None)
+        found.pop("name", None)
+    return found
 
 
 def _siblings(context: _Context) -> list[Element | str]:
@@ -230,6 +246,12 @@ def _says_nothing(node: Element) -> bool:
     return "href" in node.attributes and not any(
         child.strip() if isinstance(child, str) else child.tag in _SEEN for child in node.walk()
     )
+
+
+def _name(shown: Element, picture: Element) -> None:
+    """Give a picture that leads somewhere words, where it has none."""
+    if not shown.attributes.get("alt", "").strip():
+        shown.attributes["alt"] = _name_of(picture)
 
 
 def _name_of(picture: Element) -> str:

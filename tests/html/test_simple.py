@@ -1,0 +1,131 @@
+"""Simple bodies: what is made of them without a parser is what is made of them with one, byte for byte."""
+
+from __future__ import annotations
+
+from html import escape
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from exporter.html.page_body import BodyWriter
+from exporter.html.simple import plain, simple_pieces
+from exporter.html.text import plain_text
+from exporter.html.tree import Element, parse
+from exporter.text import visible
+
+_STORED = {"https://blog.example/a.png": f"assets/aa/{'a' * 64}.png"}
+_COMMENT = "<!-- -->"
+"""A parser passes over it; nothing with it is simple."""
+_URLS = (
+    "https://other.example/?a=1&amp;b=2", "//host/x", "../x.html", "javascript:alert(1)", " JaVaScRiPt:alert(1)", "#top", " #top",
+    "mailto:a@b.example", "data:text/html,x", "a.png", "https://blog.example/Entry/1/", "", "\\\\host\\share", "?a&b", "海",
+    "data:image/png;base64,iVBORw0KGgo=",
+)  # fmt: skip
+_WORDS = (
+    "海", "a b", " ", "\n", "\r\n", "\r", "\t", "\f", "\xa0", "　", "&amp;", "&lt;b&gt;", "&quot;", "&nbsp;", "&#39;", "&", "&copy", "&copy;", "&ampx;",
+    "&#0;", "&#128;", "&#xd800;", "&notit;", ">", "<", "< b", "<3", "</", "\0", "\x01", "\x0b", "\x7f", "\x85", "\ud83d", "\u2028", "\ufeff", "😀",
+    "<!-- x -->", "<!doctype html>", "<?x?>", "<![CDATA[x]]>", "<br>", "<br/>", "<BR />", "<br clear='all'>", "<hr>", "<hr width=\"50%\">",
+    "<b>", "</b>", "<p>", "</p>", "<P>", "</P>", "<div>", "</div >", "<a>", "</a>", "<font color='#ff0000' size=\"+2\">", "</font>", "<i/>", "<b / >",
+    "<script>x</script>", "<style>", "<table><tr><td>x", "<li>x</li>", "<svg>", "<image>", "<textarea>", "<title>", "<plaintext>", "<nobr>",
+)  # fmt: skip
+_BLOCKS = ("p", "div", "P", "center", "blockquote", "Div")
+_LINES = ("b", "strong", "i", "em", "u", "s", "span", "font", "B", "big", "small", "strike", "tt", "sub", "sup", "code")
+_VALUES = ("left", "CENTER", "red", "ff0000", "+1", "100", "50%", "color:red;font-size:12px", "x'y", "a &amp; b", "font-weight:bold", "", "1e9", "c-x", "ltr")  # fmt: skip
+_NAMES = ("align", "style", "color", "size", "title", "id", "name", "class", "onclick", "width", "target", "rel", "ALT", "dir", "lang", "data-src", "border")  # fmt: skip
+
+_attribute = st.tuples(st.sampled_from(_NAMES), st.sampled_from(_VALUES), st.sampled_from("\"'")).map(
+    lambda each: f" {each[0]}={each[2]}{each[1]}{each[2]}"
+)
+_attributes = st.one_of(st.just(""), st.lists(_attribute, max_size=3).map("".join))
+_plain = st.sampled_from(_WORDS[:15])
+_text = st.one_of(_plain, _plain, _plain, st.sampled_from(_WORDS), st.text(max_size=4).map(escape))
+_url = st.sampled_from(_URLS)
+_picture = st.tuples(st.sampled_from(("<img", "<IMG ")), _url, _attributes, st.sampled_from((">", "/>", " />"))).map(
+    lambda each: f'{each[0]} src="{each[1]}"{each[2]}{each[3]}'
+)
+
+
+def _around(inside: st.SearchStrategy[str], names: tuple[str, ...]) -> st.SearchStrategy[str]:
+    return st.tuples(st.sampled_from(names), _attributes, st.lists(inside, max_size=3).map("".join)).map(
+        lambda each: f"<{each[0]}{each[1]}>{each[2]}</{each[0]}>"
+    )
+
+
+def _link(inside: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    return st.tuples(_url, _attributes, st.lists(inside, max_size=2).map("".join)).map(
+        lambda each: f'<a href="{each[0]}"{each[1]}>{each[2]}</a>'
+    )
+
+
+_line = st.recursive(st.one_of(_text, _text, _picture), lambda inside: st.one_of(_around(inside, _LINES), _link(inside)), max_leaves=6)  # fmt: skip
+_body = st.lists(st.one_of(_line, _around(_line, _BLOCKS), _around(_around(_line, _BLOCKS), _BLOCKS)), max_size=4).map("".join)  # fmt: skip
+
+
+def _tree(source: str) -> Element:
+    """Build the tree that the pieces of a simple body stand for."""
+    body = Element("body", {}, [])
+    inside = [body]
+    for at, piece in enumerate(simple_pieces(source) or []):
+        if isinstance(piece, str) and at % 2 == 0:
+            inside[-1].children += [plain(piece)] if piece else []
+        elif isinstance(piece, str) and piece[0] == "/":
+            inside.pop()
+        else:
+            node = Element(piece, {}, []) if isinstance(piece, str) else piece
+            inside[-1].children.append(node)
+            if node.tag not in {"br", "hr", "img"}:
+                inside.append(node)
+    return body
+
+
+def _said(element: Element) -> list[object]:
+    return [
+        child if isinstance(child, str) else (child.tag, child.attributes, _said(child)) for child in element.children
+    ]
+
+
+@settings(max_examples=600)
+@given(_body)
+@example("<p>海<br>\r\n<b>山</b> &amp; <a href=\"https://other.example/\" target='_blank'>川</a></p>")
+@example("海\r山\r\n<b>川</b>")
+@example("<b><b><b><b><i>海</i></b></b></b></b>山")
+@example('<a href="https://other.example/"><img src="a.png"></a>')
+@example('<a name="top">海</a><a href="?"> &nbsp;</a>')
+@example('<center>海<font size="7">山</font></center><big>川</big>')
+def test_a_simple_body_is_shown_and_read_as_its_tree_is(body: str) -> None:
+    source = visible(body)[0]
+    if simple_pieces(source) is None or not ("<" in body or "&" in body):
+        return
+    assert _said(_tree(source)) == _said(parse(source, bare=frozenset()))
+    writer = BodyWriter(_STORED.get, "https://blog.example/", page_of={"https://blog.example/Entry/1/": "entry/1.html"}.get)  # fmt: skip
+    assert simple_pieces(source + _COMMENT) is None
+    assert writer.html(body, "../") == writer.html(body + _COMMENT, "../")
+    assert writer.text(body) == plain_text(body) == plain_text(body + _COMMENT)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "海",
+        "<p>海</p><p>山<br>川<br/><br /><BR></p>",
+        "<P>海<FONT COLOR='red'>山</FONT></P>",
+        '<div align="center"><a href="https://other.example/?a=1&amp;b=2" target="_blank"><img src="a.png" /></a></div>',
+        "<blockquote><p>海 > 山</p></blockquote><hr>",
+    ],
+)
+def test_what_people_write_is_simple(body: str) -> None:
+    assert simple_pieces(body) is not None
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "A & B", "&copy;", "a < b", "a < b > c", "<p>海", "海</p>", "<b>海<i>山</b>川</i>", "<p><p>海</p></p>", "<p><div>海</div></p>", "<b><p>海</p></b>",
+        '<a href="/1">海<a href="/2">山</a></a>', '<a href="#top">海</a>', '<a href="/1"> </a>', '<a href="/1">&nbsp;</a>', "<b/>海", "<p onclick>海</p>",
+        "<p title=海>海</p>", '<p title="1" title="2">海</p>', "<table><tr><td>海</td></tr></table>", "<h2>海</h2>", "<script>x</script>", "海<!-- 山 -->",
+        "<b>" * 51 + "</b>" * 51, "<br>" * 901, "海" * 100_001, f'<p title="{"x" * 5000}">海</p>',
+    ],
+)  # fmt: skip
+def test_what_is_in_doubt_is_not(body: str) -> None:
+    assert simple_pieces(body) is None
