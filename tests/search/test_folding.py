@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import re
+import sys
 import unicodedata
 
 import pytest
@@ -30,6 +32,26 @@ TRICKY = st.text(
 )
 def test_what_looks_the_same_has_one_key(text: str, key: str) -> None:
     assert fold(text) == key
+
+
+def _by_definition(text: str) -> str:
+    clean = re.sub("[\ud800-\udfff]", "\ufffd", text)
+    return re.sub(r"\s+", " ", unicodedata.normalize("NFKC", clean).casefold())
+
+
+@pytest.mark.parametrize("after", ["", "\u3099", "\uff9e", "\uff9f\u0301", "\u1161", "\n", "か"])
+def test_every_character_of_unicode_has_its_key(after: str) -> None:
+    for start in range(0, sys.maxunicode + 1, 4096):
+        text = "".join(chr(code) + after for code in range(start, start + 4096))
+        assert fold(text) == _by_definition(text)
+
+
+@given(text=st.lists(TRICKY, max_size=30).map("".join), long=st.booleans())
+@example(text="ｶﾞ\nﾊﾟか\u3099", long=True)
+@example(text=" \n", long=True)
+def test_a_long_text_is_folded_as_a_short_one(text: str, long: bool) -> None:
+    whole = text + "海" * 200 if long else text
+    assert fold(whole) == _by_definition(whole)
 
 
 @given(text=TRICKY)
