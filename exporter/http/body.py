@@ -2,78 +2,29 @@
 
 from __future__ import annotations
 
-import asyncio
 import io
 import re
 import zlib
-from collections.abc import Awaitable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from http import HTTPStatus
-from typing import Protocol
-
-import aiohttp
+from typing import TYPE_CHECKING, Protocol
 
 from exporter.errors import BadBody, BodyTooLarge
+from exporter.http.deadline import Deadline
 from exporter.http.memory_budget import MemoryBudget
+
+if TYPE_CHECKING:
+    import aiohttp
+
+    from exporter.http.direct import DirectAnswer
 
 _PIECE = 256 * 1024
 _REFUSAL_KEPT = 64 * 1024
 """Bytes kept of an answer that is not a success: only its message is of interest."""
 _REFUSAL_READ = 1024 * 1024
 """Bytes read of one to keep its connection in use; of a longer one the rest is never read."""
-_EXACTNESS = 0.05  # the share of the longest silence by which it may end early
 _GZIP_OR_ZLIB, _BARE = 47, -15  # zlib's codes for either header, and for none
 _CONTENT_RANGE = re.compile(r"bytes ([0-9]{1,18})-([0-9]{1,18})/(?:([0-9]{1,18})|\*)")
-
-
-@dataclass(frozen=True, slots=True)
-class Timeouts:
-    """Seconds for one request: to connect, the longest silence, and the whole."""
-
-    connect: float = 10.0
-    read: float = 30.0
-    total: float = 120.0
-
-
-class Deadline:
-    """One timer for the silence between two pieces and for the whole request; to be made as it starts.
-
-    ``patience`` is the seconds after which nobody waits any more, whatever the time-outs allow. The read timeout of
-    aiohttp sets and clears several timers for every request, which costs a tenth of it.
-    """
-
-    __slots__ = ("_end", "_heard", "_last", "_limit", "_loop", "_silence", "timer")
-
-    def __init__(self, timeouts: Timeouts, patience: float) -> None:
-        self._loop = asyncio.get_running_loop()
-        self._heard = now = self._loop.time()
-        self._silence = timeouts.read
-        self._limit = min(timeouts.total, patience)
-        self._last = now + patience
-        self._end = now + self._limit
-        self.timer = asyncio.timeout_at(min(now + self._silence, self._end))
-
-    def postpone(self) -> None:
-        """Start the silence anew: something arrived."""
-        now = self._loop.time()
-        if now - self._heard > _EXACTNESS * self._silence:  # setting the timer anew costs more than most pieces
-            self._heard = now
-            self.timer.reschedule(min(now + self._silence, self._end))
-
-    async def without(self, waiting: Awaitable[None]) -> None:
-        """Wait for something that is not the service's fault: only the patience runs on meanwhile."""
-        since = self._loop.time()
-        self.timer.reschedule(self._last if self._last < float("inf") else None)
-        await waiting
-        self._heard = now = self._loop.time()
-        self._end = min(self._end + now - since, self._last)
-        self.timer.reschedule(min(now + self._silence, self._end))
-
-    def what_passed(self) -> str:
-        """Say which of the limits it was."""
-        if self._loop.time() >= self._end:
-            return f"not done within {self._limit:.3g} s"
-        return f"silent for {self._silence:g} s"
 
 
 class Inflate:
@@ -139,7 +90,9 @@ class BodyStream:
     ``headers`` are by lower-case name; of a repeated header the last.
     """
 
-    def __init__(self, answer: aiohttp.ClientResponse, deadline: Deadline) -> None:
+    __slots__ = ("_content", "_decoder", "_encoding", "deadline", "headers", "kept", "status")
+
+    def __init__(self, answer: aiohttp.ClientResponse | DirectAnswer, deadline: Deadline) -> None:
         self._content = answer.content
         self._decoder: Inflate | None = None
         self.status = answer.status
@@ -147,6 +100,12 @@ class BodyStream:
         self._encoding = self.headers.get("content-encoding", "")
         self.kept = 0
         self.deadline = deadline
+
+    def at_hand(self) -> bytes | None:
+        """Return the body where it needs no decoding and all of it has arrived, which is no more than a few pieces."""
+        if self._encoding or not self._content.is_eof():
+            return None
+        return self._content.read_nowait()
 
     async def piece(self) -> bytes:
         """Return what comes next, never more than 256 KiB at once; nothing at the end.
@@ -199,14 +158,19 @@ class MemoryBody:
 
     async def receive(self, stream: BodyStream) -> bytes:
         """Return the body."""
+        if stream.status == HTTPStatus.OK:
+            whole = stream.at_hand()
+            if whole is not None:  # and so has its memory already
+                self._check(len(whole))
+                stream.kept = len(whole)
+                return whole
         kept = io.BytesIO()  # unlike a list of pieces it hands out what it holds without a second copy
         size = 0
         with self._budget.share() as share:
             while piece := await stream.piece():
                 size += len(piece)
                 if stream.status == HTTPStatus.OK:
-                    if size > self.max_bytes:
-                        raise BodyTooLarge(f"the answer has more than {self.max_bytes} bytes (the setting max_body)")
+                    self._check(size)
                     if not share.take(len(piece)):
                         await stream.deadline.without(share.wait(len(piece)))
                 elif size > _REFUSAL_READ:
@@ -216,6 +180,10 @@ class MemoryBody:
                 kept.write(piece)
                 stream.kept = kept.tell()
         return kept.getvalue()
+
+    def _check(self, size: int) -> None:
+        if size > self.max_bytes:
+            raise BodyTooLarge(f"the answer has more than {self.max_bytes} bytes (the setting max_body)")
 
 
 class Sink(Protocol):

@@ -21,8 +21,10 @@ from exporter import __version__
 from exporter.clock import Clock, SystemClock
 from exporter.errors import RedirectRefused
 from exporter.http.address_guard import AddressGuard, check_base_url, origin_of
-from exporter.http.body import FileBody, MemoryBody, Sink, Timeouts
+from exporter.http.body import FileBody, MemoryBody, Sink
 from exporter.http.credentials import Credentials
+from exporter.http.deadline import Deadlines, Timeouts
+from exporter.http.direct import Direct, may_be_taken
 from exporter.http.give_up import HostWatch, ServiceWatch
 from exporter.http.memory_budget import MemoryBudget
 from exporter.http.retry import RetryEvent, Retrying, RetryPolicy
@@ -86,6 +88,7 @@ class Engine:
         self._chance = chance
         self._throttles = Throttles(self._clock, per_host)
         self.budget = MemoryBudget(shared_memory)
+        self._deadlines = Deadlines()
         self._resolver = resolver
         self._sessions: dict[AddressGuard, aiohttp.ClientSession] = {}
         self._statistics: list[Statistics] = []
@@ -94,6 +97,7 @@ class Engine:
         return self
 
     async def __aexit__(self, *_: object) -> None:
+        self._deadlines.close()
         for session in self._sessions.values():
             await session.close()
 
@@ -142,8 +146,12 @@ class Engine:
                 )
             return target
 
+        headers = credentials.headers
+        session, direct = self._session(_ANYWHERE), None
+        if may_be_taken():
+            direct = Direct(session, base.origin(), headers, timeouts.connect)
         sender = Sender(timeouts, self._counted(), place, ": check the base URL")
-        watch = ServiceWatch(self._transport(_ANYWHERE), policy, self._clock)
+        watch = ServiceWatch(AiohttpTransport(session, self._deadlines, direct), policy, self._clock)
         retrying = Retrying(
             Redirecting(Throttled(watch, self._throttles), inside),
             policy,
@@ -162,7 +170,7 @@ class Engine:
             base.raw_authority,
             base.raw_path.rstrip("/"),
             origin,
-            credentials.headers,
+            headers,
             MemoryBody(self.budget, max_body),
             sender,
         )
@@ -183,7 +191,7 @@ class Engine:
             max_bytes: the largest file, decoded.
             policy: when to try again.
         """
-        watch = HostWatch(self._transport(guard))
+        watch = HostWatch(AiohttpTransport(self._session(guard), self._deadlines))
         redirecting = Redirecting(Throttled(watch, self._throttles), lambda target: guard.check(str(target)))
         retrying = Retrying(redirecting, policy, watch, self._throttles, self._clock, chance=self._chance)
         return Downloader(retrying, guard, Sender(timeouts, self._counted()), max_bytes)
@@ -192,7 +200,7 @@ class Engine:
         self._statistics.append(Statistics())
         return self._statistics[-1]
 
-    def _transport(self, guard: AddressGuard) -> AiohttpTransport:
+    def _session(self, guard: AddressGuard) -> aiohttp.ClientSession:
         if guard not in self._sessions:
             connector = aiohttp.TCPConnector(
                 limit=0,  # the throttles bound it
@@ -212,7 +220,7 @@ class Engine:
                 auto_decompress=False,
                 response_class=SingleTry,
             )
-        return AiohttpTransport(self._sessions[guard])
+        return self._sessions[guard]
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -33,7 +33,9 @@ from exporter.errors import (
     Unreachable,
 )
 from exporter.http.address_guard import is_refusal, origin_of
-from exporter.http.body import Body, BodyStream, Deadline, Timeouts
+from exporter.http.body import Body, BodyStream
+from exporter.http.deadline import Deadline, Deadlines, Timeouts
+from exporter.http.direct import Direct, DirectAnswer, broken
 from exporter.text import printable
 
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
@@ -144,14 +146,22 @@ class SingleTry(aiohttp.ClientResponse):
         try:
             return await super().start(connection)
         except (aiohttp.ClientOSError, aiohttp.ServerDisconnectedError) as error:
-            raise ConnectFailed(f"the connection to {self.host} broke ({printable(str(error))})") from None
+            raise broken(self.host, error) from None
 
 
 @dataclass(frozen=True, slots=True)
 class AiohttpTransport:
-    """Sends each request once through a session, which must make its answers of :class:`SingleTry` and not decode."""
+    """Sends each request once through a session, which must make its answers of :class:`SingleTry` and not decode.
+
+    Attributes:
+        session: holds the connections.
+        deadlines: end what takes too long.
+        direct: the short way over the same connections, for what it takes.
+    """
 
     session: aiohttp.ClientSession
+    deadlines: Deadlines
+    direct: Direct | None = None
 
     async def send(self, request: HttpRequest) -> HttpResponse:
         """Send a request; the body of a redirect is not read.
@@ -164,28 +174,43 @@ class AiohttpTransport:
             BadBody, BodyTooLarge: as the body has it.
         """
         request.sender.statistics.requests += 1
-        deadline = Deadline(request.sender.timeouts, request.patience)
+        deadline = self.deadlines.begin(request.sender.timeouts, request.patience)
         try:
             async with deadline.timer:
-                return await self._exchange(request, deadline)
+                answer = await self._ask(request)
+                try:
+                    return await _received(request, answer, deadline)
+                finally:
+                    answer.release()
         except (aiohttp.ClientError, http_exceptions.HttpProcessingError, OSError, UnicodeError) as error:
             raise _translated(error, request.sender, deadline) from None
+        finally:
+            self.deadlines.end(deadline)
 
-    async def _exchange(self, request: HttpRequest, deadline: Deadline) -> HttpResponse:
+    async def _ask(self, request: HttpRequest) -> aiohttp.ClientResponse | DirectAnswer:
         more = request.body.headers()
         headers = {**request.headers, **more} if more else request.headers
+        if self.direct is not None:
+            head = self.direct.head(request.origin, request.url, headers)
+            if head is not None:
+                return await self.direct.get(request.url, head)
         timeout = _to_connect(request.sender.timeouts.connect)
-        async with self.session.get(request.url, headers=headers, allow_redirects=False, timeout=timeout) as answer:
-            stream = BodyStream(answer, deadline)
-            response = HttpResponse(request.origin, stream.status, stream.headers)
-            if response.location is None:
-                begun = time.monotonic()
-                try:
-                    response.body = await request.body.receive(stream)
-                finally:
-                    request.sender.statistics.bytes += stream.kept
-                response.body_seconds = time.monotonic() - begun
-            return response
+        return await self.session.get(request.url, headers=headers, allow_redirects=False, timeout=timeout)
+
+
+async def _received(
+    request: HttpRequest, answer: aiohttp.ClientResponse | DirectAnswer, deadline: Deadline
+) -> HttpResponse:
+    stream = BodyStream(answer, deadline)
+    response = HttpResponse(request.origin, stream.status, stream.headers)
+    if response.location is None:
+        begun = time.monotonic()
+        try:
+            response.body = await request.body.receive(stream)
+        finally:
+            request.sender.statistics.bytes += stream.kept
+        response.body_seconds = time.monotonic() - begun
+    return response
 
 
 @lru_cache(maxsize=16)

@@ -21,7 +21,7 @@ from exporter.crawl.outcome import Outcome
 from exporter.crawl.settings import BackupSettings
 from exporter.demo.service import DemoService
 from exporter.errors import BlogExporterError
-from exporter.http.body import Timeouts
+from exporter.http.deadline import Timeouts
 from exporter.http.engine import Client, Engine
 from exporter.http.retry import RetryPolicy
 from exporter.service.blog_v1 import BlogV1, Options

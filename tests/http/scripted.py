@@ -10,7 +10,8 @@ import pytest
 from yarl import URL
 
 from exporter.errors import ServiceError
-from exporter.http.body import BodyStream, Timeouts
+from exporter.http.body import BodyStream
+from exporter.http.deadline import Timeouts
 from exporter.http.give_up import ServiceWatch
 from exporter.http.retry import RetryEvent, Retrying, RetryPolicy
 from exporter.http.throttle import Throttled, Throttles

@@ -11,7 +11,7 @@ from aiohttp.abc import AbstractResolver
 
 from exporter.clock import Clock
 from exporter.http.address_guard import AddressGuard
-from exporter.http.body import Timeouts
+from exporter.http.deadline import Timeouts
 from exporter.http.engine import Downloader, Engine
 from exporter.http.retry import RetryPolicy
 from tests.http.clocks import JumpClock

@@ -22,7 +22,8 @@ from exporter.errors import (
     Unreachable,
 )
 from exporter.http.address_guard import AddressGuard
-from exporter.http.body import Inflate, Timeouts, decoder
+from exporter.http.body import Inflate, decoder
+from exporter.http.deadline import Timeouts
 from exporter.http.engine import Download, Downloader
 from tests.http.clocks import JumpClock
 from tests.http.service import Service, raw_service, running_service, says

@@ -19,6 +19,8 @@ from tests.http.clocks import JumpClock
 from tests.http.service import Service, ok
 from tests.http.sink import Memory
 
+pytestmark = pytest.mark.usefixtures("either_way")
+
 ANYWHERE = AddressGuard(allow_private=True)
 
 

@@ -20,13 +20,15 @@ from exporter.errors import (
     TransportError,
     Unreachable,
 )
-from exporter.http.body import Timeouts
+from exporter.http.deadline import Timeouts
 from exporter.http.engine import Downloader
 from exporter.http.retry import RetryPolicy
 from tests.http.clocks import JumpClock
 from tests.http.scripted import GOOD, Bench, Outcome, status
 from tests.http.service import Service, raw_service, running_service, says
 from tests.http.sink import Memory, leading_to, using
+
+pytestmark = pytest.mark.usefixtures("either_way")
 
 
 async def test_a_longer_pause_than_obeyed_leaves_the_host_alone(service: Service, clock: JumpClock) -> None:

@@ -10,6 +10,8 @@ from exporter import lossless_json
 from exporter.http.memory_budget import MemoryBudget
 from exporter.lossless_json import TooHeavy
 
+pytestmark = pytest.mark.usefixtures("either_way")
+
 
 async def test_the_oldest_answer_continues_and_the_others_wait_for_it() -> None:
     budget = MemoryBudget(10)

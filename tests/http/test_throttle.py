@@ -9,7 +9,7 @@ from yarl import URL
 
 from exporter.errors import ConnectFailed, UsageError
 from exporter.http.address_guard import origin_of
-from exporter.http.body import Timeouts
+from exporter.http.deadline import Timeouts
 from exporter.http.throttle import Throttle, Throttled, Throttles
 from exporter.http.transport import HttpRequest, HttpResponse, Sender, Statistics
 from tests.http.clocks import JumpClock

@@ -29,13 +29,15 @@ from exporter.errors import (
     TransportError,
     Unreachable,
 )
-from exporter.http.body import Timeouts
+from exporter.http.deadline import Timeouts
 from exporter.http.engine import Client, Engine
 from exporter.http.retry import RetryPolicy
 from exporter.http.transport import HttpRequest, HttpResponse, Redirecting, Sender, Statistics
 from exporter.model.exchange import Request, Response
 from tests.http.scripted import NoBody
 from tests.http.service import Service, raw_service, read_head, says
+
+pytestmark = pytest.mark.usefixtures("either_way")
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
 

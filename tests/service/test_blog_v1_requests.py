@@ -12,8 +12,8 @@ import pytest
 from aiohttp import web
 
 from exporter.errors import ApiError, BadBody, NotAuthorised, RedirectRefused, RetryableStatus, Unreachable, UsageError
-from exporter.http.body import Timeouts
 from exporter.http.credentials import Credentials
+from exporter.http.deadline import Timeouts
 from exporter.http.engine import Client, Engine
 from exporter.http.retry import RetryEvent, RetryPolicy
 from exporter.lossless_json import IntegerText, freeze

@@ -18,7 +18,7 @@ from exporter.crawl.assets.upload_rule import InferredRule, infer_file_url
 from exporter.crawl.concurrency import finish_in_thread, run_together
 from exporter.crawl.events import AssetEvent, AssetFailed, AssetRead, AssetsPlanned
 from exporter.http.address_guard import AddressGuard
-from exporter.http.body import Timeouts
+from exporter.http.deadline import Timeouts
 from exporter.http.engine import DOWNLOAD_POLICY, DOWNLOAD_TIMEOUTS, Download
 from exporter.http.retry import RetryPolicy
 from exporter.http.transport import Statistics

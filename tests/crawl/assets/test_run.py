@@ -20,7 +20,7 @@ from exporter.crawl.assets.run import AssetRun, AssetSettings
 from exporter.crawl.events import AssetFailed, AssetRead, AssetsPlanned
 from exporter.errors import UsageError
 from exporter.html.links import AddressPattern
-from exporter.http.body import Timeouts
+from exporter.http.deadline import Timeouts
 from exporter.http.engine import Engine
 from exporter.http.retry import RetryPolicy
 from exporter.model.asset import AssetState
