@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-import math
-import sqlite3
+import contextlib
 import tempfile
 from dataclasses import dataclass
-from datetime import datetime
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
-from exporter.model.kinds import Kind, sort_key
+from exporter.model.kinds import Kind
+from exporter.search.documents import FIELDS
 from exporter.search.folding import Excerpt, Span, excerpt, spans_of
-from exporter.search.indexing import open_store
+from exporter.search.index_file import IndexedRecord, WrongIndex, id_of, record_lines
+from exporter.search.indexing import VersionDocuments, open_index
 from exporter.search.regex_worker import RegexMatch, find_in_process
-from exporter.search.store import Store, StoredRecord, StoredText
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
     from exporter.archive.archive import Archive
     from exporter.search.query import Query
     from exporter.service.interface import Records
@@ -26,7 +28,6 @@ REGEX_SECONDS: Final = 10.0
 """How long a regular expression may take over a whole blog."""
 
 _RANK_WORTH: Final = 1_000_000
-_KIND_ORDER: Final = {kind: number for number, kind in enumerate(Kind)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,19 +64,28 @@ class SearchResult:
     total: int
 
 
-@dataclass(frozen=True, slots=True)
-class _Match:
-    """A record that holds what was asked for, and its best text; an expression also says where in it."""
+class _Match(NamedTuple):
+    """A record that holds what was asked for, and which of its texts is the best.
 
-    number: int
+    Attributes:
+        score: see :class:`Hit`.
+        moment: its date as seconds since 1970, negative infinity where it has none.
+        offset: where it is in the index, which has the records in the order of kinds and ids.
+        text: the number of the text among its kind's fields.
+        spans: where in the text, if an expression was looked for.
+    """
+
     score: int
+    moment: float
+    offset: int
     text: int
-    field: str
     spans: list[Span] | None = None
 
 
 class Index:
     """The index of a version, open for searching; close it, or use it as a context.
+
+    What it shows comes from the records; the index says only in which ones to look.
 
     Args:
         archive: the archive.
@@ -89,18 +99,21 @@ class Index:
     """
 
     def __init__(self, archive: Archive, service: Records, *, at: int | None = None) -> None:
-        self._archive = archive
-        self._service = service
-        self._version = archive.resolve(at)
-        self._temporary = tempfile.TemporaryDirectory(prefix="blog-exporter-search-")
+        self._opened = contextlib.ExitStack()
+        self._documents = VersionDocuments(archive, service, archive.resolve(at))
+        self._opened.callback(self._documents.close)
         try:
-            self._store = self._open()
+            self._open()
         except BaseException:
-            self._temporary.cleanup()
+            self._opened.close()
             raise
 
-    def _open(self, *, anew: bool = False) -> Store:
-        return open_store(self._archive, self._service, self._version, Path(self._temporary.name), anew=anew)
+    def _open(self, *, anew: bool = False) -> None:
+        self._file = open_index(self._documents, self._temporary, anew=anew)
+        self._opened.callback(self._file.close)
+
+    def _temporary(self) -> Path:
+        return Path(self._opened.enter_context(tempfile.TemporaryDirectory(prefix="blog-exporter-search-")))
 
     def search(self, query: Query, *, regex_seconds: float = REGEX_SECONDS) -> SearchResult:
         """Search; hits are ordered by rank, then by number of hits, then the newer first.
@@ -110,15 +123,13 @@ class Index:
         """
         try:
             return self._found(query, regex_seconds)
-        except sqlite3.DatabaseError:
-            self._store.close()
-            self._store = self._open(anew=True)
+        except WrongIndex:
+            self._open(anew=True)
             return self._found(query, regex_seconds)
 
     def close(self) -> None:
         """Close the index; one in a temporary folder is removed."""
-        self._store.close()
-        self._temporary.cleanup()
+        self._opened.close()
 
     def __enter__(self) -> Self:
         return self
@@ -128,57 +139,72 @@ class Index:
 
     def _found(self, query: Query, regex_seconds: float) -> SearchResult:
         if query.pattern is None:
-            candidates = self._store.candidates(query.terms, query.kind, query.since)
-            checked = (_checked(number, texts, query.terms) for number, texts in candidates)
-            matches = [match for match in checked if match is not None]
+            needles = [term.encode() for term in query.terms]
+            records = self._file.records(needles, query.kind, query.since)
+            matches = [match for record in records if (match := _checked(record, needles)) is not None]
         else:
-            rows = find_in_process(self._store.path, query.pattern, query.kind, query.since, regex_seconds)
-            matches = [_expressed(number, list(texts)) for number, texts in groupby(rows, key=lambda row: row.number)]
-        records = self._store.records(match.number for match in matches)
+            rows = find_in_process(self._file.path, query.pattern, query.kind, query.since, regex_seconds)
+            matches = [_expressed(list(texts)) for _, texts in groupby(rows, key=lambda row: row.offset)]
         # The better before the worse, then the newer before the older; the rest is for having one order.
-        matches.sort(key=lambda match: (-match.score, *_order(records[match.number])))
-        best = matches[: query.limit]
-        return SearchResult([self._hit(match, records[match.number], query.terms) for match in best], len(matches))
+        matches.sort(key=lambda match: (-match.score, -match.moment, match.offset))
+        return SearchResult([self._hit(match, query.terms) for match in matches[: query.limit]], len(matches))
 
-    def _hit(self, match: _Match, record: StoredRecord, terms: tuple[str, ...]) -> Hit:
-        text = self._store.plain(match.text)
+    def _hit(self, match: _Match, terms: Sequence[str]) -> Hit:
+        """Return the hit from the record itself.
+
+        Raises:
+            WrongIndex: the index has something else than the record.
+        """
+        indexed = self._file.at(match.offset)
+        kind, record_id = id_of(indexed)
+        found = self._documents.read(kind, record_id)
+        if found is None or record_lines(kind, record_id, *found) != indexed:
+            raise WrongIndex("it does not agree with the records")
+        document = found[1]
+        text = document.texts[match.text]
         return Hit(
-            kind=record.kind,
-            record_id=record.record_id,
-            entry_id=record.entry_id,
-            title=self._store.entry_title(record.entry_id) if record.kind is Kind.COMMENTS else record.title,
-            date=None if record.date is None else datetime.fromisoformat(record.date),
-            field=match.field,
+            kind=kind,
+            record_id=record_id,
+            entry_id=document.entry_id,
+            title=self._entry_title(document.entry_id) if kind is Kind.COMMENTS else _shown(document.title),
+            date=document.date,
+            field=FIELDS[kind][match.text][0],
             excerpt=excerpt(text, spans_of(text, terms) if match.spans is None else match.spans),
             score=match.score,
         )
 
+    def _entry_title(self, entry_id: str) -> str:
+        """Return the title of an entry; empty when it is not there."""
+        entry = self._documents.read(Kind.ENTRIES, entry_id)
+        return "" if entry is None else _shown(entry[1].title)
 
-def _order(record: StoredRecord) -> tuple[float, int, tuple[int, int, str]]:
-    newest_first = math.inf if record.moment is None else -record.moment
-    return newest_first, _KIND_ORDER[record.kind], sort_key(record.record_id)
+
+def _shown(title: str) -> str:
+    return title.encode("utf-8", "replace").decode()
 
 
-def _checked(number: int, texts: list[StoredText], terms: tuple[str, ...]) -> _Match | None:
+def _checked(record: IndexedRecord, needles: Sequence[bytes]) -> _Match | None:
     """Return a match if the texts together hold every term; its text is the one of best rank with most hits."""
-    hits = [0] * len(texts)
+    fields = FIELDS[record.kind]
+    hits = [0] * len(fields)
     score = 0
-    for term in terms:
+    for needle in needles:
         best = 0
-        for at, (_, _, rank, key) in enumerate(texts):
-            count = key.count(term)
+        for at, text in enumerate(record.folded):
+            count = text.count(needle)
             if count:
                 hits[at] += count
-                best = max(best, rank)
+                best = max(best, fields[at][1])
         if not best:
             return None
         score += _RANK_WORTH * best
     score += min(sum(hits), _RANK_WORTH - 1)
-    _, _, at = max((texts[at][2], count, -at) for at, count in enumerate(hits) if count)
-    return _Match(number, score, texts[-at][0], texts[-at][1])
+    at = max(range(len(hits)), key=lambda at: (hits[at] > 0 and fields[at][1], hits[at]))
+    return _Match(score, record.moment, record.offset, at)
 
 
-def _expressed(number: int, texts: list[RegexMatch]) -> _Match:
+def _expressed(texts: list[RegexMatch]) -> _Match:
     best = max(texts, key=lambda text: (text.rank, text.matches))
     count = sum(text.matches for text in texts)
-    return _Match(number, _RANK_WORTH * best.rank + min(count, _RANK_WORTH - 1), best.text, best.field, best.spans)
+    score = _RANK_WORTH * best.rank + min(count, _RANK_WORTH - 1)
+    return _Match(score, best.moment, best.offset, best.text, best.spans)

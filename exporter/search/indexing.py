@@ -1,195 +1,188 @@
-"""From records to the index: what of a record is searched, and an index that agrees with a version."""
+"""From records to the index file: one that agrees with a version, and of an older one all that did not change."""
 
 from __future__ import annotations
 
 import contextlib
+import heapq
 import os
-import sqlite3
 import tempfile
-from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from exporter.archive import atomic
+from exporter.archive.latest import latest_version
 from exporter.archive.layout import manifest_sha256
+from exporter.archive.lookup import LatestLines
 from exporter.errors import BlogExporterError
-from exporter.html.text import plain_text
-from exporter.model.kinds import Kind
-from exporter.search.store import INDEX_VERSION, Rank, SearchDocument, SearchedText, Store
+from exporter.model.kinds import Kind, sort_key
+from exporter.search.documents import FIELDS, SearchDocument, document_of
+from exporter.search.index_file import IndexFile, WrongIndex, id_of, index_head, record_head, record_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from exporter.archive.archive import Archive
     from exporter.archive.layout import Layout
     from exporter.archive.safe_files import InnerPath
     from exporter.archive.state import State
-    from exporter.model.records import Raw
     from exporter.service.interface import Records
 
-_KINDS: Final = (Kind.ENTRIES, Kind.COMMENTS, Kind.FILES)
-_FAILURES: Final = (OSError, sqlite3.Error)
-_JOURNALS: Final = ("-journal", "-wal", "-shm")
+INDEX_EDITION: Final = 2
+"""Increased whenever the same records would give another index."""
 
-
-def document_of(kind: Kind, raw: Raw | None, item: Raw | None, service: Records) -> SearchDocument:
-    """Return a record's document.
-
-    Args:
-        kind: entries, comments or files.
-        raw: the record; ``None`` for an entry of which only the list item could be read.
-        item: an entry's list item, where there is one.
-        service: reads them.
-    """
-    if kind is Kind.COMMENTS:
-        comment = service.comment(raw or {})
-        return _document(
-            (comment.post_id, "", comment.date),
-            ("title", Rank.COMMENT, comment.title),
-            ("name", Rank.COMMENT, comment.name),
-            ("text", Rank.COMMENT, plain_text(comment.text)),
-        )
-    if kind is Kind.FILES:
-        file = service.upload(raw or {})
-        return _document(
-            ("", file.title or file.name, _from_seconds(file.modified)),
-            ("title", Rank.TITLE, file.title or ""),
-            ("name", Rank.TITLE, file.name),
-            ("explanation", Rank.BODY, plain_text(file.description or "")),
-        )
-    post = service.post(raw, item)
-    return _document(
-        (post.id, post.title, post.date if raw is not None else post.period_date or post.listed_on),
-        ("title", Rank.TITLE, post.title),
-        ("body", Rank.BODY, plain_text(post.body)),
-        ("continuation", Rank.BODY, post.more_title),
-        ("continuation", Rank.BODY, plain_text(post.more)),
-        ("category", Rank.BODY, post.category or ""),
-    )
-
-
-def _document(head: tuple[str, str, datetime | None], *texts: tuple[str, Rank, str]) -> SearchDocument:
-    return SearchDocument(*head, tuple(SearchedText(*text) for text in texts if text[2]))
-
-
-def _from_seconds(seconds: int | None) -> datetime | None:
-    try:
-        return None if seconds is None else datetime.fromtimestamp(seconds, UTC)
-    except (ValueError, OverflowError, OSError):
-        return None
+_OUTDATED: Final = "search.sqlite"
+_ORDER: Final = {kind: number for number, kind in enumerate(FIELDS)}
+_Place = tuple[int, tuple[int, int, str]]
+_END: Final[tuple[_Place, bytes]] = ((len(FIELDS), (0, 0, "")), b"")
 
 
 def index_path(layout: Layout) -> InnerPath:
-    """Return ``.work/search.sqlite``."""
-    return layout.work / "search.sqlite"
+    """Return ``.work/search.txt``."""
+    return layout.work / "search.txt"
 
 
-def open_store(archive: Archive, service: Records, version: int, temporary: Path, *, anew: bool = False) -> Store:
+class VersionDocuments:
+    """The documents of a version, each of a record that was compared with its hash; close it.
+
+    Attributes:
+        edition: changes whenever the same records would give another index.
+        content: changes whenever the records may be others.
+    """
+
+    def __init__(self, archive: Archive, service: Records, version: int) -> None:
+        self.archive = archive
+        self.service = service
+        self.version = version
+        self.edition = f"{INDEX_EDITION}:{service.name}:{service.timezone}"
+        self.content = f"{version} {manifest_sha256(archive.layout, version)}"
+        self._opened = contextlib.ExitStack()
+
+    @cached_property
+    def state(self) -> State:
+        """All records of the version."""
+        return self._opened.enter_context(contextlib.closing(self.archive.state(self.version)))
+
+    @cached_property
+    def _latest(self) -> LatestLines | None:
+        """``latest/``, where it shows the version: a record is found there without a fold."""
+        if latest_version(self.archive.layout) != self.version:
+            return None
+        with contextlib.suppress(OSError):
+            return self._opened.enter_context(contextlib.closing(LatestLines(self.archive.layout)))
+        return None
+
+    def read(self, kind: Kind, record_id: str) -> tuple[bytes, SearchDocument] | None:
+        """Read a record; return its identity and its document, ``None`` where it is not there.
+
+        The identity changes whenever the document would. An entry depends on its list item too, and one that could not
+        be read has only that.
+
+        Raises:
+            ArchiveDamaged: it cannot be read.
+        """
+        source = self.state if "state" in vars(self) else self._latest or self.state
+        line = source.line(kind, record_id)
+        item = source.line(Kind.ENTRY_LIST, record_id) if kind is Kind.ENTRIES else None
+        if line is None and item is None:
+            return None
+        raw, listed = (None if each is None else each.record() for each in (line, item))
+        identity = b"".join(each.identity for each in (line, item) if each is not None)
+        return identity, document_of(kind, raw, listed, self.service)
+
+    def lines(self, kind: Kind, record_id: str) -> bytes:
+        """Return what the index has of a record; nothing where that is not there."""
+        found = self.read(kind, record_id)
+        return b"" if found is None else record_lines(kind, record_id, *found)
+
+    def close(self) -> None:
+        """Close the files of the archive."""
+        self._opened.close()
+
+
+def open_index(documents: VersionDocuments, temporary: Callable[[], Path], *, anew: bool = False) -> IndexFile:
     """Return an index of a version that agrees with its records.
 
     Args:
-        archive: the archive.
-        service: reads its records.
-        version: which of its versions.
-        temporary: an empty folder, used where the archive cannot hold the index.
+        documents: those of the version.
+        temporary: makes an empty folder, used where the archive cannot hold the index.
         anew: make it again, whatever index is there.
 
     Raises:
         ArchiveDamaged: the records cannot be read.
         BlogExporterError: the index can be written nowhere.
     """
-    path = index_path(archive.layout)
-    edition = f"{INDEX_VERSION}:{service.name}:{service.timezone}".replace(" ", "_")
-    key = f"{edition} {version} {manifest_sha256(archive.layout, version)}"
-
-    def fill(store: Store) -> None:
-        with contextlib.closing(archive.state(version)) as state:
-            with store.transaction():
-                _update(store, state, service)
-            # On its own, once the rest is durable: within one transaction the disk may get the key first.
-            store.set_key(key)
-
-    def create(path: Path) -> Store:
-        """Make an index beside its name and put it there whole, so that no half of one is ever found."""
-        handle, name = tempfile.mkstemp(prefix=".search-", suffix=".tmp", dir=path.parent)
-        os.close(handle)
-        made = Path(name)
+    path = index_path(documents.archive.layout)
+    kept = documents.version == documents.archive.newest()
+    known = None
+    with contextlib.ExitStack() as opened:
+        if kept and not anew:
+            with contextlib.suppress(OSError, WrongIndex):
+                path.parent.require_folder()
+                known = opened.enter_context(contextlib.closing(IndexFile.open(path)))
+        if known is not None and (known.edition, known.content) == (documents.edition, documents.content):
+            opened.pop_all()
+            return known
+        if kept:
+            with contextlib.suppress(OSError):
+                path.parent.require_folder()
+                atomic.make_folder(path.parent)
+                path.with_name(_OUTDATED).remove()
+                return _written(path, _content(documents, known))
+        place = temporary()
         try:
-            with contextlib.closing(Store.create(made)) as store:
-                fill(store)
-            atomic.sync_file(made)
-            made.replace(path)
-        except BaseException:
-            made.unlink(missing_ok=True)
-            raise
-        return Store.open(path, writable=False)
+            return _written(place / path.name, _content(documents, known))
+        except OSError as error:
+            raise BlogExporterError(
+                f"The search index cannot be written to {place}: {error}; free some space."
+            ) from error
 
-    def reuse(*, renewed: bool) -> Store | None:
-        """Open the index that is there, if it is of this version, or ``renewed`` if it is of another."""
-        with contextlib.suppress(*_FAILURES), contextlib.ExitStack() as on_failure:
-            store = on_failure.enter_context(contextlib.closing(Store.open(path, writable=renewed)))
-            if renewed and (store.key() or "").startswith(f"{edition} "):
-                fill(store)
-            if store.key() == key:
-                on_failure.pop_all()
-                return store
-        return None
 
-    if version == archive.newest():
-        with contextlib.suppress(*_FAILURES):
-            path.parent.require_folder()
-            known = not anew and _is_ours(path)
-            store = (reuse(renewed=False) or reuse(renewed=True)) if known else None
-            if store is not None:
-                return store
-            atomic.make_folder(path.parent)
-            return create(path)
+def _written(path: Path, content: Iterable[bytes]) -> IndexFile:
+    """Write an index beside its name and put it there whole, so that no half of one is ever found; open it."""
+    handle, name = tempfile.mkstemp(prefix=".search-", suffix=".tmp", dir=path.parent)
+    made = Path(name)
     try:
-        return create(temporary / path.name)
-    except _FAILURES as error:
-        raise BlogExporterError(
-            f"The search index cannot be written to {temporary}: {error}; free some space."
-        ) from error
+        with os.fdopen(handle, "wb") as file:
+            file.writelines(content)
+            file.flush()
+            os.fsync(file.fileno())
+        made.replace(path)
+    except BaseException:
+        made.unlink(missing_ok=True)
+        raise
+    return IndexFile.open(path)
 
 
-def _is_ours(path: InnerPath) -> bool:
-    """Tell whether a regular file is there, and remove what SQLite would take for the rest of a change cut short.
-
-    The program leaves no such files (see ``Store.transaction``). An untrusted one could name any other file, which
-    SQLite would remove in the belief that it is a journal too.
-    """
-    for ending in _JOURNALS:
-        path.with_name(path.name + ending).remove()
-    return path.kind() == ""
-
-
-def _update(store: Store, state: State, service: Records) -> None:
-    """Make an index agree with a state; only what changed is read."""
-    for kind in _KINDS:
-        known = store.identities(kind)
-        for record_id, identity in _identities(state, kind):
-            number, before = known.pop(record_id, (None, b""))
-            if before == identity:
-                continue
-            if number is not None:
-                store.remove(number)
-            item = state.load(Kind.ENTRY_LIST, record_id) if kind is Kind.ENTRIES else None
-            store.add(kind, record_id, identity, document_of(kind, state.load(kind, record_id), item, service))
-        for number, _ in known.values():
-            store.remove(number)
+def _content(documents: VersionDocuments, known: IndexFile | None) -> Iterator[bytes]:
+    """Yield an index; the lines of a record that is as it was come from the index that is known."""
+    state = documents.state
+    ids = {kind: state.ids(kind) for kind in FIELDS}
+    unread = [record_id for record_id in state.ids(Kind.ENTRY_LIST) if record_id not in state.kinds[Kind.ENTRIES]]
+    ids[Kind.ENTRIES] = list(heapq.merge(ids[Kind.ENTRIES], unread, key=sort_key))
+    yield index_head(documents.edition, documents.content, sum(map(len, ids.values())))
+    before = iter(()) if known is None or known.edition != documents.edition else _records_of(known)
+    place, lines = next(before, _END)
+    for kind, order in _ORDER.items():
+        for record_id in ids[kind]:
+            here = order, sort_key(record_id)
+            while place < here:
+                place, lines = next(before, _END)
+            if place == here and lines.startswith(record_head(kind, record_id, _identity(state, kind, record_id))):
+                yield lines
+            else:
+                yield documents.lines(kind, record_id)
 
 
-def _identities(state: State, kind: Kind) -> Iterator[tuple[str, bytes]]:
-    """Yield the ids to be indexed, each with what changes whenever its document would.
+def _records_of(index: IndexFile) -> Iterator[tuple[_Place, bytes]]:
+    """Yield the place of each record in the order of an index, and its two lines, as far as the index is whole."""
+    with contextlib.suppress(WrongIndex):
+        for lines in index.lines():
+            kind, record_id = id_of(lines)
+            yield (_ORDER[kind], sort_key(record_id)), lines
 
-    An entry depends on its list item too, and an entry that could not be read has only that.
-    """
-    for record_id in state.ids(kind):
-        identity = state.identity(kind, record_id) or b""
-        if kind is Kind.ENTRIES:
-            identity += state.identity(Kind.ENTRY_LIST, record_id) or b""
-        yield record_id, identity
-    if kind is Kind.ENTRIES:
-        for record_id in state.ids(Kind.ENTRY_LIST):
-            if record_id not in state.kinds[Kind.ENTRIES]:
-                yield record_id, state.identity(Kind.ENTRY_LIST, record_id) or b""
+
+def _identity(state: State, kind: Kind, record_id: str) -> bytes:
+    """Return what :meth:`VersionDocuments.read` says of a record, without reading it."""
+    kinds = (kind, Kind.ENTRY_LIST) if kind is Kind.ENTRIES else (kind,)
+    return b"".join(state.identity(each, record_id) or b"" for each in kinds)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import re
-import sqlite3
 import subprocess
 import sys
 import warnings
@@ -23,8 +22,9 @@ import exporter
 from exporter import lossless_json
 from exporter.errors import BlogExporterError, UsageError
 from exporter.model.kinds import Kind
+from exporter.search.documents import FIELDS
 from exporter.search.folding import Span
-from exporter.search.store import Store
+from exporter.search.index_file import IndexFile, WrongIndex
 
 _TEXT_MAX: Final = 1_000_000
 _MATCHES_MAX: Final = 1_000
@@ -34,11 +34,20 @@ _DAMAGED: Final = 3
 
 
 class RegexMatch(NamedTuple):
-    """A text that matches: its record's number, its own, its field and rank, the matches counted, the first spans."""
+    """A text that matches.
 
-    number: int
+    Attributes:
+        offset: where its record is in the index.
+        moment: its record's date as seconds since 1970, negative infinity where it has none.
+        text: the number of the text among the fields of its kind.
+        rank: what that field counts.
+        matches: how many were counted.
+        spans: the first ones.
+    """
+
+    offset: int
+    moment: float
     text: int
-    field: str
     rank: int
     matches: int
     spans: list[Span]
@@ -51,7 +60,7 @@ def find_in_process(
 
     Raises:
         UsageError: it took longer than ``seconds``.
-        sqlite3.DatabaseError: the index is damaged.
+        WrongIndex: the index is not as it was written.
         BlogExporterError: the process failed.
     """
     since_text = None if since is None else since.isoformat()
@@ -71,12 +80,12 @@ def find_in_process(
             "make it simpler, without repeats inside repeats such as (a+)+."
         ) from None
     if answer.returncode == _DAMAGED:
-        raise sqlite3.DatabaseError("the index cannot be read")
+        raise WrongIndex("it cannot be read")
     if answer.returncode != 0:
         reason = (answer.stderr.decode("utf-8", "replace").strip().splitlines() or ["no message"])[-1]
         raise BlogExporterError(f"The search by a regular expression failed: {reason[:200]}.")
-    for number, text, field, rank, matches, spans in lossless_json.loads(answer.stdout):
-        yield RegexMatch(number, text, field, rank, matches, [(low, high) for low, high in spans])
+    for offset, moment, text, rank, matches, spans in lossless_json.loads(answer.stdout):
+        yield RegexMatch(offset, float(moment), text, rank, matches, [(low, high) for low, high in spans])
 
 
 def _find(task: dict[str, Any]) -> list[list[Any]]:
@@ -85,14 +94,15 @@ def _find(task: dict[str, Any]) -> list[list[Any]]:
     pattern = re.compile(task["pattern"])
     kind = None if task["kind"] is None else Kind(task["kind"])
     since = None if task["since"] is None else datetime.fromisoformat(task["since"])
-    store = Store.open(Path(task["path"]), writable=False)
+    index = IndexFile.open(Path(task["path"]))
     found: list[list[Any]] = []
-    for number, (text, field, rank), plain in store.plain_texts(kind, since):
-        matches = (match.span() for match in pattern.finditer(plain, 0, _TEXT_MAX) if match.end() > match.start())
-        spans = list(islice(matches, _MATCHES_MAX))
-        if spans:
-            found.append([number, text, field, rank, len(spans), spans[:_SPANS_KEPT]])
-    store.close()
+    for record in index.records(kind=kind, since=since):
+        for text, ((_, rank), plain) in enumerate(zip(FIELDS[record.kind], record.texts(), strict=True)):
+            matches = (match.span() for match in pattern.finditer(plain, 0, _TEXT_MAX) if match.end() > match.start())
+            spans = list(islice(matches, _MATCHES_MAX))
+            if spans:
+                found.append([record.offset, repr(record.moment), text, rank, len(spans), spans[:_SPANS_KEPT]])
+    index.close()
     return found
 
 
@@ -100,7 +110,7 @@ def main() -> None:
     """Do one task."""
     try:
         found = _find(lossless_json.loads(sys.stdin.buffer.read()))
-    except sqlite3.Error:
+    except (OSError, WrongIndex):
         sys.exit(_DAMAGED)
     sys.stdout.buffer.write(lossless_json.dumps(found))
 

@@ -51,7 +51,7 @@ FILES = (
     "versions/000001/entries.jsonl", "versions/000002/entries.jsonl", "versions/000001/assets.jsonl",
     "latest/entries.jsonl", "latest/assets.jsonl", "latest/markdown/index.md", "latest/site/index.html",
     ".work/lock", ".work/latest.json", ".work/views.jsonl", ".work/verified.jsonl", ".work/versions.json",
-    ".work/search.sqlite", ".work/search.sqlite-journal", ".work/search.sqlite-wal", ".work/freshness.jsonl",
+    ".work/search.txt", ".work/search.sqlite", ".work/freshness.jsonl",
     ".work/assets.jsonl", ".work/embedded.jsonl", ".work/stored.jsonl", ".work/documents.jsonl", ".work/runs.jsonl",
     ".work/.verified.jsonl.tmp", ".work/.latest.json.tmp", ".work/.versions.json.tmp", ".work/.freshness.jsonl.tmp",
     ".work/views.new.jsonl", ".archive.json.tmp", ".work/checkpoint/meta.json", ".work/checkpoint/entries.jsonl",
@@ -66,7 +66,7 @@ FOLDERS = (
 ENDLESS = ("archive.json", "runs.jsonl", "versions/000002/manifest.json", ".work/latest.json", ".work/lock")
 SPECIAL = (
     "archive.json", "runs.jsonl", "versions/000002/manifest.json", "versions/000001/entries.jsonl",
-    "latest/entries.jsonl", ".work/lock", ".work/latest.json", ".work/views.jsonl", ".work/search.sqlite", "README.txt",
+    "latest/entries.jsonl", ".work/lock", ".work/latest.json", ".work/views.jsonl", ".work/search.txt", "README.txt",
 )  # fmt: skip
 DIGESTS: dict[str, Any] = {
     "up": "../docs/passwords",

@@ -1,8 +1,8 @@
 from __future__ import annotations
 
-import contextlib
+import errno
+import os
 import shutil
-import sqlite3
 import subprocess
 from collections.abc import Callable, Iterator
 from datetime import timedelta, timezone
@@ -15,14 +15,16 @@ from hypothesis import strategies as st
 
 from exporter.archive import atomic
 from exporter.archive.archive import Archive
+from exporter.archive.latest import write_latest
 from exporter.errors import ArchiveDamaged, BlogExporterError, NoArchive, NoSuchRecord, UsageError
 from exporter.model.kinds import Kind
 from exporter.model.records import Comment, Post, Raw
+from exporter.search.documents import document_of
 from exporter.search.folding import fold
 from exporter.search.index import Hit, Index
-from exporter.search.indexing import document_of, index_path
+from exporter.search.index_file import index_head
+from exporter.search.indexing import index_path
 from exporter.search.query import Query, parse_query
-from exporter.search.store import Store
 from exporter.service.blog_v1 import BlogV1, Options
 from exporter.service.interface import Records
 from exporter.service.registry import DEFAULT_SERVICE
@@ -220,11 +222,11 @@ def test_hits_are_exactly_those_of_a_search_through_all_texts(
     said = {str(at): comment(str(at), "0", text) for at, text in enumerate(comments)}
     made.commit({Kind.ENTRIES: entries, Kind.COMMENTS: said})
     documents = {
-        f"entries/{key}": [fold(text.text) for text in document_of(Kind.ENTRIES, raw, None, DEFAULT_SERVICE).texts]
+        f"entries/{key}": [fold(text) for text in document_of(Kind.ENTRIES, raw, None, DEFAULT_SERVICE).texts]
         for key, raw in entries.items()
     }
     documents |= {
-        f"comments/{key}": [fold(text.text) for text in document_of(Kind.COMMENTS, raw, None, DEFAULT_SERVICE).texts]
+        f"comments/{key}": [fold(text) for text in document_of(Kind.COMMENTS, raw, None, DEFAULT_SERVICE).texts]
         for key, raw in said.items()
     }
     with Index(made.reader, DEFAULT_SERVICE) as found:
@@ -273,19 +275,38 @@ def hits_of(reader: Archive, word: str, at: int | None = None, *, service: Recor
         return ids(found.search(parse_query([word])).hits)
 
 
-def test_the_index_is_made_once_and_renewed_record_by_record(tmp_path: Path) -> None:
+@pytest.mark.parametrize("latest", [False, True])
+def test_the_index_is_made_once_and_renewed_record_by_record(tmp_path: Path, latest: bool) -> None:
+    """Of what is indexed already, only the records of hits are read; each is the record that is shown."""
     made = small(tmp_path)
     service = CountingRecords()
-    assert hits_of(made.reader, "海の日", service=service) == ["entries/1"]
-    assert hits_of(made.reader, "海の日", service=service) == ["entries/1"]
-    assert service.read == 3
+
+    def reads(word: str, found: list[str]) -> int:
+        before = service.read
+        assert hits_of(made.reader, word, service=service) == found
+        return service.read - before
+
+    if latest:
+        write_latest(made.layout, made.reader.state(), [])
+    assert reads("海の日", ["entries/1"]) == 3 + 1
+    assert reads("海の日", ["entries/1"]) == 1
     made.commit({Kind.ENTRIES: {"1": entry("1", "川の日"), "3": entry("3", "空")}, Kind.COMMENTS: {"7": None}})
-    assert hits_of(made.reader, "海の日", service=service) == []
-    assert hits_of(made.reader, "川", service=service) == ["entries/1"]
-    assert hits_of(made.reader, "きれい", service=service) == []
-    assert service.read == 3 + 2
+    if latest:
+        write_latest(made.layout, made.reader.state(), [])
+    assert reads("海の日", []) == 2
+    assert reads("川", ["entries/1"]) == 1
+    assert reads("きれい", []) == 0
     assert index_path(made.layout).stat().st_mode & 0o777 == 0o600
     assert [path.name for path in made.layout.work.glob(".search*")] == []
+
+
+def test_the_index_of_earlier_programs_is_removed(tmp_path: Path) -> None:
+    made = small(tmp_path)
+    made.layout.work.mkdir(exist_ok=True)
+    outdated = made.layout.work / "search.sqlite"
+    outdated.write_bytes(b"SQLite format 3")
+    hits_of(made.reader, "海")
+    assert not outdated.exists()
 
 
 @pytest.mark.parametrize("known", [True, False])
@@ -328,7 +349,7 @@ def test_an_archive_without_a_version(tmp_path: Path) -> None:
 
 
 def harm_text(path: Path) -> None:
-    path.write_bytes(b"this is no database" * 1000)
+    path.write_bytes(b"this is no index\n" * 1000)
 
 
 def harm_empty(path: Path) -> None:
@@ -336,38 +357,105 @@ def harm_empty(path: Path) -> None:
 
 
 def harm_edition(path: Path) -> None:
-    connection = sqlite3.connect(path)
-    connection.execute("UPDATE meta SET value = '0 1 x'")
-    connection.commit()
-    connection.close()
+    path.write_bytes(b"0" + path.read_bytes())
 
 
-def harm_schema(path: Path) -> None:
-    connection = sqlite3.connect(path)
-    connection.execute("UPDATE meta SET value = replace(value, ' 1 ', ' 0 ')")
-    connection.execute("DROP TABLE texts")
-    connection.commit()
-    connection.close()
+def harm_edition_of_old(path: Path) -> None:
+    harm_content(path)
+    harm_edition(path)
 
 
-@pytest.mark.parametrize("harm", [Path.unlink, harm_text, harm_empty, harm_edition, harm_schema])
+def harm_content(path: Path) -> None:
+    head, _, lines = path.read_bytes().partition(b"\n")
+    edition, _, count = head.decode().split("\t")
+    path.write_bytes(index_head(edition, "0 x", int(count)) + lines)
+
+
+def harm_lines_of_old(path: Path) -> None:
+    harm_content(path)
+    path.write_bytes(path.read_bytes().replace(b"comments\t", b"nothing\t"))
+
+
+@pytest.mark.parametrize(
+    "harm",
+    [Path.unlink, harm_text, harm_empty, harm_edition, harm_edition_of_old, harm_content, harm_lines_of_old],
+)
 def test_an_index_that_is_gone_or_damaged_is_made_again(tmp_path: Path, harm: Callable[[Path], None]) -> None:
     made = small(tmp_path)
     assert hits_of(made.reader, "海の日") == ["entries/1"]
+    whole = index_path(made.layout).read_bytes()
     harm(index_path(made.layout))
     assert hits_of(made.reader, "海の日") == ["entries/1"]
+    assert index_path(made.layout).read_bytes() == whole
+
+
+def cut_in_a_line(data: bytes) -> bytes:
+    return data[:-10]
+
+
+def cut_between_records(data: bytes) -> bytes:
+    return b"".join(data.splitlines(keepends=True)[:-2])
+
+
+def without_tabs(data: bytes) -> bytes:
+    return data.replace(b"\t\xe6", b"\xe6")
+
+
+def without_texts(data: bytes) -> bytes:
+    return data.replace(b'["', b'[7,"')
+
+
+def no_json(data: bytes) -> bytes:
+    return data.replace(b"[", b"").replace(b'"1"', b"1x")
+
+
+def another_kind(data: bytes) -> bytes:
+    return data.replace(b"entries\t", b"nothing\t")
+
+
+def another_text(data: bytes) -> bytes:
+    return data.replace("山".encode(), "海の日".encode())
+
+
+def another_record(data: bytes) -> bytes:
+    return data.replace(b'entries\t"2"', b'entries\t"9"').replace("山".encode(), "海の日".encode())
 
 
 @pytest.mark.parametrize("regex", [False, True])
-def test_damage_that_shows_only_when_searching_is_healed(tmp_path: Path, regex: bool) -> None:
+@pytest.mark.parametrize("latest", [False, True])
+@pytest.mark.parametrize(
+    "harm",
+    [cut_in_a_line, cut_between_records, without_tabs, without_texts, no_json, another_kind, another_text,
+     another_record],
+)  # fmt: skip
+def test_what_an_index_has_and_the_archive_has_not_is_never_shown(
+    tmp_path: Path, harm: Callable[[bytes], bytes], regex: bool, latest: bool
+) -> None:
+    """It may be forged or damaged; where that shows in what is found, it is made again."""
     made = small(tmp_path)
-    hits_of(made.reader, "海")
-    connection = sqlite3.connect(index_path(made.layout))
-    connection.execute("DROP TABLE texts")
-    connection.commit()
-    connection.close()
+    if latest:
+        write_latest(made.layout, made.reader.state(), [])
+    hits_of(made.reader, "海の日")
+    path = index_path(made.layout)
+    path.write_bytes(harm(path.read_bytes()))
     with Index(made.reader, DEFAULT_SERVICE) as found:
         assert ids(found.search(parse_query(["海の日"], regex=regex)).hits) == ["entries/1"]
+
+
+@pytest.mark.parametrize("harm", ["gone", "damaged", "of another version"])
+def test_records_are_read_from_the_versions_where_latest_has_not_what_was_indexed(tmp_path: Path, harm: str) -> None:
+    made = small(tmp_path)
+    made.commit({Kind.ENTRIES: {"1": entry("1", "川の日")}})
+    write_latest(made.layout, made.reader.state(), [])
+    hits_of(made.reader, "海")
+    if harm == "gone":
+        shutil.rmtree(made.layout.latest)
+    elif harm == "damaged":
+        path = made.layout.latest_segment(Kind.ENTRIES)
+        path.write_bytes(path.read_bytes().replace("川".encode(), "谷".encode()))
+    else:
+        write_latest(made.layout, made.reader.fold(1), [])
+    assert hits_of(made.reader, "川") == ["entries/1"]
 
 
 def test_an_archive_that_cannot_be_written_is_searched_all_the_same(tmp_path: Path) -> None:
@@ -386,23 +474,17 @@ def test_a_stale_index_that_cannot_be_written_is_passed_over(tmp_path: Path, mon
         raise PermissionError(path)
 
     monkeypatch.setattr(atomic, "make_folder", refused)
-    monkeypatch.setattr(
-        Store, "transaction", lambda self: refused(self.path) if self.path == index_path(made.layout) else real(self)
-    )
     assert hits_of(made.reader, "川") == ["entries/1"]
-
-
-real = Store.transaction
 
 
 def test_no_place_for_an_index_is_one_clear_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = small(tmp_path)
 
-    def full(path: Path) -> Store:
-        raise sqlite3.OperationalError("database or disk is full")
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(Store, "create", full)
-    with pytest.raises(BlogExporterError, match="disk is full; free some space"):
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(BlogExporterError, match="No space left on device; free some space"):
         Index(made.reader, DEFAULT_SERVICE)
     assert list(made.layout.work.iterdir()) == []
 
@@ -419,25 +501,20 @@ def test_a_damaged_archive_is_not_searched(tmp_path: Path, known: bool) -> None:
         Index(made.reader, DEFAULT_SERVICE)
 
 
-def test_the_index_says_what_it_is_made_for_once_its_content_is_durable(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A power cut in between leaves an index that nobody believes, not one that lacks something."""
+def test_an_index_gets_its_name_once_its_content_is_durable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A power cut in between leaves the index that was there, not one that lacks something."""
     made = small(tmp_path)
+    done: list[str] = []
+    replace = Path.replace
+
+    def noted(path: Path, target: Path) -> Path:
+        done.append("named")
+        return replace(path, target)
+
+    monkeypatch.setattr(os, "fsync", lambda _: done.append("durable"))
+    monkeypatch.setattr(Path, "replace", noted)
     hits_of(made.reader, "海")
-    made.commit({Kind.ENTRIES: {"2": entry("2", "海の家")}})
-    set_key = Store.set_key
-    left = tmp_path / "left.sqlite"
-
-    def copied(store: Store, key: str) -> None:
-        shutil.copy(store.path, left)
-        set_key(store, key)
-
-    monkeypatch.setattr(Store, "set_key", copied)
-    assert hits_of(made.reader, "海の家") == ["entries/2"]
-    with contextlib.closing(sqlite3.connect(left)) as found:
-        assert found.execute("SELECT count(*) FROM docs WHERE title = '海の家'").fetchone() == (1,)
-        assert found.execute("SELECT * FROM meta WHERE name = 'key'").fetchone() is None
+    assert done == ["durable", "named"]
 
 
 def test_closing_removes_what_is_temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
