@@ -14,7 +14,6 @@ from exporter.search.documents import FIELDS
 from exporter.search.folding import Excerpt, Span, excerpt, spans_of
 from exporter.search.index_file import IndexedRecord, WrongIndex, id_of, record_lines
 from exporter.search.indexing import VersionDocuments, open_index
-from exporter.search.regex_worker import RegexMatch, find_in_process
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
 
     from exporter.archive.archive import Archive
     from exporter.search.query import Query
+    from exporter.search.regex_worker import RegexMatch
     from exporter.service.interface import Records
 
 REGEX_SECONDS: Final = 10.0
@@ -143,6 +143,8 @@ class Index:
             records = self._file.records(needles, query.kind, query.since)
             matches = [match for record in records if (match := _checked(record, needles)) is not None]
         else:
+            from exporter.search.regex_worker import find_in_process  # noqa: PLC0415 - words need no process
+
             rows = find_in_process(self._file.path, query.pattern, query.kind, query.since, regex_seconds)
             matches = [_expressed(list(texts)) for _, texts in groupby(rows, key=lambda row: row.offset)]
         # The better before the worse, then the newer before the older; the rest is for having one order.
