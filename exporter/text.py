@@ -19,7 +19,9 @@ _UNSAFE_IN_LINES: Final = re.compile(f"[\x00-\x08\x0b-\x1f{_STEERING}]")
 _UNSAFE_IN_JSON: Final = re.compile(f"[{_STEERING}]")
 _COLOUR: Final = re.compile(r"(\x1b\[[0-9;]{0,12}m)")
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_NOT_TEXT: Final = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
+_NO_TEXT_HOLDS: Final = "\x00-\x08\x0b\x0e-\x1f\x7f-\x9f\ud800-\udfff"
+_NOT_TEXT: Final = re.compile(f"[{_NO_TEXT_HOLDS}]")
+_ALL_TEXT: Final = re.compile(f"[^{_NO_TEXT_HOLDS}]*")
 _PIECE: Final = 1_000_000
 
 
@@ -80,6 +82,8 @@ def visible(text: str) -> tuple[str, int]:
     That is lone surrogates, which UTF-8 cannot encode, and control characters other than tab, newline, form feed and
     carriage return.
     """
+    if _ALL_TEXT.fullmatch(text):
+        return text, 0  # nearly always; found in a third of the time of a search
     if len(text) <= _PIECE:
         return _NOT_TEXT.subn(REPLACEMENT, text)
     # In pieces, since a substitution remembers each place until its end, at some bytes a character.

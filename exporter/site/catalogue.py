@@ -277,7 +277,7 @@ class Catalogue:
             access="" if entry.access == self.service.usual_access else one_line(entry.access)[:20],
             identity=fingerprint(*parts),
             listed=b"",
-            length=sum(len(text) - sum(len(found[0]) for found in _TAGS_AND_SPACES.finditer(text)) for text in texts),
+            length=sum(len(_TAGS_AND_SPACES.sub("", text)) for text in texts),
             comments=comment_ids,
             gone_in=None if gone is None else gone.version,
             gone_at="" if gone is None else gone.date,

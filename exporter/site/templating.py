@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from exporter import lossless_json
-from exporter.site.words import LANGUAGES, Dates
+from exporter.site.parts import CONTENT_LANGUAGE, Parts
+from exporter.site.words import LANGUAGES
 from exporter.text import visible
 
 if TYPE_CHECKING:
@@ -21,9 +22,6 @@ POLICY: Final = (
     "img-src 'self' data:; media-src 'self'; font-src 'self'; form-action 'self'; base-uri 'none'"
 )
 """What a page may load and run: its own scripts and styles, and pictures beside it; nothing from anywhere else."""
-
-_CONTENT_LANGUAGE: Final = "ja"
-"""Of what the blog's people wrote, a BCP 47 tag."""
 
 _NAVIGATION: Final = (
     ("home", "index.html"),
@@ -42,19 +40,37 @@ _ESCAPED: Final = (
 )
 
 
+_CUT: Final = "\x00"
+"""Where a shell is cut; no page holds it otherwise."""
+_SHELL: Final = (
+    '{% extends "base.html" %}{% block scripts %}' + _CUT + "{% endblock %}{% block main %}" + _CUT + "{% endblock %}"
+)
+
+
+class Shell(NamedTuple):
+    """A page without what is its own: what is before its title, its scripts, its text, and after that."""
+
+    title: str
+    scripts: str
+    text: str
+    end: str
+
+
 class PageRenderer:
     """Renders pages of one site; all have the same frame."""
 
-    def __init__(self, options: SiteOptions, blog_id: str) -> None:
+    def __init__(self, options: SiteOptions, blog_id: str, parts: Parts) -> None:
         self._environment = _environment()
         hidden = {"history"} if options.public else set()
         self._frames: dict[tuple[str, str], dict[str, Markup]] = {}
+        self._shells: dict[tuple[str, str], Shell] = {}
         self._common: dict[str, Any] = {
             "t": _Words(LANGUAGES[options.language]),
-            "dates": Dates(options.language),
-            "site_title": options.title or blog_id,
+            "dates": parts.dates,
+            "site_title": visible(options.title or blog_id)[0],
             "blog_id": blog_id,
-            "content_lang": _CONTENT_LANGUAGE,
+            "content_lang": CONTENT_LANGUAGE,
+            "parts": parts,
             "public": options.public,
             "policy": POLICY,
             "navigation": [(name, path) for name, path in _NAVIGATION if name not in hidden],
@@ -66,6 +82,15 @@ class PageRenderer:
         frame = self._frame(values["root"], values["current"])
         text = self._environment.get_template(template).render(values, frame=frame)
         return visible(text)[0].encode()
+
+    def shell(self, root: str, current: str) -> Shell:
+        """Return the page around what differs on the pages of one folder and one place in the navigation, made once."""
+        known = self._shells.get((root, current))
+        if known is None:
+            values = {"title": _CUT, "root": root, **self._common}
+            text = self._environment.from_string(_SHELL).render(values, frame=self._frame(root, current))
+            known = self._shells[root, current] = Shell(*text.split(_CUT))
+        return known
 
     def _frame(self, root: str, current: str) -> dict[str, Markup]:
         """Return what is the same on all pages of one folder and one place in the navigation, made once."""

@@ -1,23 +1,27 @@
-"""The page of each entry: its text, its comments, its neighbours, and the record it was made from."""
+"""The page of each entry: its text, its comments, its neighbours, and the record it was made from.
+
+There are thousands of them, so a function writes them: a template takes five times as long.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
-from typing import Any, Final
+from typing import Final
 
 from exporter import lossless_json
 from exporter.export.interface import ViewFile
 from exporter.html.limits import BODY_CHARACTERS
 from exporter.model.asset import openable
 from exporter.model.kinds import Kind
-from exporter.model.records import Raw
+from exporter.model.records import Post, Raw
 from exporter.site.catalogue import PostSummary, one_line, safe_name
 from exporter.site.pages.site import Site, category_page
-from exporter.site.templating import root_of
+from exporter.site.parts import CONTENT_LANGUAGE, escaped
+from exporter.site.templating import Shell, root_of
 
 _MOST_PICTURES: Final = 60
 _BEGINNING: Final = 1_000
+_LANG: Final = f'lang="{CONTENT_LANGUAGE}"'
 
 
 def entry_files(site: Site) -> Iterator[ViewFile]:
@@ -37,8 +41,8 @@ def entry_files(site: Site) -> Iterator[ViewFile]:
             catalogue.link_targets(Kind.ENTRIES, post.id),
             *(catalogue.link_targets(Kind.COMMENTS, comment_id) for comment_id in post.comments),
         ]
-        context = partial(_context, site, post, before, after, changed=post.id in changed)
-        yield site.file(post.page, "entry.html", parts, context)
+        page = _EntryPage(site, post, before, after, changed=post.id in changed)
+        yield site.written(post.page, parts, page.write)
 
 
 def entry_history_page(entry_id: str) -> str:
@@ -46,32 +50,116 @@ def entry_history_page(entry_id: str) -> str:
     return f"history/entry-{safe_name(entry_id)}.html"
 
 
-def _context(
-    site: Site, post: PostSummary, before: PostSummary | None, after: PostSummary | None, *, changed: bool
-) -> dict[str, Any]:
-    entry = site.catalogue.entry(post)
-    root = root_of(post.page)
-    pictures = site.pictures.by_entry.get(post.id, [])[:_MOST_PICTURES]
-    return {
-        "title": post.title or site.words["untitled"],
-        "current": "years",
-        "post": post,
-        "before": before,
-        "after": after,
-        "body": site.bodies.html(entry.body, root),
-        "more_title": one_line(entry.more_title),
-        "more": site.bodies.html(entry.more, root),
-        "comments": site.comments(post.comments, post.page),
-        "category": category_page(post.category),
-        "original": site.catalogue.original_address(entry),
-        "pictures": [(site.asset(post.page, each.path), openable(each.path)) for each in pictures]
-        if len(pictures) > 1
-        else [],
-        "updated": entry.updated if entry.updated != entry.date else None,
-        "period": entry.period_date if entry.period_date != entry.date else None,
-        "history_page": entry_history_page(post.id) if changed else None,
-        "record": None if site.options.public else _record(entry.raw, site.words["cut"]),
-    }
+class _EntryPage:
+    """One page; its methods return its parts as HTML, empty where there is nothing of the kind."""
+
+    def __init__(
+        self, site: Site, post: PostSummary, before: PostSummary | None, after: PostSummary | None, *, changed: bool
+    ) -> None:
+        self._site = site
+        self._words = site.parts.words
+        self._post = post
+        self._before = before
+        self._after = after
+        self._changed = changed
+        self._root = root_of(post.page)
+
+    def write(self, shell: Shell) -> str:
+        """Return the page in its shell."""
+        entry = self._site.catalogue.entry(self._post)
+        title = self._site.parts.title(self._post)
+        return "".join([
+            shell.title, title, shell.scripts, self._scripts(), shell.text,
+            f'<article class="entry" data-entry="{self._post.page}">\n', self._header(title), self._body(entry),
+            self._pictures(), self._comments(), "</article>\n", self._turn(), self._facts(entry), shell.end,
+        ])  # fmt: skip
+
+    def _scripts(self) -> str:
+        root = self._root
+        before = f'<link rel="prev" href="{root}{self._before.page}">' if self._before else ""
+        after = f'<link rel="next" href="{root}{self._after.page}">' if self._after else ""
+        return f'<script src="{root}static/lightbox.js" defer></script>\n{before}{after}'
+
+    def _header(self, title: str) -> str:
+        post, root = self._post, self._root
+        when, category, gone = self._words["undated"], "", ""
+        if post.date:
+            minute = f'<time datetime="{post.date.isoformat()}">{self._site.dates.minute(post.date)}</time>'
+            when = f'<a href="{root}year/{post.year}.html#m{post.date.month}">{minute}</a>'
+        if post.category:
+            category = (
+                f'<a class="category" {_LANG} href="{root}{category_page(post.category)}">{escaped(post.category)}</a>'
+            )
+        if post.gone_in:
+            gone = f'<p class="notice">{self._words["gone_since"] % escaped(post.gone_at)}</p>\n'
+        return (
+            f'<header class="title">\n<p class="when">{when}</p>\n<h1 {_LANG}>{title}</h1>\n'
+            f'<p class="marks">{category} {self._site.parts.badges(post)}</p>\n</header>\n{gone}'
+        )
+
+    def _body(self, entry: Post) -> str:
+        body, more = (self._site.bodies.html(text, self._root) for text in (entry.body, entry.more))
+        shown = f'<div class="body" {_LANG}>{body}</div>\n'
+        more_title = escaped(one_line(entry.more_title))
+        if more or more_title:
+            heading = f"<h2 {_LANG}>{more_title}</h2>" if more_title else f"<h2>{self._words['more']}</h2>"
+            shown += f'<section class="more">\n{heading}\n<div class="body" {_LANG}>{more}</div>\n</section>\n'
+        return shown
+
+    def _pictures(self) -> str:
+        pictures = self._site.pictures.by_entry.get(self._post.id, [])[:_MOST_PICTURES]
+        if len(pictures) < 2:
+            return ""
+        items = []
+        for number, picture in enumerate(pictures, 1):
+            source = escaped(self._site.asset(self._post.page, picture.path))
+            shown = f'<img src="{source}" alt="{self._words["gallery"]} {number}" loading="lazy">'
+            items.append(f'<a href="{source}" data-zoom>{shown}</a>' if openable(picture.path) else shown)
+        rows = "".join(f"<li>{item}</li>\n" for item in items)
+        heading = self._words["pictures"]
+        return f'<section class="used">\n<h2>{heading}</h2>\n<ul class="thumbs">\n{rows}</ul>\n</section>\n'
+
+    def _comments(self) -> str:
+        comments = self._site.comments(self._post.comments, self._post.page)
+        if not comments:
+            return ""
+        rows = "".join(f'<li id="{each.anchor}" class="comment" data-item>{each.html}</li>\n' for each in comments)
+        heading = self._words["n_comments"] % len(comments)
+        return f'<section class="comments" id="comments">\n<h2>{heading}</h2>\n<ol>\n{rows}</ol>\n</section>\n'
+
+    def _turn(self) -> str:
+        words = self._words
+        before = self._neighbour(self._before, "prev", f"← {words['previous']}") if self._before else "<span></span>"
+        after = self._neighbour(self._after, "next", f"{words['next']} →") if self._after else ""
+        label = f"{words['previous']} / {words['next']}"
+        return f'<nav class="turn" aria-label="{label}">\n{before}{after}</nav>\n'
+
+    def _neighbour(self, post: PostSummary, rel: str, label: str) -> str:
+        title = f"<span {_LANG}>{self._site.parts.title(post)}</span>"
+        return f'<a rel="{rel}" href="{self._root}{post.page}"><small>{label}</small>{title}</a>'
+
+    def _facts(self, entry: Post) -> str:
+        words, dates = self._words, self._site.dates
+        parts = ['<footer class="facts">\n']
+        if entry.updated and entry.updated != entry.date:
+            parts.append(f"<p>{words['updated'] % dates.minute(entry.updated)}</p>")
+        if entry.period_date and entry.period_date != entry.date:
+            parts.append(f"<p>{words['period'] % dates.minute(entry.period_date)}</p>")
+        original = self._site.catalogue.original_address(entry)
+        if original:
+            link = escaped(original)
+            parts.append(f'<p>{words["original"]}: <a href="{link}" rel="noopener noreferrer">{link}</a></p>')
+        if not self._site.options.public:
+            if self._changed:
+                page = entry_history_page(self._post.id)
+                parts.append(f'<p><a href="{self._root}{page}">{words["entry_history"]}</a></p>')
+            record = escaped(_record(entry.raw, self._site.words["cut"]))
+            parts.append(
+                f"<details>\n<summary>{words['record']}</summary>\n<p>{words['record_lead']}</p>\n"
+                f'<pre tabindex="0">{record}</pre>\n</details>\n'
+            )
+        parts.append("</footer>\n")
+        return "".join(parts)
 
 
 def _record(raw: Raw, cut: str) -> str:

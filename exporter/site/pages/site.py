@@ -7,38 +7,30 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from exporter.export.interface import ViewFile
-from exporter.html.links import AddressPattern, commenter_link
+from exporter.html.links import AddressPattern
 from exporter.html.local_links import AssetMap
 from exporter.html.page_body import BodyWriter
 from exporter.model.kinds import Kind
 from exporter.site.catalogue import UNDATED, Catalogue, PostSummary, StoredPictures, fingerprint, one_line
-from exporter.site.templating import PageRenderer, root_of
-from exporter.site.words import LANGUAGES, Dates
+from exporter.site.parts import Parts, escaped
+from exporter.site.templating import PageRenderer, Shell, root_of
+from exporter.site.words import LANGUAGES
+from exporter.text import visible
 
 if TYPE_CHECKING:
     from markupsafe import Markup
 
     from exporter.export.interface import RecordSource
-    from exporter.model.records import Comment
     from exporter.service.interface import Records
     from exporter.site.history import ArchiveHistory
     from exporter.site.options import SiteOptions
 
-_NAME_KEPT = 200
-
 
 class ShownComment(NamedTuple):
-    """A comment as templates show it."""
+    """A comment as pages show it: where links to it lead, and its HTML."""
 
     anchor: str
-    name: str
-    title: str
-    day: str
-    stamp: str
-    link: str | None
-    text: Markup
-    flagged: bool
-    replied: str
+    html: Markup
 
 
 class Site:
@@ -47,6 +39,7 @@ class Site:
     Attributes:
         options: what it is to be like.
         words: of the interface, by name.
+        parts: writes what there are thousands of.
         dates: writes dates.
         catalogue: the entries and comments.
         pictures: the stored pictures.
@@ -58,7 +51,8 @@ class Site:
     ) -> None:
         self.options = options
         self.words = LANGUAGES[options.language]
-        self.dates = Dates(options.language)
+        self.parts = Parts(options.language)
+        self.dates = self.parts.dates
         base = f"https://{records.blog_id}/"
         patterns = [AddressPattern(text, "entry_url") for text in options.entry_addresses]
         assets = [raw for _, raw in records.scan(Kind.ASSETS)]
@@ -71,13 +65,22 @@ class Site:
             prefix=options.assets,
             page_of=self.catalogue.page_of,
         )
-        self._renderer = PageRenderer(options, records.blog_id)
+        self._renderer = PageRenderer(options, records.blog_id, self.parts)
 
     def file(
         self, path: str, template: str, parts: Sequence[bytes | str], context: Callable[[], dict[str, Any]]
     ) -> ViewFile:
         """Return a page whose context is only made when one of the parts of its fingerprint has changed."""
         return ViewFile(path, fingerprint(template, *parts), lambda: self._renderer.render(template, path, **context()))
+
+    def written(self, path: str, parts: Sequence[bytes | str], write: Callable[[Shell], str]) -> ViewFile:
+        """Return a page of an entry that is written without a template, when one of the parts has changed."""
+
+        def render() -> bytes:
+            page = write(self._renderer.shell(root_of(path), "years"))
+            return visible(page)[0].encode()
+
+        return ViewFile(path, fingerprint("entry.html", *parts), render)
 
     def asset(self, page: str, path: str) -> str:
         """Return the way from a page to a stored file."""
@@ -89,20 +92,13 @@ class Site:
 
     def comments(self, comment_ids: Iterable[str], page: str) -> list[ShownComment]:
         """Read comments as a page shows them, in the order of their ids."""
-        return [self._comment(comment, root_of(page)) for comment in self.catalogue.comments(comment_ids)]
-
-    def _comment(self, comment: Comment, root: str) -> ShownComment:
-        return ShownComment(
-            anchor=f"comment-{one_line(comment.id)}",
-            name=one_line(comment.name)[:_NAME_KEPT],
-            title=one_line(comment.title)[:_NAME_KEPT],
-            day=self.dates.day(comment.date),
-            stamp="" if comment.date is None else f"{comment.date:%Y-%m-%d}",
-            link=commenter_link(comment.url),
-            text=self.bodies.html(comment.text, root),
-            flagged=comment.deleted is True,
-            replied=one_line(comment.reply or ""),
-        )
+        root = root_of(page)
+        return [
+            ShownComment(
+                f"comment-{escaped(one_line(each.id))}", self.parts.comment(each, self.bodies.html(each.text, root))
+            )
+            for each in self.catalogue.comments(comment_ids)
+        ]
 
 
 def listed(posts: Iterable[PostSummary]) -> bytes:
