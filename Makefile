@@ -4,13 +4,14 @@ BIN := $(VENV)/bin
 SETUP := $(VENV)/.installed
 DEMO := $(VENV)/.runnable
 IMPORTERS := .venv-importers
+PEERS := .venv-peers
 AUDITORS := tests/site/browser/node_modules
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test hostile browsers importers lint format sample screenshots bench torture clean
+.PHONY: help demo test hostile browsers importers lint format sample screenshots peers bench bench-check torture clean
 
 help: ## show what can be made
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
 
 # Debian splits venv off from Python; without it, virtualenv from pip does the same.
 $(BIN)/python:
@@ -67,11 +68,22 @@ sample: $(SETUP) ## make sample_output/ again
 screenshots: $(SETUP) ## draw docs/screenshots/ again
 	$(BIN)/python docs/screenshots.py
 
-bench: $(SETUP) ## measure speed and memory against bare loops, in the same run
+peers: $(PEERS)/.installed ## install what PyPI and npm have to be measured against, which make bench leaves out otherwise
+
+$(PEERS)/.installed: $(addprefix benchmarks/peers/,requirements.txt package.json)
+	$(PYTHON) -m venv $(PEERS) || $(PYTHON) -m virtualenv --quiet $(PEERS)
+	$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check -r benchmarks/peers/requirements.txt
+	npm install --prefix benchmarks/peers --no-package-lock --no-audit --no-fund --loglevel=error
+	@touch $@
+
+bench: $(SETUP) ## measure speed and memory against other ways to do the same, and write benchmarks/results.md
 	$(BIN)/python -m benchmarks
+
+bench-check: $(SETUP) ## fail where a ratio is a quarter above the one in benchmarks/results.md
+	$(BIN)/python -m benchmarks --check
 
 torture: $(SETUP) ## the long form of the fault-injection suite
 	$(BIN)/python -m pytest -m slow tests/torture -s
 
 clean: ## remove what was made here
-	rm -rf $(VENV) $(IMPORTERS) $(AUDITORS) demo-archive .mypy_cache .ruff_cache .hypothesis .coverage .coverage.* dist
+	rm -rf $(VENV) $(IMPORTERS) $(PEERS) benchmarks/peers/node_modules $(AUDITORS) demo-archive .mypy_cache .ruff_cache .hypothesis .coverage .coverage.* dist

@@ -1,9 +1,100 @@
-"""``python -m benchmarks`` measures the crawl."""
+"""``python -m benchmarks`` measures everything, ``python -m benchmarks site starts`` only what is named.
+
+One table is printed. All of it together is kept in ``results.md``, with the ratios of a short form on small blogs;
+``--check`` takes the short form alone, and fails where a ratio is more than a quarter above the one that is kept.
+"""
 
 from __future__ import annotations
 
+import compileall
 import sys
+from argparse import ArgumentParser
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
-from benchmarks.crawl import main
+import exporter
+from benchmarks import conversion, crawl, exports, history, kept, search, site, starts
+from benchmarks.measure import Bench
+from benchmarks.table import RESULTS, Row, recorded, table, write_results
 
-sys.exit(main())
+Measure = Callable[[Bench], Iterator[Row]]
+
+MEASURES: dict[str, Measure] = {
+    "starts": starts.starts,
+    "crawl": crawl.crawl,
+    "unchanged": crawl.unchanged,
+    "pictures": crawl.pictures,
+    "history": history.history,
+    "site": site.site,
+    "exports": exports.exports,
+    "conversion": conversion.conversion,
+    "search": search.search,
+    "clients": crawl.clients,
+    "latency": crawl.latency,
+}
+"""What is measured where nothing is named."""
+BY_NAME: dict[str, Measure] = {"large": crawl.large, "kept": kept.kept}
+"""What takes long, and is measured only where it is asked for."""
+SHORT = ("starts", "crawl", "unchanged", "history", "site", "exports", "conversion", "search")
+"""What the short form has."""
+_WORST = 1.25
+_SHORT_ROUNDS = 3
+
+
+def measured(bench: Bench, names: Iterable[str]) -> Iterator[Row]:
+    """Measure and yield the rows."""
+    for name in names:
+        print(f"{name} …", file=sys.stderr, flush=True)
+        yield from {**MEASURES, **BY_NAME}[name](bench)
+
+
+def fallen_behind(rows: Iterable[Row], known: dict[tuple[str, str], float]) -> dict[tuple[str, str], float]:
+    """Return the CPU ratios that are too far above those that are known, as parts of these."""
+    found = {(row.name, row.against): row.cpu for row in rows if row.cpu is not None}
+    return {key: cpu / known[key] for key, cpu in found.items() if key in known and cpu > _WORST * known[key]}
+
+
+def check(bench: Bench, names: Sequence[str]) -> int:
+    """Take the short form; what falls behind is measured once more, and has to do so again to be a failure."""
+    known = recorded()
+    late: dict[tuple[str, str], float] = {}
+    for name in names:
+        rows = list(measured(bench, [name]))
+        print("\n".join(table(rows)), flush=True)
+        if fallen_behind(rows, known):
+            again = fallen_behind(measured(bench, [name]), known)
+            late |= {key: again[key] for key in fallen_behind(rows, known) if key in again}
+    for (name, against), times in late.items():
+        print(f"{name}, against {against}: {times:.2f} times the CPU that {RESULTS.name} has", file=sys.stderr)
+    return 1 if late else 0
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure and print."""
+    parser = ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="MEASURE", help=", ".join([*MEASURES, *BY_NAME]))
+    parser.add_argument("--rounds", type=int, help="how often each runs (5, in the short form 3)")
+    parser.add_argument("--large", action="store_true", help="also a blog of a million comments, which takes long")
+    parser.add_argument("--small", action="store_true", help="small blogs, for a look at whether all works")
+    parser.add_argument("--check", action="store_true", help="compare the short form with what is kept")
+    options = parser.parse_args(arguments)
+    unknown = set(options.names) - {*MEASURES, *BY_NAME}
+    if unknown:
+        parser.error(f"there is no measure {', '.join(sorted(unknown))}")
+    compileall.compile_dir(Path(exporter.__path__[0]), quiet=1)
+    with TemporaryDirectory(prefix="bench-") as folder:
+        short = Bench(options.rounds or _SHORT_ROUNDS, Path(folder), small=True)
+        if options.check:
+            return check(short, options.names or SHORT)
+        bench = short if options.small else Bench(options.rounds or 5, Path(folder))
+        names = [*(options.names or MEASURES), *(["large"] if options.large else [])]
+        rows = list(measured(bench, names))
+        print("\n".join(table(rows)))
+        if not options.names and not options.small:
+            write_results(rows, list(measured(short, SHORT)), bench.missing)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,91 +1,73 @@
-"""Running a process and learning what it cost: time on the clock, time on the processor, memory at its peak."""
+"""Running processes in turns, and learning what each cost: seconds of clock and processor, memory at its peak."""
 
 from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from statistics import median
+from tempfile import TemporaryDirectory
+from typing import Any, Literal
 
-from benchmarks.blog_size import BlogSize
+from benchmarks import PEERS
+from benchmarks.content import BLOG_ID, BlogSize
+from benchmarks.table import Goal, Row
 
-Cost = Literal["wall", "cpu"]
 _LAUNCHER = Path(__file__).with_name("launcher.py")
 _RSS_UNIT = 1 if sys.platform == "darwin" else 1024
+_MEMORY = Path("/dev/shm")
+# An installed program has its compiled files.
+_ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One process from its start to its end: seconds, seconds, bytes, and the number of requests it says it sent."""
+    """One process from its start to its end: seconds, seconds, bytes, and what it printed."""
 
     wall: float
     cpu: float
     peak: int
-    requests: int
+    said: bytes = b""
 
-    def per_request(self, cost: Cost) -> float:
-        """Return the seconds a request cost, of either kind."""
-        return (self.wall if cost == "wall" else self.cpu) / self.requests
-
-
-@dataclass(frozen=True, slots=True)
-class Cores:
-    """Where the service and where its clients run; ``None`` where processes cannot be pinned or there is one core."""
-
-    service: int | None = None
-    client: int | None = None
-
-    @classmethod
-    def of_this_machine(cls) -> Cores:
-        """Take the first and the last core there is."""
-        if not hasattr(os, "sched_getaffinity"):
-            return cls()
-        cores = sorted(os.sched_getaffinity(0))
-        return cls(cores[0], cores[-1]) if len(cores) > 1 else cls()
+    @property
+    def json(self) -> Any:
+        """What it printed, which is one JSON object."""
+        return json.loads(self.said)
 
 
-@contextmanager
-def pinned(core: int | None) -> Iterator[None]:
-    """Let processes started inside the block run on one core only."""
-    if core is None:
-        yield
-        return
-    before = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, {core})
-    try:
-        yield
-    finally:
-        os.sched_setaffinity(0, before)
+Step = Callable[[], Sample]
+Steps = dict[str, Step | Sequence[str]]
+Samples = Mapping[str, Sequence[Sample]]
 
 
-@contextmanager
-def running_service(size: BlogSize, core: int | None) -> Iterator[str]:
-    """Run the service of :mod:`benchmarks.service` in its own process and yield its base URL."""
-    command = [sys.executable, "-m", "benchmarks.service", *size.options()]
-    with pinned(core), subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as service:
-        assert service.stdin is not None
-        assert service.stdout is not None
-        yield service.stdout.readline().strip()
-        service.stdin.close()
+def python(module: str, *arguments: object) -> list[str]:
+    """Return the command that runs a module with this Python."""
+    return [sys.executable, "-m", module, *map(str, arguments)]
 
 
-def measure(command: Sequence[str], core: int | None) -> Sample:
-    """Run a command that prints a JSON object with its number of ``requests``, and return what it cost.
-
-    Raises:
-        RuntimeError: the command failed; its messages went to standard error.
-    """
-    cost, said = run(command, core)
-    return replace(cost, requests=int(json.loads(said)["requests"]))
+def ours(*arguments: object) -> list[str]:
+    """Return the command that runs our program."""
+    return python("exporter", *arguments)
 
 
-def run(command: Sequence[str], core: int | None) -> tuple[Sample, bytes]:
-    """Run a command, and return what it cost, with 0 requests, and what it printed.
+PLAIN = ("--no-markdown", "--no-site")
+"""The options of a backup that keeps no views."""
+
+
+def backup(base_url: str, archive: Path, options: Sequence[str] = ()) -> list[str]:
+    """Return the command of a backup that reads no pictures unless the options say so."""
+    assets = () if any(option.startswith("--assets") for option in options) else ("--assets=none",)
+    return ours("backup", BLOG_ID, f"--archive={archive}", f"--base-url={base_url}", *assets, *options, "--json", "-q")
+
+
+def run(command: Sequence[str]) -> Sample:
+    """Run a command, and return what it cost.
 
     Raises:
         RuntimeError: the command failed; its messages went to standard error.
@@ -93,11 +75,137 @@ def run(command: Sequence[str], core: int | None) -> tuple[Sample, bytes]:
     read_end, write_end = os.pipe()
     # A process starts with the peak of the one that it was forked from, and this one may be large.
     small = [sys.executable, "-I", "-S", str(_LAUNCHER), str(write_end), *command]
-    with pinned(core), os.fdopen(read_end, "rb") as report:
-        process = subprocess.Popen(small, stdout=subprocess.PIPE, pass_fds=[write_end])
+    with os.fdopen(read_end, "rb") as report:
+        process = subprocess.Popen(small, stdout=subprocess.PIPE, pass_fds=[write_end], env=_ENVIRONMENT)
         os.close(write_end)
         said, _ = process.communicate()
         cost = json.loads(report.read())
     if process.returncode:
         raise RuntimeError(f"{' '.join(command)} ended with {process.returncode}")
-    return Sample(cost["wall"], cost["cpu"], cost["peak"] * _RSS_UNIT, 0), said
+    return Sample(cost["wall"], cost["cpu"], cost["peak"] * _RSS_UNIT, said)
+
+
+class Service:
+    """The service of :mod:`benchmarks.service` while it runs: its base URL, and a way to edit its blog."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self._process = process
+        self.base_url = self._line()
+
+    def edit(self) -> None:
+        """Edit the first entry."""
+        assert self._process.stdin is not None
+        self._process.stdin.write("\n")
+        self._process.stdin.flush()
+        self._line()
+
+    def _line(self) -> str:
+        assert self._process.stdout is not None
+        return self._process.stdout.readline().strip()
+
+
+@contextmanager
+def serving(size: BlogSize, *options: str) -> Iterator[Service]:
+    """Run the service in its own process."""
+    command = python("benchmarks.service", *size.options(), *options)
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        yield Service(process)
+        assert process.stdin is not None
+        process.stdin.close()
+
+
+@dataclass(slots=True)
+class Bench:
+    """What all measurements of a run share.
+
+    Attributes:
+        rounds: how often everything is run.
+        place: where backups are written, a disk.
+        small: whether sizes are those of the short form, and ratios are of the least cost in any round.
+        missing: the peers that are not installed here.
+    """
+
+    rounds: int
+    place: Path
+    small: bool = False
+    missing: set[str] = field(default_factory=set)
+
+    def size(self, full: int, small: int) -> int:
+        """Return how many of something there are to be."""
+        return small if self.small else full
+
+    @contextmanager
+    def memory(self) -> Iterator[Path]:
+        """Yield a new folder in memory where the machine has that, so that no disk is measured."""
+        in_memory = _MEMORY.is_dir() and os.access(_MEMORY, os.W_OK)
+        with TemporaryDirectory(prefix="bench-", dir=_MEMORY if in_memory else self.place) as folder:
+            yield Path(folder)
+
+    def anew(self, command: Callable[[Path], Sequence[str]], folder: Path | None = None) -> Step:
+        """Return a step that runs a command for a new place, of which nothing is left for the next one."""
+
+        def step() -> Sample:
+            with TemporaryDirectory(dir=folder or self.place) as place:
+                return run(command(Path(place) / "new"))
+
+        return step
+
+    def cleared(self, command: Sequence[str], made: Path) -> Step:
+        """Return a step that runs a command, and afterwards removes what it made."""
+
+        def step() -> Sample:
+            sample = run(command)
+            shutil.rmtree(made)
+            return sample
+
+        return step
+
+    def turns(self, steps: Steps, most: int = 99) -> Samples:
+        """Run all steps in turns, each round begun by another one, at most so often."""
+        samples: dict[str, list[Sample]] = {name: [] for name in steps}
+        order = list(steps.items())
+        for turn in range(min(self.rounds, most)):
+            at = turn % len(order)
+            for name, step in order[at:] + order[:at]:
+                samples[name].append(step() if callable(step) else run(step))
+        return samples
+
+    def ratio(self, samples: Samples, name: str, against: str, cost: Literal["wall", "cpu"]) -> float:
+        """Return how many times as much one costs as another.
+
+        The median over the rounds, so that a machine that is busy for a while is busy for both; in the short form the
+        ratio of the least costs, which other work on the machine can hardly change.
+        """
+        pairs = [
+            (getattr(one, cost), getattr(two, cost)) for one, two in zip(samples[name], samples[against], strict=True)
+        ]
+        if self.small:
+            return float(min(one for one, _ in pairs) / min(two for _, two in pairs))
+        return float(median(one / two for one, two in pairs))
+
+    def row(self, samples: Samples, name: str, against: str, goal: Goal | None = None, note: str = "") -> Row:
+        """Return what the table says of one against another."""
+        taken = samples[name]
+        return Row(
+            name,
+            against,
+            self.ratio(samples, name, against, "wall"),
+            self.ratio(samples, name, against, "cpu"),
+            median(each.wall for each in taken),
+            median(each.cpu for each in taken),
+            max(each.peak for each in taken),
+            goal or Goal(),
+            note,
+        )
+
+    def peer(self, name: str, program: str, *, everywhere: bool = False) -> str | None:
+        """Return the path of a peer's program, of this machine or of :data:`PEERS`; ``None`` where it is not installed.
+
+        In the short form there are only those that every machine has, since its ratios are compared.
+        """
+        if self.small and not everywhere:
+            return None
+        found = shutil.which(program) or shutil.which(program, path=PEERS / "bin")
+        if found is None:
+            self.missing.add(name)
+        return found

@@ -1,28 +1,42 @@
 """A blog service in a process of its own that costs its clients as little as possible: HTTP/1.1, keep-alive, GET only.
 
-``python -m benchmarks.service --entries 10000`` prints its base URL and serves until its standard input ends.
+``python -m benchmarks.service --entries 10000 --comments 20000 --files 2000`` prints its base URL and serves until its
+standard input ends. It has pictures as well, each a PNG that no other number has. A line on standard input
+edits the first entry.
 """
 
 from __future__ import annotations
 
 import asyncio
+import re
+import socket
+import struct
 import sys
 from argparse import ArgumentParser
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from zlib import crc32
 
-from benchmarks.blog_size import BlogSize, add_options
-from benchmarks.content import Content
+from benchmarks.content import BlogSize, Content, add_options
 
 _HEAD_ENDS = b"\r\n\r\n"
-_FOUND = b"HTTP/1.1 200 OK\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: %d\r\n\r\n"
-_REFUSED = b"HTTP/1.1 404 Not Found\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: %d\r\n\r\n"
+_HEAD = b"HTTP/1.1 %b\r\nContent-Type: %b\r\nContent-Length: %d\r\n\r\n"
+_JSON = b"application/json; charset=utf-8"
 _REFUSAL = b'{"json":{"result":"error","message":"not found","data":{}}}'
+_PICTURE = re.compile(rb"/((?:emoji/)?)([0-9]{1,12})\.png")
+_PICTURE_BYTES = 50_000
+
+
+def _chunk(kind: bytes, data: bytes) -> bytes:
+    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", crc32(kind + data))
+
+
+_PNG = b"\x89PNG\r\n\x1a\n" + _chunk(b"IHDR", struct.pack(">IIBBBBB", 640, 480, 8, 0, 0, 0, 0))
+_FILLING = bytes(_PICTURE_BYTES)
 
 
 class _Connection(asyncio.Protocol):
-    def __init__(self, content: Content) -> None:
+    def __init__(self, content: Content, latency: float) -> None:
         self._content = content
+        self._latency = latency
         self._received = b""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -33,38 +47,49 @@ class _Connection(asyncio.Protocol):
         self._received += data
         while (end := self._received.find(_HEAD_ENDS)) >= 0:
             head, self._received = self._received[:end], self._received[end + len(_HEAD_ENDS) :]
-            self._transport.write(_response(self._content, head))
+            answer = _response(self._content, head)
+            if self._latency:
+                asyncio.get_running_loop().call_later(self._latency, self._transport.write, answer)
+            else:
+                self._transport.write(answer)
 
 
 def _response(content: Content, head: bytes) -> bytes:
     method, target, _ = head.split(b"\r\n", 1)[0].split(b" ")
+    picture = _PICTURE.fullmatch(target)
+    if picture is not None:
+        number = _chunk(b"tEXt", b"%b%012d%b" % (picture[1], int(picture[2]), _FILLING))
+        body = _PNG + number + _chunk(b"IEND", b"")
+        return _HEAD % (b"200 OK", b"image/png", len(body)) + body
     try:
-        body = content.answer(target) if method == b"GET" else None
+        found = content.answer(target) if method == b"GET" else None
     except ValueError:
-        body = None
-    return _REFUSED % len(_REFUSAL) + _REFUSAL if body is None else _FOUND % len(body) + body
+        found = None
+    if found is None:
+        return _HEAD % (b"404 Not Found", _JSON, len(_REFUSAL)) + _REFUSAL
+    return _HEAD % (b"200 OK", _JSON, len(found)) + found
 
 
-@asynccontextmanager
-async def serving(size: BlogSize) -> AsyncIterator[str]:
-    """Serve a blog of that size on a free loopback port and yield the base URL."""
-    content = Content(size)
-    server = await asyncio.get_running_loop().create_server(lambda: _Connection(content), "127.0.0.1", 0)
+async def _serve(size: BlogSize, latency: float, *, pictures: bool) -> None:
+    listening = socket.create_server(("127.0.0.1", 0))
+    base_url = f"http://127.0.0.1:{listening.getsockname()[1]}"
+    content = Content(size, base_url) if pictures else Content(size)
+    server = await asyncio.get_running_loop().create_server(lambda: _Connection(content, latency), sock=listening)
     async with server:
-        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
-
-
-async def _serve(size: BlogSize) -> None:
-    async with serving(size) as base_url:
         print(base_url, flush=True)
-        await asyncio.to_thread(sys.stdin.read)
+        while await asyncio.to_thread(sys.stdin.readline):
+            content.edits += 1
+            print(content.edits, flush=True)
 
 
 def main() -> None:
     """Serve until standard input ends."""
     parser = ArgumentParser(description=__doc__)
     add_options(parser)
-    asyncio.run(_serve(BlogSize.of(parser.parse_args())))
+    parser.add_argument("--latency", type=float, default=0.0, help="seconds before each answer")
+    parser.add_argument("--pictures", action="store_true", help="let entries show the pictures that are served here")
+    options = parser.parse_args()
+    asyncio.run(_serve(BlogSize.of(options), options.latency, pictures=options.pictures))
 
 
 if __name__ == "__main__":

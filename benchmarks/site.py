@@ -1,153 +1,172 @@
-"""``python -m benchmarks.site`` makes the offline site of a blog of any size, beside other makers of sites.
+"""The offline site, against other makers of sites, which are given the same entries and comments.
 
-Hugo, Pelican (with ``--pelican``, its program) and a plain loop over a template are given the same entries and comments
-in the same run. They make pages and lists of them; they neither clean what they are given, nor make data for a search,
-nor know of a history.
+They make pages and lists of them, from HTML, so that none has to read Markdown. They neither clean what they are given,
+nor make data for a search, nor know of a history.
 """
 
 from __future__ import annotations
 
-import json
 import shutil
-import sys
-import tempfile
-from argparse import ArgumentParser, Namespace
-from collections.abc import Callable, Iterator
+from collections import defaultdict
+from collections.abc import Iterator
+from html import escape
 from pathlib import Path
-from statistics import median
+from typing import Any
 
-from benchmarks.measure import Sample, run
-from benchmarks.site_rivals import write_hugo, write_pelican
+from benchmarks.archives import Nightly, build
+from benchmarks.content import BlogSize, Content
+from benchmarks.exports import LOOP, loop
+from benchmarks.measure import Bench, Sample, Steps, ours, run
+from benchmarks.table import Goal, Row
+from exporter import lossless_json
+from exporter.archive.archive import Archive
+from exporter.model.kinds import Kind
 
-_MIB = 1024 * 1024
-_OURS = "site, first"
-_AGAIN = "site, nothing changed"
-_EDITED = "site, one entry changed"
-_MOST = {_OURS: ("CPU", 12.0), _AGAIN: ("CPU", 1.0)}
-_MOST_MEMORY = 300 * _MIB
+_FIRST, _AGAIN, _EDITED = "whole site", "site, nothing changed", "site, one entry changed"
 _MOST_FILES = 20
 
+_HUGO_SETTINGS = """baseURL = "https://example.org/"
+title = "blog"
+languageCode = "ja"
+disableKinds = ["RSS", "sitemap", "404"]
+[taxonomies]
+category = "categories"
+year = "years"
+"""
+_BASE = (
+    '<!DOCTYPE html><html lang="ja"><head><meta charset="utf-8"><title>{{ .Title }}</title></head><body>'
+    '<nav><a href="/">{{ site.Title }}</a></nav><main>{{ block "main" . }}{{ end }}</main></body></html>'
+)
+_SINGLE = (
+    '{{ define "main" }}<h1>{{ .Title }}</h1><p>{{ .Date.Format "2006-01-02 15:04" }}</p>{{ .Content }}'
+    '{{ with .PrevInSection }}<a href="{{ .RelPermalink }}">{{ .Title }}</a>{{ end }}'
+    '{{ with .NextInSection }}<a href="{{ .RelPermalink }}">{{ .Title }}</a>{{ end }}{{ end }}'
+)
+_LIST = (
+    '{{ define "main" }}<h1>{{ .Title }}</h1><ul>{{ range .Pages }}<li><a href="{{ .RelPermalink }}">{{ .Title }}</a>'
+    "</li>{{ end }}</ul>{{ end }}"
+)
+_PELICAN_SETTINGS = """SITENAME = "blog"
+SITEURL = ""
+TIMEZONE = "Asia/Tokyo"
+DEFAULT_LANG = "ja"
+THEME = "simple"
+FEED_ALL_ATOM = CATEGORY_FEED_ATOM = TRANSLATION_FEED_ATOM = AUTHOR_FEED_ATOM = AUTHOR_FEED_RSS = None
+CACHE_CONTENT = False
+"""
 
-class Bench:
-    """One run: an archive, and a folder for what is made of it."""
 
-    def __init__(self, folder: Path, options: Namespace) -> None:
-        self.folder = folder
-        self.archive = folder / "archive"
-        self.entries = options.entries
-        self.pelican: Path | None = options.pelican
-        self.made: dict[str, int] = {}
+class Maker:
+    """Makes the site of one archive in three ways."""
+
+    def __init__(self, archive: Nightly, entry: bytes) -> None:
+        self._archive = archive
+        self._entry = entry
+        self.files = 0
 
     def first(self) -> Sample:
-        """Make an archive of two versions anew, and its whole site."""
-        shutil.rmtree(self.archive, ignore_errors=True)
-        self._archive("--entries", str(self.entries))
-        return self._site(_OURS)
+        """Make all of it, as if it had never been made."""
+        for folder in (self._archive.layout.latest, self._archive.layout.work):
+            shutil.rmtree(folder, ignore_errors=True)
+        return self._make()
 
     def again(self) -> Sample:
-        """Make the site when it is there already."""
-        return self._site(_AGAIN)
+        """Make what is there already."""
+        return self._make()
 
     def edited(self) -> Sample:
-        """Add a version with one changed entry, and bring the site up to date."""
-        self._archive("--edits", "1")
-        return self._site(_EDITED)
+        """Bring it up to date with one changed entry."""
+        changed = lossless_json.loads(self._entry)
+        changed["entry_text"] += f"<p>追記: 版{self._archive.night}でことばを直しました。</p>"
+        self._archive.commit({Kind.ENTRIES: [lossless_json.dumps(changed)]})
+        sample = self._make()
+        self.files = max(self.files, sample.json["files_made"])
+        return sample
 
-    def jinja(self) -> Sample:
-        """Run the plain loop."""
-        out = self.folder / "jinja"
-        cost, _ = run([*_module("benchmarks.client_jinja"), str(self.archive), str(out)], None)
-        self.made["plain Jinja2 loop"] = _files(out)
-        shutil.rmtree(out)
-        return cost
-
-    def hugo(self) -> Sample:
-        """Run Hugo."""
-        folder = self.folder / "hugo"
-        return self._rival("Hugo", write_hugo(self.archive, folder), folder, "public")
-
-    def pelicans(self) -> Sample:
-        """Run Pelican."""
-        assert self.pelican is not None
-        folder = self.folder / "pelican"
-        return self._rival("Pelican", write_pelican(self.archive, folder, self.pelican), folder, "output")
-
-    def _rival(self, name: str, command: list[str], folder: Path, out: str) -> Sample:
-        cost, _ = run(command, None)
-        self.made[name] = _files(folder / out)
-        shutil.rmtree(folder)
-        return cost
-
-    def _site(self, what: str) -> Sample:
-        cost, said = run([*_module("exporter"), "site", str(self.archive), "--json"], None)
-        self.made[what] = int(json.loads(said)["files_made"])
-        return cost
-
-    def _archive(self, *options: str) -> None:
-        run([*_module("benchmarks.site_archive"), str(self.archive), *options], None)
+    def _make(self) -> Sample:
+        return run(ours("site", self._archive.layout.root, "--json"))
 
 
-def measured(bench: Bench, rounds: int) -> dict[str, list[Sample]]:
-    """Run everything ``rounds`` times in turns."""
-    steps: dict[str, Callable[[], Sample]] = {_OURS: bench.first, _AGAIN: bench.again, _EDITED: bench.edited}
-    steps["plain Jinja2 loop"] = bench.jinja
-    if shutil.which("hugo"):
-        steps["Hugo"] = bench.hugo
-    if bench.pelican is not None:
-        steps["Pelican"] = bench.pelicans
-    samples: dict[str, list[Sample]] = {name: [] for name in steps}
-    for _ in range(rounds):
-        for name, step in steps.items():
-            samples[name].append(step())
-    return samples
+def site(bench: Bench) -> Iterator[Row]:
+    """Measure the whole site, and bringing it up to date."""
+    entries = bench.size(5_000, 500)
+    size = BlogSize(entries, 2 * entries, 0)
+    with bench.memory() as folder:
+        root = folder / "archive"
+        made = build(root, size, 2)
+        maker = Maker(made, Content(size).entry(entries // 2))
+        maker.first()
+        steps: Steps = {
+            _FIRST: maker.first,
+            _AGAIN: maker.again,
+            _EDITED: maker.edited,
+            LOOP: bench.anew(lambda place: loop(root, place), folder),
+        }
+        for name, program, write in (("Hugo", "hugo", write_hugo), ("Pelican", "pelican", write_pelican)):
+            tool = bench.peer(name, program)
+            if tool is not None:
+                steps[name] = bench.cleared(write(root, folder / program, tool), folder / program / "made")
+        samples = bench.turns(steps)
+    goals = {"Hugo": Goal(cpu=3.0)}
+    for name in steps:
+        if name not in {_FIRST, _AGAIN, _EDITED}:
+            yield bench.row(samples, _FIRST, name, goals.get(name), f"{entries:,} entries")
+    yield bench.row(samples, _AGAIN, LOOP)
+    files = f"{maker.files} files, {'' if maker.files < _MOST_FILES else 'not '}fewer than {_MOST_FILES}"
+    yield bench.row(samples, _EDITED, LOOP, Goal(wall_s=1.0), files)
 
 
-def table(samples: dict[str, list[Sample]], made: dict[str, int]) -> Iterator[str]:
-    """Yield a line for each maker: medians of the seconds, the highest peak, and how many files were written."""
-    yield f"{'':24}{'wall s':>8}{'CPU s':>8}{'peak MB':>9}{'files':>8}"
-    for name, taken in samples.items():
-        wall, cpu = median(each.wall for each in taken), median(each.cpu for each in taken)
-        yield f"{name:24}{wall:>8.2f}{cpu:>8.2f}{max(each.peak for each in taken) / _MIB:>9.0f}{made[name]:>8,}"
+def write_hugo(archive: Path, folder: Path, tool: str) -> list[str]:
+    """Write a site for Hugo and return the command that makes it; ``tool`` is the program."""
+    layouts = folder / "layouts" / "_default"
+    layouts.mkdir(parents=True)
+    (folder / "config.toml").write_text(_HUGO_SETTINGS)
+    for name, text in (("baseof", _BASE), ("single", _SINGLE), ("list", _LIST)):
+        (layouts / f"{name}.html").write_text(text)
+    content = folder / "content" / "entry"
+    content.mkdir(parents=True)
+    for entry, category, body in _entries(archive):
+        head = {
+            "title": entry["title"],
+            "date": f"{_moment(entry, 'T')}+09:00",
+            "categories": [category],
+            "years": [entry["year"]],
+        }
+        page = lossless_json.dumps(head, pretty=True) + b"\n\n" + body.encode("utf-8", "replace")
+        (content / f"{entry['entry_id']}.html").write_bytes(page)
+    return [tool, "--quiet", "--source", str(folder), "--destination", str(folder / "made")]
 
 
-def verdicts(samples: dict[str, list[Sample]], made: dict[str, int]) -> Iterator[str]:
-    """Yield a line for each target, and whether it is met."""
-    for name, (what, most) in _MOST.items():
-        found = median(each.cpu for each in samples[name])
-        yield _verdict(found <= most, f"{name}: {found:.2f} s of {what}, at most {most:g} wanted")
-    peak = max(each.peak for each in samples[_OURS])
-    text = f"{_OURS}: {peak / _MIB:.0f} MB at the peak, at most {_MOST_MEMORY // _MIB} wanted"
-    yield _verdict(peak <= _MOST_MEMORY, text)
-    text = f"{_EDITED}: {made[_EDITED]} files written, fewer than {_MOST_FILES} wanted"
-    yield _verdict(made[_EDITED] < _MOST_FILES, text)
+def write_pelican(archive: Path, folder: Path, tool: str) -> list[str]:
+    """Write a site for Pelican and return the command that makes it; ``tool`` is the program."""
+    content = folder / "content"
+    content.mkdir(parents=True)
+    (folder / "settings.py").write_text(_PELICAN_SETTINGS)
+    for entry, category, body in _entries(archive):
+        facts = {"date": _moment(entry, " "), "category": category, "slug": entry["entry_id"]}
+        metas = "".join(f'<meta name="{name}" content="{escape(str(value))}">' for name, value in facts.items())
+        head = f'<meta charset="utf-8"><title>{escape(entry["title"])}</title>{metas}'
+        page = f"<html><head>{head}</head><body>{body}</body></html>"
+        (content / f"{entry['entry_id']}.html").write_bytes(page.encode("utf-8", "replace"))
+    settings = ["--settings", str(folder / "settings.py"), "--quiet"]
+    return [tool, str(content), "--output", str(folder / "made"), *settings]
 
 
-def _verdict(met: bool, text: str) -> str:
-    return f"{'met   ' if met else 'MISSED'}  {text}"
+def _entries(archive: Path) -> Iterator[tuple[dict[str, Any], str, str]]:
+    """Yield each entry, its category, and its body with the comments below it."""
+    state = Archive.open(archive).state()
+    comments = defaultdict(list)
+    for _, comment in state.scan(Kind.COMMENTS):
+        comments[comment["entry_id"]].append(comment)
+    for entry_id, entry in state.scan(Kind.ENTRIES):
+        item = state.load(Kind.ENTRY_LIST, entry_id) or {}
+        below = "".join(
+            f"<section><p>{escape(each['name'])} {each['regist_date']}</p><div>{each['cm_text']}</div></section>"
+            for each in comments[entry_id]
+        )
+        yield entry, item["category"], f"{entry['entry_text']}{entry['ps_text']}{below}"
+    state.close()
 
 
-def _files(folder: Path) -> int:
-    return sum(path.is_file() for path in folder.rglob("*"))
-
-
-def _module(name: str) -> list[str]:
-    return [sys.executable, "-m", name]
-
-
-def main() -> int:
-    """Measure and print."""
-    parser = ArgumentParser(prog="python -m benchmarks.site", description=__doc__)
-    parser.add_argument("--entries", type=int, default=5_000)
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--pelican", type=Path, metavar="PROGRAM")
-    options = parser.parse_args()
-    print(f"{options.entries:,} entries, {2 * options.entries:,} comments, {options.rounds} rounds", flush=True)
-    with tempfile.TemporaryDirectory(prefix="bench-") as folder:
-        bench = Bench(Path(folder), options)
-        samples = measured(bench, options.rounds)
-    print("\n".join([*table(samples, bench.made), *verdicts(samples, bench.made)]))
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+def _moment(entry: dict[str, Any], between: str) -> str:
+    return "{year}-{mon}-{day}{between}{hour}:{min}:{sec}".format(**entry, between=between)

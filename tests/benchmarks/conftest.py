@@ -1,16 +1,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
-from benchmarks.blog_size import BlogSize
-from benchmarks.measure import running_service
+from benchmarks.content import BlogSize
+from benchmarks.measure import Bench, Service, serving
 
 SIZE = BlogSize(45, 101, 21)
 
 
 @pytest.fixture(scope="module")
-def base_url() -> Iterator[str]:
-    with running_service(SIZE, None) as url:
-        yield url
+def service() -> Iterator[Service]:
+    with serving(SIZE) as started:
+        yield started
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Bench:
+    return Bench(2, tmp_path, small=True)

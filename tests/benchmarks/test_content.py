@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.blog_size import BLOG_ID, BlogSize, addresses, pages
-from benchmarks.content import Content
+from benchmarks.content import BLOG_ID, BlogSize, Content, addresses, pages, pictures
 from exporter.service.registry import DEFAULT_SERVICE
 
 # Others run the same lines; measuring them here too would more than double the time.
@@ -36,6 +35,7 @@ def whole(content: Content, name: str, count: int) -> list[dict[str, Any]]:
 def test_every_address_has_an_answer(content: Content) -> None:
     every = list(addresses(SIZE))
     assert len(every) == 1 + 45 + 2 * (3 + 6 + 2)
+    assert len(list(addresses(SIZE, entries=False))) == len(every) - 45
     assert all(content.answer(address.encode()) for address in every)
 
 
@@ -88,9 +88,29 @@ def test_the_same_bytes_come_every_time(content: Content) -> None:
     assert all(content.answer(each.encode()) == again.answer(each.encode()) for each in addresses(SIZE))
 
 
-def test_entries_have_about_the_size_of_real_ones(content: Content) -> None:
-    sizes = [len(content.answer(f"/blog/v1/entry/get?id={BLOG_ID}&entry_id={n}".encode()) or b"") for n in range(1, 46)]
-    assert 3_400 < sum(sizes) / len(sizes) < 4_100
+def test_entries_look_as_those_of_real_blogs_do(content: Content) -> None:
+    entries = [content.entry(number) for number in range(1, SIZE.entries + 1)]
+    assert 7_000 < sum(map(len, entries)) / len(entries) < 10_000
+    assert all(each.isascii() and rb"\u3002" in each for each in entries)
+    bodies = [str(json.loads(each)["entry_text"]) for each in entries]
+    for tag in ("div", "font", "img", "table", "ul", "blockquote", "span", "h4", "strike", "p", "br", "a"):
+        assert any(f"<{tag}" in each for each in bodies), tag
+    lines = [line for each in bodies for line in each.splitlines() if line.count("<") < len(line) / 20]
+    assert sum(any(mark in line for mark in "！？（）～。、") for line in lines) > len(lines) / 2
+
+
+def test_every_picture_has_an_address_that_entries_name() -> None:
+    bodies = "".join(Content(SIZE, "http://here").entry(number).decode() for number in range(1, SIZE.entries + 1))
+    assert all(f"http://here{address}" in bodies for address in pictures(SIZE))
+    assert "img.example.jp" not in bodies
+
+
+def test_an_edit_changes_one_entry_and_its_item(content: Content) -> None:
+    before = content.entry(1), content.item(1), content.entry(2)
+    edited = Content(SIZE)
+    edited.edits = 1
+    after = edited.entry(1), edited.item(1), edited.entry(2)
+    assert [one == two for one, two in zip(before, after, strict=True)] == [False, False, True]
 
 
 @pytest.mark.parametrize(

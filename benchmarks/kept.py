@@ -7,18 +7,18 @@ tightly as ``git gc`` does by itself. Only the records are in it: Markdown, too,
 from __future__ import annotations
 
 import os
-import shutil
 import stat
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.history_archive import nightly
-from benchmarks.history_blog import HistorySize
+from benchmarks.archives import nightly
+from benchmarks.content import BlogSize
+from benchmarks.measure import Bench
+from benchmarks.table import Row
 from exporter.archive.archive import Archive
 from exporter.archive.latest import write_latest
-from exporter.archive.layout import Layout
 
 _BLOCK = 512
 _OURS = "versions/"
@@ -83,26 +83,30 @@ class _Git:
         subprocess.run(["git", f"--git-dir={self.kept}", f"--work-tree={inside.absolute()}", *arguments], check=True)
 
 
-def rivals() -> list[str]:
-    """Return the names of the other programs that are installed."""
-    return [each.name for each in (_Restic, _Git) if shutil.which(each.name)]
+def kept(bench: Bench) -> Iterator[Row]:
+    """Measure what the last hundred nights take."""
+    nights = bench.size(100, 5)
+    names = [each.name for each in (_Restic, _Git) if bench.peer(each.name, each.name, everywhere=True)]
+    with bench.memory() as folder:
+        taken = compare(folder, BlogSize(bench.size(2_000, 50), nights + 100, 40), nights, names)
+    for name, (first, last) in taken.items():
+        night = (last.bytes - first.bytes) / (nights - 1) / 1000
+        sizes = f"{last.bytes / 1e6:.1f} MB, {last.on_disk / 1e6:.1f} on disk, {last.files:,} files"
+        yield Row(f"{nights} nights in {name}", "", note=f"{night:.1f} kB a night; {sizes}")
 
 
-def compare(place: Path, size: HistorySize, nights: int, names: Sequence[str]) -> dict[str, list[Taken]]:
-    """Keep the last ``nights`` nights with every program, and return what each takes after the first and after all."""
+def compare(place: Path, size: BlogSize, nights: int, names: Sequence[str]) -> dict[str, list[Taken]]:
+    """Keep so many nights with every program, and return what each takes after the first and after all."""
     others = [each(place) for each in (_Restic, _Git) if each.name in names]
     taken: dict[str, list[Taken]] = {name: [] for name in (_OURS, *names)}
-    for night, layout in enumerate(nightly(place / "archive", size, nights), 1):
-        _refresh(layout)
+    for archive in nightly(place / "archive", size, nights):
+        layout = archive.layout
+        write_latest(layout, Archive.open(layout.root).state(), [])
         for other in others:
             other.keep(layout.latest)
-        if night in {1, nights}:
+        if archive.night in {1, nights}:
             taken[_OURS].append(Taken.by(layout.versions))
             for other in others:
                 other.finish()
                 taken[other.name].append(Taken.by(other.kept))
     return taken
-
-
-def _refresh(layout: Layout) -> None:
-    write_latest(layout, Archive.open(layout.root).state(), [])

@@ -1,4 +1,4 @@
-"""``python -m benchmarks.client_jinja ARCHIVE OUT``: what a short script makes of the same records, without any checks.
+"""``jinja_site.py ARCHIVE OUT``: what a short script makes of the same records, without any checks.
 
 A page for each entry with its comments and its neighbours, a page for each year and each category, and one that lists
 them; bodies stand there as they were sent.

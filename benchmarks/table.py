@@ -1,0 +1,135 @@
+"""The table of all measures, and ``results.md``, where it is kept with what it was taken with."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Final
+
+from benchmarks import PEERS
+
+RESULTS: Final = Path(__file__).with_name("results.md")
+_MB = 1_000_000
+_LIBRARIES = ("aiohttp", "orjson", "jinja2", "nh3", "selectolax", "PyYAML", "click", "requests")
+_PROGRAMS = (
+    "curl --version", "hugo version", "sha256sum --version", "node --version", "restic version", "git --version",
+    f"{PEERS}/bin/scrapy version", f"{PEERS}/bin/pelican --version",
+)  # fmt: skip
+_SHORT_FORM = "## The short form"
+_SHORT_ROW = re.compile(r"^\| (?P<name>[^|]+) \| (?P<against>[^|]+) \| (?P<ratio>[0-9.]+) \|$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """The most that is wanted: ratios of time on the clock and on the processor, seconds of both, millions of bytes."""
+
+    wall: float | None = None
+    cpu: float | None = None
+    wall_s: float | None = None
+    cpu_s: float | None = None
+    peak_mb: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What one thing costs, in times of what another costs; ratios, seconds and bytes where they were measured."""
+
+    name: str
+    against: str
+    wall: float | None = None
+    cpu: float | None = None
+    wall_s: float | None = None
+    cpu_s: float | None = None
+    peak: int | None = None
+    goal: Goal = Goal()
+    note: str = ""
+
+    def cells(self) -> list[str]:
+        """Return the cells of the table."""
+        peak_mb = None if self.peak is None else self.peak / _MB
+        figures = (
+            (self.wall, self.goal.wall, ".2f"),
+            (self.cpu, self.goal.cpu, ".2f"),
+            (self.wall_s, self.goal.wall_s, ".2f"),
+            (self.cpu_s, self.goal.cpu_s, ".2f"),
+            (peak_mb, self.goal.peak_mb, ".0f"),
+        )
+        return [self.name, self.against, *(_figure(*each) for each in figures), self.note]
+
+
+def _figure(value: float | None, most: float | None, form: str) -> str:
+    """Write a figure, and behind it what was wanted, with a mark where it is missed."""
+    if value is None:
+        return ""
+    shown = format(value, form)
+    if most is None:
+        return shown
+    return f"{shown} (≤ {most:g})" if float(shown) <= most else f"**{shown}** (≤ {most:g})"
+
+
+_HEADING = ["measure", "against", "wall ×", "CPU ×", "wall s", "CPU s", "peak MB", ""]
+
+
+def table(rows: Iterable[Row]) -> Iterator[str]:
+    """Yield the lines of the table, in Markdown, its columns aligned."""
+    cells = [_HEADING, *(row.cells() for row in rows)]
+    widths = [max(len(each[column]) for each in cells) for column in range(len(_HEADING))]
+    for number, line in enumerate(cells):
+        yield "| " + " | ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) + " |"
+        if number == 0:
+            yield "|" + "|".join("-" * (width + 2) for width in widths) + "|"
+
+
+def write_results(rows: Iterable[Row], short: Iterable[Row], missing: Iterable[str], path: Path | None = None) -> None:
+    """Keep the table, and the ratios of the short form, which a later one is compared with."""
+    left_out = ", ".join(sorted(missing))
+    lines = [
+        "# Results",
+        "",
+        f"Taken on {datetime.now(UTC):%Y-%m-%d} by `make bench`; see [README.md](README.md).",
+        "",
+        *(f"- {line}" for line in versions()),
+        *([f"- Left out, as not installed: {left_out}"] if left_out else []),
+        "",
+        *(line.rstrip() for line in table(rows)),
+        "",
+        _SHORT_FORM,
+        "",
+        "CPU ratios of `make bench-check`, which fails where one of them grows by more than a quarter.",
+        "",
+        "| measure | against | CPU × |",
+        "|---|---|---|",
+        *(f"| {row.name} | {row.against} | {row.cpu:.3f} |" for row in short if row.cpu is not None),
+    ]
+    (path or RESULTS).write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def recorded(path: Path | None = None) -> dict[tuple[str, str], float]:
+    """Return the ratios of the short form as they were last recorded."""
+    _, _, short = (path or RESULTS).read_text("utf-8").partition(_SHORT_FORM)
+    return {(row["name"], row["against"]): float(row["ratio"]) for row in _SHORT_ROW.finditer(short)}
+
+
+def versions() -> Iterator[str]:
+    """Yield what measured: the machine, and the versions of Python, libraries and programs."""
+    yield f"{platform.system()} {platform.release()}, {platform.machine()}, {os.cpu_count()} cores"
+    yield f"Python {sys.version.split()[0]}; {', '.join(f'{name} {version(name)}' for name in _LIBRARIES)}"
+    yield "; ".join(said for program in _PROGRAMS if (said := _said(program.split())))
+
+
+def _said(command: Sequence[str]) -> str:
+    try:
+        answer = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+    name = Path(command[0]).name
+    said = " ".join(answer.splitlines()[0].split()[:3])
+    return said if name.lower() in said.lower() else f"{name} {said}"
