@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -9,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from exporter.export.entry_page import front_matter
+from exporter.model.records import Problem
 from exporter.service.registry import DEFAULT_SERVICE
 from tests.html.records import entry, item
 
@@ -81,3 +83,31 @@ def test_any_title_reads_back(title: str) -> None:
     text, _ = front_matter(DEFAULT_SERVICE.post(entry(title=title, name=title)), 0)
     for loader in LOADERS:
         assert read(text, loader)["title"] == read(text, loader)["name"] == title
+
+
+PROBLEM = Problem("year", "", "is missing")
+FACTS = st.dictionaries(
+    st.sampled_from(["name", "open_flg", "is_private", "null", "on", "text-format", "N", "a b", "x" * 200, "1", "", "=", "~"]),
+    st.one_of(st.none(), st.booleans(), st.text(max_size=20), st.sampled_from(TITLES)),
+    max_size=5,
+)  # fmt: skip
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.text(st.characters(codec="utf-8"), max_size=20) | st.sampled_from(TITLES), FACTS, st.integers(0, 10**6))
+def test_the_short_way_writes_what_the_writer_of_yaml_does(
+    title: str, facts: dict[str, str | bool | None], comments: int
+) -> None:
+    post = replace(DEFAULT_SERVICE.post(entry(title=title), item()), facts=facts)
+    long, _ = front_matter(replace(post, problems=(PROBLEM,)), comments)
+    assert front_matter(post, comments) == (long.replace('problems:\n- "year: is missing"\n', ""), 0)
+
+
+@pytest.mark.parametrize(
+    "codes", [range(0x500), range(0x1FF0, 0x2100), range(0xD7F0, 0xD800), range(0xE000, 0xE010), range(0xFE00, 0x10010)]
+)
+def test_every_character_is_written_as_the_writer_of_yaml_does(codes: range) -> None:
+    for code in codes:
+        post = DEFAULT_SERVICE.post(entry(title=f"a{chr(code)}b "))
+        long, _ = front_matter(replace(post, problems=(PROBLEM,)), 0)
+        assert front_matter(replace(post, problems=()), 0)[0] == long.replace('problems:\n- "year: is missing"\n', "")
