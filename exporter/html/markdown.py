@@ -11,7 +11,9 @@ from exporter.html.limits import TooComplex, TooLarge, too_large_words
 from exporter.html.markdown_escape import code_fence, escape_heading_end
 from exporter.html.markdown_inline import collect, enter_inline, render_inline
 from exporter.html.markdown_runs import Marks, Runs, paragraphs, trimmed
+from exporter.html.markdown_simple import simple_markdown
 from exporter.html.safe_html import safe_html
+from exporter.html.simple import simple_pieces
 from exporter.html.tags import BLOCKS, CODE_BLOCKS, DROPPED, HEADINGS, HTML_BLOCKS, LINE_TAGS, LISTS, PLAIN_INLINE
 from exporter.html.text import text_of
 from exporter.html.tree import Element, parse
@@ -350,13 +352,17 @@ class Markdown(NamedTuple):
 
 
 def to_markdown(html: str, change: Callable[[Element], None] | None = None) -> Markdown:
-    """Convert a body, its tree changed by ``change`` first.
+    """Convert a body, its tree changed by ``change`` first: each element by itself, whatever is around it.
 
     A body without any tag that ends lines keeps its line ends, since the meanings of ``text_format`` are not known
     (API 2.8). One too complex to parse is shown as its source, and one beyond :mod:`exporter.html.limits` as its text
     after a sentence that says so, each in a code block.
     """
     source, replaced = visible(html)
+    pieces = simple_pieces(source)
+    simple = None if pieces is None else simple_markdown(pieces, change)
+    if simple is not None:
+        return Markdown(simple, replaced)
     try:
         body = parse(source)
     except TooLarge:

@@ -34,6 +34,10 @@ def char_kind(char: str) -> CharKind:
     return CharKind.SYMBOL if category[0] == "S" else CharKind.WORD
 
 
+SPECIAL = "*_~\\`[]<&!"
+"""Every character that Markdown could read as something else than text, wherever it is in its line."""
+
+_ANY_SPECIAL = re.compile(f"[{re.escape(SPECIAL)}]")
 _SPECIAL = re.compile(r"\*|_+|~+|[\\`\[\]<&!]")
 _ASCII_PUNCTUATION = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
 _ENTITY = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{0,40});")
@@ -58,7 +62,7 @@ def escape_text(text: str, before: str, after: str, *, in_brackets: bool = False
         after: the character behind it; empty at the end of a line.
         in_brackets: it is inside a link's text or an image's description.
     """
-    if _SPECIAL.search(text) is None:
+    if _ANY_SPECIAL.search(text) is None:  # which takes a quarter of the time that _SPECIAL takes to find nothing
         return text
 
     def escaped(found: re.Match[str]) -> str:
@@ -90,6 +94,14 @@ def _escape_run(run: str, left: str, right: str) -> str:
     alone = left_kind == right_kind == CharKind.SPACE and not at_line_start
     inside_word = run[0] == "_" and left_kind == right_kind == CharKind.WORD
     return run if alone or inside_word else "".join("\\" + char for char in run)
+
+
+def can_delimit(inside: str, outside: str) -> bool:
+    """Tell whether asterisks or tildes between these two characters face the inner one, in every edition."""
+    inside_kind = char_kind(inside)
+    if inside_kind is CharKind.SPACE:
+        return False
+    return inside_kind is CharKind.WORD or char_kind(outside) in {CharKind.SPACE, CharKind.PUNCTUATION}
 
 
 def escape_line_start(line: str, start: int = 0) -> str:

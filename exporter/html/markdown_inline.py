@@ -8,17 +8,17 @@ from dataclasses import dataclass
 from typing import Final
 
 from exporter.html.links import safe_image_url, safe_url
-from exporter.html.markdown_escape import CharKind, char_kind, code_span, escape_line_start, escape_text, link_target
+from exporter.html.markdown_escape import can_delimit, code_span, escape_line_start, escape_text, link_target
 from exporter.html.markdown_runs import SPACES, Mark, Marks, Run, RunKind, Runs
 from exporter.html.tags import DROPPED, PLAIN_INLINE, RUBY, TAG_NAME
 from exporter.html.text import collapse
 from exporter.html.tree import Element, styled_as
 
-_DELIMITERS: Final = {"strong": "**", "em": "*", "del": "~~"}
-_LINE_END_INSIDE: Final = re.compile(r"\n(?!\Z)")
+DELIMITERS: Final = {"strong": "**", "em": "*", "del": "~~"}
+LINE_END_INSIDE: Final = re.compile(r"\n(?!\Z)")
 _FINISHED: Final = (RunKind.CODE, RunKind.RAW)
 _END: Final[Run] = (RunKind.TEXT, "", ())
-_HARD_BREAK: Final = "\\\n"
+HARD_BREAK: Final = "\\\n"
 
 
 @dataclass(slots=True, eq=False)
@@ -33,12 +33,12 @@ class _Span:
     def opening(self) -> str:
         if self.mark.kind == "link":
             return "["
-        return _DELIMITERS[self.mark.kind] if self.delimiter else f"<{self.mark.tag}>"
+        return DELIMITERS[self.mark.kind] if self.delimiter else f"<{self.mark.tag}>"
 
     def closing(self) -> str:
         if self.mark.kind == "link":
             return f"]({self.mark.target})"
-        return _DELIMITERS[self.mark.kind] if self.delimiter else f"</{self.mark.tag}>"
+        return DELIMITERS[self.mark.kind] if self.delimiter else f"</{self.mark.tag}>"
 
 
 @dataclass(slots=True, eq=False)
@@ -63,18 +63,18 @@ def render_inline(runs: list[Run], *, one_line: bool = False) -> str:
     """
     if one_line:
         runs = [(piece, value.replace("\n", " "), marks) for piece, value, marks in runs]
-    line_break = "<br>" if one_line else _HARD_BREAK
+    line_break = "<br>" if one_line else HARD_BREAK
     if all(not marks and piece not in _FINISHED for piece, _, marks in runs):
-        return _with_safe_end(_plain(runs, line_break, one_line=one_line))
+        return with_safe_end(_plain(runs, line_break, one_line=one_line))
     tokens, spans = _tokens(_with_space_marks(runs))
     _choose_delimiters(tokens, spans)
     text, line_starts = _write(tokens, line_break)
     for start in [] if one_line else reversed(line_starts):
         text = escape_line_start(text, start)
-    return _with_safe_end(text)
+    return with_safe_end(text)
 
 
-def _with_safe_end(text: str) -> str:
+def with_safe_end(text: str) -> str:
     """Write the last break as a tag where only ideographic and the like spaces follow: some parsers strip these."""
     shown = text.rstrip()
     end = len(shown)
@@ -170,7 +170,7 @@ def _choose_delimiters(tokens: list[_Token], spans: list[_Span]) -> None:
     """
     for span in spans:
         start, end = span.start, span.end
-        if span.mark.kind in _DELIMITERS:
+        if span.mark.kind in DELIMITERS:
             span.delimiter = _works(tokens, start, start - 1, start + 1) and _works(tokens, end, end + 1, end - 1)
 
 
@@ -182,10 +182,7 @@ def _works(tokens: list[_Token], at: int, outer: int, inner: int) -> bool:
             return False
     outside = "" if not 0 <= outer < len(tokens) else tokens[outer].last if outer < at else tokens[outer].first
     inside = tokens[inner].first if inner > at else tokens[inner].last
-    inside_kind, outside_kind = char_kind(inside), char_kind(outside)
-    if inside_kind is CharKind.SPACE:
-        return False
-    return inside_kind is CharKind.WORD or outside_kind in {CharKind.SPACE, CharKind.PUNCTUATION}
+    return can_delimit(inside, outside)
 
 
 def _write(tokens: list[_Token], line_break: str) -> tuple[str, list[int]]:
@@ -202,7 +199,7 @@ def _write(tokens: list[_Token], line_break: str) -> tuple[str, list[int]]:
             text = escape_text(token.value, last, after, in_brackets=token.in_link)
             if not last or last == "\n":
                 line_starts.append(length)
-            line_starts.extend(length + found.end() for found in _LINE_END_INSIDE.finditer(text))
+            line_starts.extend(length + found.end() for found in LINE_END_INSIDE.finditer(text))
         elif token.piece is RunKind.BREAK:
             text = line_break
         elif token.piece is RunKind.CODE:
@@ -224,7 +221,7 @@ def _code(token: _Token, before: str) -> str:
 
 _MARKS_MAX = 24
 _DELIMITED = frozenset({"strong", "em", "del"})
-_SYNONYMS = {"b": "strong", "i": "em", "s": "del", "strike": "del"}
+SYNONYMS = {"b": "strong", "i": "em", "s": "del", "strike": "del"}
 
 
 def enter_inline(element: Element, marks: Marks, runs: Runs) -> Marks | None:
@@ -257,7 +254,7 @@ def collect(element: Element, runs: Runs, marks: Marks) -> None:
 
 def _with_tag(tag: str, marks: Marks) -> Marks:
     """Add a mark, unless the same is there already, there are too many, or CommonMark knows no such tag."""
-    tag = _SYNONYMS.get(tag, tag)
+    tag = SYNONYMS.get(tag, tag)
     if len(marks) >= _MARKS_MAX or (tag not in RUBY and any(mark.tag == tag for mark in marks)):
         return marks
     if tag in _DELIMITED:
@@ -278,13 +275,20 @@ def _link(element: Element, marks: Marks, _runs: Runs) -> Marks:
 
 
 def _image(element: Element, marks: Marks, runs: Runs) -> None:
-    alt = collapse(element.attributes.get("alt", ""))
+    shown = picture(element)
+    if shown is None:
+        runs.text(collapse(element.attributes.get("alt", "")), marks)
+    else:
+        runs.add(RunKind.RAW, shown, marks)
+
+
+def picture(element: Element) -> str | None:
+    """Return the Markdown of an ``img``; ``None`` where its address is none that may be shown."""
     url = safe_image_url(element.attributes.get("src", ""))
     if url is None:
-        runs.text(alt, marks)
-        return
-    described = escape_text(alt, "[", "]", in_brackets=True)
-    runs.add(RunKind.RAW, f"![{described}]({link_target(url, element.attributes.get('title', ''))})", marks)
+        return None
+    described = escape_text(collapse(element.attributes.get("alt", "")), "[", "]", in_brackets=True)
+    return f"![{described}]({link_target(url, element.attributes.get('title', ''))})"
 
 
 def _code_runs(element: Element, marks: Marks, runs: Runs) -> Marks | None:

@@ -72,9 +72,7 @@ class Runs:
             return
         start = text.index(words[0])
         self._space(text[:start])
-        if _SPACES.search(words):
-            words = _SPACES.sub(_one_space, words)
-        self.runs.append((RunKind.TEXT, words, marks))
+        self.runs.append((RunKind.TEXT, collapsed(words), marks))
         self._spaced = False
         if text[-1] in SPACES:
             self._space(text[len(text.rstrip(SPACES)) :])
@@ -104,6 +102,13 @@ class Runs:
     def _trim(self) -> None:
         if self.runs and self.runs[-1][0] is RunKind.SPACE:
             self.runs.pop()
+
+
+def collapsed(text: str) -> str:
+    """Return text with each white space in it as one space, or as one line end where it holds one."""
+    if "  " in text or "\n" in text or "\t" in text or "\r" in text or "\f" in text:
+        return _SPACES.sub(_one_space, text)
+    return text
 
 
 def _one_space(found: re.Match[str]) -> str:
