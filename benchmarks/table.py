@@ -24,6 +24,11 @@ _PROGRAMS = (
     f"{PEERS}/bin/scrapy version", f"{PEERS}/bin/pelican --version",
 )  # fmt: skip
 _SHORT_FORM = "## The short form"
+_SHORT_HEADING = """CPU ratios of `make bench-check`, which fails where one of them grows by more than a quarter.
+
+| measure | against | CPU × |
+|---|---|---|
+"""
 _SHORT_ROW = re.compile(r"^\| (?P<name>[^|]+) \| (?P<against>[^|]+) \| (?P<ratio>[0-9.]+) \|$", re.MULTILINE)
 
 
@@ -88,28 +93,30 @@ def table(rows: Iterable[Row]) -> Iterator[str]:
             yield "|" + "|".join("-" * (width + 2) for width in widths) + "|"
 
 
-def write_results(rows: Iterable[Row], short: Iterable[Row], missing: Iterable[str], path: Path | None = None) -> None:
-    """Keep the table, and the ratios of the short form, which a later one is compared with."""
+def write_results(
+    rows: Iterable[Row] | None, short: Iterable[Row], missing: Iterable[str] = (), path: Path | None = None
+) -> None:
+    """Keep the table, and the ratios of the short form, which a later one is compared with.
+
+    Args:
+        rows: of the table; ``None`` to keep the one that is there.
+        short: of the short form.
+        missing: the peers that were not installed.
+        path: where, by default :data:`RESULTS`.
+    """
+    file = path or RESULTS
+    full = file.read_text("utf-8").partition(_SHORT_FORM)[0] if rows is None else "\n".join(_full(rows, missing))
+    lines = (f"| {row.name} | {row.against} | {row.cpu:.3f} |\n" for row in short if row.cpu is not None)
+    file.write_text(f"{full}{_SHORT_FORM}\n\n{_SHORT_HEADING}{''.join(lines)}", encoding="utf-8")
+
+
+def _full(rows: Iterable[Row], missing: Iterable[str]) -> Iterator[str]:
+    yield from ("# Results", "")
+    yield from (f"Taken on {datetime.now(UTC):%Y-%m-%d} by `make bench`; see [README.md](README.md).", "")
+    yield from (f"- {line}" for line in versions())
     left_out = ", ".join(sorted(missing))
-    lines = [
-        "# Results",
-        "",
-        f"Taken on {datetime.now(UTC):%Y-%m-%d} by `make bench`; see [README.md](README.md).",
-        "",
-        *(f"- {line}" for line in versions()),
-        *([f"- Left out, as not installed: {left_out}"] if left_out else []),
-        "",
-        *(line.rstrip() for line in table(rows)),
-        "",
-        _SHORT_FORM,
-        "",
-        "CPU ratios of `make bench-check`, which fails where one of them grows by more than a quarter.",
-        "",
-        "| measure | against | CPU × |",
-        "|---|---|---|",
-        *(f"| {row.name} | {row.against} | {row.cpu:.3f} |" for row in short if row.cpu is not None),
-    ]
-    (path or RESULTS).write_text("\n".join(lines) + "\n", encoding="utf-8")
+    yield from ([f"- Left out, as not installed: {left_out}"] if left_out else [])
+    yield from ("", *(line.rstrip() for line in table(rows)), "", "")
 
 
 def recorded(path: Path | None = None) -> dict[tuple[str, str], float]:

@@ -89,6 +89,9 @@ def test_results_are_kept_with_versions_and_read_back(tmp_path: Path) -> None:
     assert f"Python {sys.version.split()[0]}; aiohttp " in text
     assert "Left out, as not installed: Hugo, Scrapy" in text
     assert recorded(path) == {("a", "b"): 3.457}
+    write_results(None, [Row("a", "b", cpu=2.0)], path=path)
+    assert path.read_text("utf-8").partition("## ")[0] == text.partition("## ")[0]
+    assert recorded(path) == {("a", "b"): 2.0}
 
 
 def test_only_what_grew_by_a_quarter_falls_behind() -> None:
@@ -102,7 +105,7 @@ def test_a_check_fails_for_what_is_slower_twice(
 ) -> None:
     ratios = iter([2.0, 1.0, 2.0, 1.6])
     path = tmp_path / "results.md"
-    write_results([], [Row("one", "two", cpu=1.2)], (), path)
+    write_results([], [Row("one", "two", cpu=1.2)], path=path)
     monkeypatch.setattr("benchmarks.table.RESULTS", path)
     monkeypatch.setattr("benchmarks.__main__.MEASURES", {"it": lambda _: iter([Row("one", "two", cpu=next(ratios))])})
     assert check(bench, ["it"]) == 0
