@@ -247,7 +247,7 @@ _BOM = b"\xef\xbb\xbf"
 _MIB = 1024 * 1024
 _CONTINUATION = bytes(range(0x80, 0xC0))
 _CONTROLS = bytes(range(0x20))
-_WIDE = re.compile(rb"[\xf0-\xff]|\\u[dD]")
+_WIDE = (b"\xf0", b"\xf1", b"\xf2", b"\xf3", b"\xf4", b"\\ud", b"\\uD")  # UTF-8 and escapes of four bytes
 _PARSED = {b"[": 128, b"{": 260, b":": 130, b",": 32}
 """Bytes of memory for each such mark in a text that orjson reads: of the objects, and of the walk over them."""
 _EXACTLY = {b"[": 500, b"{": 560, b":": 330, b",": 340}
@@ -329,7 +329,7 @@ def weight(body: bytes, *, exactly: bool = False) -> int:
             width = max(width, 2)
         if b"\\u" in piece:
             width = max(width, 2)
-        if width == 2 and _WIDE.search(piece):
+        if width == 2 and any(mark in piece for mark in _WIDE):
             width = 4
         if exactly:
             total += (len(piece) - len(piece.translate(None, _CONTROLS))) * _ESCAPED_CONTROL

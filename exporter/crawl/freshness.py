@@ -96,7 +96,7 @@ class Freshness:
     def note(self, entry_id: str, now: datetime, validators: Validators) -> None:
         """Remember that an entry was read just now."""
         self.last_read[entry_id] = now
-        if validators.headers:
+        if any(validators):
             self.validators[entry_id] = validators
         else:
             self.validators.pop(entry_id, None)

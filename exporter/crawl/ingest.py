@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from exporter import lossless_json
@@ -93,8 +93,8 @@ class Ingest:
         self.user_failure: str | None = None
         self.restored = 0
         self.full_text_in_lists = service.capabilities.full_text_in_lists
-        self._next_second = datetime.min.replace(tzinfo=UTC)
-        self._second = (self._next_second, "")
+        self._next_second = float("-inf")
+        self._second = (datetime.min.replace(tzinfo=UTC), "")
 
     def restore(self) -> None:
         """Restore what an interrupted run left in the checkpoint."""
@@ -307,7 +307,6 @@ class Ingest:
                 await self._client.fetch(*self._first_page())
             return error.with_traceback(None)  # which would hold the answer
         now, written = self._this_second()
-        ledger.mark(entry_id, sweep)
         note = {
             "read": entry_id,
             "sweep": sweep,
@@ -327,13 +326,18 @@ class Ingest:
             if item is None and not ledger.holds(entry_id):
                 line = self._state.line(Kind.ENTRY_LIST, entry_id)
                 item = None if line is None else line.frozen
-            if item is not None:
+            if item is None:
+                ledger.mark(entry_id, sweep)
+            else:
                 ledger.observe(entry_id, item, sweep)
             return Validators()
-        conditional = self._service.capabilities.validators and ledger.holds(entry_id)
-        validators = self._freshness.validators.get(entry_id) if conditional else None
+        validators = self._freshness.validators.get(entry_id) if self._service.capabilities.validators else None
+        if validators is not None and not ledger.holds(entry_id):
+            validators = None
         data, answered = await self._client.fetch(*self._service.entry_call(self._blog_id, entry_id, validators))
-        if data is not None:
+        if data is None:
+            ledger.mark(entry_id, sweep)
+        else:
             frozen = lossless_json.freeze(data)
             data = None  # a long entry needs not be in memory three times
             ledger.observe(entry_id, frozen, sweep)
@@ -345,10 +349,10 @@ class Ingest:
 
     def _this_second(self) -> tuple[datetime, str]:
         """Return the time in whole seconds, the same object for all entries of a second, and how it is written."""
-        now = self._clock.now()
-        if not self._second[0] <= now < self._next_second:
-            begun = now.replace(microsecond=0)
-            self._second, self._next_second = (begun, timestamp(now)), begun + timedelta(seconds=1)
+        if self._clock.monotonic() >= self._next_second:
+            now = self._clock.now()
+            self._second = now.replace(microsecond=0), timestamp(now)
+            self._next_second = self._clock.monotonic() + 1 - now.microsecond / 1e6
         return self._second
 
     def close(self) -> None:

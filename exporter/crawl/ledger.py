@@ -133,11 +133,14 @@ class Ledger:
         else:
             self._fresh_seen[row] = sweep
 
-    def mark(self, record_id: str, sweep: int) -> None:
-        """Note that a sweep saw a record whose state is known."""
+    def mark(self, record_id: str, sweep: int) -> int:
+        """Note that a sweep saw a record whose state is known; return the last one that had, ``UNSEEN`` for none."""
         _, sightings, row = self._find(record_id)
-        if row is not None:
-            sightings[row] = sweep
+        if row is None:
+            return UNSEEN
+        before = sightings[row]
+        sightings[row] = sweep
+        return before
 
     def changed(self) -> Iterator[str]:
         """Yield the ids whose state differs from the newest version, in order."""

@@ -369,18 +369,17 @@ class Sweep:
         new_size: int | None = 0
         ids = note["ids"]
         for record_id, amount, owner in zip(ids, note["amounts"] or repeat(0), note["owners"] or ids, strict=False):
-            if self._ledger.seen(record_id) != self._number:
+            if self._ledger.mark(record_id, self._number) != self._number:
                 new += 1
                 new_size = _sum(new_size, amount)
                 self._add(owner, amount)
-            self._ledger.mark(record_id, self._number)
         return replace(PageFacts(**note["facts"]), cursor=asked.cursor, new=new, new_size=new_size)
 
     def _add(self, owner: str, amount: int | None) -> None:
         """Count a record that this sweep sees for the first time."""
         result = self._result
         if result.kind is Kind.COMMENTS:
-            result.comments[owner] += 1
+            result.comments[owner] = result.comments.get(owner, 0) + 1
             return
         result.tally = _sum(result.tally, amount)
         if result.kind is Kind.ENTRY_LIST and amount:

@@ -9,6 +9,10 @@ from dataclasses import dataclass
 _NEVER = float("inf")
 
 
+def _now() -> float:
+    return asyncio.get_running_loop().time()
+
+
 @dataclass(frozen=True, slots=True)
 class Timeouts:
     """Seconds for one request: to connect, the longest silence, and the whole."""
@@ -21,20 +25,33 @@ class Timeouts:
 class Deadline:
     """When a request is over that starts now: too long after what was heard last, or after its beginning.
 
-    ``timer`` has no time of its own; it is the :class:`Deadlines` it is of that let it go off.
+    Used in ``with`` by the task that sends the request, which it then cancels, to raise a TimeoutError from there.
     """
 
-    __slots__ = ("_end", "_heard", "_last", "_limit", "_loop", "_others", "_silence", "timer")
+    __slots__ = ("_cancelling", "_end", "_heard", "_last", "_limit", "_others", "_passed", "_silence", "_task")
 
-    def __init__(self, others: Deadlines, timeouts: Timeouts, patience: float) -> None:
+    def __init__(self, others: Deadlines, timeouts: Timeouts, patience: float, now: float) -> None:
         self._others = others
-        self._loop = asyncio.get_running_loop()
-        self._heard = now = self._loop.time()
+        self._heard = now
         self._silence = timeouts.read
         self._limit = min(timeouts.total, patience)
         self._last = now + patience
         self._end = now + self._limit
-        self.timer = asyncio.timeout(None)
+        self._passed = False
+
+    def __enter__(self) -> None:
+        task = asyncio.current_task()
+        if task is None:
+            raise RuntimeError("requests are sent by tasks")
+        self._task = task
+        self._cancelling = task.cancelling()
+        self._others.add(self)
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
+        self._others.remove(self)
+        # Unless somebody else cancelled the task as well, the cancellation ends here.
+        if self._passed and self._task.uncancel() <= self._cancelling and kind is asyncio.CancelledError:
+            raise TimeoutError from error
 
     @property
     def moment(self) -> float:
@@ -43,20 +60,25 @@ class Deadline:
 
     def postpone(self) -> None:
         """Start the silence anew: something arrived."""
-        self._heard = self._loop.time()
+        self._heard = _now()
 
     async def without(self, waiting: Awaitable[None]) -> None:
         """Wait for something that is not the service's fault: only the patience runs on meanwhile."""
-        since, end = self._loop.time(), self._end
+        since, end = _now(), self._end
         self._heard, self._end = _NEVER, self._last
         await waiting
-        self._heard = now = self._loop.time()
+        self._heard = now = _now()
         self._end = min(end + now - since, self._last)
-        self._others.watch(self)
+        self._others.add(self)
+
+    def let_pass(self) -> None:
+        """End the request."""
+        self._passed = True
+        self._task.cancel()
 
     def what_passed(self) -> str:
         """Say which of the limits it was."""
-        if self._loop.time() >= self._end:
+        if _now() >= self._end:
             return f"not done within {self._limit:.3g} s"
         return f"silent for {self._silence:g} s"
 
@@ -73,26 +95,25 @@ class Deadlines:
         self._timer: asyncio.TimerHandle | None = None
         self._next = _NEVER
 
-    def begin(self, timeouts: Timeouts, patience: float) -> Deadline:
-        """Return the deadline of a request that starts now; :meth:`end` must follow.
+    def of(self, timeouts: Timeouts, patience: float) -> Deadline:
+        """Return the deadline of a request that starts now.
 
         Args:
             timeouts: of the request.
             patience: the seconds after which nobody waits any more, whatever the time-outs allow.
         """
-        deadline = Deadline(self, timeouts, patience)
-        self._under_way.add(deadline)
-        self.watch(deadline)
-        return deadline
+        return Deadline(self, timeouts, patience, _now())
 
-    def end(self, deadline: Deadline) -> None:
+    def add(self, deadline: Deadline) -> None:
+        """Look in time at a deadline that is new, or earlier than it was."""
+        self._under_way.add(deadline)
+        moment = deadline.moment
+        if moment < self._next:
+            self._look_at(moment)
+
+    def remove(self, deadline: Deadline) -> None:
         """Forget a request that is over."""
         self._under_way.discard(deadline)
-
-    def watch(self, deadline: Deadline) -> None:
-        """Look in time at a deadline that is new, or earlier than it was."""
-        if deadline.moment < self._next:
-            self._look_at(deadline.moment)
 
     def close(self) -> None:
         """Look no more."""
@@ -105,10 +126,10 @@ class Deadlines:
         self._timer = asyncio.get_running_loop().call_at(moment, self._look)
 
     def _look(self) -> None:
-        now = asyncio.get_running_loop().time()
+        now = _now()
         for deadline in [each for each in self._under_way if each.moment <= now]:
             self._under_way.remove(deadline)
-            deadline.timer.reschedule(now)
+            deadline.let_pass()
         self._next = _NEVER
         if self._under_way:
             self._look_at(min(each.moment for each in self._under_way))

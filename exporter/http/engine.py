@@ -271,7 +271,12 @@ class Client:
             scheme=self.scheme,
             authority=self.authority,
             path=self.prefix + request.path,
-            query_string="&".join([f"{name}={_quoted(value)}" for name, value in request.params.items()]),
+            query_string="&".join(
+                [
+                    f"{name}={value if value.isascii() and value.isdigit() else _quoted(value)}"
+                    for name, value in request.params.items()
+                ]
+            ),
             encoded=True,
         )
         headers = {**self.headers, **request.headers} if request.headers else self.headers

@@ -174,9 +174,9 @@ class AiohttpTransport:
             BadBody, BodyTooLarge: as the body has it.
         """
         request.sender.statistics.requests += 1
-        deadline = self.deadlines.begin(request.sender.timeouts, request.patience)
+        deadline = self.deadlines.of(request.sender.timeouts, request.patience)
         try:
-            async with deadline.timer:
+            with deadline:
                 answer = await self._ask(request)
                 try:
                     return await _received(request, answer, deadline)
@@ -184,8 +184,6 @@ class AiohttpTransport:
                     answer.release()
         except (aiohttp.ClientError, http_exceptions.HttpProcessingError, OSError, UnicodeError) as error:
             raise _translated(error, request.sender, deadline) from None
-        finally:
-            self.deadlines.end(deadline)
 
     async def _ask(self, request: HttpRequest) -> aiohttp.ClientResponse | DirectAnswer:
         more = request.body.headers()

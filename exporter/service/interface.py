@@ -52,8 +52,7 @@ class Capabilities:
     user: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Validators:
+class Validators(NamedTuple):
     """What a later request can ask with whether a record changed: the ``ETag`` and ``Last-Modified`` of an answer."""
 
     etag: str | None = None
