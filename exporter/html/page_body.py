@@ -17,11 +17,11 @@ from markupsafe import Markup
 from exporter.html.limits import TooComplex, TooLarge, too_large, too_large_words
 from exporter.html.links import absolute
 from exporter.html.page_sanitizer import ATTRIBUTES, ID_PREFIX, TAGS, clean, is_inline_picture, is_link
-from exporter.html.simple import Piece, simple_pieces
-from exporter.html.tags import DROPPED, LINE_TAGS, tag_set
+from exporter.html.simple import Piece, plain, simple_pieces
+from exporter.html.tags import DROPPED, HEADINGS, LINE_TAGS, tag_set
 from exporter.html.text import plain_text, text_of
 from exporter.html.tree import Element, parse
-from exporter.html.valid import picture_source, valid_alone, valid_html
+from exporter.html.valid import heading_below, picture_source, valid_alone, valid_html
 from exporter.model.asset import openable
 from exporter.text import visible
 
@@ -35,6 +35,8 @@ _WITH_ATTRIBUTES: Final = re.compile(r"<([a-zA-Z][^\s/>]*)[\s/]")
 _KEPT: Final = 128
 """More than a chunk of the site's search data has entries: their pages were made just before from what was read."""
 _LARGE: Final = 20_000
+_PLACED: Final = {"a"} | HEADINGS.keys()
+"""Tags that are not the same wherever they are."""
 
 
 class _Words(NamedTuple):
@@ -82,6 +84,7 @@ class BodyWriter:
         self._page_of = page_of
         self._drawn = drawn
         self._target = lru_cache(maxsize=4096)(self._find_target)
+        self._opened = lru_cache(maxsize=1024)(self._open)
         self._small = lru_cache(maxsize=_KEPT)(_parse)
 
     def html(self, source: str, root: str) -> Markup:
@@ -117,23 +120,33 @@ class BodyWriter:
 
     def _simple(self, pieces: list[Piece], root: str) -> str:
         """Write a simple body as :meth:`_written` writes its tree, a fifth of the time; what cleans it reads texts."""
-        written = ["" if isinstance(piece, Element) else piece for piece in pieces]
-        link, end = False, ""
+        written = [piece if isinstance(piece, str) else "" for piece in pieces]
+        levels: list[int] = []
+        ends: dict[str, str] = {}
+        linked = False
         for at in range(1, len(pieces), 2):
             piece = pieces[at]
-            if piece == "/a":
-                written[at], link = end, False
-            elif isinstance(piece, str) and piece != "a":
-                written[at] = _bare(piece)
-            else:
-                node = Element("a", {}, []) if isinstance(piece, str) else piece
-                shown = valid_alone(node, linked=link)
-                written[at], closing = self._tags(shown, root)
-                if node.tag == "a":
-                    link, end = "href" in shown.attributes, closing
+            if isinstance(piece, str) and piece not in _PLACED:
+                written[at] = ends[piece] if piece in ends else _bare(piece)
+                linked = linked and piece != "/a"
+                continue
+            tag, attributes = (piece, ()) if isinstance(piece, str) else (piece.tag, tuple(piece.attributes.items()))
+            heading = ""
+            if tag in HEADINGS:
+                heading = heading_below(levels, tag) if _has_text(pieces[at + 1 :], f"/{tag}") else "div"
+            written[at], closing, leads = self._opened(tag, attributes, heading, root, linked)
+            ends[f"/{tag}"] = closing
+            linked = linked or leads
         if not any((piece if isinstance(piece, str) else piece.tag) in LINE_TAGS for piece in pieces[1::2]):
             written[::2] = [text.replace("\n", "<br>\n") for text in written[::2]]
         return "".join(written)
+
+    def _open(
+        self, tag: str, attributes: tuple[tuple[str, str], ...], heading: str, root: str, linked: bool
+    ) -> tuple[str, str, bool]:
+        """Return an element's tags, and whether it is a link; see :meth:`_simple`."""
+        shown = valid_alone(Element(tag, dict(attributes), []), heading=heading, linked=linked)
+        return *self._tags(shown, root), tag == "a" and "href" in shown.attributes
 
     def _written(self, body: Element, root: str, *, keep_lines: bool) -> str:
         parts: list[str] = []
@@ -240,6 +253,10 @@ def _parse(source: str) -> list[Piece] | Element:
         raise TooLarge
     named = {tag.lower() for tag in _WITH_ATTRIBUTES.findall(source)}
     return parse(source, bare=_COMMON - named)
+
+
+def _has_text(pieces: list[Piece], until: str) -> bool:
+    return any(plain(str(text)).strip() for text in pieces[: pieces.index(until) : 2])
 
 
 @cache

@@ -8,45 +8,55 @@ the parser and the page make of them is what is written. Whatever could be in do
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from html import unescape
 from typing import Final
 
-from exporter.html.tags import tag_set
+from exporter.html.tags import HEADINGS, tag_set
 from exporter.html.tree import Element
 
 Piece = str | Element
 """A text or a tag: ``"p"``, ``"/p"``, ``"br"``, or where it has attributes an element without children."""
 
 _VOID: Final = tag_set("br hr img")
-_BLOCKS: Final = tag_set("blockquote center div p")
-_HOLDERS: Final = _BLOCKS - {"p"}
-"""Blocks that hold blocks."""
-_IN_LINES: Final = tag_set("a b big br code em font i img s small span strike strong sub sup tt u")
-_TAGS: Final = _VOID | _BLOCKS | _IN_LINES
+_LINES: Final = tag_set("a b big br code em font i img s small span strike strong sub sup tt u")
+"""Tags inside of lines."""
+_BLOCKS: Final = tag_set("blockquote center div hr ol p table ul") | HEADINGS.keys()
+_HOLDERS: Final = tag_set("blockquote center div li td") | {""}
+"""What holds blocks; the body itself is nameless."""
+_TEXTLESS: Final = tag_set("ol table tbody tr ul")
+_PLACES: Final = {
+    **dict.fromkeys(_LINES, _HOLDERS | _LINES | HEADINGS.keys() | {"p"}),
+    **dict.fromkeys(_BLOCKS, _HOLDERS),
+    "li": tag_set("ol ul"), "tbody": tag_set("table"), "tr": tag_set("tbody"), "td": tag_set("tr"),
+}  # fmt: skip
+"""By tag, in which others it may be."""
 _BARE: Final = {
-    **{tag: tag for tag in _TAGS - {"img"}},
-    **{f"/{tag}": f"/{tag}" for tag in _TAGS - _VOID},
+    **{tag: tag for tag in _PLACES.keys() - {"img"}},
+    **{f"/{tag}": f"/{tag}" for tag in _PLACES.keys() - _VOID},
     "br/": "br", "br /": "br", "hr/": "hr", "hr /": "hr",
 }  # fmt: skip
 """Tags without attributes, as they are often written."""
+_CLOSES: Final = {f"/{tag}": tag for tag in _PLACES.keys() - _VOID}
 
 _MOST_CHARACTERS: Final = 100_000
 _MOST_TAGS: Final = 900
 _LONGEST_TAG: Final = 5_000
 _DEEPEST: Final = 50
+_WHITE: Final = " \t\n\f"
 _CUT: Final = re.compile(r"<([^<>]*)>")
-_IN_TAG: Final = r"[ \t\n\f]"
+_VALUE: Final = rf"=(?:\"([^\"]*)\"|'([^']*)'|([^\"'=`&{_WHITE}]+))"
 _OPENING: Final = re.compile(
-    rf"([a-zA-Z]+)((?:{_IN_TAG}+[a-zA-Z-]+=(?:\"[^\"]*\"|'[^']*'))*){_IN_TAG}*(/?)|(/[a-zA-Z]+){_IN_TAG}*"
+    rf"([a-zA-Z]+[1-6]?)((?:[{_WHITE}]+[a-zA-Z-]+(?:{_VALUE})?)*)[{_WHITE}]*(/?)|(/[a-zA-Z]+[1-6]?)[{_WHITE}]*"
 )
-_ATTRIBUTE: Final = re.compile(r"([a-zA-Z-]+)=(?:\"([^\"]*)\"|'([^']*)')")
+_ATTRIBUTE: Final = re.compile(rf"([a-zA-Z-]+)(?:{_VALUE})?")
 _OTHER_REFERENCE: Final = re.compile(r"&(?!(?:amp|lt|gt|quot|nbsp|#39);)")
 
 
 def simple_pieces(source: str) -> list[Piece] | None:
     """Return a body cut at its tags: text, tag, text, and so on up to a last text; ``None`` where it is not simple.
 
-    A simple body's tree is what its tags say: blocks hold blocks or lines, nothing closes or opens by itself, no link
+    A simple body's tree is what its tags say: all stand where they may, nothing closes or opens by itself, no link
     leads into the body or has nothing to read or see. Texts have their character references, see :func:`plain`.
 
     Args:
@@ -56,13 +66,12 @@ def simple_pieces(source: str) -> list[Piece] | None:
         return None
     if "\r" in source:
         source = source.replace("\r\n", "\n").replace("\r", "\n")
-    pieces: list[Piece] = [*_CUT.split(source)]
-    tags = len(pieces) // 2
-    if tags > _MOST_TAGS or source.count("<") != tags:
+    cut = _CUT.split(source)
+    if len(cut) // 2 > _MOST_TAGS or source.count("<") != len(cut) // 2:
         return None
-    for at in range(1, len(pieces), 2):
-        written = str(pieces[at])
-        tag = _BARE.get(written) or _tag(written)
+    pieces: list[Piece] = [*cut]
+    for at in range(1, len(cut), 2):
+        tag = _BARE.get(cut[at]) or _tag(cut[at])
         if tag is None:
             return None
         pieces[at] = tag
@@ -71,28 +80,24 @@ def simple_pieces(source: str) -> list[Piece] | None:
 
 def _is_nested(pieces: list[Piece]) -> bool:
     """Tell whether each tag may stand in its place, and is closed there."""
-    opened: list[str] = []
+    opened = [""]
     link = 0
     for at in range(1, len(pieces), 2):
         piece = pieces[at]
         tag = piece if isinstance(piece, str) else piece.tag
-        if tag[0] == "/":
-            if not opened or opened.pop() != tag[1:] or (tag == "/a" and not _says_something(pieces[link + 1 : at])):
+        inside = opened[-1]
+        if inside in _TEXTLESS and str(pieces[at - 1]).strip(_WHITE):
+            return False
+        closed = _CLOSES.get(tag)
+        if closed is not None:
+            if opened.pop() != closed or (closed == "a" and not _says_something(pieces[link + 1 : at])):
                 return False
-        elif not _may_open(tag, opened):
+        elif inside not in _PLACES[tag] or (tag == "a" and "a" in opened) or len(opened) > _DEEPEST:
             return False
         elif tag not in _VOID:
             opened.append(tag)
             link = at if tag == "a" else link
-        if len(opened) > _DEEPEST:
-            return False
-    return not opened
-
-
-def _may_open(tag: str, opened: list[str]) -> bool:
-    if tag in _IN_LINES:
-        return tag != "a" or "a" not in opened
-    return not opened or opened[-1] in _HOLDERS
+    return opened == [""]
 
 
 def plain(text: str) -> str:
@@ -101,21 +106,29 @@ def plain(text: str) -> str:
 
 
 def _tag(written: str) -> Piece | None:
-    found = _OPENING.fullmatch(written) if len(written) <= _LONGEST_TAG else None
+    if len(written) > _LONGEST_TAG:
+        return None
+    tag, attributes = _taken_apart(written)
+    return Element(tag, dict(attributes), []) if attributes or tag == "img" else tag or None
+
+
+@lru_cache(maxsize=1024)
+def _taken_apart(written: str) -> tuple[str, tuple[tuple[str, str], ...]]:
+    """Return the tag and its attributes; an empty tag where it is not one of a simple body."""
+    found = _OPENING.fullmatch(written)
     if found is None:
-        return None
-    if found[4] is not None:
-        return _BARE.get(found[4].lower())
+        return "", ()
+    *_, slash, closing = found.groups()
+    if closing is not None:
+        return _BARE.get(closing.lower(), ""), ()
     tag = found[1].lower()
-    if tag not in _TAGS or (found[3] and tag not in _VOID):
-        return None
-    values = _ATTRIBUTE.findall(found[2])
-    if not values and tag != "img":
-        return tag
-    attributes = {name.lower(): plain(double or single) for name, double, single in values}
-    if len(attributes) < len(values) or (tag == "a" and attributes.get("href", "").strip().startswith("#")):
-        return None
-    return Element(tag, attributes, [])
+    if tag not in _PLACES or (slash and tag not in _VOID):
+        return "", ()
+    values = [
+        (name.lower(), plain(double or single or bare)) for name, double, single, bare in _ATTRIBUTE.findall(found[2])
+    ]
+    leads_inside = tag == "a" and any(name == "href" and value.strip().startswith("#") for name, value in values)
+    return ("", ()) if leads_inside or len(dict(values)) < len(values) else (tag, tuple(values))
 
 
 def _says_something(inside: list[Piece]) -> bool:

@@ -96,14 +96,24 @@ def valid_html(body: Element, *, kept: frozenset[str], dropped: frozenset[str]) 
     return _Rewriter(body, kept, dropped).tree
 
 
-def valid_alone(node: Element, *, linked: bool = False) -> Element:
+def heading_below(levels: list[int], tag: str) -> str:
+    """Return what a heading is below the page's own; ``levels`` are those it is in, and it becomes one of them."""
+    level = int(tag[1])
+    while levels and levels[-1] >= level:
+        levels.pop()
+    levels.append(level)
+    return f"h{min(len(levels) + 1, 6)}"
+
+
+def valid_alone(node: Element, *, heading: str = "", linked: bool = False) -> Element:
     """Return one element of a simple body as :func:`valid_html` has it there, see :mod:`exporter.html.simple`.
 
     Args:
         node: any of its elements.
+        heading: what a heading becomes.
         linked: whether it is in a link.
     """
-    tag = _RENAMED.get(node.tag, node.tag)
+    tag = heading or _RENAMED.get(node.tag, node.tag)
     shown = Element(tag, _attributes(node, tag, set()), [])
     if tag == "img" and linked:
         _name(shown, node)
@@ -179,13 +189,7 @@ class _Rewriter:
 
     def _heading(self, node: Element) -> str:
         """Return the heading's level below the page's own: the first is the second, and none is skipped."""
-        if not node.text().strip():
-            return "div"
-        level = int(node.tag[1])
-        while self._levels and self._levels[-1] >= level:
-            self._levels.pop()
-        self._levels.append(level)
-        return f"h{min(len(self._levels) + 1, 6)}"
+        return heading_below(self._levels, node.tag) if node.text().strip() else "div"
 
 
 def _attributes(node: Element, tag: str, ids: set[str]) -> dict[str, str]:

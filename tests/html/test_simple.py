@@ -30,13 +30,15 @@ _WORDS = (
     "<script>x</script>", "<style>", "<table><tr><td>x", "<li>x</li>", "<svg>", "<image>", "<textarea>", "<title>", "<plaintext>", "<nobr>",
 )  # fmt: skip
 _BLOCKS = ("p", "div", "P", "center", "blockquote", "Div")
+_HEADINGS = ("h1", "h2", "h3", "H4", "h5", "h6")
 _LINES = ("b", "strong", "i", "em", "u", "s", "span", "font", "B", "big", "small", "strike", "tt", "sub", "sup", "code")
 _VALUES = ("left", "CENTER", "red", "ff0000", "+1", "100", "50%", "color:red;font-size:12px", "x'y", "a &amp; b", "font-weight:bold", "", "1e9", "c-x", "ltr")  # fmt: skip
 _NAMES = ("align", "style", "color", "size", "title", "id", "name", "class", "onclick", "width", "target", "rel", "ALT", "dir", "lang", "data-src", "border")  # fmt: skip
 
-_attribute = st.tuples(st.sampled_from(_NAMES), st.sampled_from(_VALUES), st.sampled_from("\"'")).map(
+_quoted = st.tuples(st.sampled_from(_NAMES), st.sampled_from(_VALUES), st.sampled_from(['"', "'", '"', ""])).map(
     lambda each: f" {each[0]}={each[2]}{each[1]}{each[2]}"
 )
+_attribute = st.one_of(_quoted, _quoted, st.sampled_from([" noshade", " nowrap", " reversed", " hidden"]))
 _attributes = st.one_of(st.just(""), st.lists(_attribute, max_size=3).map("".join))
 _plain = st.sampled_from(_WORDS[:15])
 _text = st.one_of(_plain, _plain, _plain, st.sampled_from(_WORDS), st.text(max_size=4).map(escape))
@@ -58,8 +60,24 @@ def _link(inside: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
     )
 
 
+def _rows(inside: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    cell = st.tuples(_attributes, inside).map(lambda each: f"<td{each[0]}>{each[1]}</td>")
+    row = st.lists(cell, max_size=3).map(lambda cells: f"<tr>{' '.join(cells)}</tr>")
+    return st.tuples(_attributes, st.lists(row, max_size=2)).map(
+        lambda each: f"<table{each[0]}><tbody>{''.join(each[1])}</tbody></table>"
+    )
+
+
+def _items(inside: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    items = st.lists(st.tuples(_attributes, inside).map(lambda each: f"<li{each[0]}>{each[1]}</li>"), max_size=3)
+    return st.tuples(st.sampled_from(("ul", "ol", "UL")), items, st.sampled_from(("", "\n", "海"))).map(
+        lambda each: f"<{each[0]}>{each[2].join(each[1])}</{each[0]}>"
+    )
+
+
 _line = st.recursive(st.one_of(_text, _text, _picture), lambda inside: st.one_of(_around(inside, _LINES), _link(inside)), max_leaves=6)  # fmt: skip
-_body = st.lists(st.one_of(_line, _around(_line, _BLOCKS), _around(_around(_line, _BLOCKS), _BLOCKS)), max_size=4).map("".join)  # fmt: skip
+_block = st.one_of(_line, _around(_line, _BLOCKS), _around(_line, _HEADINGS), _items(_line), _rows(_line))
+_body = st.lists(st.one_of(_block, _around(_block, _BLOCKS), _items(_block), _rows(_block)), max_size=4).map("".join)  # fmt: skip
 
 
 def _tree(source: str) -> Element:
@@ -92,6 +110,9 @@ def _said(element: Element) -> list[object]:
 @example("<b><b><b><b><i>海</i></b></b></b></b>山")
 @example('<a href="https://other.example/"><img src="a.png"></a>')
 @example('<a name="top">海</a><a href="?"> &nbsp;</a>')
+@example("<h3>海</h3><h5>山</h5><h4> &nbsp;</h4><h6>川</h6><H1>空</H1>")
+@example("<ul><li>海</li> <li><ol><li value=7>山</li></ol></li></ul>")
+@example("<table><tbody>\n<tr> <td align=center valign=top>海</td><td><ul></ul>山</td></tr></tbody></table>")
 @example('<center>海<font size="7">山</font></center><big>川</big>')
 def test_a_simple_body_is_shown_and_read_as_its_tree_is(body: str) -> None:
     source = visible(body)[0]
@@ -111,7 +132,10 @@ def test_a_simple_body_is_shown_and_read_as_its_tree_is(body: str) -> None:
         "<p>海</p><p>山<br>川<br/><br /><BR></p>",
         "<P>海<FONT COLOR='red'>山</FONT></P>",
         '<div align="center"><a href="https://other.example/?a=1&amp;b=2" target="_blank"><img src="a.png" /></a></div>',
-        "<blockquote><p>海 > 山</p></blockquote><hr>",
+        "<blockquote><p>海 > 山</p></blockquote><hr size=1 noshade>",
+        "<ul>\r\n<li>海<ol><li><div>山</div></li></ol></li>\n</ul>",
+        '<TABLE border=1 width="90%"><tbody><tr><td bgcolor=#ffeeee nowrap>海</td><td><p>山</p></td></tr></tbody></TABLE>',
+        "<h4>■ 海</h4><h2>山</h2><h6> </h6>",
     ],
 )
 def test_what_people_write_is_simple(body: str) -> None:
@@ -122,8 +146,10 @@ def test_what_people_write_is_simple(body: str) -> None:
     "body",
     [
         "A & B", "&copy;", "a < b", "a < b > c", "<p>海", "海</p>", "<b>海<i>山</b>川</i>", "<p><p>海</p></p>", "<p><div>海</div></p>", "<b><p>海</p></b>",
-        '<a href="/1">海<a href="/2">山</a></a>', '<a href="#top">海</a>', '<a href="/1"> </a>', '<a href="/1">&nbsp;</a>', "<b/>海", "<p onclick>海</p>",
-        "<p title=海>海</p>", '<p title="1" title="2">海</p>', "<table><tr><td>海</td></tr></table>", "<h2>海</h2>", "<script>x</script>", "海<!-- 山 -->",
+        '<a href="/1">海<a href="/2">山</a></a>', '<a href="#top">海</a>', '<a href="/1"> </a>', '<a href="/1">&nbsp;</a>', "<b/>海",
+            "<p title=>海</p>", "<p title =海>海</p>", "<p title=a'b>海</p>", "<p title=a&b>海</p>", '<p title="1"lang="ja">海</p>', '<p title="1" title="2">海</p>', "<table><tr><td>海</td></tr></table>", "<table>海<tbody></tbody></table>",
+            "<table><tbody><tr>&nbsp;<td></td></tr></tbody></table>", "<table><tbody><tr><th>海</th></tr></tbody></table>", "<ul>海<li></li></ul>",
+            "<ul><b></b></ul>", "<li>海</li>", "<p><ul></ul></p>", "<h2><p>海</p></h2>", "<h2>海</h3>", "<h7>海</h7>", "<tr></tr>", "<script>x</script>", "海<!-- 山 -->",
         "<b>" * 51 + "</b>" * 51, "<br>" * 901, "海" * 100_001, f'<p title="{"x" * 5000}">海</p>',
     ],
 )  # fmt: skip
