@@ -26,7 +26,7 @@ from exporter.model.changes import ABSENT, WHOLE_RECORD, Change, FieldChange, Re
 from exporter.model.kinds import Kind, sort_key
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from datetime import tzinfo
     from pathlib import Path
 
@@ -44,6 +44,8 @@ Content = bytes | mmap.mmap
 Fallback = Callable[[str, bytes], RecordLine | None]
 OnDamage = Callable[[ArchiveDamaged], object]
 """Called with damage, which is then passed over."""
+Before = Callable[[Kind, "Collection[str]"], "Mapping[str, LinePosition]"]
+"""Returns where the records of a kind with these ids were at some time, without those that were not there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -403,16 +405,45 @@ def diff_versions(
     for kind in Kind:
         earlier, later = _ends(reader.layout, kind, low, between, damaged)
         before, after = (later, earlier) if a > b else (earlier, later)
-        for record_id in sorted({*before, *after}, key=sort_key):
-            try:
-                change = _compare(reader, service, kind, record_id, before.get(record_id), after.get(record_id))
-            except ArchiveDamaged as error:
-                if damaged is None:
-                    raise
-                damaged(error)
-                continue
-            if change is not None:
-                yield change
+        yield from _differences(reader, service, kind, before, after, damaged)
+
+
+def changes_in(
+    reader: ArchiveReader, version: int, before: Before, service: Records, damaged: OnDamage | None = None
+) -> Iterator[RecordChange]:
+    """Yield what a version changed, as :func:`diff_versions` does, for a caller that knows what was there before it.
+
+    Args:
+        reader: the archive.
+        version: the version.
+        before: returns where records of a kind were before it.
+        service: knows the records' titles.
+        damaged: called with what cannot be read, which is then passed over.
+
+    Raises:
+        ArchiveDamaged: a segment is missing or a line cannot be read, and there is no ``damaged``.
+    """
+    for kind in Kind:
+        after = dict(places(reader.layout.segment(version, kind), damaged=damaged))
+        yield from _differences(reader, service, kind, before(kind, after.keys()), after, damaged)
+
+
+def _differences(
+    reader: ArchiveReader,
+    service: Records,
+    kind: Kind,
+    before: Mapping[str, LinePosition],
+    after: Mapping[str, LinePosition],
+    damaged: OnDamage | None,
+) -> Iterator[RecordChange]:
+    for record_id in sorted({*before, *after}, key=sort_key):
+        try:
+            change = _compare(reader, service, kind, record_id, before.get(record_id), after.get(record_id))
+        except ArchiveDamaged as error:
+            _pass_over(error, damaged)
+            continue
+        if change is not None:
+            yield change
 
 
 def _ends(

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from functools import cache, partial
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from exporter.archive.history import Fallback, LinePosition, diff_versions, places
+from exporter.archive.history import Fallback, LinePosition, OnDamage, changes_in, places, places_at
 from exporter.archive.log import VersionRow, version_rows
 from exporter.errors import ArchiveDamaged
 from exporter.model.kinds import Kind
@@ -19,6 +22,10 @@ if TYPE_CHECKING:
     from exporter.archive.manifest import Manifest
     from exporter.model.changes import RecordChange
     from exporter.service.interface import Records
+
+_LOOKED_THROUGH: Final = 2
+"""Pages for which the versions before theirs are looked through: those of a night, the new version and the one before.
+"""
 
 
 class EntryState(NamedTuple):
@@ -102,7 +109,10 @@ class ArchiveHistory:
         self._version = archive.resolve(at)
         self._rows = [row for row in version_rows(archive) if at is None or row.version <= at]
         self._dates = {row.version: row.finished_at for row in self._rows}
-        self._entries = self._positions()
+        self._asked = 0
+        self._damaged: set[Kind] = set()
+        self._held = cache(self._positions)
+        self._entries = self._held(Kind.ENTRIES)
 
     def completeness(self) -> Completeness:
         """Return whether everything asked for is in the archive."""
@@ -142,12 +152,32 @@ class ArchiveHistory:
 
     def changes(self, version: int) -> tuple[list[RecordChange], int]:
         """Return what a version changed, nothing for the first, and how many damaged places that leaves out."""
-        earlier = [row.version for row in self._rows if row.version < version]
-        if not earlier:
+        if version == self._rows[0].version:
             return [], 0
+        self._asked += 1
         damage: list[ArchiveDamaged] = []
-        found = list(diff_versions(self._archive, earlier[-1], version, self._service, damage.append))
+        before = partial(self._before, version, damage.append)
+        found = list(changes_in(self._archive, version, before, self._service, damage.append))
         return found, len(damage)
+
+    def _before(self, version: int, damaged: OnDamage, kind: Kind, ids: Collection[str]) -> Mapping[str, LinePosition]:
+        """Return where records were before a version.
+
+        For a page or two the versions before are looked through; for those of a whole site once for all of them. What
+        is damaged is counted as the first way finds it.
+        """
+        once = kind is Kind.ENTRIES or self._asked > _LOOKED_THROUGH
+        held = self._held(kind) if once and ids else {}
+        if kind in self._damaged or not once:
+            earlier = [row.version for row in self._rows if row.version < version]
+            return places_at(self._archive.layout, earlier, kind, ids, damaged)
+        found = {}
+        for record_id in ids:
+            steps = held.get(record_id, ())
+            at = bisect_left(steps, version, key=itemgetter(0))
+            if at and not steps[at - 1][1].removed:
+                found[record_id] = steps[at - 1][1]
+        return found
 
     def _state(self, version: int, position: LinePosition) -> EntryState:
         line = None if position.removed else self._line(position)
@@ -166,18 +196,22 @@ class ArchiveHistory:
     def _find_intact(self, record_id: str, identity: bytes) -> RecordLine | None:
         return self._archive.find_intact(Kind.ENTRIES, record_id, identity)
 
-    def _positions(self) -> dict[str, list[tuple[int, LinePosition]]]:
-        """Return where the versions hold each entry that one after the first holds.
+    def _positions(self, kind: Kind) -> dict[str, list[tuple[int, LinePosition]]]:
+        """Return where the versions hold each record of a kind that one after the first holds.
 
-        A damaged line whose entry is not known is left out; the page of its version says that something is missing.
+        A damaged line whose record is not known is left out; the page of its version says that something is missing.
         """
         found: defaultdict[str, list[tuple[int, LinePosition]]] = defaultdict(list)
         layout = self._archive.layout
+
+        def damaged(_: ArchiveDamaged) -> None:
+            self._damaged.add(kind)
+
         for row in self._rows[1:]:
-            for entry_id, position in places(layout.segment(row.version, Kind.ENTRIES), damaged=lambda _: None):
-                found[entry_id].append((row.version, position))
+            for record_id, position in places(layout.segment(row.version, kind), damaged=damaged):
+                found[record_id].append((row.version, position))
         for row in self._rows[:1]:
             known = found.keys()
-            for entry_id, position in places(layout.segment(row.version, Kind.ENTRIES), known, lambda _: None):
-                found[entry_id].insert(0, (row.version, position))
+            for record_id, position in places(layout.segment(row.version, kind), known, damaged):
+                found[record_id].insert(0, (row.version, position))
         return dict(found)

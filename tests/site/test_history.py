@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import random
 from pathlib import Path
 
+import pytest
+
+from exporter.archive.history import diff_versions
+from exporter.errors import ArchiveDamaged
 from exporter.model.changes import Change
 from exporter.model.kinds import Kind
 from exporter.service.registry import DEFAULT_SERVICE
@@ -29,6 +34,35 @@ def test_an_older_version_knows_nothing_of_later_ones(tmp_path: Path) -> None:
     assert history.gone_entries().keys() == {"3", "7"}
     assert history.changes(1) == ([], 0)
     assert {change.change for change in history.changes(3)[0]} == {Change.GONE}
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("hurt", [False, True])
+def test_what_versions_changed_is_what_looking_through_all_before_them_finds(
+    tmp_path: Path, seed: int, hurt: bool
+) -> None:
+    chance = random.Random(seed)
+    built, most = Built(tmp_path / "a"), chance.choice([6, 14])
+    for _ in range(9):
+        changes: dict[Kind, dict[str, bytes | None]] = {}
+        for kind, name in ((Kind.ENTRIES, "entry_id"), (Kind.COMMENTS, "cm_id")):
+            ids = [str(number) for number in range(1, most) if chance.random() < 0.4]
+            there = built.states[-1][kind] if built.states else {}
+            changes[kind] = {
+                each: None
+                if each in there and chance.random() < 0.4
+                else record(**{name: each, "title": f"{chance.random()}"})
+                for each in ids
+            }
+        built.commit(changes)
+    if hurt:
+        segment = built.layout.segment(chance.randrange(1, 10), chance.choice([Kind.ENTRIES, Kind.COMMENTS]))
+        segment.write_bytes(segment.read_bytes().replace(b'{"op":"put"', b'{"op":"pus"', 1))
+    history = ArchiveHistory(built.reader, DEFAULT_SERVICE)
+    for row in history.rows()[1:]:
+        damage: list[ArchiveDamaged] = []
+        found = list(diff_versions(built.reader, row.version - 1, row.version, DEFAULT_SERVICE, damage.append))
+        assert history.changes(row.version) == (found, len(damage))
 
 
 def test_what_is_gone_keeps_its_last_state(tmp_path: Path) -> None:
