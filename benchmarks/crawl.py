@@ -115,7 +115,7 @@ def latency(bench: Bench) -> Iterator[Row]:
     curl = bench.peer("curl", "curl", everywhere=True)
     if curl is None:
         return
-    for concurrency, entries, most in ((8, bench.size(3_000, 30), 1.04), (32, bench.size(10_000, 100), 1.06)):
+    for concurrency, entries, most in ((8, bench.size(4_000, 30), 1.04), (32, bench.size(10_000, 100), 1.06)):
         size = BlogSize(entries, 100, 20)
         with serving(size, "--latency=0.05") as service:
             url = service.base_url

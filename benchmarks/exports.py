@@ -38,7 +38,7 @@ def export(name: str, archive: Path, out: Path) -> list[str]:
 
 def exports(bench: Bench) -> Iterator[Row]:
     """Measure the exports whose time is wanted to be short, in processor seconds in memory."""
-    entries = bench.size(10_000, 500)
+    entries = bench.size(10_000, 1_000)
     with bench.memory() as folder:
         archive = folder / "archive"
         make_archive(archive, entries)

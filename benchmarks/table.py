@@ -105,7 +105,8 @@ def write_results(
         path: where, by default :data:`RESULTS`.
     """
     file = path or RESULTS
-    full = file.read_text("utf-8").partition(_SHORT_FORM)[0] if rows is None else "\n".join(_full(rows, missing))
+    before = file.read_text("utf-8").partition(_SHORT_FORM)[0] if file.exists() else ""
+    full = before if rows is None else "\n".join(_full(rows, missing))
     lines = (f"| {row.name} | {row.against} | {row.cpu:.3f} |\n" for row in short if row.cpu is not None)
     file.write_text(f"{full}{_SHORT_FORM}\n\n{_SHORT_HEADING}{''.join(lines)}", encoding="utf-8")
 
