@@ -76,6 +76,10 @@ def _percent(found: re.Match[str]) -> str:
 _PORTS = {"http": 80, "https": 443}
 _PATH_SAFE = "%/:@!$&'()*+,;=~-._"
 _QUERY_SAFE = _PATH_SAFE + "?[]|"
+_ABSOLUTE = re.compile(
+    r"https?://[a-z0-9.-]+/[a-zA-Z0-9%/:@!$&'()*+,=~._-]*(?:\?[a-zA-Z0-9%/:@!$&'()*+,;=~._?-]+)?", re.ASCII
+)
+"""What :func:`absolute` returns as it is: most addresses, and finding that out takes a tenth of the time."""
 _WEB = re.compile(r"(https?):[/\\]*", re.IGNORECASE)
 _WEB_SCHEME = re.compile(r"[a-zA-Z][a-zA-Z0-9+.\-]*:")
 _FIELD = re.compile(r"\{([^{}]*)\}")
@@ -92,6 +96,8 @@ def absolute(text: str, base: str) -> str | None:
         text: the value of an attribute.
         base: the address of the blog, which relative addresses start from.
     """
+    if _ABSOLUTE.fullmatch(text):
+        return text
     text = _IGNORED.sub("", text.strip(_LEADING))
     web = _WEB.match(text)
     if web is not None:

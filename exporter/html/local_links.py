@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import posixpath
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Any
 from urllib.parse import quote, urlsplit, urlunsplit
 
@@ -86,7 +86,7 @@ class EntryAddresses:
 
     def entry_of(self, address: str) -> str | None:
         """Return the id of the entry an address leads to, whatever its query and fragment; ``None`` for any other."""
-        url = absolute(address, self._base)
+        url = absolute(address, self._base) if self._entries else None
         if url is None:
             return None
         plain = urlunsplit(urlsplit(url)._replace(query="", fragment=""))
@@ -95,7 +95,9 @@ class EntryAddresses:
 
 def relative_link(page: str, target: str) -> str:
     """Return the link from one file of the archive to another, both relative to the archive, percent-encoded."""
-    return quote(posixpath.relpath(target, posixpath.dirname(page) or "."))
+    here, there = page.split("/")[:-1], target.split("/")
+    shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(here, there, strict=False)))
+    return quote("/".join([*[".."] * (len(here) - shared), *there[shared:]]))
 
 
 _NO_ALT = "(画像)"

@@ -9,11 +9,11 @@ from typing import NamedTuple
 
 from exporter.html.limits import TooComplex, TooLarge, too_large_words
 from exporter.html.markdown_escape import code_fence, escape_heading_end
-from exporter.html.markdown_inline import collect, enter_inline, render_inline
-from exporter.html.markdown_runs import Marks, Runs, paragraphs, trimmed
-from exporter.html.markdown_simple import simple_markdown
+from exporter.html.markdown_inline import collect, enter_inline, is_leaf, render_inline
+from exporter.html.markdown_runs import Marks, Run, Runs, paragraphs, trimmed
+from exporter.html.markdown_short import Step, short_paragraphs
 from exporter.html.safe_html import safe_html
-from exporter.html.simple import simple_pieces
+from exporter.html.simple import Piece, element_at, element_of, plain, simple_pieces
 from exporter.html.tags import BLOCKS, CODE_BLOCKS, DROPPED, HEADINGS, HTML_BLOCKS, LINE_TAGS, LISTS, PLAIN_INLINE
 from exporter.html.text import text_of
 from exporter.html.tree import Element, parse
@@ -178,8 +178,11 @@ _NESTING_MAX = 14
 _OWN_HTML_BLOCK = frozenset({"details", "dialog", "dl", "iframe", "table"})
 """Tags that begin an HTML block by themselves (CommonMark 4.6, condition 6); others are put into a ``div``."""
 
+_READ_WHOLE = frozenset({"code", "table"})
+"""Tags that are written by all that is in them."""
+
 _Leave = Callable[[], None]
-_Level = tuple[Iterator[Element | str], Marks, _Leave]
+_Level = tuple[Iterator[Element | str], _Leave]
 
 
 @dataclass(slots=True, eq=False)
@@ -202,7 +205,9 @@ class BlockWriter:
 
     def __init__(self, *, keep_lines: bool = False) -> None:
         self._open: list[_Container] = [_Container()]
-        self._runs = Runs(keep_lines=keep_lines)
+        self._keep_lines = keep_lines
+        self._steps: list[Step] = []
+        self._marks: list[Marks] = [()]
         self._heading = 0
         self._centered = False
 
@@ -212,40 +217,71 @@ class BlockWriter:
         return self._open[0].blocks
 
     def write(self, body: Element) -> None:
-        """Walk the tree, without recursion, and write everything in it."""
-        todo: list[_Level] = [(iter(body.children), (), self._flush)]
+        """Write everything in the tree."""
+        self._walk(body, self._flush)
+
+    def write_pieces(self, pieces: list[Piece]) -> None:
+        """Write a simple body, as its tree would be."""
+        leaves: list[_Leave] = []
+        at = 0
+        while at < len(pieces):
+            piece = pieces[at]
+            if isinstance(piece, str) and at % 2 == 0:
+                self._steps.append(plain(piece))
+            elif isinstance(piece, str) and piece[0] == "/":
+                leaves.pop()()
+            else:
+                is_whole = (piece if isinstance(piece, str) else piece.tag) in _READ_WHOLE
+                element, at = element_at(pieces, at) if is_whole else (element_of(piece), at)
+                leave = self._enter(element)
+                if leave is not None and (is_whole or element.children):
+                    self._walk(element, leave)
+                elif leave is not None:
+                    leaves.append(leave)
+            at += 1
+        self._flush()
+
+    def _walk(self, parent: Element, leave_parent: _Leave) -> None:
+        """Write what is in an element, without recursion, and leave it."""
+        todo: list[_Level] = [(iter(parent.children), leave_parent)]
         while todo:
-            children, marks, leave = todo[-1]
+            children, leave = todo[-1]
             for child in children:
                 if isinstance(child, str):
-                    self._runs.text(child, marks)
+                    self._steps.append(child)
                     continue
-                level = self._enter(child, marks)
-                if level is not None:
-                    todo.append(level)
+                inside = self._enter(child)
+                if inside is not None:
+                    todo.append((iter(child.children), inside))
                     break
             else:
                 todo.pop()
                 leave()
 
-    def _enter(self, element: Element, marks: Marks) -> _Level | None:
+    def _enter(self, element: Element) -> _Leave | None:
+        """Write what the element itself shows; return what ends it, ``None`` where nothing in it is to be written."""
         tag = element.tag
         if tag not in BLOCKS:
-            below = enter_inline(element, marks, self._runs)
-            return None if below is None else (iter(element.children), below, _nothing)
+            if tag in DROPPED:
+                return None
+            self._steps.append(element)
+            return None if is_leaf(element) else self._leave_inline
         self._flush()
         if tag == "table":
-            self._table(element, marks)
+            self._table(element)
         elif tag in HTML_BLOCKS:
-            self._html(element, marks)
+            self._html(element)
         elif tag in CODE_BLOCKS:
-            code = None if any(mark.kind != "tag" for mark in marks) else code_block(element)
-            self._html(element, marks) if code is None else self._add("code", code)
+            code = None if any(mark.kind != "tag" for mark in self._marks[-1]) else code_block(element)
+            self._html(element) if code is None else self._add("code", code)
         elif tag == "hr":
             self._add("rule", "***")
         else:
-            return (iter(element.children), marks, self._enter_container(element))
+            return self._enter_container(element)
         return None
+
+    def _leave_inline(self) -> None:
+        self._steps.append(None)
 
     def _enter_container(self, element: Element) -> _Leave:
         tag = element.tag
@@ -297,34 +333,57 @@ class BlockWriter:
             list_block(self._open[-1].blocks, items, start, stray=stray)
 
     def _flush(self) -> None:
-        """Write the text collected so far as a heading or as paragraphs."""
-        if not self._runs.runs:
+        """Write the inline content collected so far as a heading or as paragraphs."""
+        steps, self._steps = self._steps, []
+        if not steps:
             return
-        runs = self._runs.take()
-        if self._heading:
-            text = escape_heading_end(render_inline(trimmed(runs), one_line=True))
-            if text:
-                self._add("heading", f"{'#' * self._heading} {text}")
-                self._heading = 0
-            return
-        for part in paragraphs(runs):
+        parts = None
+        if not self._heading and not self._marks[-1]:
+            parts = short_paragraphs(steps, keep_lines=self._keep_lines)
+        if parts is None:
+            runs = self._runs(steps)
+            if self._heading:
+                self._write_heading(runs)
+                return
+            parts = [part if isinstance(part, int) else render_inline(part) for part in paragraphs(runs)]
+        for part in parts:
             if isinstance(part, int):
                 self._add("html", "<br>" * part)
             else:
-                self._add("text", render_inline(part))
+                self._add("text", part)
 
-    def _table(self, element: Element, marks: Marks) -> None:
-        text = gfm_table(element, marks)
+    def _runs(self, steps: list[Step]) -> list[Run]:
+        """Return what the steps show, under the marks of the elements that are open, and go on from there."""
+        runs = Runs(keep_lines=self._keep_lines)
+        for step in steps:
+            if step is None:
+                self._marks.pop()
+            elif isinstance(step, str):
+                runs.text(step, self._marks[-1])
+            else:
+                below = enter_inline(step, self._marks[-1], runs)
+                if below is not None:
+                    self._marks.append(below)
+        return runs.take()
+
+    def _write_heading(self, runs: list[Run]) -> None:
+        text = escape_heading_end(render_inline(trimmed(runs), one_line=True))
+        if text:
+            self._add("heading", f"{'#' * self._heading} {text}")
+            self._heading = 0
+
+    def _table(self, element: Element) -> None:
+        text = gfm_table(element, self._marks[-1])
         if text is None:
-            self._html(element, marks)
+            self._html(element)
         else:
             self._add("table", text)
 
-    def _html(self, element: Element, marks: Marks) -> None:
+    def _html(self, element: Element) -> None:
         text = safe_html(element)
         if not text:
             return
-        tags = [mark.tag for mark in marks if mark.kind != "link"]
+        tags = [mark.tag for mark in self._marks[-1] if mark.kind != "link"]
         if tags or element.tag not in _OWN_HTML_BLOCK:
             opening = "".join(f"<{tag}>" for tag in tags)
             closing = "".join(f"</{tag}>" for tag in reversed(tags))
@@ -338,10 +397,6 @@ class BlockWriter:
 def _start_of(element: Element) -> int:
     start = element.attributes.get("start", "").strip()
     return int(start) if start.isascii() and start.isdigit() and len(start) <= 8 else 1
-
-
-def _nothing() -> None:
-    """Leave an element within a line: nothing to finish."""
 
 
 class Markdown(NamedTuple):
@@ -360,9 +415,13 @@ def to_markdown(html: str, change: Callable[[Element], None] | None = None) -> M
     """
     source, replaced = visible(html)
     pieces = simple_pieces(source)
-    simple = None if pieces is None else simple_markdown(pieces, change)
-    if simple is not None:
-        return Markdown(simple, replaced)
+    if pieces is not None:
+        if change is not None:
+            change(Element("body", {}, [piece for piece in pieces if isinstance(piece, Element)]))
+        tags = (piece if isinstance(piece, str) else piece.tag for piece in pieces[1::2])
+        writer = BlockWriter(keep_lines=LINE_TAGS.isdisjoint(tags))
+        writer.write_pieces(pieces)
+        return Markdown(join(writer.blocks), replaced)
     try:
         body = parse(source)
     except TooLarge:
@@ -375,5 +434,6 @@ def to_markdown(html: str, change: Callable[[Element], None] | None = None) -> M
     marked = any(isinstance(node, Element) and node.tag in LINE_TAGS for node in body.walk())
     writer = BlockWriter(keep_lines=not marked)
     writer.write(body)
-    text, more = visible(join(writer.blocks))
+    # What no text file can hold comes from numbers in character references alone.
+    text, more = visible(join(writer.blocks)) if "&#" in source else (join(writer.blocks), 0)
     return Markdown(text, replaced + more)

@@ -235,6 +235,12 @@ def enter_inline(element: Element, marks: Marks, runs: Runs) -> Marks | None:
     return _with_tag(tag, marks) if tag not in PLAIN_INLINE else _with_tag(styled_as(element), marks)
 
 
+def is_leaf(element: Element) -> bool:
+    """Tell whether :func:`enter_inline` shows all that there is of an element that is not dropped."""
+    tag = element.tag
+    return tag in {"br", "img"} or (tag == "code" and all(isinstance(child, str) for child in element.children))
+
+
 def collect(element: Element, runs: Runs, marks: Marks) -> None:
     """Add everything below an element that holds no blocks."""
     todo = [(iter(element.children), marks)]

@@ -105,6 +105,30 @@ def plain(text: str) -> str:
     return unescape(text) if "&" in text else text
 
 
+def element_at(pieces: list[Piece], at: int) -> tuple[Element, int]:
+    """Return the element that begins with the piece at ``at``, with all that is in it, and where it ends."""
+    first = element_of(pieces[at])
+    inside = [first]
+    while inside:
+        at += 1
+        piece = pieces[at]
+        if at % 2 == 0:
+            inside[-1].children += [plain(piece)] if isinstance(piece, str) and piece else []
+        elif isinstance(piece, str) and piece in _CLOSES:
+            inside.pop()
+        else:
+            element = element_of(piece)
+            inside[-1].children.append(element)
+            if element.tag not in _VOID and not element.children:
+                inside.append(element)
+    return first, at
+
+
+def element_of(piece: Piece) -> Element:
+    """Return the element that a tag begins, without what is in it."""
+    return Element(piece, {}, []) if isinstance(piece, str) else piece
+
+
 def _tag(written: str) -> Piece | None:
     if len(written) > _LONGEST_TAG:
         return None

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
-from exporter.html.links import commenter_link, safe_frame_url, safe_image_url, safe_url
+from exporter.html.links import absolute, commenter_link, safe_frame_url, safe_image_url, safe_url
 
 
 @pytest.mark.parametrize(
@@ -63,3 +65,16 @@ def test_frames_need_a_host() -> None:
 )
 def test_commenter_link(url_text: str, expected: str | None) -> None:
     assert commenter_link(url_text) == expected
+
+
+PARTS = ["a", "B", "e.com", "..", ".", "/", "//", "/..", "/./", "?", "#", ";", "%", "%2e", "[", "]", "@", ":", ":80", ":443", "&", "=", "*", "\\", " ", "海", "~", "_", "-", "xn--"]  # fmt: skip
+
+
+@settings(max_examples=1000)
+@given(st.sampled_from(["http://", "https://", "https://e.com/"]), st.lists(st.sampled_from(PARTS), max_size=8))
+@example("https://", ["..", "/"])
+@example("https://", ["a", "/", "x", ";"])
+@example("http://", ["e.com", "/..", "/a", "?"])
+def test_an_address_that_is_absolute_is_found_as_one_that_has_to_be_read(start: str, parts: list[str]) -> None:
+    address = start + "".join(parts)
+    assert absolute(address, "https://blog.example/") == absolute(f" {address}", "https://blog.example/")

@@ -1,13 +1,13 @@
-"""Simple bodies as Markdown, straight from their pieces. Pure.
+"""Paragraphs of everyday markup as Markdown, the short way. Pure.
 
-It is what :mod:`exporter.html.markdown` makes of their trees, in a third of the time; nearly all pages of a blog come
-from here. Where the outcome hangs on what is on both sides of a tag (a mark beside another, a space at a mark's inner
-edge, an asterisk beside a link) the body is left to the general way, so that the rules for that stand in one place.
+What :mod:`exporter.html.markdown_runs` and :mod:`exporter.html.markdown_inline` make of them, in a third of the time;
+nearly all paragraphs of a blog are written here. Where the outcome hangs on what is on both sides of a tag (a mark
+beside another, a space at a mark's inner edge, an asterisk before a link) the general way is left to it, so that the
+rules for that stand in one place.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from itertools import accumulate
 from typing import Final
 
@@ -15,11 +15,9 @@ from exporter.html.links import safe_url
 from exporter.html.markdown_escape import SPECIAL, can_delimit, escape_line_start, escape_text, link_target
 from exporter.html.markdown_inline import DELIMITERS, HARD_BREAK, LINE_END_INSIDE, SYNONYMS, picture, with_safe_end
 from exporter.html.markdown_runs import SPACES, collapsed
-from exporter.html.simple import Piece, plain
-from exporter.html.tags import LINE_TAGS, PLAIN_INLINE, tag_set
+from exporter.html.tags import PLAIN_INLINE, tag_set
 from exporter.html.tree import Element, styled_as
 
-_PARAGRAPHS: Final = tag_set("div p")
 _AS_TAGS: Final = tag_set("big small sub sup tt u")
 _MOST_OPEN: Final = 20
 
@@ -32,38 +30,41 @@ _MEETING: Final = frozenset(
 """What must not meet without a text or a picture between them."""
 
 
+Step = Element | str | None
+"""A text, an element that begins, or the end of the one that began last; ``br`` and ``img`` have no end."""
+
+
 class _InDoubt(Exception):
     """The general way is to be taken."""
 
 
-def simple_markdown(pieces: list[Piece], change: Callable[[Element], None] | None) -> str | None:
-    """Return the Markdown of a simple body; ``None`` where it needs the general way.
+def short_paragraphs(steps: list[Step], *, keep_lines: bool) -> list[str | int] | None:
+    """Return paragraphs, and between them numbers of breaks; ``None`` where they need the general way.
 
     Args:
-        pieces: of :func:`~exporter.html.simple.simple_pieces`.
-        change: is given the elements that have attributes, side by side and without what is in them.
+        steps: of the inline content of one block.
+        keep_lines: makes the line ends of its texts breaks.
     """
-    elements = [piece for piece in pieces if isinstance(piece, Element)]
-    if change is not None and elements:
-        change(Element("body", {}, [*elements]))
-        if any(element.children for element in elements):
-            return None
-    tags = (piece if isinstance(piece, str) else piece.tag for piece in pieces[1::2])
-    writer = _Writer(keep_lines=LINE_TAGS.isdisjoint(tags))
+    if len(steps) == 1 and isinstance(steps[0], str) and not keep_lines:
+        text = collapsed(steps[0].strip(SPACES))
+        return [with_safe_end(_lines_escaped(escape_text(text, "", "")))] if text else []
+    writer = _Writer(keep_lines=keep_lines)
     try:
-        for at, piece in enumerate(pieces):
-            if isinstance(piece, Element):
-                writer.enter(piece.tag, piece)
-            elif at % 2 == 0:
-                writer.text(piece)
-            elif piece[0] == "/":
-                writer.leave(piece[1:])
+        for step in steps:
+            if step is None:
+                writer.leave()
+            elif isinstance(step, str):
+                writer.text(step)
             else:
-                writer.enter(piece, None)
-        writer.flush()
+                writer.enter(step)
+        writer.end()
     except _InDoubt:
         return None
-    return "\n\n".join(writer.blocks)
+    return writer.paragraphs
+
+
+def _lines_escaped(text: str) -> str:
+    return "\n".join([escape_line_start(line) for line in text.split("\n")])
 
 
 class _Mark:
@@ -92,10 +93,10 @@ class _Mark:
 
 
 class _Writer:
-    """Writes one body; ``keep_lines`` makes the line ends of its texts breaks."""
+    """Writes the paragraphs of one block."""
 
     def __init__(self, *, keep_lines: bool) -> None:
-        self.blocks: list[str] = []
+        self.paragraphs: list[str | int] = []
         self._keep_lines = keep_lines
         self._parts: list[str] = []
         self._line_starts: list[tuple[int, bool]] = []
@@ -105,16 +106,16 @@ class _Writer:
         self._beside = _LINE
         self._last = ""
         self._open: list[_Mark | None] = []
+        self._links = 0
         self._waiting: _Mark | None = None
 
-    def text(self, source: str) -> None:
+    def text(self, text: str) -> None:
         """Add a text."""
-        text = plain(source)
         if self._keep_lines and "\n" in text:
             first, *lines = text.split("\n")
             self._append(first)
             for line in lines:
-                self.line_break()
+                self._line_break()
                 self._append(line)
         else:
             self._append(text)
@@ -124,25 +125,22 @@ class _Writer:
             raise _InDoubt
         self._text += text
 
-    def enter(self, tag: str, element: Element | None) -> None:
-        """Add a tag, with its attributes where it has some."""
+    def enter(self, element: Element) -> None:
+        """Add an element; one that holds something is left again by :meth:`leave`."""
+        tag = element.tag
         if tag == "br":
-            self.line_break()
-        elif tag in _PARAGRAPHS:
-            self.flush()
-        elif element is not None and tag == "img":
+            self._line_break()
+        elif tag == "img":
             self._picture(element)
         elif tag == "a":
-            url = None if element is None else safe_url(element.attributes.get("href", ""))
-            if element is None or url is None:
+            url = safe_url(element.attributes.get("href", ""))
+            if url is None:
                 self._open.append(None)
             else:
                 self._open_mark(tag, "[", f"]({link_target(url, element.attributes.get('title', ''))})")
         else:
-            if tag in PLAIN_INLINE:
-                tag = "" if element is None else styled_as(element)
-            tag = SYNONYMS.get(tag, tag)
-            if not tag or any(mark is not None and mark.tag == tag for mark in self._open):
+            tag = styled_as(element) if tag in PLAIN_INLINE else SYNONYMS.get(tag, tag)
+            if not tag or (self._open and any(mark is not None and mark.tag == tag for mark in self._open)):
                 self._open.append(None)
             elif tag in DELIMITERS:
                 self._open_mark(tag, "", "")
@@ -151,31 +149,29 @@ class _Writer:
             else:
                 raise _InDoubt
 
-    def leave(self, tag: str) -> None:
-        """Close a tag."""
-        if tag in _PARAGRAPHS:
-            self.flush()
-            return
+    def leave(self) -> None:
+        """Leave the element that was entered last."""
+        if not self._open:
+            raise _InDoubt
         mark = self._open[-1]
         if mark is not None:
             self._close_mark(mark)
         self._open.pop()
 
-    def line_break(self) -> None:
-        """Add a ``<br>``."""
-        self._say(_LINE)
-        self._settle("")
-        self._breaks += 1
-        self._beside, self._last = _LINE, ""
-
-    def flush(self) -> None:
-        """End the paragraph. One break at the end of a block is not visible."""
+    def end(self) -> None:
+        """End the block, whose last break is not visible."""
+        if self._open:
+            raise _InDoubt
         self._say(_LINE)
         self._settle("")
         self._finish()
         if self._breaks > 1:
-            self.blocks.append("<br>" * (self._breaks - 1))
-        self._breaks = 0
+            self.paragraphs.append(self._breaks - 1)
+
+    def _line_break(self) -> None:
+        self._say(_LINE)
+        self._settle("")
+        self._breaks += 1
         self._beside, self._last = _LINE, ""
 
     def _open_mark(self, tag: str, opening: str, closing: str) -> None:
@@ -185,6 +181,7 @@ class _Writer:
         self._begin()
         mark = _Mark(tag, closing, len(self._parts), self._last)
         self._open.append(mark)
+        self._links += tag == "a"
         self._parts.append(opening)
         self._has_marks = True
         self._beside = _OPENING
@@ -197,6 +194,7 @@ class _Writer:
             mark.inside, mark.end = self._last, len(self._parts)
             self._waiting = mark
         self._parts.append(mark.closing)
+        self._links -= mark.tag == "a"
         self._beside = _CLOSING
 
     def _picture(self, element: Element) -> None:
@@ -215,20 +213,22 @@ class _Writer:
         beside, text = self._beside, self._text
         if text:
             self._text = ""
-            text = collapsed(text)
             text = text.lstrip(SPACES) if beside == _LINE else text
             text = text.rstrip(SPACES) if following == _LINE else text
+            text = collapsed(text)
         if not text:
             if (beside, following) in _MEETING:
                 raise _InDoubt
             return
         if (beside == _OPENING and text[0] in SPACES) or (following == _CLOSING and text[-1] in SPACES):
             raise _InDoubt
-        shown = escape_text(text, "", "", in_brackets=any(mark is not None and mark.tag == "a" for mark in self._open))
+        shown = escape_text(text, "", "", in_brackets=self._links > 0)
         if following != _LINE and text[-1] in SPECIAL:
             raise _InDoubt
-        self._settle(text[0])
-        self._begin()
+        if self._waiting is not None:
+            self._settle(text[0])
+        if self._breaks:
+            self._begin()
         if beside == _LINE or "\n" in shown:
             self._line_starts.append((len(self._parts), beside == _LINE))
         self._parts.append(shown)
@@ -236,10 +236,9 @@ class _Writer:
 
     def _settle(self, char: str) -> None:
         """Decide about the mark that was opened or closed right before this character; empty for the end of a line."""
-        mark = self._waiting
+        mark, self._waiting = self._waiting, None
         if mark is None:
             return
-        self._waiting = None
         if not mark.end:
             mark.delimiter = can_delimit(char, mark.outside)
             return
@@ -253,7 +252,7 @@ class _Writer:
         if not breaks:
             return
         if not self._parts:
-            self.blocks.append("<br>" * breaks)
+            self.paragraphs.append(breaks)
         elif breaks == 1:
             self._parts.append(HARD_BREAK)
         elif any(self._open):
@@ -261,7 +260,7 @@ class _Writer:
         else:
             self._finish()
             if breaks > 2:
-                self.blocks.append("<br>" * (breaks - 2))
+                self.paragraphs.append(breaks - 2)
 
     def _finish(self) -> None:
         """Make a block of the parts so far."""
@@ -269,12 +268,12 @@ class _Writer:
             return
         if not self._has_marks:
             for at, _ in self._line_starts:
-                self._parts[at] = "\n".join([escape_line_start(line) for line in self._parts[at].split("\n")])
+                self._parts[at] = _lines_escaped(self._parts[at])
         text = "".join(self._parts)
         if self._has_marks:
             for start in self._places():
                 text = escape_line_start(text, start)
-        self.blocks.append(with_safe_end(text))
+        self.paragraphs.append(with_safe_end(text))
         self._parts, self._line_starts, self._has_marks = [], [], False
 
     def _places(self) -> list[int]:
