@@ -11,6 +11,7 @@ from urllib.parse import quote
 
 from exporter.export.entry_page import RENDERER_VERSION, UNTITLED, day, heading, plain, render_comments, render_entry
 from exporter.export.file_names import page_path
+from exporter.export.id_list import IdsByOwner
 from exporter.export.interface import RecordSource, ViewFile
 from exporter.html.links import AddressPattern
 from exporter.html.local_links import ArchiveLinks, AssetMap, EntryAddresses
@@ -70,7 +71,7 @@ class MarkdownView:
         around, assets = self._surroundings(records, pages)
         links = _hash([f"{page.entry_id}\0{page.path}".encode() for page in pages]) if self._entry_urls else b""
         for page in pages:
-            cm_ids = comments.pop(page.entry_id, [])
+            cm_ids = comments.of(page.entry_id)
             parts = [
                 *_identities(records, Kind.ENTRIES, [page.entry_id]),
                 *_identities(records, Kind.ENTRY_LIST, [page.entry_id]),
@@ -82,11 +83,12 @@ class MarkdownView:
         years = _by_year(pages)
         for year, of_year in years.items():
             yield _file(f"{year}/{INDEX}", partial(_year_index, year, of_year))
-        orphans = [cm_id for cm_ids in comments.values() for cm_id in cm_ids]
+        read = {page.entry_id for page in pages}
+        orphans = [cm_id for owner in comments.owners() if owner not in read for cm_id in comments.of(owner)]
         if orphans:
             identities = _identities(records, Kind.COMMENTS, orphans)
             yield ViewFile(ORPHANS, _hash(identities), partial(self._orphans, records, orphans))
-        unread = list(self._unread(records, {page.entry_id for page in pages}))
+        unread = list(self._unread(records, read))
         yield _file(INDEX, partial(_top_index, records.blog_id, years, unread, len(orphans)))
 
     def _described(self, entry_id: str, raw: dict[str, Any]) -> _Page:
@@ -108,10 +110,11 @@ class MarkdownView:
         paths = {page.entry_id: f"{_PLACE}/{page.path}" for page in pages} if self._entry_urls else {}
         return ArchiveLinks(AssetMap(found, base), addresses, paths), needed
 
-    def _comments_by_entry(self, records: RecordSource) -> defaultdict[str, list[str]]:
-        found: defaultdict[str, list[str]] = defaultdict(list)
+    def _comments_by_entry(self, records: RecordSource) -> IdsByOwner:
+        found = IdsByOwner()
         for cm_id, raw in records.scan(Kind.COMMENTS):
-            found[self._service.post_id(raw)].append(cm_id)
+            found.add(self._service.post_id(raw), cm_id)
+        found.finish()
         return found
 
     def _page(self, records: RecordSource, page: _Page, cm_ids: list[str], around: ArchiveLinks) -> bytes:

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import Final, NamedTuple
 
+from exporter.export.id_list import IdList
 from exporter.export.interface import ExportOptions, RecordSource, Side
 from exporter.export.report import Report
 from exporter.export.visibility import Newest, Visibility
@@ -25,7 +26,7 @@ class CommentIndex:
 
     def __init__(self) -> None:
         self._rows = array("i")
-        self._ids: list[str] = []
+        self._ids = IdList()
         self._seconds = array("q")
         self._by_row = array("i")
 
