@@ -135,7 +135,8 @@ def large(bench: Bench) -> Iterator[Row]:
     """Measure a backup of 100,000 entries and 1,000,000 comments once, against one of a tenth of that."""
     taken: dict[str, list[Sample]] = {}
     for part in (10, 1):
-        size = BlogSize(100_000 // part, 1_000_000 // part, 20_000 // part)
+        entries = bench.size(100_000, 1_000) // part
+        size = BlogSize(entries, 10 * entries, entries // 5)
         with serving(size) as service:
             for views, options in (("no views", PLAIN), ("all views", ())):
                 step = bench.anew(partial(backup, service.base_url, options=options))
