@@ -9,15 +9,15 @@ import os
 from array import array
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
-from functools import lru_cache
 from io import BufferedReader, BytesIO
 from pathlib import Path
 from typing import Any
 
+from exporter.archive.ids import IdRows, Key, key_of_id
 from exporter.archive.lines import ParsedRecords, RecordLine, fold_facts, put_line, split
 from exporter.archive.safe_files import inner
 from exporter.errors import ArchiveDamaged
-from exporter.model.kinds import Kind, sort_key
+from exporter.model.kinds import Kind
 
 _OPEN_FILES = 64
 _BLOCK = 128 * 1024
@@ -109,10 +109,10 @@ _DIGEST = 32
 
 
 class KindState:
-    """The records of one kind: id to row, and for each row its identity and place, in flat arrays."""
+    """The records of one kind: key to row, and for each row its identity and place, in flat arrays."""
 
     def __init__(self) -> None:
-        self._rows: dict[int | str, int] = {}
+        self.keys = IdRows()
         self._identities = bytearray()
         self._versions = array("I")
         self._segments = array("I")
@@ -120,14 +120,14 @@ class KindState:
         self._lengths = array("I")
 
     def __len__(self) -> int:
-        return len(self._rows)
+        return len(self.keys)
 
     def __contains__(self, record_id: str) -> bool:
-        return _key(record_id) in self._rows
+        return self.row(record_id) is not None
 
     def row(self, record_id: str) -> int | None:
         """Return the row of a record."""
-        return self._rows.get(_key(record_id)) if self._rows else None
+        return self.keys.find(key_of_id(record_id))
 
     def rows(self) -> int:
         """Return how many rows were ever made; a row's number is below it."""
@@ -135,27 +135,33 @@ class KindState:
 
     def put(self, record_id: str, identity: bytes, version: int, place: tuple[int, int, int]) -> int:
         """Set a record: its identity, the version it comes from, and ``(segment, offset, length)``; returns its row."""
-        key = _key(record_id)
-        row = self._rows.get(key)
-        segment, offset, length = place
+        key = key_of_id(record_id)
+        row = self.keys.find(key)
         if row is None:
-            row = self._rows[key] = len(self._versions)
-            self._identities += identity
-            self._versions.append(version)
-            self._segments.append(segment)
-            self._offsets.append(offset)
-            self._lengths.append(length)
-            return row
+            return self.add(key, identity, version, place)
+        self.replace(row, identity, version, place)
+        return row
+
+    def add(self, key: Key, identity: bytes, version: int, place: tuple[int, int, int]) -> int:
+        """Set a record that is not there; returns its row, the next one."""
+        row = len(self._versions)
+        self.keys.add(key, row)
+        self._identities += identity
+        self._versions.append(version)
+        self._segments.append(place[0])
+        self._offsets.append(place[1])
+        self._lengths.append(place[2])
+        return row
+
+    def replace(self, row: int, identity: bytes, version: int, place: tuple[int, int, int]) -> None:
+        """Set the record that has a row."""
         self._identities[row * _DIGEST : (row + 1) * _DIGEST] = identity
         self._versions[row] = version
-        self._segments[row] = segment
-        self._offsets[row] = offset
-        self._lengths[row] = length
-        return row
+        self._segments[row], self._offsets[row], self._lengths[row] = place
 
     def remove(self, record_id: str) -> None:
         """Forget a record; one that is not there is fine."""
-        self._rows.pop(_key(record_id), None)
+        self.keys.remove(key_of_id(record_id))
 
     def identity(self, row: int) -> bytes:
         """Return what the record's states are compared by, 32 bytes."""
@@ -175,26 +181,11 @@ class KindState:
 
     def ordered(self) -> Iterator[tuple[str, int]]:
         """Yield the ids and their rows, by number, those that are no number last."""
-        numbers = sorted(key for key in self._rows if isinstance(key, int))
-        others = sorted((key for key in self._rows if isinstance(key, str)), key=sort_key)
-        if others and sort_key(others[0])[0] == 0:
-            for record_id in sorted([*map(str, numbers), *others], key=sort_key):
-                yield record_id, self._rows[_key(record_id)]
-            return
-        keys: list[int | str] = [*numbers, *others]
-        for key in keys:
-            yield str(key), self._rows[key]
+        return ((str(key), row) for key, row in self.keys.items())
 
     def ids(self) -> Iterator[str]:
         """Yield the ids, by number, those that are no number last."""
-        return (record_id for record_id, _ in self.ordered())
-
-
-@lru_cache(maxsize=4096)
-def _key(record_id: str) -> int | str:
-    """Return a compact key: plain decimal ids as integers, which take a third of the memory."""
-    plain = record_id.isdecimal() and record_id.isascii() and len(record_id) < 19
-    return int(record_id) if plain and (record_id[0] != "0" or record_id == "0") else record_id
+        return (str(key) for key, _ in self.keys.items())
 
 
 def cannot_be_read(path: Path, error: OSError) -> ArchiveDamaged:

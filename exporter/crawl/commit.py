@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
 def count(ledger: Ledger, gone: Mapping[str, dict[str, Any]]) -> KindCounts:
     """Count what a run found of a kind."""
     new = changed = 0
-    for record_id in ledger.changed():
-        if record_id not in ledger.base:
+    for record_id, base, _ in ledger.changes():
+        if base is None:
             new += 1
         elif record_id not in gone and not ledger.heals(record_id):
             changed += 1
@@ -35,12 +36,10 @@ def count(ledger: Ledger, gone: Mapping[str, dict[str, Any]]) -> KindCounts:
 
 def lines(ledger: Ledger, gone: Mapping[str, dict[str, Any]]) -> Iterator[bytes]:
     """Yield a version's lines of a kind, tombstones of what is ``gone`` among them; the spooled ones as they are."""
-    ids = sorted({*ledger.changed(), *gone}, key=sort_key) if gone else ledger.changed()
-    for record_id in ids:
-        if record_id in gone:
-            yield remove_line(record_id, gone[record_id])
-        else:
-            yield ledger.line(record_id)
+    kept = ((record_id, row) for record_id, _, row in ledger.changes() if record_id not in gone)
+    removed = ((record_id, None) for record_id in sorted(gone, key=sort_key))
+    for record_id, row in heapq.merge(kept, removed, key=lambda change: sort_key(change[0])) if gone else kept:
+        yield remove_line(record_id, gone[record_id]) if row is None else ledger.line(row)
 
 
 def has_changes(counts: Mapping[Kind, KindCounts]) -> bool:

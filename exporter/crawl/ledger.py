@@ -10,11 +10,12 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from exporter import lossless_json
+from exporter.archive.ids import Key, key_of_id, merged
 from exporter.archive.lines import split
 from exporter.archive.state import KindState, SegmentFiles
 from exporter.crawl.checkpoint import Checkpoint, note_of
 from exporter.errors import ArchiveDamaged
-from exporter.model.kinds import Kind, sort_key
+from exporter.model.kinds import Kind
 from exporter.service.interface import Validators
 
 if TYPE_CHECKING:
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from exporter.service.interface import Cursor
 
 UNSEEN = 0
+Place = tuple[int, int]
+"""Offset and length of a line in a spool."""
 
 
 class Observed(NamedTuple):
@@ -55,8 +58,8 @@ class Ledger:
         self.spool = spool
         self._segments = SegmentFiles()
         self._segment = self._segments.add(spool.path)
-        self._base_seen = bytearray(base.rows())
-        self._fresh_seen = bytearray()
+        self._base_seen = bytearray(base.rows())  # also of what differs
+        self._fresh_seen = bytearray()  # of what is new
         self.distrusted: set[str] = set()
 
     def distrust(self, record_id: str, spare: Frozen | None) -> None:
@@ -68,8 +71,7 @@ class Ledger:
         """
         self.distrusted.add(record_id)
         if spare is not None and record_id not in self.fresh:
-            offset, length = self.spool.put(record_id, spare)
-            self.restore(record_id, spare.identity, offset, length, UNSEEN)
+            self.restore(record_id, spare.identity, self.spool.put(record_id, spare), UNSEEN)
 
     def holds(self, record_id: str) -> bool:
         """Return whether the archive has a record undamaged, so that "unchanged" is an answer."""
@@ -77,7 +79,10 @@ class Ledger:
 
     def heals(self, record_id: str) -> bool:
         """Return whether a record is written again although it did not change."""
-        return record_id in self.distrusted and self._archived(record_id) == self.identity(record_id)
+        if record_id not in self.distrusted:
+            return False
+        row = self.base.row(record_id)
+        return (None if row is None else self.base.identity(row)) == self.identity(record_id)
 
     def lacks(self, record_id: str) -> bool:
         """Return whether a record has to be written again and was not read."""
@@ -85,13 +90,30 @@ class Ledger:
 
     def seen(self, record_id: str) -> int:
         """Return the last sweep that saw a record, ``UNSEEN`` when none did."""
-        _, sightings, row = self._find(record_id)
-        return UNSEEN if row is None else sightings[row]
+        key = key_of_id(record_id)
+        return self._seen(self.base.keys.find(key), self.fresh.keys.find(key))
+
+    def _seen(self, base: int | None, fresh: int | None) -> int:
+        """Return the last sweep that saw the record of these rows."""
+        if base is not None:
+            return self._base_seen[base]
+        return UNSEEN if fresh is None else self._fresh_seen[fresh]
+
+    def _sight(self, base: int | None, fresh: int | None, sweep: int) -> None:
+        if base is not None:
+            self._base_seen[base] = sweep
+        elif fresh is not None:
+            self._fresh_seen[fresh] = sweep
 
     def identity(self, record_id: str) -> bytes | None:
         """Return the identity of the newest state known of a record."""
-        state, _, row = self._find(record_id)
-        return None if row is None else state.identity(row)
+        key = key_of_id(record_id)
+        return self._identity(self.base.keys.find(key), self.fresh.keys.find(key))
+
+    def _identity(self, base: int | None, fresh: int | None) -> bytes | None:
+        if fresh is not None:
+            return self.fresh.identity(fresh)
+        return None if base is None else self.base.identity(base)
 
     def observe(self, record_id: str, frozen: Frozen, sweep: int) -> Observed:
         """Note a record as a sweep saw it, and spool it where it differs.
@@ -99,67 +121,57 @@ class Ledger:
         The first sweep is compared with the archive and not with ``fresh``, where an interrupted run may have left a
         state that no reading of this entry has followed yet.
         """
-        state, sightings, row = self._find(record_id)
+        key = key_of_id(record_id)
+        base, fresh = self.base.keys.find(key), self.fresh.keys.find(key)
         identity = frozen.identity
-        same = row is not None and state.identity(row) == identity and not self.lacks(record_id)
-        seen = UNSEEN if row is None else sightings[row]
-        if sweep == 1 and seen != sweep:
-            agrees = self._archived(record_id) == identity
+        archived = base is not None and self.base.identity(base) == identity
+        if fresh is not None:
+            same = self.fresh.identity(fresh) == identity
         else:
-            agrees = same and seen in (sweep, sweep - 1)
-        if row is not None and same:
-            sightings[row] = sweep
+            same = archived and record_id not in self.distrusted
+        seen = self._seen(base, fresh)
+        agrees = archived if sweep == 1 and seen != sweep else same and seen in (sweep, sweep - 1)
+        if same:
+            self._sight(base, fresh, sweep)
         else:
-            offset, length = self.spool.put(record_id, frozen)
-            self.restore(record_id, identity, offset, length, sweep)
+            self._set(key, base, fresh, identity, self.spool.put(record_id, frozen), sweep)
         return Observed(agrees, seen == sweep, seen == sweep and not same)
 
-    def _find(self, record_id: str) -> tuple[KindState, bytearray, int | None]:
-        """Return where the newest state known of a record is, and the sightings that go with it."""
-        row = self.fresh.row(record_id)
-        if row is not None:
-            return self.fresh, self._fresh_seen, row
-        return self.base, self._base_seen, self.base.row(record_id)
-
-    def _archived(self, record_id: str) -> bytes | None:
-        row = self.base.row(record_id)
-        return None if row is None else self.base.identity(row)
-
-    def restore(self, record_id: str, identity: bytes, offset: int, length: int, sweep: int) -> None:
+    def restore(self, record_id: str, identity: bytes, place: Place, sweep: int) -> None:
         """Set a record to a line of the spool."""
-        row = self.fresh.put(record_id, identity, 0, (self._segment, offset, length))
-        if row == len(self._fresh_seen):
-            self._fresh_seen.append(sweep)
+        key = key_of_id(record_id)
+        self._set(key, self.base.keys.find(key), self.fresh.keys.find(key), identity, place, sweep)
+
+    def _set(self, key: Key, base: int | None, fresh: int | None, identity: bytes, place: Place, sweep: int) -> None:
+        if fresh is None:
+            fresh = self.fresh.add(key, identity, 0, (self._segment, *place))
+            self._fresh_seen.append(UNSEEN)
         else:
-            self._fresh_seen[row] = sweep
+            self.fresh.replace(fresh, identity, 0, (self._segment, *place))
+        self._sight(base, fresh, sweep)
 
     def mark(self, record_id: str, sweep: int) -> int:
         """Note that a sweep saw a record whose state is known; return the last one that had, ``UNSEEN`` for none."""
-        _, sightings, row = self._find(record_id)
-        if row is None:
-            return UNSEEN
-        before = sightings[row]
-        sightings[row] = sweep
-        return before
+        key = key_of_id(record_id)
+        base, fresh = self.base.keys.find(key), self.fresh.keys.find(key)
+        seen = self._seen(base, fresh)
+        self._sight(base, fresh, sweep)
+        return seen
 
-    def changed(self) -> Iterator[str]:
-        """Yield the ids whose state differs from the newest version, in order."""
-        if not len(self.base):
-            yield from self.fresh.ids()
-            return
-        for record_id, row in self.fresh.ordered():
-            if self._archived(record_id) != self.fresh.identity(row) or record_id in self.distrusted:
-                yield record_id
+    def changes(self) -> Iterator[tuple[str, int | None, int]]:
+        """Yield the ids that differ from the newest version, in order, with their rows in it and in ``fresh``."""
+        for key, row in self.fresh.keys.items():
+            base = self.base.keys.find(key)
+            differs = base is None or self.base.identity(base) != self.fresh.identity(row)
+            if differs or str(key) in self.distrusted:
+                yield str(key), base, row
 
-    def line(self, record_id: str) -> bytes:
-        """Read the spooled line of a record that this run found to differ.
+    def line(self, row: int) -> bytes:
+        """Read the spooled line of a record by its row in ``fresh``.
 
         Raises:
             ArchiveDamaged: the checkpoint was changed while it was in use.
         """
-        row = self.fresh.row(record_id)
-        if row is None:
-            raise KeyError(record_id)
         line = self._segments.read_near(*self.fresh.place(row))
         if not line.endswith(b"}\n"):
             raise ArchiveDamaged(f"{self.spool.path} was changed while it was in use; run the backup again.")
@@ -167,22 +179,22 @@ class Ledger:
 
     def frozen(self, record_id: str) -> Frozen | None:
         """Return the newest state of a record that this run found to differ, ``None`` where the archive has it so."""
-        return split(self.line(record_id)).frozen if record_id in self.fresh else None
+        row = self.fresh.row(record_id)
+        return None if row is None else split(self.line(row)).frozen
 
     def absent_since(self, sweep: int) -> Iterator[str]:
         """Yield the ids of the newest version that no sweep from ``sweep`` on has seen."""
-        for record_id in self.base.ids():
-            if self.seen(record_id) < sweep:
-                yield record_id
+        if not self._base_seen.translate(None, delete=bytes(range(sweep, 256))):
+            return  # as nearly always, and told without a look at every id
+        for key, row in self.base.keys.items():
+            if self._base_seen[row] < sweep:
+                yield str(key)
 
     def seen_in(self, sweep: int) -> Iterator[str]:
-        """Yield the ids that a sweep was the last to see, in order within the old and the new ones."""
-        for record_id in self.base.ids():
-            if record_id not in self.fresh and self.seen(record_id) == sweep:
-                yield record_id
-        for record_id in self.fresh.ids():
-            if self.seen(record_id) == sweep:
-                yield record_id
+        """Yield the ids that a sweep was the last to see, in order."""
+        for key, base, fresh in merged(self.base.keys, self.fresh.keys):
+            if self._seen(base, fresh) == sweep:
+                yield str(key)
 
     def note(self, offset: int, length: int) -> bytes:
         """Read a journal line of the spool."""
@@ -211,7 +223,8 @@ class PendingState:
         """Return the ids of a kind in order."""
         ledger = self._ledgers[kind]
         gone = self._gone.get(kind, ())
-        return sorted({*ledger.base.ids(), *ledger.fresh.ids()}.difference(gone), key=sort_key)
+        found = (str(key) for key, _, _ in merged(ledger.base.keys, ledger.fresh.keys))
+        return [record_id for record_id in found if record_id not in gone]
 
     def identity(self, kind: Kind, record_id: str) -> bytes | None:
         """Return what the record's states are compared by, or ``None`` when it is not there."""
@@ -222,8 +235,9 @@ class PendingState:
         if record_id in self._gone.get(kind, ()):
             return None
         ledger = self._ledgers[kind]
-        if record_id in ledger.fresh:
-            return dict(lossless_json.loads(split(ledger.line(record_id)).data))
+        row = ledger.fresh.row(record_id)
+        if row is not None:
+            return dict(lossless_json.loads(split(ledger.line(row)).data))
         if record_id in ledger.distrusted:
             return None
         return self._state.load(kind, record_id)
@@ -234,10 +248,6 @@ class PendingState:
             data = self.load(kind, record_id)
             if data is not None:
                 yield record_id, data
-
-
-Place = tuple[int, int]
-"""Offset and length of a line in a spool."""
 
 
 @dataclass(slots=True)
@@ -281,12 +291,12 @@ def restore(checkpoint: Checkpoint, ledgers: Mapping[Kind, Ledger], freshness: F
     return found
 
 
-def _passages(spool: Spool) -> Iterator[tuple[int, dict[str, Any], dict[str, tuple[bytes, int, int]], int]]:
+def _passages(spool: Spool) -> Iterator[tuple[int, dict[str, Any], dict[str, tuple[bytes, Place]], int]]:
     """Yield each note of a spool with its place and the records it speaks of; cut off what follows a damaged line.
 
     What comes after it may not be believed either: a note without its record says that the version has it.
     """
-    records: dict[str, tuple[bytes, int, int]] = {}
+    records: dict[str, tuple[bytes, Place]] = {}
     begun = 0
     for offset, line in spool.lines():
         try:
@@ -295,7 +305,7 @@ def _passages(spool: Spool) -> Iterator[tuple[int, dict[str, Any], dict[str, tup
                 record = split(line)
                 if record.fault() is not None:
                     break
-                records[record.record_id] = (record.identity, offset, len(line))
+                records[record.record_id] = (record.identity, (offset, len(line)))
                 continue
             _ids(note)
         except (ValueError, TypeError, KeyError):

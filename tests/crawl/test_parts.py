@@ -62,19 +62,20 @@ def test_a_ledger_compares_with_the_archive_and_then_with_the_sweep_before(ledge
     assert not ledger.observe("2", lossless_json.freeze({"cm_id": 2}), 2).agrees, "no sweep before saw it"
     assert ledger.identity("1") == other.identity
     assert ledger.identity("99") is None
-    assert list(ledger.changed()) == ["1", "9"]
+    assert [record_id for record_id, _, _ in ledger.changes()] == ["1", "9"]
     assert list(ledger.absent_since(1)) == ["3"]
     assert list(ledger.absent_since(2)) == ["3"]
-    assert list(ledger.seen_in(2)) == ["2", "1"]
+    assert list(ledger.seen_in(2)) == ["1", "2"]
     assert list(ledger.seen_in(1)) == ["9"]
 
 
 def test_a_ledger_reads_back_what_it_spooled(ledger: Ledger, spool: Spool) -> None:
     ledger.observe("9", lossless_json.freeze({"cm_id": 9}), 1)
     spool.flush()
-    assert lossless_json.loads(ledger.line("9"))["data"] == {"cm_id": 9}
-    with pytest.raises(KeyError):
-        ledger.line("1")
+    frozen = ledger.frozen("9")
+    assert frozen is not None
+    assert lossless_json.loads(frozen.data) == {"cm_id": 9}
+    assert ledger.frozen("1") is None
 
 
 def test_a_spool_that_was_cut_is_noticed(ledger: Ledger, spool: Spool) -> None:
@@ -82,12 +83,24 @@ def test_a_spool_that_was_cut_is_noticed(ledger: Ledger, spool: Spool) -> None:
     spool.flush()
     spool.path.write_bytes(b"")
     with pytest.raises(ArchiveDamaged, match="was changed while it was in use"):
-        ledger.line("9")
+        ledger.frozen("9")
 
 
 def test_marking_what_is_unknown_does_nothing(ledger: Ledger) -> None:
-    ledger.mark("99", 1)
+    assert ledger.mark("99", 1) == UNSEEN
     assert ledger.seen("99") == UNSEEN
+
+
+def test_marking_tells_which_sweep_was_the_last(ledger: Ledger) -> None:
+    ledger.observe("9", lossless_json.freeze({"cm_id": 9}), 1)
+    for record_id, before in (("1", UNSEEN), ("9", 1)):
+        assert ledger.mark(record_id, 2) == before
+        assert ledger.mark(record_id, 3) == 2
+        assert ledger.seen(record_id) == 3
+    assert list(ledger.seen_in(3)) == ["1", "9"]
+    assert list(ledger.absent_since(3)) == ["2", "3"]
+    ledger.mark("2", 3), ledger.mark("3", 4)
+    assert list(ledger.absent_since(3)) == []
 
 
 def test_counts_and_lines_of_a_commit(ledger: Ledger, spool: Spool) -> None:
