@@ -5,7 +5,8 @@ from __future__ import annotations
 import heapq
 from array import array
 from bisect import bisect_left, bisect_right
-from itertools import chain
+from itertools import chain, islice
+from operator import ge
 from typing import TYPE_CHECKING, Final
 
 from exporter.model.kinds import sort_key
@@ -34,6 +35,13 @@ def key_of_id(record_id: str) -> Key:
 def in_order(key: Key) -> tuple[int, int, str]:
     """Return what keys are ordered by, which is the order of their ids."""
     return (0, key, str(key)) if isinstance(key, int) else sort_key(key)
+
+
+def precedes(one: Key, other: Key) -> bool:
+    """Tell whether one key comes before another."""
+    if isinstance(one, int) and isinstance(other, int):
+        return one < other
+    return in_order(one) < in_order(other)
 
 
 class IdRows:
@@ -81,6 +89,19 @@ class IdRows:
             self._insert(at + 1, keys[half:], rows[half:])
             del keys[half:], rows[half:]
 
+    def extend(self, keys: array[int], row: int) -> None:
+        """Add numbers in order, all above those that are there, with the rows from ``row`` on.
+
+        Raises:
+            ValueError: they are not in order.
+        """
+        if any(map(ge, keys, islice(keys, 1, None))) or (keys and self._keys and keys[0] <= self._keys[-1][-1]):
+            raise ValueError("ids are not in order")
+        for at in range(0, len(keys), _CHUNK):
+            piece = keys[at : at + _CHUNK]
+            self._insert(len(self._keys), piece, array("I", range(row + at, row + at + len(piece))))
+        self._numbers += len(keys)
+
     def _insert(self, at: int, keys: array[int], rows: array[int]) -> None:
         self._firsts.insert(at, keys[0])
         self._keys.insert(at, keys)
@@ -119,7 +140,7 @@ def merged(one: IdRows, other: IdRows) -> Iterator[tuple[Key, int | None, int | 
         if first[0] == second[0]:
             yield first[0], first[1], second[1]
             first, second = next(left, None), next(right, None)
-        elif _precedes(first[0], second[0]):
+        elif precedes(first[0], second[0]):
             yield first[0], first[1], None
             first = next(left, None)
         else:
@@ -129,9 +150,3 @@ def merged(one: IdRows, other: IdRows) -> Iterator[tuple[Key, int | None, int | 
         yield key, row, None
     for key, row in right if second is None else chain((second,), right):
         yield key, None, row
-
-
-def _precedes(one: Key, other: Key) -> bool:
-    if isinstance(one, int) and isinstance(other, int):
-        return one < other
-    return in_order(one) < in_order(other)

@@ -18,23 +18,20 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 from exporter import lossless_json
 from exporter.archive import atomic
 from exporter.archive.checksums import file_sha256, sha256_or_none
-from exporter.archive.layout import SEGMENTS, Layout, is_inside, manifest_sha256, segment_name
-from exporter.archive.lines import as_latest
+from exporter.archive.latest_rows import ROWS_HASH, read_rows
+from exporter.archive.latest_segments import Segments, Stamp, stamp_of, write_segments
+from exporter.archive.layout import SEGMENTS, Layout, is_inside, manifest_sha256
 from exporter.archive.state import State
 from exporter.errors import ArchiveDamaged
 from exporter.model.kinds import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
 
     from exporter.archive.safe_files import InnerPath
 
 CHECKS_FOR_ALL: Final = 7
 """After so many checks every file of ``latest/`` was hashed at least once, whatever its size and time say."""
-
-Stamp = tuple[int, int]
-"""A file's size in bytes and its time of change in nanoseconds. (The inode's own time changes with every link.)"""
 
 
 class DerivedFile(Protocol):
@@ -96,26 +93,44 @@ def load_latest(layout: Layout, blog_id: str, version: int) -> State | None:
     record = read_record(layout)
     if record.get("version") != version or record.get("manifest_sha256") != manifest_sha256(layout, version):
         return None
-    files = record.get("files")
-    if not isinstance(files, dict):
-        return None
-    state = State(blog_id, version)
-    try:
-        if all(_load_segment(state, layout.latest_segment(kind), kind, files) for kind in Kind):
-            return state
-    except (OSError, ArchiveDamaged):
-        pass
-    state.close()
+    for load in (_load_rows, _load_lines):
+        state = State(blog_id, version)
+        try:
+            if load(layout, record, state):
+                return state
+        except (OSError, ArchiveDamaged):
+            pass
+        state.close()
     return None
 
 
-def _load_segment(state: State, path: Path, kind: Kind, files: dict[str, Any]) -> bool:
-    """Fold one pinned file of ``latest/``, unless its hash is not the recorded one."""
-    with state.segments.stream(state.segments.add(path, pin=True)) as file:
-        if hashlib.file_digest(file, "sha256").hexdigest() != files.get(segment_name(kind)):
+def _load_rows(layout: Layout, record: dict[str, Any], state: State) -> bool:
+    """Fill a state from ``.work/latest.rows``, without a look at the lines.
+
+    A file whose size and time are as noted is believed to have them, otherwise its hash decides. Damage that shows in
+    neither is found when a record is read.
+    """
+    segments = {}
+    for kind, entry in zip(Kind, _segment_entries(record), strict=True):
+        number, stat = segments[kind] = state.segments.pin(layout.latest_segment(kind))
+        if stamp_of(stat) != entry.stamp and _sha256(state, number) != entry.sha256:
             return False
-    state.fold(path, kind, state.version, pin=True)
+    return read_rows(layout.latest_rows, record.get(ROWS_HASH), state, segments)
+
+
+def _load_lines(layout: Layout, record: dict[str, Any], state: State) -> bool:
+    """Fold the files of ``latest/``, where nothing else says what is in them."""
+    for kind, entry in zip(Kind, _segment_entries(record), strict=True):
+        path = layout.latest_segment(kind)
+        if _sha256(state, state.segments.pin(path)[0]) != entry.sha256:
+            return False
+        state.fold(path, kind, state.version, pin=True)
     return True
+
+
+def _sha256(state: State, number: int) -> str:
+    with state.segments.stream(number) as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def is_current(layout: Layout, version: int, views: Sequence[LatestView]) -> bool:
@@ -201,22 +216,25 @@ def _stamps(folder: InnerPath) -> dict[str, Stamp]:
                 if entry.is_dir(follow_symlinks=False):
                     waiting.append((f"{prefix}{entry.name}/", entry.path))
                 elif entry.is_file(follow_symlinks=False):
-                    found[prefix + entry.name] = _stamp(entry.stat(follow_symlinks=False))
+                    found[prefix + entry.name] = stamp_of(entry.stat(follow_symlinks=False))
     return found
 
 
-def _stamp(stat: os.stat_result) -> Stamp:
-    return stat.st_size, stat.st_mtime_ns
-
-
 def write_latest(
-    layout: Layout, state: State, views: Sequence[LatestView], *, reuse: bool = True, damaged: Collection[str] = ()
+    layout: Layout,
+    state: State,
+    views: Sequence[LatestView],
+    *,
+    reuse: bool = True,
+    damaged: Collection[str] = (),
+    segments: Segments | None = None,
 ) -> int:
     """Build ``latest/`` for a state and swap it in; returns how many files of views were made anew.
 
     With ``reuse``, a view's file whose fingerprint is unchanged is linked from the folder that is there now, as
     long as its view's edition is the same, it still is what was written, and it is not among the ``damaged``. The
-    state must not be read afterwards: its places may be in the folder that was replaced.
+    ``segments`` are the six files where a commit has written them already. The state must not be read afterwards: its
+    places may be in the folder that was replaced.
     """
     with atomic.translated(layout.latest):
         for each in layout.folders():
@@ -228,12 +246,14 @@ def write_latest(
             for entry in read_index(layout)
             if entry.view in same and entry.place not in damaged
         }
+        written = write_segments(layout, state) if segments is None else segments
         made = 0
 
         def filled(new: atomic.NewFolder) -> Iterator[IndexEntry]:
             nonlocal made
-            for kind in Kind:
-                yield _write_segment(new, state, kind)
+            for name, digest, stamp in written.move(new.path):
+                new.note(new.path / name)
+                yield IndexEntry("", name, "", digest, stamp)
             for view in views:
                 old, folder = layout.latest / view.name, new.path / view.name
                 new.make_folder(folder)
@@ -259,6 +279,7 @@ def write_latest(
             "options": {name: value for view in views for name, value in view.options.items()},
             "turn": _turn(record),
             **notes,
+            ROWS_HASH: _keep_rows(layout, *written.rows),
         }
         _write_record(layout, record)
     return made
@@ -296,20 +317,11 @@ def _turn(record: dict[str, Any]) -> int:
     return turn % CHECKS_FOR_ALL if type(turn) is int else 0
 
 
-def _write_segment(new: atomic.NewFolder, state: State, kind: Kind) -> IndexEntry:
-    path = new.path / segment_name(kind)
-    with atomic.hashing(path) as file:
-        for line in segment_lines(state, kind):
-            file.write(line)
-        digest = file.close(sync=False)
-    new.note(path)
-    return IndexEntry("", path.name, "", digest, _stamp(path.lstat()))
-
-
-def segment_lines(state: State, kind: Kind) -> Iterator[bytes]:
-    """Yield the lines of ``latest/KIND.jsonl`` for a state."""
-    for text, version in state.texts(kind):
-        yield as_latest(text, version)
+def _keep_rows(layout: Layout, path: InnerPath, sha256: str) -> str:
+    """Make the rows durable and give them their name; returns their hash."""
+    atomic.sync_file(path)
+    path.replace(layout.latest_rows)
+    return sha256
 
 
 class IndexEntry(NamedTuple):
@@ -396,7 +408,7 @@ def _keep(
         return None
     existing = old / file.path
     try:
-        stamp = _stamp(existing.lstat())
+        stamp = stamp_of(existing.lstat())
         if stamp != before.stamp:
             if file_sha256(existing) != before.sha256:
                 return None
@@ -412,7 +424,7 @@ def _make(new: atomic.NewFolder, target: InnerPath, view: str, file: DerivedFile
         made.write(file.render())
         digest = made.close(sync=False)
     new.note(target)
-    return IndexEntry(view, file.path, file.fingerprint.hex(), digest, _stamp(target.lstat()))
+    return IndexEntry(view, file.path, file.fingerprint.hex(), digest, stamp_of(target.lstat()))
 
 
 def _target(new: atomic.NewFolder, folder: InnerPath, path: str) -> InnerPath:

@@ -73,6 +73,7 @@ class Layout:
 
     Attributes:
         checkpoint: the folder with what a run under way has read.
+        latest_rows: the rows of the lines of ``latest/``.
         latest_record: which version ``latest/`` shows, and the hashes of its files.
         freshness: when each entry was last read, and its validators.
         documents_copy: second copies of ``archive.json`` and of the manifests.
@@ -98,6 +99,7 @@ class Layout:
         self.lock = self.work / "lock"
         self.checkpoint = self.work / "checkpoint"
         self.latest_record = self.work / "latest.json"
+        self.latest_rows = self.work / "latest.rows"
         self.freshness = self.work / "freshness.jsonl"
         self.documents_copy = self.work / "documents.jsonl"
         self.runs_copy = self.work / "runs.jsonl"

@@ -102,14 +102,42 @@ class RecordLine(NamedTuple):
         return None
 
 
+PUT = b'{"op":"put",'
+"""How a version's line of a record begins, and no line of ``latest/``."""
+
+
+def put_head(record_id: str) -> bytes:
+    """Write the beginning of a version's line for a record; what follows is the same in ``latest/``."""
+    return b'%b"id":%b,' % (PUT, lossless_json.text(record_id))
+
+
+def latest_head(record_id: str, version: int) -> bytes:
+    """Write the beginning of a record's line in ``latest/``; what follows is the same in a version."""
+    return b'{"id":%b,"version":%d,' % (lossless_json.text(record_id), version)
+
+
+def is_intact(line: bytes, head: bytes, identity: bytes) -> bool:
+    """Tell whether a line has a head, and behind it a canonical record of this identity, matching its hash.
+
+    A line for which this is false may be right all the same, and is taken apart by :func:`split`; nearly all are
+    canonical, and for them this takes a fifth of the time.
+    """
+    start = b'%b"sha256":"%b","data":{' % (head, identity.hex().encode("ascii"))
+    return (
+        line.startswith(start)
+        and line.endswith(b"}}\n")
+        and hashlib.sha256(memoryview(line)[len(start) - 1 : -2]).digest() == identity
+    )
+
+
 def put_line(record_id: str, frozen: Frozen) -> bytes:
     """Write a version's line for a new or changed record, with its line feed."""
-    return b'{"op":"put","id":' + lossless_json.text(record_id) + b"," + _body(frozen)
+    return put_head(record_id) + _body(frozen)
 
 
 def latest_line(record_id: str, version: int, frozen: Frozen) -> bytes:
     """Write a line of ``latest/``, with its line feed."""
-    return b'{"id":%b,"version":%d,' % (lossless_json.text(record_id), version) + _body(frozen)
+    return latest_head(record_id, version) + _body(frozen)
 
 
 def _body(frozen: Frozen) -> bytes:

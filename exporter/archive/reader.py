@@ -24,6 +24,8 @@ from exporter.model.kinds import Kind
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
 
+    from exporter.archive.latest_segments import Segments
+
 
 _INFO_ROWS = (b"  archive.json", b"  ../../archive.json")
 
@@ -179,6 +181,16 @@ class ArchiveReader:
         except ArchiveDamaged:
             state.close()
             return None
+        return state
+
+    def state_of(self, segments: Segments) -> State:
+        """Return the state that the files of ``latest/`` show which a commit has just written.
+
+        Raises:
+            ArchiveDamaged: they are not there any more.
+        """
+        state = segments.state(self.info.blog_id)
+        state.fallback, state.parsed = self.find_intact, self.parsed
         return state
 
     def fold(

@@ -86,6 +86,11 @@ class Damage:
     revived: dict[Kind, set[str]] = field(default_factory=lambda: {kind: set() for kind in Kind})
     remember: Callable[[], None] = lambda: None
 
+    @property
+    def found(self) -> bool:
+        """Whether there is any."""
+        return any((self.lines, *self.records.values(), *self.revived.values()))
+
 
 def damaged_lines(layout: Layout, version: int, kind: Kind) -> Iterator[DamagedLine]:
     """Yield the lines of a segment that cannot be read or do not match their hash."""

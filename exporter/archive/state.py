@@ -8,13 +8,25 @@ from __future__ import annotations
 import os
 from array import array
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from io import BufferedReader, BytesIO
+from itertools import accumulate, islice
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from exporter.archive.ids import IdRows, Key, key_of_id
-from exporter.archive.lines import ParsedRecords, RecordLine, fold_facts, put_line, split
+from exporter.archive.lines import (
+    PUT,
+    ParsedRecords,
+    RecordLine,
+    as_latest,
+    fold_facts,
+    is_intact,
+    latest_head,
+    put_head,
+    put_line,
+    split,
+)
 from exporter.archive.safe_files import inner
 from exporter.errors import ArchiveDamaged
 from exporter.model.kinds import Kind
@@ -46,6 +58,11 @@ class SegmentFiles:
         if pin and number not in self._pinned:
             self._pinned[number] = _open(path)
         return number
+
+    def pin(self, path: Path) -> tuple[int, os.stat_result]:
+        """Return the number of a file that stays open, and what the system says of it."""
+        number = self.add(path, pin=True)
+        return number, os.fstat(self._pinned[number])
 
     def stream(self, number: int, within: int | None = None) -> BufferedReader | BytesIO:
         """Open a file from its beginning, in a folder that is held where there is one; the caller closes it."""
@@ -105,7 +122,8 @@ def _open(path: Path, within: int | None = None) -> int:
     return inner(path).descriptor(os.O_RDONLY, within=within)
 
 
-_DIGEST = 32
+DIGEST: Final = 32
+"""Bytes of an identity."""
 
 
 class KindState:
@@ -153,9 +171,39 @@ class KindState:
         self._lengths.append(place[2])
         return row
 
+    def extend(
+        self,
+        keys: Sequence[Key],
+        identities: bytes,
+        versions: array[int],
+        segment: int,
+        offset: int,
+        lengths: array[int],
+    ) -> None:
+        """Add records that are not there, whose lines follow each other in one segment from ``offset`` on.
+
+        Raises:
+            ValueError: the ids are not in order, or not what ids are looked up by; or there are not as many of each.
+        """
+        count, first = len(keys), self.rows()
+        if not count * DIGEST == len(identities) == len(versions) * DIGEST == len(lengths) * DIGEST:
+            raise ValueError("the columns differ in length")
+        if isinstance(keys, array):
+            self.keys.extend(keys, first)
+        else:
+            for row, key in enumerate(keys, first):
+                if key_of_id(str(key)) != key or self.keys.find(key) is not None:
+                    raise ValueError("an id is there twice")
+                self.keys.add(key, row)
+        self._identities += identities
+        self._versions += versions
+        self._segments += array("I", [segment]) * count
+        self._offsets += array("Q", islice(accumulate(lengths, initial=offset), count))
+        self._lengths += lengths
+
     def replace(self, row: int, identity: bytes, version: int, place: tuple[int, int, int]) -> None:
         """Set the record that has a row."""
-        self._identities[row * _DIGEST : (row + 1) * _DIGEST] = identity
+        self._identities[row * DIGEST : (row + 1) * DIGEST] = identity
         self._versions[row] = version
         self._segments[row], self._offsets[row], self._lengths[row] = place
 
@@ -165,7 +213,7 @@ class KindState:
 
     def identity(self, row: int) -> bytes:
         """Return what the record's states are compared by, 32 bytes."""
-        return bytes(self._identities[row * _DIGEST : (row + 1) * _DIGEST])
+        return bytes(self._identities[row * DIGEST : (row + 1) * DIGEST])
 
     def version(self, row: int) -> int:
         """Return the version whose line the record is."""
@@ -292,12 +340,24 @@ class State:
         for record_id, row in state.ordered():
             yield self._checked(kind, record_id, row, self.segments.read_near(*state.place(row)))[1]
 
-    def texts(self, kind: Kind) -> Iterator[tuple[bytes, int]]:
-        """Read the bytes of the lines of a kind, in the order of ids, each with the version it comes from."""
+    def latest_lines(self, kind: Kind) -> Iterator[bytes]:
+        """Read the lines that ``latest/`` has of a kind for this state, in the order of ids."""
+        for key, row in self.kinds[kind].keys.items():
+            yield self.latest_line(kind, str(key), row)
+
+    def latest_line(self, kind: Kind, record_id: str, row: int) -> bytes:
+        """Read the line that ``latest/`` has for a record; those read one after the other are close to each other.
+
+        Raises:
+            ArchiveDamaged: the record does not match its hash, and the archive has it nowhere else.
+        """
         state = self.kinds[kind]
-        for record_id, row in state.ordered():
-            text = self.segments.read_near(*state.place(row))
-            yield self._checked(kind, record_id, row, text)[0], state.version(row)
+        text = self.segments.read_near(*state.place(row))
+        shown = latest_head(record_id, state.version(row))
+        head = put_head(record_id) if text.startswith(PUT) else shown
+        if is_intact(text, head, state.identity(row)):
+            return text if head is shown else shown + text[len(head) :]
+        return as_latest(self._checked(kind, record_id, row, text)[0], state.version(row))
 
     def _checked(self, kind: Kind, record_id: str, row: int, text: bytes) -> tuple[bytes, RecordLine]:
         """Return the bytes of a line and the line taken apart, once its record matches its hash; else one that does.

@@ -263,7 +263,7 @@ def _latest(reader: ArchiveReader, state: State) -> Iterator[Finding]:
         return
     for kind in Kind:
         expected = hashlib.sha256()
-        for line in latest.segment_lines(state, kind):
+        for line in state.latest_lines(kind):
             expected.update(line)
         path = layout.latest_segment(kind)
         if sha256_or_none(path) != expected.hexdigest():

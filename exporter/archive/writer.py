@@ -28,7 +28,15 @@ if TYPE_CHECKING:
 
 __all__ = ["append_run", "clean_leftovers", "commit", "create", "require_place"]
 
-_LEFTOVERS = ("new-version", "latest.new", "latest.old", "views.new.jsonl", "checkpoint.old")
+_LEFTOVERS = (
+    "new-version",
+    "latest.next",
+    "latest.new",
+    "latest.old",
+    "latest.new.rows",
+    "views.new.jsonl",
+    "checkpoint.old",
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,6 +41,7 @@ from exporter.service.registry import DEFAULT_SERVICE
 from exporter.text import printable
 
 if TYPE_CHECKING:
+    from exporter.archive.latest_segments import Change, Segments
     from exporter.clock import Clock
     from exporter.crawl.settings import BackupSettings
     from exporter.http.engine import Client
@@ -63,6 +64,7 @@ class BackupRun:
 
     Attributes:
         outcome: what the run did; whole once :meth:`events` has ended.
+        segments: the six files of ``latest/`` for the version that the run made, where it could write them too.
     """
 
     def __init__(
@@ -81,6 +83,7 @@ class BackupRun:
         self._answered = False
         self._committing = False
         self.outcome = Outcome(timestamp(clock.now()))
+        self.segments: Segments | None = None
 
     def stop(self, error: BlogExporterError) -> None:
         """End the run soon, its checkpoint kept; ``events`` then raises ``error``.
@@ -155,7 +158,8 @@ class BackupRun:
         done.outcome, done.finished_at = outcome, timestamp(self._clock.now())
         done.exit_code, done.error = (0, None) if error is None else (error.exit_code, str(error))
         done.requests, done.retries, done.bytes = statistics.requests, statistics.retries, statistics.bytes
-        done.sweeps = len(self._ingest.sweeps) if self._ingest is not None else 0
+        if self._ingest is not None:
+            done.sweeps = len(self._ingest.sweeps)
         if is_archive(self._layout) and not self._settings.dry_run:
             await finish_in_thread(lambda: writer.append_run(self._layout, done.line()))
 
@@ -194,7 +198,7 @@ class BackupRun:
             if self._end is not None:
                 raise self._end
             self._committing = True
-            await self._commit(ingest, removals, parent, damage)
+            await self._commit(ingest, removals, state, damage)
             if damage.lines:
                 self._restored(await finish_in_thread(lambda: list(repair(Archive.open(self._layout.root)))))
             damage.remember()
@@ -202,6 +206,8 @@ class BackupRun:
             if newest is not None:
                 listed = list(ingest.ledgers[Kind.ENTRY_LIST].seen_in(len(ingest.sweeps)))
                 await finish_in_thread(lambda: freshness.save(self._layout.freshness, newest, listed))
+            self.outcome.sweeps = len(ingest.sweeps)
+            self._ingest = None  # the views need the memory
 
     def _open_archive(self) -> tuple[State, list[str], Damage]:
         """Return the newest state, the entries that could not be read for it, and what is damaged of it.
@@ -327,7 +333,8 @@ class BackupRun:
             self._emit,
         )
 
-    async def _commit(self, ingest: Ingest, removals: Removals, parent: int | None, damage: Damage) -> None:
+    async def _commit(self, ingest: Ingest, removals: Removals, state: State, damage: Damage) -> None:
+        parent = state.version or None
         healing = Healing.of(damage, ingest.ledgers, removals)
         counts = {kind: commit.count(ingest.ledgers[kind], removals.of(kind)) for kind in Kind}
         completeness, problems = assess(
@@ -347,6 +354,7 @@ class BackupRun:
         done.completeness = {**completeness, "complete": not done.problems}
         done.healed = healing.records
         if parent is None or commit.has_changes(counts) or healing.lines or healing.records:
+            gone = {kind: {**healing.tombstones(kind), **removals.of(kind)} for kind in Kind}
             draft = writer.VersionDraft(
                 parent=parent,
                 base_url=self._settings.base_url,
@@ -355,19 +363,18 @@ class BackupRun:
                 counts=counts,
                 completeness=done.completeness,
                 problems=done.problems,
-                lines={
-                    kind: self._unless_ended(
-                        commit.lines(ingest.ledgers[kind], {**healing.tombstones(kind), **removals.of(kind)})
-                    )
-                    for kind in Kind
-                },
                 healed=[line.document() for line in healing.lines] if healing.lines or healing.records else None,
             )
-            done.version = (await finish_in_thread(lambda: writer.commit(self._layout, draft))).version
+            changes = {kind: self._unless_ended(commit.changes(ingest.ledgers[kind], gone[kind])) for kind in Kind}
+            shown = None if damage.found else state
+            made, self.segments = await finish_in_thread(
+                lambda: commit.write_version(self._layout, draft, changes, shown)
+            )
+            done.version = made.version
         self._emit(Committed(done.version, counts, done.completeness))
 
-    def _unless_ended(self, lines: Iterable[bytes]) -> Iterator[bytes]:
-        for line in lines:
+    def _unless_ended(self, changes: Iterable[Change]) -> Iterator[Change]:
+        for change in changes:
             if self._end is not None:
                 raise self._end
-            yield line
+            yield change

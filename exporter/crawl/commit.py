@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import contextlib
 import heapq
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
 from exporter.archive import writer
 from exporter.archive.documents import seal
+from exporter.archive.latest_segments import Change, SegmentsWriter
 from exporter.archive.lines import remove_line
 from exporter.archive.manifest import KindCounts, Manifest, RecordProblem
 from exporter.crawl.checkpoint import drop, read_meta
 from exporter.crawl.outcome import Outcome
+from exporter.errors import BlogExporterError
 from exporter.model.kinds import Kind, sort_key
 
 if TYPE_CHECKING:
     from exporter.archive.archive import Archive
+    from exporter.archive.latest_segments import Segments
     from exporter.archive.layout import Layout
     from exporter.archive.repair import Damage, DamagedLine
+    from exporter.archive.state import State
     from exporter.crawl.ledger import Ledger
     from exporter.crawl.removals import Removals
 
@@ -34,12 +39,40 @@ def count(ledger: Ledger, gone: Mapping[str, dict[str, Any]]) -> KindCounts:
     return KindCounts(total=len(ledger.base) + new - len(gone), new=new, changed=changed, gone=len(gone))
 
 
-def lines(ledger: Ledger, gone: Mapping[str, dict[str, Any]]) -> Iterator[bytes]:
+def changes(ledger: Ledger, gone: Mapping[str, dict[str, Any]]) -> Iterator[Change]:
     """Yield a version's lines of a kind, tombstones of what is ``gone`` among them; the spooled ones as they are."""
     kept = ((record_id, row) for record_id, _, row in ledger.changes() if record_id not in gone)
     removed = ((record_id, None) for record_id in sorted(gone, key=sort_key))
     for record_id, row in heapq.merge(kept, removed, key=lambda change: sort_key(change[0])) if gone else kept:
-        yield remove_line(record_id, gone[record_id]) if row is None else ledger.line(row)
+        if row is None:
+            yield Change(record_id, remove_line(record_id, gone[record_id]), None)
+        else:
+            yield Change(record_id, ledger.line(record_id, row), ledger.fresh.identity(row))
+
+
+def write_version(
+    layout: Layout, draft: writer.VersionDraft, changes: Mapping[Kind, Iterable[Change]], state: State | None
+) -> tuple[Manifest, Segments | None]:
+    """Commit a version, and with a ``state`` before it write what ``latest/`` is to have then, in the same pass.
+
+    Where that fails there is none of it: a version needs no ``latest/``, which is made from the versions then.
+
+    Raises:
+        NoSpace: the disk is full; the archive is as before.
+    """
+    if state is None:
+        lines = {kind: (change.line for change in found) for kind, found in changes.items()}
+        return writer.commit(layout, replace(draft, lines=lines)), None
+    segments = SegmentsWriter(layout, state, state.version + 1)
+    passing = {kind: segments.passing(kind, found) for kind, found in changes.items()}
+    try:
+        manifest = writer.commit(layout, replace(draft, lines=passing))
+    except BaseException:
+        segments.discard()
+        raise
+    with contextlib.suppress(OSError, BlogExporterError):
+        return manifest, segments.close()
+    return manifest, None
 
 
 def has_changes(counts: Mapping[Kind, KindCounts]) -> bool:

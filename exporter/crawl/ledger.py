@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from exporter import lossless_json
 from exporter.archive.ids import Key, key_of_id, merged
-from exporter.archive.lines import split
+from exporter.archive.lines import is_intact, put_head, split, split_checked
 from exporter.archive.state import KindState, SegmentFiles
 from exporter.crawl.checkpoint import Checkpoint, note_of
 from exporter.errors import ArchiveDamaged
@@ -166,21 +166,24 @@ class Ledger:
             if differs or str(key) in self.distrusted:
                 yield str(key), base, row
 
-    def line(self, row: int) -> bytes:
-        """Read the spooled line of a record by its row in ``fresh``.
+    def line(self, record_id: str, row: int) -> bytes:
+        """Read the spooled line of a record that has a row in ``fresh``.
 
         Raises:
             ArchiveDamaged: the checkpoint was changed while it was in use.
         """
-        line = self._segments.read_near(*self.fresh.place(row))
-        if not line.endswith(b"}\n"):
-            raise ArchiveDamaged(f"{self.spool.path} was changed while it was in use; run the backup again.")
-        return line
+        text = self._segments.read_near(*self.fresh.place(row))
+        identity = self.fresh.identity(row)
+        if not is_intact(text, put_head(record_id), identity):
+            line, fault = split_checked(text)
+            if fault is not None or line is None or (line.record_id, line.identity) != (record_id, identity):
+                raise ArchiveDamaged(f"{self.spool.path} was changed while it was in use; run the backup again.")
+        return text
 
     def frozen(self, record_id: str) -> Frozen | None:
         """Return the newest state of a record that this run found to differ, ``None`` where the archive has it so."""
         row = self.fresh.row(record_id)
-        return None if row is None else split(self.line(row)).frozen
+        return None if row is None else split(self.line(record_id, row)).frozen
 
     def absent_since(self, sweep: int) -> Iterator[str]:
         """Yield the ids of the newest version that no sweep from ``sweep`` on has seen."""
@@ -237,7 +240,7 @@ class PendingState:
         ledger = self._ledgers[kind]
         row = ledger.fresh.row(record_id)
         if row is not None:
-            return dict(lossless_json.loads(split(ledger.line(row)).data))
+            return dict(lossless_json.loads(split(ledger.line(record_id, row)).data))
         if record_id in ledger.distrusted:
             return None
         return self._state.load(kind, record_id)

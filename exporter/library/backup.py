@@ -278,7 +278,9 @@ class Backup:
         return LatestCheck(), len(looked.damaged)
 
     def _refresh(self, reader: Archive, looked: LatestCheck) -> LatestRefreshed:
-        return refresh_latest(reader, self._views, looked=looked, check=self._require_not_stopped)
+        return refresh_latest(
+            reader, self._views, looked=looked, segments=self._run.segments, check=self._require_not_stopped
+        )
 
     def _require_not_stopped(self) -> None:
         if self._end is not None:

@@ -30,6 +30,7 @@ from exporter.site.options import SiteOptions, edition
 from exporter.site.words import LANGUAGES
 
 if TYPE_CHECKING:
+    from exporter.archive.latest_segments import Segments
     from exporter.archive.state import State
 
 MARKDOWN: Final = "markdown"
@@ -63,6 +64,7 @@ def refresh_latest(
     at: int | None = None,
     force: bool = False,
     looked: LatestCheck | None = None,
+    segments: Segments | None = None,
     check: Callable[[], None] = lambda: None,
 ) -> LatestRefreshed:
     """Bring ``latest/`` to the newest version or to version ``at``, and make again what is damaged there.
@@ -73,6 +75,7 @@ def refresh_latest(
         at: the version to show.
         force: fold the versions and make everything again.
         looked: what :func:`~exporter.archive.latest.check_latest` found, where the caller has looked already.
+        segments: the six files, where a commit has just written them.
         check: called before each file of a view; what it raises ends the work, and ``latest/`` stays as it was.
     """
     layout = reader.layout
@@ -86,7 +89,9 @@ def refresh_latest(
         found = check_latest(layout) if looked is None else looked
         if found.whole and is_current(layout, number, wanted):
             return LatestRefreshed()
-        made = write_latest(layout, reader.state(number), wanted, damaged=found.damaged)
+        segments = segments if segments is not None and segments.version == number else None
+        state = reader.state(number) if segments is None else reader.state_of(segments)
+        made = write_latest(layout, state, wanted, damaged=found.damaged, segments=segments)
     return LatestRefreshed(made, sum(view.replaced() for view in wanted))
 
 

@@ -140,7 +140,7 @@ class TestWriting:
         archive.refresh()
         assert {path.name for path in archive.layout.latest.iterdir()} == set(SEGMENTS)
         assert {path.name for path in archive.layout.work.iterdir()} == {
-            "latest.json", "views.jsonl", "documents.jsonl", "runs.jsonl",
+            "latest.json", "latest.rows", "views.jsonl", "documents.jsonl", "runs.jsonl",
         }  # fmt: skip
 
     def test_damage_in_latest_does_not_get_into_the_next(self, archive: Built) -> None:
@@ -201,7 +201,8 @@ class TestViews:
             archive.refresh(pages({path: b"x"}))
         assert (archive.layout.latest / "markdown/index.md").read_bytes() == FILES["index.md"]
         shutil.rmtree(archive.layout.work / "latest.new")
-        (archive.layout.work / "views.new.jsonl").unlink()
+        for name in ("views.new.jsonl", "latest.new.rows"):
+            (archive.layout.work / name).unlink()
         assert sorted(archive.root.rglob("*")) == before
 
 

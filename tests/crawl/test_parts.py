@@ -112,7 +112,7 @@ def test_counts_and_lines_of_a_commit(ledger: Ledger, spool: Spool) -> None:
     gone = {"2": {"why": 1}, "3": {"why": 2}}
     counts = commit.count(ledger, gone)
     assert (counts.total, counts.new, counts.changed, counts.gone) == (3, 2, 1, 2)
-    found = [lossless_json.loads(line) for line in commit.lines(ledger, gone)]
+    found = [lossless_json.loads(change.line) for change in commit.changes(ledger, gone)]
     assert [(line["op"], line["id"]) for line in found] == [
         ("put", "1"), ("remove", "2"), ("remove", "3"), ("put", "9"), ("put", "10"),
     ]  # fmt: skip
