@@ -32,7 +32,7 @@ def stamp_of(stat: os.stat_result) -> Stamp:
     return stat.st_size, stat.st_mtime_ns
 
 
-class Change(NamedTuple):
+class ChangedLine(NamedTuple):
     """A line of a version: of a record that is new or differs, or the tombstone of one that is gone.
 
     Attributes:
@@ -126,7 +126,7 @@ class SegmentsWriter:
         self._rows_file = self._opened.enter_context(atomic.hashing(self._rows_path))
         self._rows = RowsWriter(self._rows_file)
 
-    def passing(self, kind: Kind, changes: Iterable[Change] = ()) -> Iterator[bytes]:
+    def passing(self, kind: Kind, changes: Iterable[ChangedLine] = ()) -> Iterator[bytes]:
         """Yield the lines of the changes, which come in the order of ids, and write the file of a kind beside."""
         self._attempt(self._begin, kind)
         for change in changes:
@@ -140,7 +140,7 @@ class SegmentsWriter:
         self._before = self._state.kinds[kind].keys.items()
         self._next = next(self._before, None)
 
-    def _take(self, change: Change) -> None:
+    def _take(self, change: ChangedLine) -> None:
         key = key_of_id(change.record_id)
         while self._next is not None and precedes(self._next[0], key):
             self._keep(*self._next)

@@ -41,7 +41,7 @@ from exporter.service.registry import DEFAULT_SERVICE
 from exporter.text import printable
 
 if TYPE_CHECKING:
-    from exporter.archive.latest_segments import Change, Segments
+    from exporter.archive.latest_segments import ChangedLine, Segments
     from exporter.clock import Clock
     from exporter.crawl.settings import BackupSettings
     from exporter.http.engine import Client
@@ -373,7 +373,7 @@ class BackupRun:
             done.version = made.version
         self._emit(Committed(done.version, counts, done.completeness))
 
-    def _unless_ended(self, changes: Iterable[Change]) -> Iterator[Change]:
+    def _unless_ended(self, changes: Iterable[ChangedLine]) -> Iterator[ChangedLine]:
         for change in changes:
             if self._end is not None:
                 raise self._end

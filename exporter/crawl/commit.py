@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from exporter.archive import writer
 from exporter.archive.documents import seal
-from exporter.archive.latest_segments import Change, SegmentsWriter
+from exporter.archive.latest_segments import ChangedLine, SegmentsWriter
 from exporter.archive.lines import remove_line
 from exporter.archive.manifest import KindCounts, Manifest, RecordProblem
 from exporter.crawl.checkpoint import drop, read_meta
@@ -39,19 +39,19 @@ def count(ledger: Ledger, gone: Mapping[str, dict[str, Any]]) -> KindCounts:
     return KindCounts(total=len(ledger.base) + new - len(gone), new=new, changed=changed, gone=len(gone))
 
 
-def changes(ledger: Ledger, gone: Mapping[str, dict[str, Any]]) -> Iterator[Change]:
+def changes(ledger: Ledger, gone: Mapping[str, dict[str, Any]]) -> Iterator[ChangedLine]:
     """Yield a version's lines of a kind, tombstones of what is ``gone`` among them; the spooled ones as they are."""
     kept = ((record_id, row) for record_id, _, row in ledger.changes() if record_id not in gone)
     removed = ((record_id, None) for record_id in sorted(gone, key=sort_key))
     for record_id, row in heapq.merge(kept, removed, key=lambda change: sort_key(change[0])) if gone else kept:
         if row is None:
-            yield Change(record_id, remove_line(record_id, gone[record_id]), None)
+            yield ChangedLine(record_id, remove_line(record_id, gone[record_id]), None)
         else:
-            yield Change(record_id, ledger.line(record_id, row), ledger.fresh.identity(row))
+            yield ChangedLine(record_id, ledger.line(record_id, row), ledger.fresh.identity(row))
 
 
 def write_version(
-    layout: Layout, draft: writer.VersionDraft, changes: Mapping[Kind, Iterable[Change]], state: State | None
+    layout: Layout, draft: writer.VersionDraft, changes: Mapping[Kind, Iterable[ChangedLine]], state: State | None
 ) -> tuple[Manifest, Segments | None]:
     """Commit a version, and with a ``state`` before it write what ``latest/`` is to have then, in the same pass.
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from exporter import lossless_json
 from exporter.archive.latest import load_latest, read_record, write_latest
 from exporter.archive.latest_rows import ROWS_HASH
-from exporter.archive.latest_segments import Change, Segments, SegmentsWriter, write_segments
+from exporter.archive.latest_segments import ChangedLine, Segments, SegmentsWriter, write_segments
 from exporter.archive.layout import Layout, segment_name
 from exporter.archive.lines import put_line, remove_line
 from exporter.archive.state import State
@@ -31,14 +31,14 @@ IDS = st.one_of(
 VERSION = st.dictionaries(IDS, st.one_of(st.none(), objects), max_size=12)
 
 
-def changes_of(version: dict[str, object]) -> Iterator[Change]:
+def changes_of(version: dict[str, object]) -> Iterator[ChangedLine]:
     for record_id in sorted(version, key=sort_key):
         value = version[record_id]
         if value is None:
-            yield Change(record_id, remove_line(record_id, {"why": 1}), None)
+            yield ChangedLine(record_id, remove_line(record_id, {"why": 1}), None)
         else:
             frozen = lossless_json.freeze(lossless_json.loads(lossless_json.canonical(value)))
-            yield Change(record_id, put_line(record_id, frozen), frozen.identity)
+            yield ChangedLine(record_id, put_line(record_id, frozen), frozen.identity)
 
 
 @dataclass
@@ -47,7 +47,7 @@ class Place:
 
     folder: Path
 
-    def fold(self, versions: list[list[Change]]) -> State:
+    def fold(self, versions: list[list[ChangedLine]]) -> State:
         state = State("sea.example")
         for number, changes in enumerate(versions, 1):
             path = self.folder / f"{number}.jsonl"
@@ -186,7 +186,10 @@ class TestFailure:
         state = archive.reader.state()
         writer = SegmentsWriter(archive.layout, state, 6)
         frozen = lossless_json.freeze({"entry_id": "1"})
-        changes = [Change("1", put_line("1", frozen), frozen.identity), Change("2", remove_line("2", {}), None)]
+        changes = [
+            ChangedLine("1", put_line("1", frozen), frozen.identity),
+            ChangedLine("2", remove_line("2", {}), None),
+        ]
         list(writer.passing(Kind.ENTRIES, changes))
 
         def full(*_: object, **__: object) -> None:

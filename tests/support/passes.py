@@ -19,6 +19,7 @@ from typing import Any
 
 import orjson
 
+import exporter.library.backup  # noqa: F401 - what it imports asks what the real os.open can do
 from exporter import lossless_json
 from exporter.cli.main import main
 

@@ -36,7 +36,7 @@ from tests.support.runs import (
 pytestmark = pytest.mark.no_cover
 
 WINDOW = 8
-NEEDED = {"lock", "latest.json", "views.jsonl", "freshness.jsonl"}
+NEEDED = {"lock", "latest.json", "latest.rows", "views.jsonl", "freshness.jsonl"}
 CACHES = {
     "assets",
     "assets.jsonl",
