@@ -22,6 +22,7 @@ from benchmarks.table import Goal, Row
 _LAUNCHER = Path(__file__).with_name("launcher.py")
 _RSS_UNIT = 1 if sys.platform == "darwin" else 1024
 _MEMORY = Path("/dev/shm")
+_MOST_BYTES = 2 << 30
 # An installed program has its compiled files.
 _ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 
@@ -136,8 +137,8 @@ class Bench:
 
     @contextmanager
     def memory(self) -> Iterator[Path]:
-        """Yield a new folder in memory where the machine has that, so that no disk is measured."""
-        in_memory = _MEMORY.is_dir() and os.access(_MEMORY, os.W_OK)
+        """Yield a new folder in memory, so that no disk is measured; on a disk where there is not enough of it."""
+        in_memory = os.access(_MEMORY, os.W_OK) and shutil.disk_usage(_MEMORY).free > _MOST_BYTES
         with TemporaryDirectory(prefix="bench-", dir=_MEMORY if in_memory else self.place) as folder:
             yield Path(folder)
 
