@@ -76,6 +76,7 @@ class Layout:
         latest_rows: the rows of the lines of ``latest/``.
         latest_record: which version ``latest/`` shows, and the hashes of its files.
         freshness: when each entry was last read, and its validators.
+        pages: the hashes of the pages of lists, and notes about what they hold.
         documents_copy: second copies of ``archive.json`` and of the manifests.
         runs_copy: the second copy of ``runs.jsonl``.
         building: where a prune builds the new set of versions.
@@ -101,6 +102,7 @@ class Layout:
         self.latest_record = self.work / "latest.json"
         self.latest_rows = self.work / "latest.rows"
         self.freshness = self.work / "freshness.jsonl"
+        self.pages = self.work / "pages.jsonl"
         self.documents_copy = self.work / "documents.jsonl"
         self.runs_copy = self.work / "runs.jsonl"
         self.building = self.work / "new-versions"

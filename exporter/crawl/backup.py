@@ -189,6 +189,8 @@ class BackupRun:
                     await self._rehearse(ingest)
                     return
                 ingest.distrust(damage.records)
+                if sealed is not None:
+                    await finish_in_thread(lambda: ingest.remember(self._layout.pages, sealed))
                 await ingest.run([*damage.records[Kind.ENTRIES], *first])
                 if not settings.accept_removals:
                     refuse_mass_disappearance(ingest)
@@ -206,6 +208,8 @@ class BackupRun:
             if newest is not None:
                 listed = list(ingest.ledgers[Kind.ENTRY_LIST].seen_in(len(ingest.sweeps)))
                 await finish_in_thread(lambda: freshness.save(self._layout.freshness, newest, listed))
+                if newest != sealed or not ingest.saw_all_again:
+                    await finish_in_thread(lambda: ingest.keep_pages(self._layout.pages, newest))
             self.outcome.sweeps = len(ingest.sweeps)
             self._ingest = None  # the views need the memory
 

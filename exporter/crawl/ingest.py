@@ -7,7 +7,9 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from exporter import lossless_json
+from exporter.archive.state import SegmentFiles
 from exporter.clock import timestamp
+from exporter.crawl import pages
 from exporter.crawl.checkpoint import Checkpoint
 from exporter.crawl.concurrency import run_together, task_group
 from exporter.crawl.events import EntriesPlanned, EntryRead, Event, RecordFailed, SweepDone
@@ -19,6 +21,8 @@ from exporter.model.kinds import Kind
 from exporter.service.interface import BlogService, Call, Cursor, Page, Validators
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from exporter.archive.state import State
     from exporter.clock import Clock
     from exporter.crawl.freshness import Freshness
@@ -93,6 +97,8 @@ class Ingest:
         self.user_failure: str | None = None
         self.restored = 0
         self.full_text_in_lists = service.capabilities.full_text_in_lists
+        self._kept: dict[Kind, SweepResult] = {}
+        self._kept_files = SegmentFiles()
         self._next_second = float("-inf")
         self._second = (datetime.min.replace(tzinfo=UTC), "")
 
@@ -111,6 +117,33 @@ class Ingest:
                     line = None
                 self.ledgers[kind].distrust(record_id, None if line is None else line.frozen)
             self._checkpoint.spools[kind].flush()
+
+    def remember(self, path: Path, sealed: str) -> None:
+        """Take for read the pages of whole lists that answer as in the run before.
+
+        Args:
+            path: what that run kept of its pages.
+            sealed: the SHA-256 of the manifest of the version that the archive has.
+        """
+        same = pages.reading(sealed, self._service.options)
+        sizes = {kind: len(self.ledgers[kind].base) for kind in LISTS}
+        for kind, index in pages.load(path, same, sizes, self._kept_files).items():
+            ledger = self.ledgers[kind]
+            if not len(ledger.fresh) and not ledger.distrusted:
+                self._kept[kind] = SweepResult(kind, pages=index)
+
+    @property
+    def saw_all_again(self) -> bool:
+        """Whether every page of every list was as in the run before."""
+        return all(result.alike for results in self.sweeps for result in results.values())
+
+    def keep_pages(self, path: Path, sealed: str) -> None:
+        """Write down the pages of the lists that the last sweep saw whole, for :meth:`remember`.
+
+        ``sealed`` is the SHA-256 of the manifest of the version that the run made, or found to hold still.
+        """
+        whole = {kind: found.pages for kind, found in self.sweeps[-1].items() if found.complete and len(found.pages)}
+        pages.save(path, pages.reading(sealed, self._service.options), whole)
 
     async def run(self, first: Iterable[str] = ()) -> None:
         """Read everything; ``first`` are entries that an earlier run could not read.
@@ -199,7 +232,7 @@ class Ingest:
     async def _sweep(
         self, kinds: Sequence[Kind], number: int, entry_ids: Sequence[str] = ()
     ) -> dict[Kind, SweepResult]:
-        before = self.sweeps[-1] if self.sweeps else {}
+        before = self.sweeps[-1] if self.sweeps else self._kept
         sweeps = {
             kind: Sweep(
                 kind,
@@ -359,4 +392,5 @@ class Ingest:
         """Close the files read back from, and let go of the ledgers: whatever comes after a run needs their memory."""
         for ledger in self.ledgers.values():
             ledger.close()
+        self._kept_files.close()
         self.ledgers.clear()

@@ -158,6 +158,18 @@ class Ledger:
         self._sight(base, fresh, sweep)
         return seen
 
+    def see_again(self, sweep: int, listed: int) -> bool:
+        """Note that a sweep saw just what the sweep before did, if those are so many records; return whether they are.
+
+        The first sweep then saw what the archive has.
+        """
+        before = sweep - 1
+        if self._base_seen.count(before) + self._fresh_seen.count(before) != listed:
+            return False
+        again = bytes.maketrans(bytes([before]), bytes([sweep]))
+        self._base_seen, self._fresh_seen = self._base_seen.translate(again), self._fresh_seen.translate(again)
+        return True
+
     def changes(self) -> Iterator[tuple[str, int | None, int]]:
         """Yield the ids that differ from the newest version, in order, with their rows in it and in ``fresh``."""
         for key, row in self.fresh.keys.items():

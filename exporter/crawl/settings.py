@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from exporter.crawl.assets.run import AssetSettings
 
-_NOTES: Final = 4
+NOTES: Final = 4
 """Counts changes of what a checkpoint's notes say, so that one of an earlier program is set aside."""
 
 
@@ -54,5 +54,5 @@ class BackupSettings:
             parent: the version it is made on top of.
             parent_sha256: of that version's manifest.
         """
-        settings = {"notes": _NOTES, "refresh": str(self.refresh), **options}
+        settings = {"notes": NOTES, "refresh": str(self.refresh), **options}
         return Purpose(self.blog_id, self.base_url, settings, parent, parent_sha256)

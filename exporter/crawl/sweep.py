@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from array import array
 from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from itertools import repeat
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from exporter import lossless_json
 from exporter.crawl.checkpoint import note_of
 from exporter.crawl.concurrency import task_group
 from exporter.crawl.events import PageRead
+from exporter.crawl.pages import PageIndex
 from exporter.errors import ApiError, NotAuthorised, ServiceError, TransportError
 from exporter.model.kinds import Kind
 from exporter.service.interface import BlogService, Cursor, Page, PageFacts
@@ -36,42 +35,6 @@ LONGEST_ID: Final = 1000
 _FACTS = tuple(each.name for each in fields(PageFacts))
 _NAMED: Final = 100
 """So many unusable items are named one by one, in a page and in a list."""
-_DIGEST: Final = 32
-_NO_DIGEST: Final = bytes(_DIGEST)
-
-
-class PageIndex:
-    """For every page of a list the SHA-256 of its whole answer and where its note is, in 48 bytes.
-
-    A blog of 100,000 entries has tens of thousands of pages.
-    """
-
-    def __init__(self) -> None:
-        self._bodies = bytearray()
-        self._places = array("Q")
-
-    def put(self, page: int, body: bytes, place: Place) -> None:
-        """Remember a page, counted from 1; ``body`` is empty where the answer is not known any more."""
-        missing = page - len(self._places) // 2
-        if missing > 0:
-            self._bodies += _NO_DIGEST * missing
-            self._places.extend([0, 0] * missing)
-        self._bodies[(page - 1) * _DIGEST : page * _DIGEST] = body or _NO_DIGEST
-        self._places[2 * page - 2], self._places[2 * page - 1] = place
-
-    def body(self, page: int) -> bytes | None:
-        """Return the SHA-256 of a page's answer, ``None`` when it is not known."""
-        found = bytes(self._bodies[(page - 1) * _DIGEST : page * _DIGEST])
-        return found if found and found != _NO_DIGEST else None
-
-    def place(self, page: int) -> Place:
-        """Return the offset and the length of a page's note in the spool."""
-        return self._places[2 * page - 2], self._places[2 * page - 1]
-
-    def clear(self) -> None:
-        """Forget all pages."""
-        self._bodies.clear()
-        del self._places[:]
 
 
 @dataclass(slots=True)
@@ -95,6 +58,8 @@ class SweepResult:
         total_size: the sum of their sizes, as the list says.
         failure: the error that kept its first page from being read, to end the run with where no list could be read.
         pages: the pages that were read, for the next sweep; none when a record was on the list twice.
+        repeated: how many pages, from the first on, were as the sweep before saw them.
+        alike: whether all were.
     """
 
     kind: Kind
@@ -112,6 +77,8 @@ class SweepResult:
     total_size: int | None = None
     failure: ServiceError | None = None
     pages: PageIndex = field(default_factory=PageIndex)
+    repeated: int = 0
+    alike: bool = False
 
 
 def compare_comments(entries: SweepResult, comments: SweepResult) -> None:
@@ -159,8 +126,8 @@ class Sweep:
         ledger: where the records go.
         emit: is called for every page.
         known: the pages that an interrupted run had dealt with.
-        before: what the sweep before found. A page whose answer is the very same as then is not parsed again: its
-            records are taken from the note about it.
+        before: what the sweep before found, or the run before. A page whose answer is the very same as then is not
+            parsed again: its records are taken from the note about it.
     """
 
     def __init__(
@@ -188,7 +155,8 @@ class Sweep:
         self._items = 0
         self._held = 0
         self._unnamed = 0
-        self._result = SweepResult(kind)
+        self._marked = 0
+        self._result = SweepResult(kind, pages=PageIndex(ledger.note))
 
     async def run(self, window: int) -> SweepResult:
         """Read to the end of the list.
@@ -202,6 +170,9 @@ class Sweep:
         finally:
             self._client.budget.release(self._held)
         result = self._result
+        result.alike = 0 < len(result.pages) == result.repeated
+        if not (result.alike and self._ledger.see_again(self._number, result.listed)):
+            self._mark_repeated()
         if self._unnamed:
             what = f"{self._unnamed} more items had no usable id, or one that was there twice; run again"
             result.problems.append(f"{result.kind} list: {what}")
@@ -209,6 +180,7 @@ class Sweep:
         result.complete = self._paginator.complete and not result.problems
         result.agreed = not result.differing and result.listed == self._before.listed
         self._before.pages.clear()
+        result.pages.records = result.listed
         if self._items != result.listed:
             # Then the newest state of a record is not what every page with it holds.
             result.pages.clear()
@@ -288,16 +260,17 @@ class Sweep:
 
     def _accept(self, asked: _Asked, page: Page, body: bytes) -> None:
         """Put a page's records into the ledger, and a note about it behind them."""
+        self._mark_repeated()
         kind, ledger, service = self._result.kind, self._ledger, self._service
         digest = hashlib.sha256()
         ids: list[str] = []
         here: set[str] = set()
         amounts: list[int | None] = []
         owners: list[str] = []
+        new: list[int] = []
         to_read: list[str] = []
         problems: list[str] = []
-        new = differing = position = 0
-        new_size: int | None = 0
+        differing = position = 0
         items = page.items
         items.reverse()
         while items:
@@ -316,9 +289,7 @@ class Sweep:
             owner = service.post_id(item) if kind is Kind.COMMENTS else record_id
             observed = ledger.observe(record_id, frozen, self._number)
             if not observed.again:
-                new += 1
-                new_size = _sum(new_size, amount)
-                self._add(owner, amount)
+                new.append(len(ids))
             elif observed.otherwise and record_id in here:
                 problems.append(f"{where} two records have the id {record_id[:40]}; the later one is kept")
             if not observed.agrees:
@@ -330,8 +301,8 @@ class Sweep:
             amounts.append(amount)
             owners.append(owner)
         facts = PageFacts(
-            asked.cursor, position, new, digest.hexdigest(), page.echo, page.next, page.pages, page.page_size,
-            page.total, page.total_size, new_size,
+            asked.cursor, position, len(new), digest.hexdigest(), page.echo, page.next, page.pages, page.page_size,
+            page.total, page.total_size, self._add(new, owners, amounts),
         )  # fmt: skip
         note = {
             "sweep": self._number,
@@ -358,32 +329,52 @@ class Sweep:
             self._count(asked, self._mark(asked, note), note, place)
 
     def _repeat(self, asked: _Asked) -> None:
-        """Ingest a page that is as the sweep before saw it."""
-        note = note_of(self._ledger.note(*self._before.pages.place(asked.number))) or {}
+        """Ingest a page that is as the sweep before saw it, when its records were on no other page.
+
+        As long as that is so of all pages, nothing can have moved, and all records are noted as seen at the end.
+        """
+        note = self._before.pages.note(asked.number)
         note.update(sweep=self._number, page=asked.cursor, differing=0, to_read=[])
-        self._count(asked, self._mark(asked, note), note, self._ledger.spool.journal(note))
+        result = self._result
+        if asked.number == result.repeated + 1 == len(result.pages) + 1:
+            result.repeated += 1
+            facts = self._facts(asked, note, range(len(note["ids"])))
+        else:
+            facts = self._mark(asked, note)
+        self._count(asked, facts, note, self._ledger.spool.journal(note))
+
+    def _mark_repeated(self) -> None:
+        """Note that this sweep saw the records of the pages that were as before."""
+        for page in range(self._marked + 1, self._result.repeated + 1):
+            for record_id in self._before.pages.note(page)["ids"]:
+                self._ledger.mark(record_id, self._number)
+        self._marked = self._result.repeated
 
     def _mark(self, asked: _Asked, note: dict[str, Any]) -> PageFacts:
         """Note that this sweep saw the records of a page, and return what the paginator needs to know of it."""
-        new = 0
-        new_size: int | None = 0
-        ids = note["ids"]
-        for record_id, amount, owner in zip(ids, note["amounts"] or repeat(0), note["owners"] or ids, strict=False):
-            if self._ledger.mark(record_id, self._number) != self._number:
-                new += 1
-                new_size = _sum(new_size, amount)
-                self._add(owner, amount)
-        return replace(PageFacts(**note["facts"]), cursor=asked.cursor, new=new, new_size=new_size)
+        self._mark_repeated()
+        sweep, mark = self._number, self._ledger.mark
+        return self._facts(asked, note, [at for at, each in enumerate(note["ids"]) if mark(each, sweep) != sweep])
 
-    def _add(self, owner: str, amount: int | None) -> None:
-        """Count a record that this sweep sees for the first time."""
-        result = self._result
+    def _facts(self, asked: _Asked, note: dict[str, Any], new: Sequence[int]) -> PageFacts:
+        new_size = self._add(new, note["owners"] or note["ids"], note["amounts"])
+        return replace(PageFacts(**note["facts"]), cursor=asked.cursor, new=len(new), new_size=new_size)
+
+    def _add(self, new: Sequence[int], owners: Sequence[str], amounts: Sequence[int | None]) -> int | None:
+        """Count the records of a page that this sweep sees for the first time, and return the sum of their amounts."""
+        result, comments = self._result, self._result.comments
         if result.kind is Kind.COMMENTS:
-            result.comments[owner] = result.comments.get(owner, 0) + 1
-            return
-        result.tally = _sum(result.tally, amount)
-        if result.kind is Kind.ENTRY_LIST and amount:
-            result.comments[owner] = amount
+            for at in new:
+                comments[owners[at]] = comments.get(owners[at], 0) + 1
+            return 0
+        total: int | None = 0
+        for at in new:
+            amount = amounts[at]
+            total = _sum(total, amount)
+            if amount and result.kind is Kind.ENTRY_LIST:
+                comments[owners[at]] = amount
+        result.tally = _sum(result.tally, total)
+        return total
 
     def _count(self, asked: _Asked, facts: PageFacts, note: dict[str, Any], place: Place) -> None:
         result = self._result

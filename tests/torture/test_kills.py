@@ -38,6 +38,7 @@ pytestmark = pytest.mark.no_cover
 WINDOW = 8
 NEEDED = {"lock", "latest.json", "latest.rows", "views.jsonl", "freshness.jsonl"}
 CACHES = {
+    "pages.jsonl",
     "assets",
     "assets.jsonl",
     "audited.jsonl",
