@@ -200,16 +200,18 @@ def open_private(path: Path, mode: str = "wb") -> BinaryIO:
         NotPlain: what there is to append to is no regular file.
     """
     place = inner(path)
-    if "a" in mode:
-        handle = place.descriptor(os.O_WRONLY | os.O_CREAT | os.O_APPEND, FILE_MODE)
-    else:
-        try:
-            handle = place.descriptor(_NEW, FILE_MODE)
-        except FileExistsError:
-            # Written anew, never cut to nothing: the name may be a link's, or a second one of another file.
-            place.unlink(missing_ok=True)
-            handle = place.descriptor(_NEW, FILE_MODE)
+    handle = place.descriptor(os.O_WRONLY | os.O_CREAT | os.O_APPEND, FILE_MODE) if "a" in mode else _new(place)
     return cast("BinaryIO", os.fdopen(handle, mode, buffering=1 << 20))
+
+
+def _new(place: InnerPath) -> int:
+    """Return the descriptor of a new file of mode 0600, in the place of what has its name."""
+    try:
+        return place.descriptor(_NEW, FILE_MODE)
+    except FileExistsError:
+        # Written anew, never cut to nothing: the name may be a link's, or a second one of another file.
+        place.unlink(missing_ok=True)
+        return place.descriptor(_NEW, FILE_MODE)
 
 
 class HashingFile:
@@ -257,6 +259,18 @@ def hashing(path: Path) -> Iterator[HashingFile]:
         yield made
     finally:
         made.discard()
+
+
+def write_small(path: Path, data: bytes) -> tuple[str, os.stat_result]:
+    """Write a new file in one piece, not yet durable; returns its SHA-256 in hexadecimal, and its state."""
+    handle = _new(inner(path))
+    try:
+        written = os.write(handle, data)
+        while written < len(data):
+            written += os.write(handle, data[written:])
+        return hashlib.sha256(data).hexdigest(), os.fstat(handle)
+    finally:
+        os.close(handle)
 
 
 def write_file(path: Path, data: bytes) -> None:

@@ -420,11 +420,9 @@ def _keep(
 
 
 def _make(new: atomic.NewFolder, target: InnerPath, view: str, file: DerivedFile) -> IndexEntry:
-    with atomic.hashing(target) as made:
-        made.write(file.render())
-        digest = made.close(sync=False)
+    digest, state = atomic.write_small(target, file.render())
     new.note(target)
-    return IndexEntry(view, file.path, file.fingerprint.hex(), digest, stamp_of(target.lstat()))
+    return IndexEntry(view, file.path, file.fingerprint.hex(), digest, stamp_of(state))
 
 
 def _target(new: atomic.NewFolder, folder: InnerPath, path: str) -> InnerPath:

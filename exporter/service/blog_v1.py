@@ -544,6 +544,9 @@ class FieldReader:
             return None
         parts: list[int] = []
         for name, value in zip(names, values, strict=True):
+            if type(value) is str and len(value) < 5 and value.isdecimal() and value.isascii():
+                parts.append(int(value))  # as nearly all are
+                continue
             text = str(value) if isinstance(value, int | str) and not isinstance(value, bool) else ""
             if not _INTEGER.fullmatch(text.strip()):
                 self._problem(name, value, "is not a part of a date")

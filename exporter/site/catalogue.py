@@ -28,7 +28,7 @@ V = TypeVar("V")
 UNDATED: Final = "undated"
 ORPHANS_PAGE: Final = "comments/orphans.html"
 _TITLE_KEPT: Final = 200
-_TAGS_AND_SPACES = re.compile(r"<[^<>]*>|&[a-zA-Z#0-9]+;|\s+")
+_TAGS = re.compile(r"<[^<>]*>|&[a-zA-Z#0-9]+;")
 _PLAIN_ID = re.compile(r"[0-9]{1,40}")
 _LINK: Final = re.compile(r"href\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>]+))", re.IGNORECASE)
 _CACHED: Final = 128
@@ -277,7 +277,7 @@ class Catalogue:
             access="" if entry.access == self.service.usual_access else one_line(entry.access)[:20],
             identity=fingerprint(*parts),
             listed=b"",
-            length=sum(len(_TAGS_AND_SPACES.sub("", text)) for text in texts),
+            length=sum(len(part) for text in texts for part in _TAGS.sub("", text).split()),
             comments=comment_ids,
             gone_in=None if gone is None else gone.version,
             gone_at="" if gone is None else gone.date,

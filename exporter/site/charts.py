@@ -7,6 +7,8 @@ from typing import Final, NamedTuple
 
 from markupsafe import Markup
 
+from exporter.site.parts import escaped
+
 _HEIGHT: Final = 160
 _WIDTH: Final = 720
 _BASE: Final = 22
@@ -68,21 +70,20 @@ def grid(lines: Sequence[tuple[str, Sequence[ChartValue]]], heads: Sequence[str]
     most = max((bar.value for _, cells in lines for bar in cells), default=0) or 1
     left, height = 56, cell - cell // 5
     parts = [
-        Markup('<text x="{}" y="14">{}</text>').format(left + at * cell + cell // 2, head)
+        f'<text x="{left + at * cell + cell // 2}" y="14">{escaped(head)}</text>'
         for at, head in enumerate(heads)
         if head
     ]
     for line, (name, values) in enumerate(lines):
         y = 22 + line * height
-        parts.append(Markup('<text class="name" x="{}" y="{}">{}</text>').format(left - 8, y + height * 3 // 4, name))
+        parts.append(f'<text class="name" x="{left - 8}" y="{y + height * 3 // 4}">{escaped(name)}</text>')
         for at, bar in enumerate(values):
-            shade = -(-bar.value * SHADES // most)
-            shape = Markup('<rect class="shade s{}" x="{}" y="{}" width="{}" height="{}" rx="4"/>').format(
-                shade, left + at * cell + 2, y, cell - 4, height - 4
-            )
-            tip = Markup("<g><title>{}: {:,}</title>{}</g>").format(bar.name, bar.value, shape)
-            parts.append(_linked(bar.link if bar.value else "", tip))
-    return _svg(left + len(heads) * cell, 26 + len(lines) * height, title, parts)
+            shade, x = -(-bar.value * SHADES // most), left + at * cell + 2
+            shape = f'<rect class="shade s{shade}" x="{x}" y="{y}" width="{cell - 4}" height="{height - 4}" rx="4"/>'
+            tip = f"<g><title>{escaped(bar.name)}: {bar.value:,}</title>{shape}</g>"
+            parts.append(f'<a href="{escaped(bar.link)}">{tip}</a>' if bar.link and bar.value else tip)
+    cells = Markup("".join(parts))  # noqa: S704  escaped above
+    return _svg(left + len(heads) * cell, 26 + len(lines) * height, title, [cells])
 
 
 def _linked(link: str, shape: Markup) -> Markup:
