@@ -6,7 +6,7 @@ A page's Content-Security-Policy forbids the same again; nothing here relies on 
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 from typing import Final
 
 import nh3
@@ -110,6 +110,7 @@ _LOCAL_PICTURE = re.compile(r"(?:\.\./)*assets/[0-9a-f]{2}/[0-9a-f]{64}\.[a-z0-9
 _PIXELS = re.compile(r"data:image/(?:png|gif|jpeg|jpg|webp|bmp|avif);base64,[A-Za-z0-9+/=%\s]*", re.IGNORECASE)
 _LOCAL_PAGE = re.compile(r"(?:\.\./)*entry/[0-9a-z]{1,64}\.html")
 _FRAGMENT = re.compile(r"#[^\s\\]{1,200}")
+_USUAL: Final = 200
 _SCHEME = re.compile(r"(?:https?://[^/\\]|mailto:[^/\\])", re.IGNORECASE)
 
 
@@ -139,12 +140,18 @@ def _cleaner() -> nh3.Cleaner:
 
 def _attribute(tag: str, name: str, value: str) -> str | None:
     if name == "style":
-        return safe_style(value)
+        return _usual_style(value) if len(value) <= _USUAL else safe_style(value)
     if name in {"href", "cite"}:
         return value if is_link(value) else None
     if name == "src":
         return value if tag == "img" and (_LOCAL_PICTURE.fullmatch(value) or is_inline_picture(value)) else None
     return value
+
+
+@lru_cache(maxsize=1024)
+def _usual_style(style: str) -> str | None:
+    """Keep what was found of a short style: a blog has few, thousands of times."""
+    return safe_style(style)
 
 
 def is_link(url: str) -> bool:

@@ -41,7 +41,7 @@ _CLOSES: Final = {f"/{tag}": tag for tag in _PLACES.keys() - _VOID}
 
 _MOST_CHARACTERS: Final = 100_000
 _MOST_TAGS: Final = 900
-_LONGEST_TAG: Final = 5_000
+_LONGEST_TAG: Final = 1_000
 _DEEPEST: Final = 50
 _WHITE: Final = " \t\n\f"
 _CUT: Final = re.compile(r"<([^<>]*)>")
@@ -80,24 +80,25 @@ def simple_pieces(source: str) -> list[Piece] | None:
 
 def _is_nested(pieces: list[Piece]) -> bool:
     """Tell whether each tag may stand in its place, and is closed there."""
-    opened = [""]
+    opened: list[str] = []
+    inside = ""
     link = 0
     for at in range(1, len(pieces), 2):
         piece = pieces[at]
         tag = piece if isinstance(piece, str) else piece.tag
-        inside = opened[-1]
         if inside in _TEXTLESS and str(pieces[at - 1]).strip(_WHITE):
             return False
-        closed = _CLOSES.get(tag)
-        if closed is not None:
-            if opened.pop() != closed or (closed == "a" and not _says_something(pieces[link + 1 : at])):
+        if tag in _CLOSES:
+            if _CLOSES[tag] != inside or (inside == "a" and not _says_something(pieces[link + 1 : at])):
                 return False
-        elif inside not in _PLACES[tag] or (tag == "a" and "a" in opened) or len(opened) > _DEEPEST:
+            inside = opened.pop()
+        elif inside not in _PLACES[tag] or (tag == "a" and "a" in [*opened, inside]) or len(opened) >= _DEEPEST:
             return False
         elif tag not in _VOID:
-            opened.append(tag)
+            opened.append(inside)
+            inside = tag
             link = at if tag == "a" else link
-    return opened == [""]
+    return not inside
 
 
 def plain(text: str) -> str:

@@ -146,7 +146,7 @@ def test_what_people_write_is_simple(body: str) -> None:
     "body",
     [
         "A & B", "&copy;", "a < b", "a < b > c", "<p>海", "海</p>", "<b>海<i>山</b>川</i>", "<p><p>海</p></p>", "<p><div>海</div></p>", "<b><p>海</p></b>",
-        '<a href="/1">海<a href="/2">山</a></a>', '<a href="#top">海</a>', '<a href="/1"> </a>', '<a href="/1">&nbsp;</a>', "<b/>海",
+        '<a href="/1">海<a href="/2">山</a></a>', '<a href="#top">海</a>', '<a href="/1"> </a>', '<a href="/1">&nbsp;</a>', "<b/>海", '<a href="/1">海<b><a href="/2">山</a></b></a>',
             "<p title=>海</p>", "<p title =海>海</p>", "<p title=a'b>海</p>", "<p title=a&b>海</p>", '<p title="1"lang="ja">海</p>', '<p title="1" title="2">海</p>', "<table><tr><td>海</td></tr></table>", "<table>海<tbody></tbody></table>",
             "<table><tbody><tr>&nbsp;<td></td></tr></tbody></table>", "<table><tbody><tr><th>海</th></tr></tbody></table>", "<ul>海<li></li></ul>",
             "<ul><b></b></ul>", "<li>海</li>", "<p><ul></ul></p>", "<h2><p>海</p></h2>", "<h2>海</h3>", "<h7>海</h7>", "<tr></tr>", "<script>x</script>", "海<!-- 山 -->",
