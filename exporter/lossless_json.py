@@ -306,6 +306,17 @@ def loads(body: bytes, most: int | None = None) -> Any:
     return _loads_exactly(body, most)
 
 
+def is_object(body: bytes) -> bool:
+    """Tell whether a text is a JSON object that :func:`loads` reads; what it would lose need not be looked for."""
+    try:
+        return type(orjson.loads(body.removeprefix(_BOM))) is dict
+    except orjson.JSONDecodeError:
+        try:
+            return isinstance(loads(body), dict)
+        except NotJson:
+            return False
+
+
 def weight(body: bytes, *, exactly: bool = False) -> int:
     """Return about how many bytes of memory a JSON text takes once parsed, and while it is written again.
 

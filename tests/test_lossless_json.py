@@ -209,6 +209,14 @@ class TestFastPath:
 
 
 class TestGarbage:
+    @given(st.one_of(st.binary(max_size=40), texts().map(lambda text: text.encode("utf-8", "backslashreplace"))))
+    def test_an_object_is_what_loads_as_one(self, body: bytes) -> None:
+        try:
+            loaded = lossless_json.loads(body)
+        except NotJson:
+            loaded = None
+        assert lossless_json.is_object(body) == isinstance(loaded, dict)
+
     @given(st.binary(max_size=40))
     def test_bytes_of_any_kind_are_loaded_or_not_json(self, body: bytes) -> None:
         complaint = "at"

@@ -12,12 +12,14 @@ import os
 import re
 import threading
 from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, NamedTuple, cast
 
 from exporter import lossless_json
 from exporter.archive import atomic
-from exporter.archive.checksums import ChecksumCache
+from exporter.archive.checksums import ChecksumCache, file_sha256
 from exporter.archive.findings import Finding, FindingCode
 from exporter.archive.safe_files import NotPlain, inner
 from exporter.model.asset import asset_path, is_sha256
@@ -31,6 +33,8 @@ _PIECE = 1 << 20
 _RECHECKED: Final = "stored.jsonl"
 _WORTH_RESUMING: Final = 1 << 20
 _NOTED_EVERY: Final = 4 << 20
+_READERS: Final = 2
+_BATCH: Final = 64
 
 
 class StoredFile(NamedTuple):
@@ -38,6 +42,14 @@ class StoredFile(NamedTuple):
 
     path: str
     size: int
+
+
+class _ToRead(NamedTuple):
+    """A file to be checked: what it should have as SHA-256, where it is, and how many bytes its record says, if any."""
+
+    digest: str
+    stored: StoredFile
+    size: object = None
 
 
 class PartialFile:
@@ -271,6 +283,21 @@ class AssetStore:
             records: url and record of every asset, of whatever versions.
             cache: which files were found right before and need not be read again.
         """
+
+        def found(each: Finding | _ToRead) -> Finding | None:
+            if isinstance(each, Finding):
+                return each
+            fault = self._fault(each.digest, each.stored, each.size, cache)
+            return None if fault is None else Finding(FindingCode.ASSET_DAMAGED, each.stored.path, fault)
+
+        # On both cores, as hashing lets go of the interpreter; in batches, so that stopping half way stops.
+        with ThreadPoolExecutor(_READERS) as pool:
+            waiting = self._to_read(records)
+            while batch := list(islice(waiting, _BATCH)):
+                yield from filter(None, pool.map(found, batch))
+
+    def _to_read(self, records: Iterable[tuple[str, dict[str, Any]]]) -> Iterator[Finding | _ToRead]:
+        """Yield what to read to check the records and all files, and in between what is wrong without reading."""
         checked: set[str] = set()
         for url, record in records:
             digest = record.get("sha256")
@@ -285,13 +312,9 @@ class AssetStore:
                 path = asset_path(digest, str(record.get("content_type")))
                 yield Finding(FindingCode.ASSET_MISSING, path, f"it is the content of {url}")
                 continue
-            fault = self._fault(digest, stored, record.get("bytes"), cache)
-            if fault is not None:
-                yield Finding(FindingCode.ASSET_DAMAGED, stored.path, fault)
+            yield _ToRead(digest, stored, record.get("bytes"))
         for digest in sorted(self._files.keys() - checked):
-            fault = self._fault(digest, self._files[digest], None, cache)
-            if fault is not None:
-                yield Finding(FindingCode.ASSET_DAMAGED, self._files[digest].path, fault)
+            yield _ToRead(digest, self._files[digest])
 
     def _fault(self, digest: str, stored: StoredFile, size: object, cache: ChecksumCache | None = None) -> str | None:
         if isinstance(size, int) and size != stored.size:
@@ -301,8 +324,7 @@ class AssetStore:
             stat = path.lstat()
             if cache is not None and cache.is_unchanged(stored.path, stat):
                 return None
-            with path.open("rb") as file:
-                same = hashlib.file_digest(file, "sha256").hexdigest() == digest
+            same = file_sha256(path) == digest
             if same and cache is not None:
                 cache.add(stored.path, stat)
         except OSError as error:

@@ -76,10 +76,11 @@ class ChecksumCache:
 
     def save(self) -> None:
         """Keep it for the next time, where the archive can be written."""
-        lines = [lossless_json.dumps([name, *stamp]) for name, stamp in self._now.items()]
+        # One at a time: each line is made in a buffer of some kilobytes.
+        lines = (lossless_json.dumps([name, *stamp]) + b"\n" for name, stamp in self._now.items())
         with contextlib.suppress(OSError, BlogExporterError), atomic.translated(self._path):
             atomic.make_folder(self._path.parent)
-            atomic.write_file(self._path, b"\n".join(lines))
+            atomic.write_lines(self._path, lines)
 
     def _load(self) -> dict[str, _Stamp]:
         found: dict[str, _Stamp] = {}

@@ -73,12 +73,7 @@ class RecordLine(NamedTuple):
 
     def unreadable(self) -> str | None:
         """Say why ``data`` is not a record although it may match its hashes, or ``None``; this parses it."""
-        try:
-            if not self.removed:
-                self.record()
-        except ArchiveDamaged:
-            return "its data is not a JSON object"
-        return None
+        return None if self.removed or lossless_json.is_object(self.data) else "its data is not a JSON object"
 
     def fault(self) -> str | None:
         """Say what is wrong between ``data`` and its hashes, or ``None``."""

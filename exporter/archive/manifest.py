@@ -48,17 +48,16 @@ class CheckedObject:
 
     def require_plain(self) -> None:
         """Refuse what some reader of JSON stops at: numbers of more than 64 bits, and deep nesting."""
-        todo: list[tuple[Any, int]] = [(self.members, 1)]
+        todo: list[tuple[dict[str, Any] | list[Any], int]] = [(self.members, 1)]
         while todo:
-            value, depth = todo.pop()
-            if depth > DEEPEST:
+            outer, depth = todo.pop()
+            if outer and depth == DEEPEST:
                 raise ValueError(f"it is nested more than {DEEPEST} levels deep")
-            if isinstance(value, dict):
-                todo += [(inner, depth + 1) for inner in value.values()]
-            elif isinstance(value, list):
-                todo += [(inner, depth + 1) for inner in value]
-            elif isinstance(value, IntegerText) or (type(value) is int and abs(value) > LARGEST_NUMBER):
-                raise ValueError("it holds a number of more than 64 bits")
+            for value in outer.values() if isinstance(outer, dict) else outer:
+                if isinstance(value, dict | list):
+                    todo.append((value, depth + 1))
+                elif isinstance(value, IntegerText) or (type(value) is int and abs(value) > LARGEST_NUMBER):
+                    raise ValueError("it holds a number of more than 64 bits")
 
     def text(self, name: str) -> str:
         """Return a member that is text."""
@@ -441,8 +440,11 @@ def _healed(found: CheckedObject) -> list[Any] | None:
     return list(found.members["healed"])
 
 
+_COUNTED: Final = tuple(part.name for part in fields(KindCounts))
+
+
 def _counts(found: CheckedObject) -> KindCounts:
-    return KindCounts(*(found.number(part.name) for part in fields(KindCounts)))
+    return KindCounts(*map(found.number, _COUNTED))
 
 
 def _problem(found: CheckedObject) -> RecordProblem:

@@ -11,7 +11,7 @@ import os
 import shutil
 import stat
 import sys
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, Final, Self
 
 if TYPE_CHECKING:
@@ -74,6 +74,7 @@ else:
     from pathlib import PosixPath as _Native
 
 
+_PIECE: Final = 1 << 20
 _CHAINED: Final = os.open in os.supports_dir_fd
 _CLOSED_ON_EXEC: Final = getattr(os, "O_CLOEXEC", 0)
 _NO_LINK: Final = getattr(os, "O_NOFOLLOW", 0)
@@ -139,12 +140,7 @@ class InnerPath(_Native):
             raise self._explained(error, name, folder) from None
         finally:
             _close(folder if within is None else None)
-        found = os.fstat(handle)
-        if stat.S_ISREG(found.st_mode) and not is_hollow(found):
-            return handle
-        os.close(handle)
-        kind = kind_of(found.st_mode)
-        raise NotPlain(str(self), kind) if kind else FileTooLarge(str(self), LARGEST_CACHE)
+        return _checked(handle, self)
 
     def open(
         self,
@@ -326,6 +322,83 @@ class InnerPath(_Native):
             if kind and (kind != "a folder" or error.errno == errno.EISDIR):
                 return NotPlain(str(_Native(*blamed) if blamed else self), kind)
         return error
+
+
+class HeldFolder:
+    """A folder held open while in ``with``, so that a file in it is reached by its name: a way to it costs more.
+
+    Raises:
+        OSError: from all methods: the folder cannot be opened, a file is not there, or is none (:class:`NotPlain`).
+    """
+
+    def __init__(self, path: InnerPath) -> None:
+        self.path = path
+        self._opened = ExitStack()
+        self._handle: int | None = None
+        self._fault: OSError | None = None
+
+    def __enter__(self) -> Self:
+        try:
+            self._handle = self._opened.enter_context(self.path.held())
+        except OSError as error:
+            self._fault = error
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._opened.close()
+
+    def names(self) -> list[str]:
+        """Return the names in it, in order."""
+        return sorted(os.listdir(self.path if self._held() is None else self._held()))  # noqa: PTH208  no path
+
+    def lstat(self, name: str) -> stat_result:
+        """Return what is known of a file; of a link, of itself."""
+        held = self._held()
+        return (self.path / name).lstat() if held is None else os.stat(name, dir_fd=held, follow_symlinks=False)
+
+    def descriptor(self, name: str) -> int:
+        """Open a file for reading and return its descriptor."""
+        held = self._held()
+        if held is None:
+            return (self.path / name).descriptor(os.O_RDONLY)
+        return _checked(os.open(name, os.O_RDONLY | _FILE, dir_fd=held), f"{self.path}/{name}")
+
+    def read_bytes(self, name: str, limit: int) -> bytes:
+        """Read all of a file.
+
+        Raises:
+            FileTooLarge: it has more bytes than ``limit``.
+        """
+        handle = self.descriptor(name)
+        try:
+            data = b""
+            while piece := os.read(handle, _PIECE):
+                data += piece
+                if len(data) > limit:
+                    raise FileTooLarge(f"{self.path}/{name}", limit)
+            return data
+        finally:
+            os.close(handle)
+
+    def _held(self) -> int | None:
+        """Return the descriptor of the folder, ``None`` where the system opens no folders."""
+        if self._fault is not None:
+            raise self._fault
+        return self._handle
+
+
+def _checked(handle: int, path: object) -> int:
+    """Return the descriptor of a regular file; close that of anything else.
+
+    Raises:
+        NotPlain, FileTooLarge: it is something else.
+    """
+    found = os.fstat(handle)
+    if stat.S_ISREG(found.st_mode) and not is_hollow(found):
+        return handle
+    os.close(handle)
+    kind = kind_of(found.st_mode)
+    raise NotPlain(str(path), kind) if kind else FileTooLarge(str(path), LARGEST_CACHE)
 
 
 def inner(path: Path) -> InnerPath:

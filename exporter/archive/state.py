@@ -8,7 +8,8 @@ from __future__ import annotations
 import os
 from array import array
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import nullcontext
 from io import BufferedReader, BytesIO
 from itertools import accumulate, islice
 from pathlib import Path
@@ -270,6 +271,7 @@ class State:
         *,
         pin: bool = False,
         within: int | None = None,
+        lines: Iterable[bytes] | None = None,
         forgives: Callable[[int], bool] = lambda _: False,
     ) -> int:
         """Apply the lines of one file, a version's or one of ``latest/`` (to be pinned); returns how many there were.
@@ -280,6 +282,7 @@ class State:
             version: the version it is of.
             pin: keep the file open, as its name will get another one.
             within: the descriptor of the folder that the file is in, where it is held.
+            lines: the file's lines, where they have been read already.
             forgives: tells by a line's number whether one that cannot be read may be passed over, since a later
                 version holds its record again; 0 stands for the whole file.
 
@@ -290,7 +293,7 @@ class State:
         offset = number = 0
         try:
             segment = self.segments.add(path, pin=pin)
-            with self.segments.stream(segment, within) as file:
+            with self.segments.stream(segment, within) if lines is None else nullcontext(lines) as file:
                 for number, text in enumerate(file, 1):
                     try:
                         record_id, identity, named = fold_facts(text)

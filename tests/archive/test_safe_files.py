@@ -12,7 +12,7 @@ import pytest
 
 from exporter.archive import atomic, safe_files
 from exporter.archive.layout import is_inside
-from exporter.archive.safe_files import FileTooLarge, InnerPath, NotPlain, inner
+from exporter.archive.safe_files import FileTooLarge, HeldFolder, InnerPath, NotPlain, inner
 from exporter.errors import ArchiveDamaged
 from tests.archive.builder import open_files
 
@@ -104,6 +104,34 @@ class TestLinks:
         for path in (root / "deep" / "er", root / "nothing"):
             with pytest.raises(OSError, match=r"it is a folder|No such file"):
                 path.add_name(root / "third")
+
+
+@pytest.mark.usefixtures("way")
+class TestHeldFolder:
+    def test_its_files_are_read_by_name(self, root: InnerPath) -> None:
+        with HeldFolder(root / "deep") as folder:
+            assert folder.names() == ["er", "file"]
+            assert folder.read_bytes("file", len(DATA)) == DATA
+            assert folder.lstat("file").st_size == len(DATA)
+            with pytest.raises(FileTooLarge):
+                folder.read_bytes("file", len(DATA) - 1)
+            with pytest.raises(FileNotFoundError):
+                folder.descriptor("nothing")
+
+    @pytest.mark.parametrize("place", ["link", "er", "pipe"])
+    def test_what_is_no_file_is_not_read(self, root: InnerPath, place: str) -> None:
+        (Path(root) / "deep/link").symlink_to("../../other/file")
+        os.mkfifo(Path(root) / "deep/pipe")
+        with HeldFolder(root / "deep") as folder, pytest.raises(OSError, match=r"it is a|symbolic links"):
+            folder.read_bytes(place, 100)
+
+    @pytest.mark.parametrize("place", ["link", "nothing"])
+    def test_where_it_cannot_be_opened_nothing_in_it_can(self, root: InnerPath, place: str) -> None:
+        (Path(root) / "link").symlink_to("../other")
+        with HeldFolder(root / place) as folder:
+            for read in (folder.lstat, folder.descriptor):
+                with pytest.raises(OSError, match=r"it is a link|No such file"):
+                    read("file")
 
 
 class TestSpecialFiles:

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from exporter.archive import assets
 from exporter.archive.assets import AssetStore, PartialFile, StoredFile
 from exporter.archive.checksums import ChecksumCache
 from exporter.archive.findings import FindingCode
@@ -247,7 +248,7 @@ def test_files_are_read_again_only_when_they_changed_or_are_distrusted(
 ) -> None:
     keep(AssetStore(layout))
     assert AssetStore(layout).forget_damaged(quick=True) == []
-    monkeypatch.setattr(hashlib, "file_digest", lambda *_: 1 // 0)
+    monkeypatch.setattr(assets, "file_sha256", lambda _: 1 // 0)
     store = AssetStore(layout)
     assert store.forget_damaged(quick=True) == []
     store.distrust()
