@@ -105,9 +105,13 @@ def stored_name(name: str, most_bytes: int | None = None) -> str:
 
     WordPress strips what looks like a tag from the names of categories and commenters.
     """
-    pieces = [escape(char, quote=False) for char in cleaned(name).text]
+    clean = cleaned(name).text
+    whole = escape(clean, quote=False)
+    if most_bytes is None or size(whole) <= most_bytes:
+        return whole
+    pieces = [escape(char, quote=False) for char in clean]
     sizes = accumulate(map(size, pieces))
-    return "".join(piece for piece, end in zip(pieces, sizes, strict=True) if most_bytes is None or end <= most_bytes)
+    return "".join(piece for piece, end in zip(pieces, sizes, strict=True) if end <= most_bytes)
 
 
 def size(text: str) -> int:

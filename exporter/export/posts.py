@@ -218,11 +218,12 @@ class Posts:
             self.report.took("comments")
             entry_id = self._service.post_id(raw)
             row = self._rows.get(entry_id)
-            comment = self._service.comment(raw)
             if row is None:
                 why = Reason.ENTRY_LEFT_OUT if self._is_read(entry_id) else Reason.ENTRY_UNKNOWN
                 self.report.left("comments", why, comment_id)
-            elif (cause := self._visibility.why_hidden(comment_id, comment)) is not None and not self._keeps(cause):
+                continue
+            comment = self._service.comment(raw)
+            if (cause := self._visibility.why_hidden(comment_id, comment)) is not None and not self._keeps(cause):
                 self.report.left("comments", cause, comment_id)
             else:
                 date = comment.date

@@ -150,8 +150,8 @@ class _Writer(ImportFile):
     def _dated(self, when: datetime, updated: datetime) -> Iterator[str]:
         yield f"<pubDate>{format_datetime(when)}</pubDate>"
         for name, date in (("post_date", when), ("post_modified", updated)):
-            yield f"<wp:{name}>{cdata(_date(date))}</wp:{name}>"
-            yield f"<wp:{name}_gmt>{cdata(_date(date.astimezone(UTC)))}</wp:{name}_gmt>"
+            yield f"<wp:{name}><![CDATA[{_date(date)}]]></wp:{name}>"
+            yield f"<wp:{name}_gmt><![CDATA[{_date(date.astimezone(UTC))}]]></wp:{name}_gmt>"
 
     def _comment(self, found: PostComment, entry_id: str) -> Iterator[str]:
         comment = found.comment
@@ -160,18 +160,20 @@ class _Writer(ImportFile):
         if importer_rules.size(clean.text) > importer_rules.TEXT_BYTES:
             self.report.limit(Reason.COMMENT_LONG.at(importer_rules.TEXT_BYTES), entry_id)
         self.report.changed("comments", Reason.NOT_IN_XML, comment.id, clean.characters)
-        yield "<wp:comment>"
-        yield f"<wp:comment_id>{self._comment_numbers.of(comment.id)}</wp:comment_id>"
-        yield f"<wp:comment_author>{cdata(who.author)}</wp:comment_author>"
-        yield "<wp:comment_author_email></wp:comment_author_email>"
-        yield f"<wp:comment_author_url>{escaped(who.url)}</wp:comment_author_url>"
-        yield "<wp:comment_author_IP></wp:comment_author_IP>"
-        yield f"<wp:comment_date>{cdata(_date(found.when))}</wp:comment_date>"
-        yield f"<wp:comment_date_gmt>{cdata(_date(found.when.astimezone(UTC)))}</wp:comment_date_gmt>"
-        yield f"<wp:comment_content>{cdata(clean.text)}</wp:comment_content>"
-        yield f"<wp:comment_approved>{int(found.visible)}</wp:comment_approved>"
-        yield "<wp:comment_type><![CDATA[comment]]></wp:comment_type>"
-        yield "<wp:comment_parent>0</wp:comment_parent><wp:comment_user_id>0</wp:comment_user_id>"
+        yield (
+            "<wp:comment>\n"
+            f"<wp:comment_id>{self._comment_numbers.of(comment.id)}</wp:comment_id>\n"
+            f"<wp:comment_author>{cdata(who.author)}</wp:comment_author>\n"
+            "<wp:comment_author_email></wp:comment_author_email>\n"
+            f"<wp:comment_author_url>{escaped(who.url)}</wp:comment_author_url>\n"
+            "<wp:comment_author_IP></wp:comment_author_IP>\n"
+            f"<wp:comment_date><![CDATA[{_date(found.when)}]]></wp:comment_date>\n"
+            f"<wp:comment_date_gmt><![CDATA[{_date(found.when.astimezone(UTC))}]]></wp:comment_date_gmt>\n"
+            f"<wp:comment_content>{cdata(clean.text)}</wp:comment_content>\n"
+            f"<wp:comment_approved>{int(found.visible)}</wp:comment_approved>\n"
+            "<wp:comment_type><![CDATA[comment]]></wp:comment_type>\n"
+            "<wp:comment_parent>0</wp:comment_parent><wp:comment_user_id>0</wp:comment_user_id>"
+        )
         yield _meta("wp:commentmeta", "_blog_cm_id", comment.id)
         if found.when != comment.date or not comment.has_time:
             yield _meta("wp:commentmeta", "_blog_time_is_made_up", "1")

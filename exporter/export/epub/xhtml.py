@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from html import escape
 from typing import Final, Protocol
 
@@ -118,7 +118,7 @@ _SAME_AS: Final = {"acronym": "abbr", "big": "span", "dfn": "i", "font": "span",
 _PLAYERS: Final = tag_set("applet audio embed iframe object video")
 _QUIET: Final = DROPPED | tag_set("datalist select")
 _VERBATIM: Final = tag_set("code kbd samp")
-_UPRIGHT: Final = re.compile(r"(?<![0-9A-Za-z.,:/])(?:[0-9]{1,2}|!!|!\?)(?![0-9A-Za-z.,:/])")
+_SHORT_NUMBER: Final = re.compile(r"(?<![0-9A-Za-z.,:/])(?:[0-9]{1,2}|!!|!\?)(?![0-9A-Za-z.,:/])")
 _PLACES: Final = re.compile(r"[1-9][0-9]{0,2}")
 _SIZE: Final = re.compile(r"[1-9][0-9]{0,3}")
 
@@ -136,23 +136,14 @@ class Addresses(Protocol):
         """Return what is shown in place of a picture that is not there, given its description."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Where:
-    """What is allowed at a place.
-
-    Attributes:
-        blocks: whether blocks may.
-        headings: whether headings may.
-        links: whether links may, which are never in each other.
-        upright: whether short numbers are to stand upright in vertical lines.
-        depth: how many elements are around it.
-    """
-
-    blocks: bool = True
-    headings: bool = True
-    links: bool = True
-    upright: bool = False
-    depth: int = 0
+# What is allowed at a place, as flags of one number.
+_BLOCKS: Final = 1
+_HEADINGS: Final = 2
+_LINKS: Final = 4
+"""Links are never in each other."""
+_UPRIGHT: Final = 8
+"""Short numbers are to stand upright in vertical lines."""
+_ANYTHING: Final = _BLOCKS | _HEADINGS | _LINKS
 
 
 def xhtml(tree: Element, addresses: Addresses, *, upright: bool = False) -> str:
@@ -163,85 +154,91 @@ def xhtml(tree: Element, addresses: Addresses, *, upright: bool = False) -> str:
         addresses: resolves the addresses.
         upright: whether numbers of two digits are marked to stand upright, for vertical writing.
     """
-    return _Writer(tree, addresses).inside(tree.children, _Where(upright=upright)).strip()
+    return _Writer(tree, addresses).inside(tree.children, _ANYTHING | (_UPRIGHT if upright else 0)).strip()
 
 
 def upright_numbers(text: str) -> str:
     """Return a text as XHTML in which short numbers stand upright where lines are vertical."""
-    return _UPRIGHT.sub(r'<span class="tcy">\g<0></span>', escape(text, quote=False))
+    return _SHORT_NUMBER.sub(r'<span class="tcy">\g<0></span>', escape(text, quote=False))
 
 
 class _Writer:
     def __init__(self, tree: Element, addresses: Addresses) -> None:
         self._addresses = addresses
         self._holders = holders(tree, lambda node: node.tag in BLOCKS)
+        self._depth = 0
 
-    def inside(self, nodes: Iterable[Element | str], where: _Where) -> str:
+    def inside(self, nodes: Iterable[Element | str], where: int) -> str:
         """Write nodes one after another."""
         return "".join(self._node(node, where) for node in nodes)
 
-    def _node(self, node: Element | str, where: _Where) -> str:
+    def _node(self, node: Element | str, where: int) -> str:
         if isinstance(node, str):
-            return upright_numbers(node) if where.upright else escape(node, quote=False)
+            return upright_numbers(node) if where & _UPRIGHT else escape(node, quote=False)
         if node.tag in _QUIET:
             return ""
-        if where.depth > _DEEPEST:
+        if self._depth > _DEEPEST:
             return escape(_shown_text(node), quote=False)
-        inner = replace(where, depth=where.depth + 1)
+        self._depth += 1
+        made = self._element(node, where)
+        self._depth -= 1
+        return made
+
+    def _element(self, node: Element, where: int) -> str:
         special = _SPECIAL.get(node.tag)
         if special is not None:
-            return special(self, node, inner)
+            return special(self, node, where)
         if node.tag in _INLINE:
-            return self._inline(node, inner)
-        return self._wrapped("div", node, inner) if node.tag in BLOCKS else self.inside(node.children, inner)
+            return self._inline(node, where)
+        return self._wrapped("div", node, where) if node.tag in BLOCKS else self.inside(node.children, where)
 
-    def _wrapped(self, tag: str, node: Element, where: _Where) -> str:
+    def _wrapped(self, tag: str, node: Element, where: int) -> str:
         """Write an element that may hold anything; where its name says more than the tag does, as a class."""
         known = f' class="{node.tag}"' if tag == "div" and node.tag != "div" else ""
         return f"<{tag}{known}>{self.inside(node.children, where)}</{tag}>"
 
-    def _phrase(self, tag: str, node: Element, where: _Where) -> str:
+    def _phrase(self, tag: str, node: Element, where: int) -> str:
         """Write an element that may hold no blocks; one that does becomes a ``div``."""
         if id(node) in self._holders:
             return self._wrapped("div", node, where)
-        content = self.inside(node.children, replace(where, blocks=False))
+        content = self.inside(node.children, where & ~_BLOCKS)
         return f"<{tag}>{content}</{tag}>" if content.strip() or tag == "pre" else content
 
-    def _inline(self, node: Element, where: _Where) -> str:
+    def _inline(self, node: Element, where: int) -> str:
         tag = _SAME_AS.get(node.tag, node.tag)
         if tag == "span":
             tag = styled_as(node) or "span"
         if tag == "span" and id(node) not in self._holders:
             return self.inside(node.children, where)
-        return self._phrase(tag, node, replace(where, upright=where.upright and tag not in _VERBATIM))
+        return self._phrase(tag, node, where & ~_UPRIGHT if tag in _VERBATIM else where)
 
-    def _heading(self, node: Element, where: _Where) -> str:
+    def _heading(self, node: Element, where: int) -> str:
         level = max(2, HEADINGS[node.tag])
-        inner = replace(where, headings=False)
-        return self._phrase(f"h{level}", node, inner) if where.headings else self._wrapped("div", node, inner)
+        inner = where & ~_HEADINGS
+        return self._phrase(f"h{level}", node, inner) if where & _HEADINGS else self._wrapped("div", node, inner)
 
-    def _code(self, node: Element, where: _Where) -> str:
-        return self._phrase("pre", node, replace(where, upright=False))
+    def _code(self, node: Element, where: int) -> str:
+        return self._phrase("pre", node, where & ~_UPRIGHT)
 
-    def _list(self, node: Element, where: _Where) -> str:
+    def _list(self, node: Element, where: int) -> str:
         items = "".join(f"<li>{self.inside(nodes, where)}</li>\n" for nodes in listed(node))
         tag = "ol" if node.tag == "ol" else "ul"
         start = node.attributes.get("start", "")
         first = f' start="{start}"' if tag == "ol" and _PLACES.fullmatch(start) else ""
         return f"<{tag}{first}>\n{items}</{tag}>" if items else ""
 
-    def _definitions(self, node: Element, where: _Where) -> str:
+    def _definitions(self, node: Element, where: int) -> str:
         parts = definitions(node)
         if parts is None:
             return self._wrapped("div", node, where)
-        plain = replace(where, headings=False)
+        plain = where & ~_HEADINGS
         made = (
             f"<{part.tag}>{self.inside(part.children, plain if part.tag == 'dt' else where)}</{part.tag}>\n"
             for part in parts
         )
         return f"<dl>\n{''.join(made)}</dl>"
 
-    def _table(self, node: Element, where: _Where) -> str:
+    def _table(self, node: Element, where: int) -> str:
         parts = table_parts(node)
         around = "".join(f'<div class="caption">{self.inside(each.children, where)}</div>' for each in parts.captions)
         head = "".join(self._row(row, where) for row in parts.head)
@@ -251,41 +248,41 @@ class _Writer:
         shown = f"<thead>{head}</thead>" if head else ""
         return f"{around}<table>\n{shown}{f'<tbody>{body}</tbody>' if body else ''}\n</table>"
 
-    def _row(self, cells: list[Element], where: _Where) -> str:
+    def _row(self, cells: list[Element], where: int) -> str:
         return f"<tr>{''.join(self._cell(cell, where) for cell in cells)}</tr>\n"
 
-    def _cell(self, cell: Element, where: _Where) -> str:
+    def _cell(self, cell: Element, where: int) -> str:
         spans = "".join(
             f' {name}="{value}"'
             for name in ("colspan", "rowspan")
             if _PLACES.fullmatch(value := cell.attributes.get(name, ""))
         )
-        inner = replace(where, headings=where.headings and cell.tag == "td")
+        inner = where if cell.tag == "td" else where & ~_HEADINGS
         return f"<{cell.tag}{spans}>{self.inside(cell.children, inner)}</{cell.tag}>"
 
-    def _ruby(self, node: Element, where: _Where) -> str:
+    def _ruby(self, node: Element, where: int) -> str:
         if id(node) in self._holders:
             return self._wrapped("div", node, where)
         pairs = ruby_pairs(node)
         if pairs is None:
             return self.inside(node.children, where)
-        inner = replace(where, blocks=False, upright=False)
+        inner = where & ~(_BLOCKS | _UPRIGHT)
         made = (f"{self.inside(base, inner)}<rt>{self.inside(text, inner)}</rt>" for base, text in pairs)
         return f"<ruby>{''.join(made)}</ruby>"
 
-    def _reading(self, node: Element, where: _Where) -> str:
+    def _reading(self, node: Element, where: int) -> str:
         return f"（{self.inside(node.children, where)}）" if node.children else ""
 
-    def _link(self, node: Element, where: _Where) -> str:
+    def _link(self, node: Element, where: int) -> str:
         address = node.attributes.get("href", "")
         picture = self._addresses.picture(address) if address else None
         if picture is not None:
             return self._linked_picture(node, picture, where)
-        made = self._addresses.link(address) if where.links and address else None
-        content = self.inside(node.children, replace(where, links=where.links and made is None))
+        made = self._addresses.link(address) if where & _LINKS and address else None
+        content = self.inside(node.children, where if made is None else where & ~_LINKS)
         return f'<a href="{escape(made)}">{content}</a>' if made is not None and content.strip() else content
 
-    def _linked_picture(self, node: Element, picture: str, where: _Where) -> str:
+    def _linked_picture(self, node: Element, picture: str, where: int) -> str:
         """Show a picture that was linked to: in place of the small one in the link, or behind the link's words."""
         words = "".join(part for part in map(_shown_text, node.children) if part)
         small = [each for each in node.walk() if isinstance(each, Element) and each.tag == "img"]
@@ -295,7 +292,7 @@ class _Writer:
             return shown
         return f"{self.inside(node.children, where)} {shown}"
 
-    def _img(self, node: Element, _where: _Where) -> str:
+    def _img(self, node: Element, _where: int) -> str:
         alt = " ".join(node.attributes.get("alt", "").split())
         picture = self._addresses.picture(node.attributes.get("src", ""))
         if picture is None:
@@ -304,19 +301,19 @@ class _Writer:
         sized = f' width="{width}"' if _SIZE.fullmatch(width) else ""
         return f'<img src="{escape(picture)}" alt="{escape(alt)}"{sized} />'
 
-    def _player(self, node: Element, where: _Where) -> str:
+    def _player(self, node: Element, where: int) -> str:
         """Write a link where something was embedded, which a book cannot hold."""
         inside = [each.attributes for each in node.walk() if isinstance(each, Element)]
         asked = [value for each in [node.attributes, *inside] for name in ("src", "data") if (value := each.get(name))]
-        links = filter(None, map(self._addresses.link, asked if where.links else []))
+        links = filter(None, map(self._addresses.link, asked if where & _LINKS else []))
         address = next((link for link in links if "://" in link), None)
         if address is None:
-            return self.inside(node.children, where) if where.blocks else escape(_shown_text(node), quote=False)
+            return self.inside(node.children, where) if where & _BLOCKS else escape(_shown_text(node), quote=False)
         made = f'<a href="{escape(address)}">{escape(address)}</a>'
-        return f'<div class="player">{made}</div>' if where.blocks else made
+        return f'<div class="player">{made}</div>' if where & _BLOCKS else made
 
 
-_SPECIAL: Final[dict[str, Callable[[_Writer, Element, _Where], str]]] = {
+_SPECIAL: Final[dict[str, Callable[[_Writer, Element, int], str]]] = {
     "a": _Writer._link,
     "blockquote": lambda writer, node, where: writer._wrapped("blockquote", node, where),
     "br": lambda _writer, _node, _where: "<br />",
