@@ -113,11 +113,22 @@ def test_a_check_fails_for_what_is_slower_twice(
     assert "one, against two: 1.33 times the CPU that results.md has" in capsys.readouterr().err
 
 
-def test_the_whole_prints_one_table(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_whole_prints_one_table_and_keeps_it(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    path = tmp_path / "results.md"
+    monkeypatch.setattr("benchmarks.table.RESULTS", path)
     monkeypatch.setattr("benchmarks.__main__.MEASURES", {"it": lambda _: iter([Row("one", "two", cpu=1.5)])})
+    monkeypatch.setattr("benchmarks.__main__.SHORT", ("it",))
     assert main(["--small", "it"]) == 0
+    assert not path.exists()
+    assert main([]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert [line.split(" | ")[0].strip("| -") for line in lines] == ["measure", "", "one"]
+    assert [line.split(" | ")[0].strip("| -") for line in lines] == ["measure", "", "one"] * 2
+    assert all(line.rstrip() in path.read_text("utf-8").splitlines() for line in lines)
+    assert main(["--check"]) == 0
+    assert main(["--record"]) == 0
+    assert recorded(path) == {("one", "two"): 1.5}
 
 
 def test_an_unknown_measure_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
