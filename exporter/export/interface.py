@@ -85,6 +85,23 @@ class ExportOptions:
 
 
 @dataclass(frozen=True, slots=True)
+class RemotePage:
+    """What another process needs to render a page; all of it can be pickled.
+
+    Attributes:
+        around: what all pages of a view need, sent once.
+        call: a function of a module, which is given ``around`` and the parts.
+        parts: reads what the page is made of, when it is sent.
+        finish: makes the content of what the function gave.
+    """
+
+    around: Any
+    call: Callable[..., Any]
+    parts: Callable[[], tuple[Any, ...]]
+    finish: Callable[[Any], bytes]
+
+
+@dataclass(frozen=True, slots=True)
 class ViewFile:
     """One file of a view.
 
@@ -92,11 +109,13 @@ class ViewFile:
         path: relative to the view's folder, with forward slashes.
         fingerprint: 32 bytes that change whenever the content would, so that an unchanged file need not be rendered.
         render: makes the content.
+        remote: how another process can make it; ``None`` where only this one can.
     """
 
     path: str
     fingerprint: bytes
     render: Callable[[], bytes]
+    remote: RemotePage | None = None
 
 
 class RecordSource(Protocol):

@@ -4,20 +4,30 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from hashlib import sha256
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote
 
-from exporter.export.entry_page import RENDERER_VERSION, UNTITLED, day, heading, plain, render_comments, render_entry
+from exporter.export.entry_page import (
+    RENDERER_VERSION,
+    UNTITLED,
+    Rendered,
+    day,
+    heading,
+    plain,
+    render_comments,
+    render_entry,
+)
 from exporter.export.file_names import page_path
 from exporter.export.id_list import IdsByOwner
-from exporter.export.interface import RecordSource, ViewFile
+from exporter.export.interface import RecordSource, RemotePage, ViewFile
 from exporter.html.links import AddressPattern
 from exporter.html.local_links import ArchiveLinks, AssetMap, EntryAddresses
 from exporter.model.asset import Asset
 from exporter.model.kinds import Kind
-from exporter.model.records import Comment
+from exporter.model.records import Comment, Post
 from exporter.service.interface import Records
 from exporter.service.registry import DEFAULT_SERVICE
 from exporter.text import visible
@@ -79,7 +89,8 @@ class MarkdownView:
                 *_identities(records, Kind.ASSETS, assets.get(page.entry_id, [])),
                 links,
             ]
-            yield ViewFile(page.path, _hash(parts), partial(self._page, records, page, cm_ids, around))
+            remote = RemotePage(around, _render, partial(self._parts, records, page, cm_ids), self._finish)
+            yield ViewFile(page.path, _hash(parts), partial(_render_here, remote), remote)
         years = _by_year(pages)
         for year, of_year in years.items():
             yield _file(f"{year}/{INDEX}", partial(_year_index, year, of_year))
@@ -117,13 +128,14 @@ class MarkdownView:
         found.finish()
         return found
 
-    def _page(self, records: RecordSource, page: _Page, cm_ids: list[str], around: ArchiveLinks) -> bytes:
+    def _parts(self, records: RecordSource, page: _Page, cm_ids: list[str]) -> tuple[str, Post, list[Comment]]:
+        """Read what a page is made of: its path, its entry and its comments, without what was sent, which it hides."""
         item = records.load(Kind.ENTRY_LIST, page.entry_id)
-        rendered = render_entry(
-            self._service.post(records.load(Kind.ENTRIES, page.entry_id) or {}, item),
-            self._comments(records, cm_ids),
-            lambda body: around.localise(body, f"{_PLACE}/{page.path}"),
-        )
+        post = self._service.post(records.load(Kind.ENTRIES, page.entry_id) or {}, item)
+        comments = [replace(each, raw={}) for each in self._comments(records, cm_ids)]
+        return page.path, replace(post, raw={}, item=None), comments
+
+    def _finish(self, rendered: Rendered) -> bytes:
         self.replaced += rendered.replaced
         return rendered.text.encode()
 
@@ -141,6 +153,14 @@ class MarkdownView:
             if entry_id not in read:
                 item = self._service.post(None, records.load(Kind.ENTRY_LIST, entry_id))
                 yield _Page(entry_id, "", day(item.listed_on), item.title[:_TITLE_KEPT])
+
+
+def _render(around: ArchiveLinks, path: str, post: Post, comments: list[Comment]) -> Rendered:
+    return render_entry(post, comments, lambda body: around.localise(body, f"{_PLACE}/{path}"))
+
+
+def _render_here(page: RemotePage) -> bytes:
+    return page.finish(page.call(page.around, *page.parts()))
 
 
 def _by_year(pages: list[_Page]) -> dict[str, list[_Page]]:

@@ -17,6 +17,7 @@ from exporter.archive.latest import (
     LatestView,
     check_latest,
     is_current,
+    read_index,
     read_record,
     write_latest,
 )
@@ -82,7 +83,7 @@ def refresh_latest(
     number = reader.newest() if at is None else at
     if number is None:
         return LatestRefreshed()
-    wanted = [replace(view, files=_checked(view.files, check)) for view in views]
+    wanted = [replace(view, files=_made(view, layout, check, force=force)) for view in views]
     if force:
         made = write_latest(layout, reader.fold(number), wanted, reuse=False)
     else:
@@ -95,15 +96,21 @@ def refresh_latest(
     return LatestRefreshed(made, sum(view.replaced() for view in wanted))
 
 
-def _checked(
-    files: Callable[[State], Iterable[DerivedFile]], check: Callable[[], None]
+def _made(
+    view: LatestView, layout: Layout, check: Callable[[], None], *, force: bool
 ) -> Callable[[State], Iterator[DerivedFile]]:
-    def checked(state: State) -> Iterator[DerivedFile]:
-        for file in files(state):
+    """Return what yields a view's files, with help for those that are not known to be there."""
+
+    def files(state: State) -> Iterator[DerivedFile]:
+        from exporter.library.page_helper import with_help  # noqa: PLC0415 - see above
+
+        index = () if force else read_index(layout)
+        noted = {hash((entry.path, entry.fingerprint)) for entry in index if entry.view == view.name}
+        for file in with_help(view.files(state), lambda file: hash((file.path, file.fingerprint.hex())) in noted):
             check()
             yield file
 
-    return checked
+    return files
 
 
 def wanted_views(settings: Settings, root: Path, service: Records) -> list[LatestView]:
