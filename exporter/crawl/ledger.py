@@ -90,8 +90,23 @@ class Ledger:
 
     def seen(self, record_id: str) -> int:
         """Return the last sweep that saw a record, ``UNSEEN`` when none did."""
+        sightings, row = self._sightings(record_id)
+        return UNSEEN if row is None else sightings[row]
+
+    def mark(self, record_id: str, sweep: int) -> int:
+        """Note that a sweep saw a record whose state is known; return the last one that had, ``UNSEEN`` for none."""
+        sightings, row = self._sightings(record_id)
+        if row is None:
+            return UNSEEN
+        before = sightings[row]
+        sightings[row] = sweep
+        return before
+
+    def _sightings(self, record_id: str) -> tuple[bytearray, int | None]:
+        """Return where it is noted which sweeps saw a record: if the archive has it, by its row there."""
         key = key_of_id(record_id)
-        return self._seen(self.base.keys.find(key), self.fresh.keys.find(key))
+        row = self.base.keys.find(key)
+        return (self._base_seen, row) if row is not None else (self._fresh_seen, self.fresh.keys.find(key))
 
     def _seen(self, base: int | None, fresh: int | None) -> int:
         """Return the last sweep that saw the record of these rows."""
@@ -107,13 +122,11 @@ class Ledger:
 
     def identity(self, record_id: str) -> bytes | None:
         """Return the identity of the newest state known of a record."""
-        key = key_of_id(record_id)
-        return self._identity(self.base.keys.find(key), self.fresh.keys.find(key))
-
-    def _identity(self, base: int | None, fresh: int | None) -> bytes | None:
-        if fresh is not None:
-            return self.fresh.identity(fresh)
-        return None if base is None else self.base.identity(base)
+        for state in (self.fresh, self.base):
+            row = state.row(record_id)
+            if row is not None:
+                return state.identity(row)
+        return None
 
     def observe(self, record_id: str, frozen: Frozen, sweep: int) -> Observed:
         """Note a record as a sweep saw it, and spool it where it differs.
@@ -149,14 +162,6 @@ class Ledger:
         else:
             self.fresh.replace(fresh, identity, 0, (self._segment, *place))
         self._sight(base, fresh, sweep)
-
-    def mark(self, record_id: str, sweep: int) -> int:
-        """Note that a sweep saw a record whose state is known; return the last one that had, ``UNSEEN`` for none."""
-        key = key_of_id(record_id)
-        base, fresh = self.base.keys.find(key), self.fresh.keys.find(key)
-        seen = self._seen(base, fresh)
-        self._sight(base, fresh, sweep)
-        return seen
 
     def see_again(self, sweep: int, listed: int) -> bool:
         """Note that a sweep saw just what the sweep before did, if those are so many records; return whether they are.

@@ -51,6 +51,7 @@ FILES = (
     "versions/000001/entries.jsonl", "versions/000002/entries.jsonl", "versions/000001/assets.jsonl",
     "latest/entries.jsonl", "latest/assets.jsonl", "latest/markdown/index.md", "latest/site/index.html",
     ".work/lock", ".work/latest.json", ".work/views.jsonl", ".work/verified.jsonl", ".work/versions.json",
+    ".work/latest.rows", ".work/latest.new.rows", ".work/latest.next/entries.jsonl",
     ".work/search.txt", ".work/search.sqlite", ".work/freshness.jsonl",
     ".work/assets.jsonl", ".work/embedded.jsonl", ".work/stored.jsonl", ".work/documents.jsonl", ".work/runs.jsonl",
     ".work/.verified.jsonl.tmp", ".work/.latest.json.tmp", ".work/.versions.json.tmp", ".work/.freshness.jsonl.tmp",
@@ -61,12 +62,13 @@ FILES = (
 FOLDERS = (
     "versions", "versions/000001", "versions/000002", "assets", "latest", "latest/markdown", "latest/site", ".work",
     ".work/assets", ".work/checkpoint", ".work/checkpoint.old", ".work/checkpoint.aside", ".work/new-version",
-    ".work/new-versions", ".work/latest.new", ".work/latest.old", "versions.new", "versions.old",
+    ".work/new-versions", ".work/latest.new", ".work/latest.next", ".work/latest.old", "versions.new", "versions.old",
 )  # fmt: skip
 ENDLESS = ("archive.json", "runs.jsonl", "versions/000002/manifest.json", ".work/latest.json", ".work/lock")
 SPECIAL = (
     "archive.json", "runs.jsonl", "versions/000002/manifest.json", "versions/000001/entries.jsonl",
-    "latest/entries.jsonl", ".work/lock", ".work/latest.json", ".work/views.jsonl", ".work/search.txt", "README.txt",
+    "latest/entries.jsonl", ".work/lock", ".work/latest.json", ".work/views.jsonl", ".work/latest.rows", ".work/search.txt",
+    "README.txt",
 )  # fmt: skip
 DIGESTS: dict[str, Any] = {
     "up": "../docs/passwords",
