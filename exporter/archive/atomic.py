@@ -14,6 +14,7 @@ import hashlib
 import os
 import sys
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, Self, cast
 
 from exporter.archive.safe_files import FileTooLarge, NotPlain, inner
@@ -21,7 +22,6 @@ from exporter.errors import ArchiveDamaged, BlogExporterError, NoSpace, UsageErr
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
-    from pathlib import Path
 
     from exporter.archive.safe_files import InnerPath
 
@@ -101,7 +101,7 @@ class NewFolder:
         remove_folder(self.path)
         make_folder(self.path)
         self._folders = {self.path}
-        self._files: list[InnerPath] = []
+        self._files: list[str] = []
         # Opened before anything is written: a descriptor reports only failures after it was opened.
         self._opened = contextlib.ExitStack()
         self._handle = self._opened.enter_context(self.path.held()) if _syncfs() is not None else None
@@ -121,8 +121,8 @@ class NewFolder:
             self._folders.add(path)
 
     def note(self, path: InnerPath) -> None:
-        """Remember a file that is not known to be durable."""
-        self._files.append(path)
+        """Remember a file that is not known to be durable, as a text, which takes a quarter of a path's memory."""
+        self._files.append(str(path))
 
     def sync(self) -> None:
         """Make the files that were noted, and the names of all files, outlive a power cut.
@@ -133,7 +133,9 @@ class NewFolder:
         sync_all(self.path, self._files, self._folders, self._handle)
 
 
-def sync_all(place: Path, files: Collection[Path], folders: Collection[Path] = (), handle: int | None = None) -> None:
+def sync_all(
+    place: Path, files: Collection[Path | str], folders: Collection[Path] = (), handle: int | None = None
+) -> None:
     """Make files, and the names in folders, outlive a power cut, all of them on the file system of one folder.
 
     Where they are few each is fsynced; where they are many the file system is synced once (``syncfs``, Linux), which
@@ -154,7 +156,7 @@ def sync_all(place: Path, files: Collection[Path], folders: Collection[Path] = (
             if found is not None and _sync_file_system(found):
                 return
     for path in files:
-        sync_file(path)
+        sync_file(Path(path) if isinstance(path, str) else path)
     for folder in sorted(folders, reverse=True):
         sync_folder(folder)
 
