@@ -1,0 +1,244 @@
+"""``python -m benchmarks.throttle``: services that do not say what they bear, met by the program in virtual time.
+
+Each is asked for 3,000 things through the program's own layers, and through a throttle that learns nothing: at every
+fixed concurrency up to the ceiling, and at some fixed rates. The table has the seconds, those of the best fixed setting
+that lost nothing, how many times as long ours took, and how many requests were refused.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import sys
+from argparse import ArgumentParser
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from yarl import URL
+
+from benchmarks import virtual_time
+from benchmarks.hidden_limits import (
+    Admit,
+    HiddenLimits,
+    Latency,
+    anything,
+    at_once,
+    bucket,
+    changing,
+    crowded,
+    episodes,
+    heavy_tailed,
+    in_turn,
+    jittered,
+    product,
+    some_slow,
+    steady,
+    window,
+)
+from benchmarks.virtual_time import LoopClock
+from exporter.errors import TransportError
+from exporter.http.allowance import Allowance
+from exporter.http.body import MemoryBody
+from exporter.http.deadline import Timeouts
+from exporter.http.give_up import ServiceWatch
+from exporter.http.memory_budget import MemoryBudget
+from exporter.http.retry import Retrying, RetryPolicy
+from exporter.http.throttle import Throttled, Throttles
+from exporter.http.transport import HttpRequest, Sender, Statistics
+
+REQUESTS = 3000
+MOST_TIMES_BEST = 1.15
+MOST_REFUSALS = 25
+_HOST = "http://api.example"
+_CEILINGS = (8, 32)
+_AT_ONCE = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 24, 32)
+_RATES = (19.0, 20.0, 21.0)
+_USUAL = 0.05
+_STEADY = steady(_USUAL)
+
+
+class Fixed(Allowance):
+    """A limit that nothing changes."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(limit)
+        self.limit = limit
+
+    def succeeded(self, *_: object) -> None:
+        """Learn nothing."""
+
+    def refused(self, *_: object) -> float:
+        """Learn nothing."""
+        return 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What reading everything took, in seconds, how many requests were refused, and how many things were lost."""
+
+    seconds: float
+    refusals: int
+    lost: int
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """A service.
+
+    Attributes:
+        admit: makes what refuses requests, or does not.
+        latency: how long answers take.
+        rates: fixed ones that may be the best setting, in requests per second.
+        status: of a refusal.
+        prompt: whether a refusal comes at once, or as late as an answer.
+        retry_after: how it says how long to wait: in ``seconds``, as a ``date``, or not at all.
+    """
+
+    admit: Callable[[], Admit] = anything
+    latency: Latency = _STEADY
+    rates: tuple[float, ...] = ()
+    status: int = 429
+    prompt: bool = False
+    retry_after: str = ""
+
+    def run(self, ceiling: int, requests: int = REQUESTS) -> Outcome:
+        """Ask for so many things, learning what may be."""
+        return virtual_time.run(self._ask(requests, ceiling, None, None))
+
+    def best(self, ceiling: int, requests: int = REQUESTS) -> tuple[float, str]:
+        """Return the seconds of the quickest fixed setting, and which it is."""
+        settings: list[tuple[int, float | None]] = [(limit, None) for limit in _AT_ONCE if limit <= ceiling]
+        settings += [(ceiling, rate) for rate in self.rates]
+        found = []
+        for limit, rate in settings:
+            outcome = virtual_time.run(self._ask(requests, ceiling, limit, rate))
+            if not outcome.lost:
+                found.append((outcome.seconds, f"{rate:g} a second" if rate else f"{limit} at once"))
+        return min(found)
+
+    async def _ask(self, requests: int, ceiling: int, fixed: int | None, rate: float | None) -> Outcome:
+        clock = LoopClock()
+        host = HiddenLimits(clock, self.admit(), self.latency, self.status, self.prompt, self.retry_after)
+        policy = RetryPolicy()
+        watch = ServiceWatch(host, policy, clock)
+        throttles = Throttles(clock, ceiling)
+        throttles.restrict(_HOST, ceiling, rate)
+        if fixed is not None:
+            throttles.of(_HOST).allowance = Fixed(fixed)
+        chance = random.Random(1).random
+        retrying = Retrying(Throttled(watch, throttles), policy, watch, throttles, clock, chance=chance)
+        sender = Sender(Timeouts(), Statistics())
+        body = MemoryBody(MemoryBudget(0), 0)
+        things = iter(range(requests))
+        lost = 0
+
+        async def worker() -> None:
+            nonlocal lost
+            for _ in things:
+                try:
+                    await retrying.fetch(HttpRequest(URL(_HOST), _HOST, {}, body, sender), lambda answer: answer.status)
+                except TransportError:
+                    lost += 1
+
+        await asyncio.gather(*[worker() for _ in range(ceiling)])
+        return Outcome(clock.monotonic(), host.refusals, lost)
+
+
+def scenarios() -> Iterator[tuple[str, Scenario]]:
+    """Yield all services, by their names."""
+    yield from _counted()
+    yield from _uneven()
+    yield from _crowded()
+    yield from _changing()
+
+
+def _counted() -> Iterator[tuple[str, Scenario]]:
+    limits: dict[str, tuple[Callable[[], Admit], tuple[float, ...]]] = {
+        "20 a second, window": (partial(window, 20), _RATES),
+        "20 a second, bucket": (partial(bucket, 20, 20), _RATES),
+        "6 at once": (partial(at_once, 6), ()),
+    }
+    for name, (admit, rates) in limits.items():
+        for prompt in (False, True):
+            for wish in ("", "seconds", "date"):
+                how = (", refused at once" if prompt else "") + (f", Retry-After in {wish}" if wish else "")
+                yield name + how, Scenario(admit, rates=rates, prompt=prompt, retry_after=wish)
+        for seconds in (0.001, 0.01, 0.2, 0.5, 2.0):
+            yield f"{name}, latency {seconds:g} s", Scenario(admit, steady(seconds), rates)
+        for make in (jittered, heavy_tailed):
+            yield f"{name}, {make.__name__}", Scenario(admit, make(_USUAL), rates)
+        yield f"{name}, status 503", Scenario(admit, rates=rates, status=503)
+    for phase in (0.1, 0.3, 0.5, 0.7, 0.9):
+        yield f"20 a second, window, {phase} s late", Scenario(partial(window, 20, 1.0, phase), rates=_RATES)
+    for capacity in (1, 5, 100):
+        yield f"20 a second, bucket of {capacity}", Scenario(partial(bucket, 20, capacity), rates=_RATES)
+    for quota, seconds in ((200, 10.0), (1200, 60.0)):
+        for wish in ("", "seconds"):
+            name = f"{quota} in {seconds:g} s" + (", Retry-After" if wish else "")
+            yield name, Scenario(partial(window, quota, seconds), rates=_RATES, retry_after=wish)
+
+
+def _uneven() -> Iterator[tuple[str, Scenario]]:
+    for seconds in (0.001, 0.01, 0.05, 0.2, 2.0):
+        yield f"no limit, latency {seconds:g} s", Scenario(latency=steady(seconds))
+    for make in (jittered, heavy_tailed):
+        yield f"no limit, {make.__name__}", Scenario(latency=make(_USUAL))
+    slow = some_slow(_USUAL, 0.05, 1.0)
+    yield "no limit, some slow", Scenario(latency=slow)
+    yield "6 at once, some slow", Scenario(partial(at_once, 6), slow)
+    lists = steady(0.3)
+    yield "slow lists, entries, lists", Scenario(latency=in_turn((0, lists), (10, steady(_USUAL)), (20, lists)))
+
+
+def _crowded() -> Iterator[tuple[str, Scenario]]:
+    for power in (1, 2):
+        law = f"latency (n/6)^{power}"
+        for seconds in (0.01, 0.05, 0.2, 2.0):
+            yield f"{law} above 6, {seconds:g} s", Scenario(latency=crowded(seconds, 6, power))
+            yield f"{law}, {seconds:g} s", Scenario(latency=crowded(seconds, 6, power, always=True))
+        for make in (jittered, heavy_tailed):
+            yield f"{law} above 6, {make.__name__}", Scenario(latency=product(make(_USUAL), crowded(1.0, 6, power)))
+
+
+def _changing() -> Iterator[tuple[str, Scenario]]:
+    yield (
+        "slower, then as before",
+        Scenario(latency=in_turn((0, steady(_USUAL)), (4, crowded(0.3, 3, 2)), (40, steady(_USUAL)))),
+    )
+    yield (
+        "6, then 3, then 6",
+        Scenario(partial(changing, (0, partial(at_once, 6)), (8, partial(at_once, 3)), (25, partial(at_once, 6)))),
+    )
+    yield "6, then all", Scenario(partial(changing, (0, partial(at_once, 6)), (8, anything)))
+    for name, later in (("10, then 40", ((40, 10), (90, 40))), ("1,000", ((40, 1000),))):
+        phases = [(float(begins), partial(window, rate)) for begins, rate in later]
+        yield f"20 a second, then {name}", Scenario(partial(changing, (0, partial(window, 20)), *phases), rates=_RATES)
+    for status, length in ((429, 0.3), (503, 2.0)):
+        yield f"{status} for {length:g} s of 5", Scenario(partial(episodes, 5, length), status=status)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure and print."""
+    parser = ArgumentParser(prog="python -m benchmarks.throttle", description=__doc__)
+    parser.add_argument("names", nargs="*", help="only services whose name contains one of these")
+    parser.add_argument("--requests", type=int, default=REQUESTS, help="how many (%(default)s)")
+    options = parser.parse_args(arguments)
+    print(f"{'':52}{'at most':>8}{'s':>8}{'best s':>8}{'best':>13}{'times':>7}{'refused':>9}")
+    for name, scenario in scenarios():
+        if options.names and not any(each in name for each in options.names):
+            continue
+        for ceiling in _CEILINGS:
+            ours = scenario.run(ceiling, options.requests)
+            seconds, setting = scenario.best(ceiling, options.requests)
+            times = ours.seconds / seconds
+            missed = times > MOST_TIMES_BEST or ours.refusals > MOST_REFUSALS or ours.lost
+            line = (
+                f"{name:52}{ceiling:>8}{ours.seconds:>8.1f}{seconds:>8.1f}{setting:>13}{times:>7.2f}{ours.refusals:>9}"
+            )
+            print(line + "  MISSED" * bool(missed), flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
