@@ -127,14 +127,12 @@ DIGEST: Final = 32
 """Bytes of an identity."""
 
 
-class KindState:
-    """The records of one kind: key to row, and for each row its identity and place, in flat arrays."""
+class Lines:
+    """Records and their lines in one file: key to row, and for each row the identity and the place, in flat arrays."""
 
     def __init__(self) -> None:
         self.keys = IdRows()
         self._identities = bytearray()
-        self._versions = array("I")
-        self._segments = array("I")
         self._offsets = array("Q")
         self._lengths = array("I")
 
@@ -150,26 +148,59 @@ class KindState:
 
     def rows(self) -> int:
         """Return how many rows were ever made; a row's number is below it."""
-        return len(self._versions)
+        return len(self._lengths)
+
+    def add_line(self, key: Key, identity: bytes, offset: int, length: int) -> int:
+        """Set a record that is not there; returns its row, the next one."""
+        row = len(self._lengths)
+        self.keys.add(key, row)
+        self._identities += identity
+        self._offsets.append(offset)
+        self._lengths.append(length)
+        return row
+
+    def replace_line(self, row: int, identity: bytes, offset: int, length: int) -> None:
+        """Set the record that has a row."""
+        self._identities[row * DIGEST : (row + 1) * DIGEST] = identity
+        self._offsets[row], self._lengths[row] = offset, length
+
+    def identity(self, row: int) -> bytes:
+        """Return what the record's states are compared by, 32 bytes."""
+        return bytes(self._identities[row * DIGEST : (row + 1) * DIGEST])
+
+    def span(self, row: int) -> tuple[int, int]:
+        """Return offset and length of the record's line."""
+        return self._offsets[row], self._lengths[row]
+
+    def ordered(self) -> Iterator[tuple[str, int]]:
+        """Yield the ids and their rows, by number, those that are no number last."""
+        return ((str(key), row) for key, row in self.keys.items())
+
+    def ids(self) -> Iterator[str]:
+        """Yield the ids, by number, those that are no number last."""
+        return (str(key) for key, _ in self.keys.items())
+
+
+class KindState(Lines):
+    """The records of one kind, whose lines are in many files."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._versions = array("I")
+        self._segments = array("I")
 
     def put(self, record_id: str, identity: bytes, version: int, place: tuple[int, int, int]) -> int:
         """Set a record: its identity, the version it comes from, and ``(segment, offset, length)``; returns its row."""
+        segment, offset, length = place
         key = key_of_id(record_id)
         row = self.keys.find(key)
         if row is None:
-            return self.add(key, identity, version, place)
-        self.replace(row, identity, version, place)
-        return row
-
-    def add(self, key: Key, identity: bytes, version: int, place: tuple[int, int, int]) -> int:
-        """Set a record that is not there; returns its row, the next one."""
-        row = len(self._versions)
-        self.keys.add(key, row)
-        self._identities += identity
-        self._versions.append(version)
-        self._segments.append(place[0])
-        self._offsets.append(place[1])
-        self._lengths.append(place[2])
+            row = self.add_line(key, identity, offset, length)
+            self._versions.append(version)
+            self._segments.append(segment)
+        else:
+            self.replace_line(row, identity, offset, length)
+            self._versions[row], self._segments[row] = version, segment
         return row
 
     def extend(
@@ -202,19 +233,9 @@ class KindState:
         self._offsets += array("Q", islice(accumulate(lengths, initial=offset), count))
         self._lengths += lengths
 
-    def replace(self, row: int, identity: bytes, version: int, place: tuple[int, int, int]) -> None:
-        """Set the record that has a row."""
-        self._identities[row * DIGEST : (row + 1) * DIGEST] = identity
-        self._versions[row] = version
-        self._segments[row], self._offsets[row], self._lengths[row] = place
-
     def remove(self, record_id: str) -> None:
         """Forget a record; one that is not there is fine."""
         self.keys.remove(key_of_id(record_id))
-
-    def identity(self, row: int) -> bytes:
-        """Return what the record's states are compared by, 32 bytes."""
-        return bytes(self._identities[row * DIGEST : (row + 1) * DIGEST])
 
     def version(self, row: int) -> int:
         """Return the version whose line the record is."""
@@ -227,14 +248,6 @@ class KindState:
     def place(self, row: int) -> tuple[int, int, int]:
         """Return ``(segment, offset, length)`` of the record's line."""
         return self._segments[row], self._offsets[row], self._lengths[row]
-
-    def ordered(self) -> Iterator[tuple[str, int]]:
-        """Yield the ids and their rows, by number, those that are no number last."""
-        return ((str(key), row) for key, row in self.keys.items())
-
-    def ids(self) -> Iterator[str]:
-        """Yield the ids, by number, those that are no number last."""
-        return (str(key) for key, _ in self.keys.items())
 
 
 def cannot_be_read(path: Path, error: OSError) -> ArchiveDamaged:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from exporter import lossless_json
 from exporter.archive.ids import Key, key_of_id, merged
 from exporter.archive.lines import is_intact, put_head, split, split_checked
-from exporter.archive.state import KindState, SegmentFiles
+from exporter.archive.state import KindState, Lines, SegmentFiles
 from exporter.crawl.checkpoint import Checkpoint, note_of
 from exporter.errors import ArchiveDamaged
 from exporter.model.kinds import Kind
@@ -54,7 +54,7 @@ class Ledger:
 
     def __init__(self, base: KindState, spool: Spool) -> None:
         self.base = base
-        self.fresh = KindState()
+        self.fresh = Lines()
         self.spool = spool
         self._segments = SegmentFiles()
         self._segment = self._segments.add(spool.path)
@@ -157,10 +157,10 @@ class Ledger:
 
     def _set(self, key: Key, base: int | None, fresh: int | None, identity: bytes, place: Place, sweep: int) -> None:
         if fresh is None:
-            fresh = self.fresh.add(key, identity, 0, (self._segment, *place))
+            fresh = self.fresh.add_line(key, identity, *place)
             self._fresh_seen.append(UNSEEN)
         else:
-            self.fresh.replace(fresh, identity, 0, (self._segment, *place))
+            self.fresh.replace_line(fresh, identity, *place)
         self._sight(base, fresh, sweep)
 
     def see_again(self, sweep: int, listed: int) -> bool:
@@ -189,7 +189,7 @@ class Ledger:
         Raises:
             ArchiveDamaged: the checkpoint was changed while it was in use.
         """
-        text = self._segments.read_near(*self.fresh.place(row))
+        text = self._segments.read_near(self._segment, *self.fresh.span(row))
         identity = self.fresh.identity(row)
         if not is_intact(text, put_head(record_id), identity):
             line, fault = split_checked(text)
