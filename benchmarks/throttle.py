@@ -36,6 +36,8 @@ from benchmarks.hidden_limits import (
     steady,
     window,
 )
+from benchmarks.measure import Bench
+from benchmarks.table import Goal, Row
 from benchmarks.virtual_time import LoopClock
 from exporter.errors import TransportError
 from exporter.http.allowance import Allowance
@@ -55,6 +57,13 @@ _CEILINGS = (8, 32)
 _AT_ONCE = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 24, 32)
 _RATES = (19.0, 20.0, 21.0)
 _USUAL = 0.05
+_MEASURED = (
+    "20 a second, window",
+    "20 a second, bucket",
+    "6 at once",
+    "latency (n/6)^1 above 6, 0.05 s",
+    "latency (n/6)^2 above 6, 0.05 s",
+)
 _STEADY = steady(_USUAL)
 
 
@@ -216,6 +225,19 @@ def _changing() -> Iterator[tuple[str, Scenario]]:
         yield f"20 a second, then {name}", Scenario(partial(changing, (0, partial(window, 20)), *phases), rates=_RATES)
     for status, length in ((429, 0.3), (503, 2.0)):
         yield f"{status} for {length:g} s of 5", Scenario(partial(episodes, 5, length), status=status)
+
+
+def throttle(bench: Bench) -> Iterator[Row]:
+    """Measure the services that most limits are like, in seconds of virtual time."""
+    known, requests = dict(scenarios()), bench.size(REQUESTS, 100)
+    for name in _MEASURED:
+        for ceiling in _CEILINGS:
+            ours = known[name].run(ceiling, requests)
+            seconds, setting = known[name].best(ceiling, requests)
+            refused = f"{ours.refusals} refused, at most {MOST_REFUSALS} wanted"
+            goal = Goal(wall=MOST_TIMES_BEST)
+            times = ours.seconds / seconds
+            yield Row(f"{name}, {ceiling} allowed", setting, times, wall_s=ours.seconds, goal=goal, note=refused)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
