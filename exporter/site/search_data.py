@@ -38,6 +38,12 @@ SEVERAL: Final = "_"
 LATIN: Final = "0123456789abcdefghijklmnopqrstuvwxyz"
 LATIN_PAIRS: Final = 0xE100
 """Where the characters for two Latin letters begin."""
+HIRAGANA: Final = 0x3041
+HIRAGANA_LETTERS: Final = 95
+KANA_PAIRS: Final = 0xE700
+"""Where the characters for two hiragana begin."""
+KANA_CODES: Final = 0x1000
+"""So many there are: two pairs may share one, which asks for a chunk too many, never for one too few."""
 
 _LAST_WITH_CASE: Final = 0x1FFFF
 """No letter beyond the first two planes of Unicode has a case."""
@@ -47,6 +53,7 @@ _MEAN_SHARD: Final = 20
 _CODEC: Final = f"utf-16-{sys.byteorder[0]}e"
 _ASTRAL = re.compile("[\U00010000-\U0010ffff]")
 _LATIN_THREE = re.compile("(?=([0-9a-z]{3}))")
+_KANA_THREE = re.compile("(?=([\u3041-\u309f]{3}))")
 _PRIVATE, _GONE = 1, 2
 _PIECE: Final = 100_000
 
@@ -192,16 +199,18 @@ def pairs_of(entries: list[list[Any]]) -> set[int]:
     ]
     # The mark between two texts is neither a space nor a part of a character, so they fold as each alone would.
     key = _ASTRAL.sub(BEYOND, fold(END.join(texts) + END))
-    threes: set[str] = set()
+    latin_threes: set[str] = set()
+    kana_threes: set[str] = set()
     # Piece by piece, since each three takes fifty bytes until the set has it.
     for at in range(0, len(key), _PIECE):
-        threes.update(_LATIN_THREE.findall(key, at, at + _PIECE + 2))
-    latin = "".join(map(_latin, threes)).encode(_CODEC)
+        latin_threes.update(_LATIN_THREE.findall(key, at, at + _PIECE + 2))
+        kana_threes.update(_KANA_THREE.findall(key, at, at + _PIECE + 2))
+    threes = "".join([*map(_latin, latin_threes), *map(_kana, kana_threes)]).encode(_CODEC)
     units = memoryview(key.encode(_CODEC))
     shifted = units[2:]
     found = set(units[: len(units) // 4 * 4].cast("I"))
     found.update(shifted[: len(shifted) // 4 * 4].cast("I"))
-    found.update(memoryview(latin).cast("I"))
+    found.update(memoryview(threes).cast("I"))
     return found
 
 
@@ -213,6 +222,12 @@ def pair_text(number: int) -> str:
 def _latin(three: str) -> str:
     """Return three Latin letters as a pair."""
     return chr(LATIN_PAIRS + LATIN.index(three[0]) * len(LATIN) + LATIN.index(three[1])) + three[2]
+
+
+def _kana(three: str) -> str:
+    """Return three hiragana as a pair."""
+    first, second = ord(three[0]) - HIRAGANA, ord(three[1]) - HIRAGANA
+    return chr(KANA_PAIRS + (first * HIRAGANA_LETTERS + second) % KANA_CODES) + three[2]
 
 
 def _identity(chunk: _Chunk) -> bytes:

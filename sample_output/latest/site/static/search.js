@@ -1,6 +1,7 @@
 "use strict";
 (function () {
   const END = "\ue001", BEYOND = "\ue000", PAGE = 20, PRIVATE = 1, GONE = 2, KEPT_CHUNKS = 240, LATIN_PAIRS = 0xe100, SEVERAL = "_";
+  const HIRAGANA = 0x3041, HIRAGANA_LETTERS = 95, KANA_PAIRS = 0xe700, KANA_CODES = 0x1000;
   const LATIN = "0123456789abcdefghijklmnopqrstuvwxyz";
   const LETTERS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_";
   const SPACES = /[\t-\r \x1c-\x1f\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+/g;
@@ -53,6 +54,10 @@
       const [first, second, third] = chars.slice(at, at + 3).map(function (each) { return LATIN.indexOf(each); });
       if (Math.min(first, second, third) >= 0) {
         found.push(String.fromCharCode(LATIN_PAIRS + first * LATIN.length + second) + chars[at + 2]);
+      }
+      const kana = chars.slice(at, at + 3).map(function (each) { return each.charCodeAt(0) - HIRAGANA; });
+      if (Math.min(...kana) >= 0 && Math.max(...kana) < HIRAGANA_LETTERS) {
+        found.push(String.fromCharCode(KANA_PAIRS + (kana[0] * HIRAGANA_LETTERS + kana[1]) % KANA_CODES) + chars[at + 2]);
       }
     }
     return found;
