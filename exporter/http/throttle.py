@@ -1,47 +1,55 @@
-"""Lets requests to a host start when it is their turn: so many at a time, so far apart, and none during a pause."""
+"""How many requests to a host may be under way, how fast they may start, and when all of them must wait."""
 
 from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from exporter.clock import Clock
 from exporter.errors import TransportError, UsageError
-from exporter.http.allowance import Allowance
 from exporter.http.transport import HttpRequest, HttpResponse, Transport
 
 _CONGESTION = frozenset({429, 503})  # statuses that mean the host has too much to do
-_TIMER_SLACK = 0.02  # seconds that a timer may be late without making the pace slower
+_SMOOTHING = 0.125  # the weight of the newest latency in the moving average
+_LATENCY_FACTOR = 4.0
+_LATENCY_SLACK = 0.5  # seconds; below this a multiple of the baseline is noise
 
-Turn = tuple[int, int, float]
-"""A request that may be sent: which of the host's it is, how many are under way with it, and when its turn came."""
+
+class Turn(NamedTuple):
+    """A request that may be sent: which of the host's it is, and when its turn came."""
+
+    number: int
+    started: float
 
 
 class Throttle:
     """Lets requests to one host start.
 
-    No more than ``max_concurrency`` are under way, and no more than its ``allowance``, which learns from their answers.
-    ``rate`` is in requests per second, evenly spaced, retries included; ``None`` for no such limit.
+    The limit on requests at a time lies between 1 and ``max_concurrency``. It is halved when the host answers 429 or
+    503, or when the moving average of latency exceeds four times the best seen and is more than half a second over it,
+    but once only for all requests that were under way together; each success adds a share of one.
 
-    Those who have to wait stand in line. The first of them goes to the door when there is room for one more, and waits
-    there for the end of a pause, or until enough time has passed since the one before.
+    ``rate`` is in requests per second, evenly spaced, retries included; ``None`` for no such limit.
 
     Raises:
         UsageError: a limit that lets nothing through.
     """
 
     def __init__(self, max_concurrency: int, rate: float | None, clock: Clock) -> None:
-        _check(max_concurrency, rate)
-        self.allowance = Allowance(max_concurrency)
-        self._interval = 1.0 / rate if rate else 0.0
+        self._max = self._limit = float("inf")
+        self._interval = 0.0
+        self.restrict(max_concurrency, rate)
         self._clock = clock
+        self._active = 0
+        self._waiting: deque[asyncio.Future[None]] = deque()
+        self._resume_at = float("-inf")
+        self._next_start = float("-inf")
         self._started = 0
-        self._under_way = 0
-        self._due = float("-inf")
-        self._line: deque[asyncio.Future[None]] = deque()
-        self._at_door = False
+        self._last_cut = 0
+        self._baseline = float("inf")
+        self._latency: float | None = None
 
     def restrict(self, max_concurrency: int, rate: float | None) -> None:
         """Let no more through than this either.
@@ -49,102 +57,103 @@ class Throttle:
         Raises:
             UsageError: a limit that lets nothing through.
         """
-        _check(max_concurrency, rate)
-        self.allowance.restrict(max_concurrency)
+        if max_concurrency < 1:
+            raise UsageError(f"the concurrency must be at least 1, not {max_concurrency}")
+        if rate is not None and not 0 < rate < float("inf"):
+            raise UsageError(f"the rate must be a number of requests per second above 0, not {rate:g}")
+        self._max = min(self._max, float(max_concurrency))
+        self._limit = min(self._limit, self._max)
         self._interval = max(self._interval, 1.0 / rate if rate else 0.0)
 
     @property
     def limit(self) -> int:
         """How many requests may be under way now."""
-        return self.allowance.at_once
+        return int(self._limit)
 
     def pause_until(self, moment: float) -> None:
         """Let no request start before ``moment`` on the clock's monotonic scale."""
-        if moment > self._due:
-            self.allowance.paused(moment - max(self._due, self._clock.monotonic()), moment)
-            self._due = moment
+        self._resume_at = max(self._resume_at, moment)
 
     async def enter(self) -> Turn:
         """Wait for the turn of a request; :meth:`leave` must follow."""
+        if self._waiting or self._active >= int(self._limit):
+            await self._queue()
+        else:
+            self._active += 1
         now = self._clock.monotonic()
-        if self._at_door or now < self._due or self._under_way >= self.allowance.at_once:
-            now = await self._wait()
-        interval = max(self._interval, self.allowance.interval)
-        if interval:
-            self._due = (self._due if now - self._due < _TIMER_SLACK else now) + interval
+        if self._interval or now < self._resume_at:
+            try:
+                now = await self._start(now)
+            except BaseException:
+                self._release()
+                raise
         self._started += 1
-        self._under_way += 1
-        if self._line:
-            self._call_next()
-        return self._started, self._under_way, now
+        return Turn(self._started, now)
 
     def leave(self, turn: Turn, status: int | None, body_seconds: float = 0.0) -> None:
         """Let the next request start, and learn from the answer's status; ``None`` when there was no answer."""
-        number, beside, started = turn
-        allowance = self.allowance
         if status in _CONGESTION:
-            now = self._clock.monotonic()
-            pause = allowance.refused(number, beside, now, self._started, self._under_way - 1)
-            if pause:
-                self.pause_until(now + pause)
+            self._cut(turn.number)
         elif status is not None:
-            now = self._clock.monotonic()
             # A body takes as long as it is large, which says nothing about how busy the host is.
-            latency = now - started - body_seconds
-            waiting = self._at_door or bool(self._line) or self._under_way >= allowance.limit
-            paced = self._at_door and allowance.interval > self._interval
-            allowance.succeeded(number, beside, started, now, latency, self._started, waiting, paced)
-        self._under_way -= 1
-        if self._line and not self._at_door:
-            self._call_next()
+            self._learn(turn.number, self._clock.monotonic() - turn.started - body_seconds)
+        self._release()
 
-    async def _wait(self) -> float:
-        """Return when it is a request's turn."""
-        if self._at_door or self._under_way >= self.allowance.at_once:
-            await self._stand_in_line(self._line.append)
-        self._at_door = True
-        while (now := self._clock.monotonic()) < self._due or self._under_way >= self.allowance.at_once:
-            if now < self._due:
-                try:
-                    await self._clock.sleep(self._due - now)
-                except BaseException:
-                    self._call_next()
-                    raise
-            else:
-                # Less is allowed than when it went to the door.
-                self._at_door = False
-                await self._stand_in_line(self._line.appendleft)
-        self._at_door = False
-        return now
-
-    async def _stand_in_line(self, take: Callable[[asyncio.Future[None]], None]) -> None:
-        place: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        take(place)
+    async def _queue(self) -> None:
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.append(turn)
         try:
-            await place
+            await turn
         except asyncio.CancelledError:
-            if not place.cancelled():
-                self._call_next()
-            elif place in self._line:
-                self._line.remove(place)
+            if not turn.cancelled():
+                self._release()
+            elif turn in self._waiting:
+                self._waiting.remove(turn)
             raise
 
-    def _call_next(self) -> None:
-        """Call the first in line to the door, if there is room."""
-        self._at_door = False
-        while self._line and self._under_way < self.allowance.at_once:
-            place = self._line.popleft()
-            if not place.done():
-                self._at_door = True
-                place.set_result(None)
-                return
+    async def _start(self, now: float) -> float:
+        while True:
+            if now < self._resume_at:
+                await self._clock.sleep(self._resume_at - now)
+            elif self._interval:
+                start = max(now, self._next_start)
+                self._next_start = start + self._interval
+                if start > now:
+                    await self._clock.sleep(start - now)
+                now = self._clock.monotonic()
+                if now >= self._resume_at:
+                    return now
+            else:
+                return now
+            now = self._clock.monotonic()
 
+    def _release(self) -> None:
+        self._active -= 1
+        while self._waiting and self._active < int(self._limit):
+            turn = self._waiting.popleft()
+            if not turn.done():
+                self._active += 1
+                turn.set_result(None)
 
-def _check(max_concurrency: int, rate: float | None) -> None:
-    if max_concurrency < 1:
-        raise UsageError(f"the concurrency must be at least 1, not {max_concurrency}")
-    if rate is not None and not 0 < rate < float("inf"):
-        raise UsageError(f"the rate must be a number of requests per second above 0, not {rate:g}")
+    def _learn(self, number: int, latency: float) -> None:
+        self._baseline = min(self._baseline, latency)
+        before = self._latency
+        average = latency if before is None else before + _SMOOTHING * (latency - before)
+        self._latency = average
+        if average > _LATENCY_FACTOR * self._baseline and average > self._baseline + _LATENCY_SLACK:
+            if self._limit < 2.0:
+                # With one request at a time the wait is the service's own pace, not our doing.
+                self._baseline = average
+            else:
+                self._cut(number)
+        else:
+            self._limit = min(self._max, self._limit + 1.0 / self._limit)
+
+    def _cut(self, number: int) -> None:
+        if number > self._last_cut:
+            self._last_cut = self._started
+            self._limit = max(1.0, self._limit / 2)
+            self._latency = None
 
 
 class Throttles:

@@ -206,126 +206,83 @@ async def test_a_pause_that_begins_while_waiting_for_the_rate_holds_too(clock: J
     assert starts == [0.0, 10.0, 11.0]
 
 
-async def ask_in_turns(throttle: Throttle, clock: JumpClock, statuses: list[int | None]) -> list[int]:
-    """Have eight ask so often; return the most that were under way with each."""
-    left = iter(statuses)
-    together: list[int] = []
-    under_way = 0
-
-    async def worker() -> None:
-        nonlocal under_way
-        for status in left:
-            async with Permit(throttle) as permit:
-                under_way += 1
-                together.append(under_way)
-                await clock.sleep(0.05)
-                under_way -= 1
-                permit.status = status
-
-    await asyncio.gather(*(worker() for _ in range(8)))
-    return together
-
-
-async def test_it_begins_with_four_and_goes_on_to_the_ceiling(clock: JumpClock) -> None:
-    throttle = Throttle(8, None, clock)
-    together = await ask_in_turns(throttle, clock, [200] * 40)
-    assert max(together[:4]) == 4
-    assert max(together[4:]) == throttle.limit == 8
-
-
-async def test_a_small_ceiling_is_never_passed(clock: JumpClock) -> None:
-    throttle = Throttle(3, None, clock)
-    assert max(await ask_in_turns(throttle, clock, [200] * 40)) == throttle.limit == 3
-
-
-async def test_without_answers_it_stays_as_it_is(clock: JumpClock) -> None:
-    throttle = Throttle(8, None, clock)
-    await ask_in_turns(throttle, clock, [None] * 40)
-    assert throttle.limit == 4
-
-
-@pytest.mark.parametrize("status", [404, 500])
-async def test_other_failures_do_not_slow_it_down(clock: JumpClock, status: int) -> None:
-    throttle = Throttle(8, None, clock)
-    await ask_in_turns(throttle, clock, [status] * 40)
-    assert throttle.limit == 8
-
-
 @pytest.mark.parametrize("status", [429, 503])
-async def test_after_a_refusal_one_request_goes_first_and_a_good_answer_lets_others_follow(
-    clock: JumpClock, status: int
-) -> None:
+async def test_congestion_halves_the_limit_and_success_restores_it_slowly(clock: JumpClock, status: int) -> None:
     throttle = Throttle(8, None, clock)
-    await ask_in_turns(throttle, clock, [200] * 40)
-    await use(throttle, clock, status=status)
-    assert throttle.limit == 1
-    await use(throttle, clock, status=None)
-    assert throttle.limit == 1
-    await use(throttle, clock)
-    assert throttle.limit > 1
-    await ask_in_turns(throttle, clock, [200] * 4000)
+    limits = [throttle.limit]
+    for _ in range(4):
+        await use(throttle, clock, status=status)
+        limits.append(throttle.limit)
+    assert limits == [8, 4, 2, 1, 1]
+    for _ in range(60):
+        await use(throttle, clock)
     assert throttle.limit == 8
 
 
-async def test_each_further_refusal_doubles_the_pause(clock: JumpClock) -> None:
+@pytest.mark.parametrize("status", [None, 404, 500])
+async def test_other_failures_do_not_slow_it_down(clock: JumpClock, status: int | None) -> None:
     throttle = Throttle(8, None, clock)
-    starts = []
-    for _ in range(10):
-        turn = await throttle.enter()
-        starts.append(clock.monotonic())
-        throttle.leave(turn, 429)
-    assert [later - earlier for earlier, later in itertools.pairwise(starts)] == [
-        0, 0.25, 0.5, 1, 2, 4, 8, 16, 30,
-    ]  # fmt: skip
-    await use(throttle, clock)
-    begun = clock.monotonic()
-    await use(throttle, clock, status=429)
-    await use(throttle, clock, status=429)
-    assert clock.monotonic() - begun < 1
+    await use(throttle, clock, status=status)
+    assert throttle.limit == 8
 
 
-async def test_of_requests_that_were_under_way_together_those_that_were_not_refused_are_the_limit(
-    clock: JumpClock,
-) -> None:
+async def test_requests_that_were_under_way_together_halve_it_once(clock: JumpClock) -> None:
     throttle = Throttle(8, None, clock)
-    await ask_in_turns(throttle, clock, [200] * 40)
     together: list[Any] = [Permit(throttle) for _ in range(8)]
     for permit in together:
         await permit.__aenter__()
-        permit.status = 200
-    together[6].status = together[7].status = 429
-    for permit in reversed(together):
+        permit.status = 429
+    for permit in together:
         await permit.__aexit__(None, None, None)
-    await use(throttle, clock)
-    assert throttle.limit == 6
+    assert throttle.limit == 4
 
 
 async def test_a_smaller_limit_is_kept_by_those_who_wait(clock: JumpClock) -> None:
     throttle = Throttle(4, None, clock)
-    together = await ask_in_turns(throttle, clock, [429] + [None] * 12)
-    assert max(together[:4]) == 4
-    assert max(together[7:]) == 1
-
-
-async def test_less_allowed_while_one_is_at_the_door_sends_it_back_to_the_head_of_the_line(clock: JumpClock) -> None:
-    throttle = Throttle(4, 1.0, clock)
-    first = await throttle.enter()
-    second = await throttle.enter()
-    order: list[int] = []
+    now = 0
+    seen: list[int] = []
 
     async def one(number: int) -> None:
-        async with Permit(throttle):
-            order.append(number)
+        nonlocal now
+        async with Permit(throttle) as permit:
+            now += 1
+            seen.append(now)
+            await asyncio.sleep(0)
+            now -= 1
+            permit.status = 429 if number == 0 else None
 
-    waiting = [asyncio.create_task(one(number)) for number in range(3)]
-    await asyncio.sleep(0)
-    throttle.leave(first, 429)
-    assert throttle.limit == 1
-    await clock.sleep(5)
-    assert order == []
-    throttle.leave(second, None)
-    await asyncio.gather(*waiting)
-    assert order == [0, 1, 2]
+    await asyncio.gather(*(one(number) for number in range(12)))
+    assert max(seen[:4]) == 4
+    assert max(seen[4:]) == 2
+
+
+async def test_rising_latency_backs_off(clock: JumpClock) -> None:
+    throttle = Throttle(8, None, clock)
+    for _ in range(10):
+        await use(throttle, clock, seconds=0.05)
+    assert throttle.limit == 8
+    for _ in range(3):
+        await use(throttle, clock, seconds=3.0)
+    assert throttle.limit < 8
+
+
+async def test_small_and_steady_latencies_do_not(clock: JumpClock) -> None:
+    quick, slow = Throttle(8, None, clock), Throttle(8, None, clock)
+    for seconds in (0.001, 0.4) * 20:
+        await use(quick, clock, seconds=seconds)
+        await use(slow, clock, seconds=2 + seconds)
+    assert (quick.limit, slow.limit) == (8, 8)
+
+
+async def test_a_service_that_has_become_slow_for_good_is_used_in_full_again(clock: JumpClock) -> None:
+    throttle = Throttle(8, None, clock)
+    await use(throttle, clock, seconds=0.01)
+    limits = []
+    for _ in range(120):
+        await use(throttle, clock, seconds=1.0)
+        limits.append(throttle.limit)
+    assert min(limits) == 1
+    assert limits[-1] == 8
 
 
 async def test_of_limits_set_twice_the_strictest_hold(clock: JumpClock) -> None:
@@ -334,45 +291,40 @@ async def test_of_limits_set_twice_the_strictest_hold(clock: JumpClock) -> None:
     throttles.restrict("http://h", 4, None)
     throttles.restrict("http://h", 9, 4.0)
     throttle = throttles.of("http://h")
+    assert throttle.limit == 4
     for _ in range(5):
         await use(throttle, clock)
     assert clock.monotonic() == 2.0
-    assert (throttle.allowance.ceiling, throttles.of("http://other").allowance.ceiling) == (4, 6)
+    assert throttles.of("http://other").limit == 6
 
 
 class Paced:
-    """A transport whose answers take the longer the more there are under way, the body that share of it."""
+    """A transport whose answers of ``/busy`` take ten seconds, of which the body takes so many; ``/broken`` has none."""
 
-    def __init__(self, clock: JumpClock, share: float) -> None:
+    def __init__(self, clock: JumpClock, body_seconds: float) -> None:
         self._clock = clock
-        self._share = share
-        self._under_way = 0
+        self._body_seconds = body_seconds
 
     async def send(self, request: HttpRequest) -> HttpResponse:
+        busy = request.url.path == "/busy"
+        self._clock.advance(10.0 if busy else 0.0)
         if request.url.path == "/broken":
             raise ConnectFailed("reset")
-        self._under_way += 1
-        seconds = 0.05 * self._under_way**2
-        await self._clock.sleep(seconds)
-        self._under_way -= 1
-        return HttpResponse(request.origin, 200, {}, body_seconds=self._share * seconds)
+        return HttpResponse(request.origin, 200, {}, body_seconds=self._body_seconds if busy else 0.0)
 
 
 def request(address: str) -> HttpRequest:
     return HttpRequest(URL(address), origin_of(URL(address)), {}, NoBody(), Sender(Timeouts(), Statistics()))
 
 
-@pytest.mark.parametrize(("share", "limit"), [(0.999, 8), (0.0, 1)])
-async def test_only_the_time_before_the_body_makes_a_host_look_busy(clock: JumpClock, share: float, limit: int) -> None:
-    throttles = Throttles(clock, 8)
-    throttled = Throttled(Paced(clock, share), throttles)
-    things = iter(range(300))
-
-    async def worker() -> None:
-        for _ in things:
-            await throttled.send(request("http://h/"))
-
-    await asyncio.gather(*(worker() for _ in range(8)))
+@pytest.mark.parametrize(("body_seconds", "limit"), [(10.0, 4), (0.0, 2)])
+async def test_only_the_time_before_the_body_makes_a_host_look_busy(
+    clock: JumpClock, body_seconds: float, limit: int
+) -> None:
+    throttles = Throttles(clock, 4)
+    throttled = Throttled(Paced(clock, body_seconds), throttles)
+    await throttled.send(request("http://h/quick"))
+    await throttled.send(request("http://h/busy"))
     assert throttles.of("http://h").limit == limit
 
 
