@@ -6,7 +6,7 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from typing import Final, NamedTuple
 
@@ -226,8 +226,7 @@ class Posts:
             if (cause := self._visibility.why_hidden(comment_id, comment)) is not None and not self._keeps(cause):
                 self.report.left("comments", cause, comment_id)
             else:
-                date = comment.date
-                self._comments.add(row, comment_id, self._moments[row] if date is None else int(date.timestamp()))
+                self._comments.add(row, comment_id, _second_of(comment, self._moments[row]))
         self._comments.finish()
 
     def _keeps(self, cause: Cause) -> bool:
@@ -274,6 +273,17 @@ class Posts:
                 if category and self._side(self._visibility.entry(post)) is self.options.side:
                     names[category_id] = category
         return names
+
+
+def _second_of(comment: Comment, post_second: int) -> int:
+    """Return when a comment was written, in seconds since 1970: of a day alone, after its post where that is of it."""
+    if comment.date is None:
+        return post_second
+    second = int(comment.date.timestamp())
+    if comment.has_time:
+        return second
+    last = int((comment.date + timedelta(days=1)).timestamp()) - 1
+    return min(post_second + 1, last) if second <= post_second <= last else second
 
 
 def _when(post: Post) -> datetime:

@@ -37,6 +37,26 @@ def test_a_post_without_any_date_stands_at_the_beginning() -> None:
     assert posts(Memory()).newest().year == 1970
 
 
+def moments(blog: Memory) -> list[str]:
+    return [f"{comment.when:%d %H:%M:%S}" for post in posts(blog) for comment in post.comments]
+
+
+def test_a_comment_with_a_day_only_comes_after_its_post() -> None:
+    blog = Memory()
+    day = {"year": "2016", "mon": "03", "day": "02", "hour": "15", "min": "00", "sec": "00"}
+    blog.entry("1", **day)
+    for comment_id, written in enumerate(("01", "02", "02", "02 14:00:00", "03"), 1):
+        blog.comment(str(comment_id), "1", regist_date=f"2016/03/{written}")
+    assert moments(blog) == ["01 00:00:00", "02 15:00:01", "02 15:00:02", "02 14:00:00", "03 00:00:00"]
+
+
+def test_a_comment_with_a_day_only_keeps_its_day() -> None:
+    blog = Memory()
+    blog.entry("1", year="2016", mon="03", day="02", hour="23", min="59", sec="59")
+    blog.comment("1", "1", regist_date="2016/03/02")
+    assert moments(blog) == ["02 23:59:59"]
+
+
 def test_a_body_that_cannot_be_parsed_is_shown_as_its_source() -> None:
     assert safe_body(TANGLED).startswith("<pre>&lt;div&gt;")
     comment = DEFAULT_SERVICE.comment(records.comment(cm_text=TANGLED))
