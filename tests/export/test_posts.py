@@ -43,8 +43,7 @@ def moments(blog: Memory) -> list[str]:
 
 def test_a_comment_with_a_day_only_comes_after_its_post() -> None:
     blog = Memory()
-    day = {"year": "2016", "mon": "03", "day": "02", "hour": "15", "min": "00", "sec": "00"}
-    blog.entry("1", **day)
+    blog.entry("1", year="2016", mon="03", day="02", hour="15", min="00", sec="00")
     for comment_id, written in enumerate(("01", "02", "02", "02 14:00:00", "03"), 1):
         blog.comment(str(comment_id), "1", regist_date=f"2016/03/{written}")
     assert moments(blog) == ["01 00:00:00", "02 15:00:01", "02 15:00:02", "02 14:00:00", "03 00:00:00"]
