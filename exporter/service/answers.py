@@ -15,6 +15,7 @@ _MESSAGE_SHOWN = 300
 _BODY_SHOWN = 500
 _BLANK = re.compile(rb"\s*(?:\xef\xbb\xbf)?\s*")
 _HTML_TYPES = ("text/html", "application/xhtml")
+_ADVICE = "set BLOG_EXPORTER_TOKEN to a token that may read this blog"
 
 
 def read_object(request: Request, response: Response, message_in: Callable[[Any], object]) -> dict[str, Any]:
@@ -31,9 +32,17 @@ def read_object(request: Request, response: Response, message_in: Callable[[Any]
         BodyTooLarge: JSON that would take too much memory.
         ApiError: any other status than 200, or JSON that is not an object.
     """
+    value = read_json(request, response, message_in)
+    if not isinstance(value, dict):
+        raise refusal(request, response, "the answer is not an object")
+    return value
+
+
+def read_json(request: Request, response: Response, message_in: Callable[[Any], object], advice: str = _ADVICE) -> Any:
+    """Return the JSON of an answer, of any type; as :func:`read_object`, with ``advice`` for who is not authorised."""
     operation, body = request.operation, response.body
     if response.status != 200:
-        _fail_by_status(request, response, message_in)
+        _fail_by_status(request, response, message_in, advice)
     blank = _BLANK.match(body)
     begin = blank.end() if blank is not None else 0
     if begin == len(body):
@@ -41,24 +50,19 @@ def read_object(request: Request, response: Response, message_in: Callable[[Any]
     if body.startswith(b"<", begin):
         raise HtmlBody(f"{operation} answered with a page of HTML: is the base URL right?")
     try:
-        value = loads(body[begin:], response.objects)
+        return loads(body[begin:], response.objects)
     except TooHeavy as error:
         raise BodyTooLarge(f"{operation} sent too much: {error}, which is refused (the setting max_body)") from None
     except NotJson as error:
         if response.headers.get("content-type", "").lower().startswith(_HTML_TYPES):
             raise HtmlBody(f"{operation} answered with something called HTML: is the base URL right?") from None
         raise BadBody(f"{operation} answered with a body that is not JSON ({message_text(str(error))})") from None
-    if not isinstance(value, dict):
-        raise refusal(request, response, "the answer is not an object")
-    return value
 
 
-def _fail_by_status(request: Request, response: Response, message_in: Callable[[Any], object]) -> NoReturn:
+def _fail_by_status(request: Request, response: Response, message_in: Callable[[Any], object], advice: str) -> NoReturn:
     operation, status = request.operation, response.status
     if status in {401, 403}:
-        raise NotAuthorised(
-            f"{operation} answered {status}, not authorised: set BLOG_EXPORTER_TOKEN to a token that may read this blog"
-        )
+        raise NotAuthorised(f"{operation} answered {status}, not authorised: {advice}")
     try:
         message = message_text(message_in(loads(response.body)))
     except NotJson:
