@@ -23,6 +23,7 @@ _REFUSAL_KEPT = 64 * 1024
 """Bytes kept of an answer that is not a success: only its message is of interest."""
 _REFUSAL_READ = 1024 * 1024
 """Bytes read of one to keep its connection in use; of a longer one the rest is never read."""
+_GOOD = frozenset({HTTPStatus.OK, HTTPStatus.CREATED})
 _GZIP_OR_ZLIB, _BARE = 47, -15  # zlib's codes for either header, and for none
 _CONTENT_RANGE = re.compile(r"bytes ([0-9]{1,18})-([0-9]{1,18})/(?:([0-9]{1,18})|\*)")
 
@@ -158,7 +159,8 @@ class MemoryBody:
 
     async def receive(self, stream: BodyStream) -> bytes:
         """Return the body."""
-        if stream.status == HTTPStatus.OK:
+        good = stream.status in _GOOD
+        if good:
             whole = stream.at_hand()
             if whole is not None:  # and so has its memory already
                 self._check(len(whole))
@@ -169,7 +171,7 @@ class MemoryBody:
         with self._budget.share() as share:
             while piece := await stream.piece():
                 size += len(piece)
-                if stream.status == HTTPStatus.OK:
+                if good:
                     self._check(size)
                     if not share.take(len(piece)):
                         await stream.deadline.without(share.wait(len(piece)))

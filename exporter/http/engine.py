@@ -7,7 +7,7 @@ One engine serves one blog or many. The pools, the throttle of each host and the
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, Self, TypeVar
@@ -253,7 +253,14 @@ class Client:
         """What all answers take together, also pages that wait for their turn."""
         return self.engine.budget
 
-    async def fetch(self, request: Request, parse: Callable[[Response], T], *, probe: bool = False) -> T:
+    async def fetch(
+        self,
+        request: Request,
+        parse: Callable[[Response], T],
+        *,
+        probe: bool = False,
+        recover: Callable[[], Awaitable[T | None]] | None = None,
+    ) -> T:
         """Send ``request`` until ``parse`` makes something of the answer.
 
         Args:
@@ -261,6 +268,8 @@ class Client:
             parse: is given no answer of a status that another time may not come. It raises a TransportError for what
                 another attempt may mend, and any other ServiceError for what it cannot.
             probe: whether this request, once answered, may be sent again to learn whether the service is still alive.
+            recover: for a request that must not be carried out twice: asked before it is sent again, as it may have
+                been received although no answer came; returns what it did, ``None`` where it did nothing.
 
         Raises:
             NotAuthorised, ApiError: as ``parse`` raised them, at once.
@@ -280,13 +289,23 @@ class Client:
             encoded=True,
         )
         headers = {**self.headers, **request.headers} if request.headers else self.headers
-        sent = HttpRequest(url, self.origin, headers, self.body, self.sender, request.operation)
+        sent = HttpRequest(
+            url,
+            self.origin,
+            headers,
+            self.body,
+            self.sender,
+            request.operation,
+            method=request.method,
+            content=request.content,
+            final=request.final,
+        )
         objects = self.body.max_bytes * _OBJECTS_FOR_BYTE
 
         def parsed(response: HttpResponse) -> T:
             return parse(Response(response.status, response.headers, response.body, objects))
 
-        answer = await self.retrying.fetch(sent, parsed)
+        answer = await self.retrying.fetch(sent, parsed, recover)
         if probe:
             self.watch.probe_with(lambda: self.retrying.attempt(sent, parsed))
         return answer

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -142,8 +142,18 @@ class Retrying:
     on_retry: Callable[[RetryEvent], None] = _unheard
     chance: Callable[[], float] = random.random
 
-    async def fetch(self, request: HttpRequest, parse: Callable[[HttpResponse], T]) -> T:
+    async def fetch(
+        self,
+        request: HttpRequest,
+        parse: Callable[[HttpResponse], T],
+        recover: Callable[[], Awaitable[T | None]] | None = None,
+    ) -> T:
         """Send ``request`` until ``parse`` makes something of the answer.
+
+        Args:
+            request: what is asked for.
+            parse: makes something of the answer.
+            recover: looks, before the request is sent again, for what it may have done although no answer came.
 
         Raises:
             ServiceError: as ``parse`` raised it, the last TransportError when retries are used up, or what the watch
@@ -153,10 +163,14 @@ class Retrying:
             return await self.attempt(request, parse)
         except TransportError as error:
             first = error
-        return await self._insist(request, parse, first)
+        return await self._insist(request, parse, first, recover)
 
     async def _insist(
-        self, request: HttpRequest, parse: Callable[[HttpResponse], T], first: TransportError | None
+        self,
+        request: HttpRequest,
+        parse: Callable[[HttpResponse], T],
+        first: TransportError | None,
+        recover: Callable[[], Awaitable[T | None]] | None,
     ) -> T:
         good_before = self.watch.good_answers
         begun = self.clock.monotonic()
@@ -167,7 +181,8 @@ class Retrying:
                 # The first attempt's failure enters here, so that every rule sees all failures alike.
                 failure, first = first, None
                 raise failure
-            return await self.attempt(request, parse)
+            found = await recover() if recover is not None else None
+            return found if found is not None else await self.attempt(request, parse)
 
         async def may_help(state: RetryCallState) -> bool:
             failure = _failure_of(state)
@@ -214,7 +229,7 @@ class Retrying:
         """
         try:
             response = await self.transport.send(request)
-            if response.status in RetryableStatus.STATUSES:
+            if response.status in RetryableStatus.STATUSES and response.status not in request.final:
                 raise self._retryable(request, response)
             return parse(response)
         except MemoryError:

@@ -1,4 +1,4 @@
-"""Sending one GET and reading its answer: the interface that every layer keeps, and its innermost implementation.
+"""Sending one request and reading its answer: the interface that every layer keeps, and its innermost implementation.
 
 The layers, from the outside in, each made from the next one::
 
@@ -11,6 +11,7 @@ The layers, from the outside in, each made from the next one::
 
 from __future__ import annotations
 
+import io
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -87,7 +88,7 @@ class Sender:
 
 @dataclass(slots=True, repr=False)
 class HttpRequest:
-    """A GET.
+    """A request, nearly always a GET.
 
     Attributes:
         url: sent as it is written.
@@ -97,6 +98,9 @@ class HttpRequest:
         sender: for whom it is sent.
         name: names it in messages; empty for an address.
         patience: seconds after which nobody waits for the answer any more, whatever the time-outs allow.
+        method: anything but ``GET`` changes what is there.
+        content: what is sent with it.
+        final: statuses that are answers to it, and no reason to send it again.
     """
 
     url: URL
@@ -106,6 +110,9 @@ class HttpRequest:
     sender: Sender
     name: str = ""
     patience: float = float("inf")
+    method: str = "GET"
+    content: bytes | None = None
+    final: frozenset[int] = frozenset()
 
 
 @dataclass(slots=True)
@@ -125,7 +132,7 @@ class HttpResponse:
 
 
 class Transport(Protocol):
-    """What sends a GET and brings back the answer, whatever its status."""
+    """What sends a request and brings back the answer, whatever its status."""
 
     async def send(self, request: HttpRequest) -> HttpResponse:
         """Send a request.
@@ -188,12 +195,15 @@ class AiohttpTransport:
     async def _ask(self, request: HttpRequest) -> aiohttp.ClientResponse | DirectAnswer:
         more = request.body.headers()
         headers = {**request.headers, **more} if more else request.headers
-        if self.direct is not None:
+        if self.direct is not None and request.method == "GET":
             head = self.direct.head(request.origin, request.url, headers)
             if head is not None:
                 return await self.direct.get(request.url, head)
         timeout = _to_connect(request.sender.timeouts.connect)
-        return await self.session.get(request.url, headers=headers, allow_redirects=False, timeout=timeout)
+        content = None if request.content is None else io.BytesIO(request.content)
+        return await self.session.request(
+            request.method, request.url, data=content, headers=headers, allow_redirects=False, timeout=timeout
+        )
 
 
 async def _received(
@@ -253,7 +263,7 @@ class Redirecting:
         """Send a request, and on to where its answers lead.
 
         Raises:
-            RedirectRefused: they lead to something that is not a URL, or too many times on.
+            RedirectRefused: they lead to something that is not a URL, or too many times on; or the request is no GET.
             TransportError: as the transport or ``admit`` raised it.
         """
         sender = request.sender
@@ -262,6 +272,8 @@ class Redirecting:
             location = response.location
             if location is None:
                 return response
+            if request.method != "GET":
+                raise RedirectRefused(f"{sender.place} redirects what is sent to it{sender.hint}")
             try:
                 encoded = location.isascii() and location.isprintable() and " " not in location
                 target = self.admit(request.url.join(URL(location, encoded=encoded)))

@@ -8,12 +8,25 @@ from typing import NamedTuple
 
 
 class Request(NamedTuple):
-    """One operation to be asked for: its name for messages, its path, its query and its own headers."""
+    """One operation to be asked for.
+
+    Attributes:
+        operation: its name for messages.
+        path: with a slash at its beginning.
+        params: its query.
+        headers: its own, beside those of all requests.
+        method: anything but ``GET`` changes what is there, and is never sent where a redirect leads.
+        content: what is sent with it.
+        final: statuses that are no passing failure of this operation, though they are of others.
+    """
 
     operation: str
     path: str
     params: Mapping[str, str]
     headers: Mapping[str, str]
+    method: str = "GET"
+    content: bytes | None = None
+    final: frozenset[int] = frozenset()
 
 
 @dataclass(slots=True)

@@ -67,7 +67,7 @@ class FailingSession:
     def __init__(self, kind: type[Exception]) -> None:
         self._kind = kind
 
-    def get(self, *_: Any, **__: Any) -> Any:
+    def request(self, *_: Any, **__: Any) -> Any:
         raise raised(self._kind)
 
 
