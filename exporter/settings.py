@@ -26,8 +26,8 @@ from exporter.errors import UsageError
 T = TypeVar("T")
 
 PREFIX: Final = "BLOG_EXPORTER_"
-_NOT_SETTINGS: Final = {"TOKEN", "CONFIG"}
-"""Variables of their own: the token comes from the environment or a file only, CONFIG names the file."""
+_NOT_SETTINGS: Final = {"TOKEN", "NEW_HOME_TOKEN", "CONFIG"}
+"""Variables of their own: tokens come from the environment or a file only, CONFIG names the file."""
 
 _DURATION = re.compile(r"(?P<amount>[0-9]+(?:\.[0-9]+)?)\s*(?P<unit>[smhdw]?)")
 _SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
@@ -170,7 +170,7 @@ def _unset(read: Callable[[str], T], help_line: str) -> T | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """All settings, and the access token, which no option and no profile can hold."""
+    """All settings, and the secrets: the access token and that of a new home, which no option and no profile can hold."""
 
     base_url: str | None = _unset(_text, "address of the service's API")
     profile: str | None = _unset(_text, "known service, or one of the settings file's [profiles.NAME] tables")
@@ -190,6 +190,9 @@ class Settings:
     token_file: Path | None = _unset(Path, "file that holds the access token")
     auth_header: str = _setting(_text, "Authorization", "header that carries the token")
     auth_scheme: str = _setting(str, "Bearer", "word before the token")
+    new_home_user: str | None = _unset(_text, "name of the user of the new home")
+    new_home_token_file: Path | None = _unset(Path, "file that holds that user's application password")
+    allow_plain_http: bool = _setting(_yes_or_no, "no", "let that password travel unencrypted, to an http:// address")
     assets: str = _setting(
         _one_of("linked", "embedded", "files", "none"), "linked", "which pictures and files are read"
     )
@@ -217,6 +220,7 @@ class Settings:
     visible_delete_flg: frozenset[str] | None = _unset(_flags, "values of delete_flg that mean shown: f, t, or f,t")
 
     token: str | None = field(default=None, repr=False)
+    new_home_token: str | None = field(default=None, repr=False)
 
 
 SETTINGS: Final[dict[str, Setting]] = {
@@ -273,10 +277,9 @@ def resolve(
     for origin, source in reversed(sources):
         for name, value in source.items():
             found[name] = _read_value(origin, name, value)
-    token = environment.get(PREFIX + "TOKEN") or in_file or None
-    if token is None and found.get("token_file") is not None:
-        token = _token_from_file(found["token_file"], warn)
-    return Settings(**found, token=None if token is None else token.strip())
+    token = environment.get(PREFIX + "TOKEN") or in_file or _token_from_file(found, "token_file", warn)
+    new = environment.get(PREFIX + "NEW_HOME_TOKEN") or _token_from_file(found, "new_home_token_file", warn)
+    return Settings(**found, token=token and token.strip(), new_home_token=new and new.strip())
 
 
 def _read_value(origin: str, name: str, value: Any) -> Any:
@@ -332,11 +335,14 @@ def _read_file(path: Path, warn: Callable[[str], None]) -> tuple[dict[str, Any],
     return document, tables, token
 
 
-def _token_from_file(path: Path, warn: Callable[[str], None]) -> str:
+def _token_from_file(found: Mapping[str, Any], name: str, warn: Callable[[str], None]) -> str | None:
+    path: Path | None = found.get(name)
+    if path is None:
+        return None
     try:
         token = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"The token file {path} cannot be read: check token_file.") from error
+        raise UsageError(f"The token file {path} cannot be read: check {name}.") from error
     _warn_if_readable(path, warn)
     return token
 

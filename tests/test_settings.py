@@ -122,6 +122,18 @@ def test_the_token_comes_from_the_environment_a_settings_file_or_a_file(tmp_path
     assert warned == []
 
 
+def test_a_new_home_has_a_token_of_its_own(tmp_path: Path) -> None:
+    environ = {"BLOG_EXPORTER_TOKEN": "of-the-service", "BLOG_EXPORTER_NEW_HOME_TOKEN": " of the new home\n"}
+    found = resolve({"new_home_user": "owner"}, environ=environ)
+    assert (found.token, found.new_home_user, found.new_home_token) == ("of-the-service", "owner", "of the new home")
+    assert "home" not in repr(found).replace("new_home_", "").replace("allow_plain", "")
+    token = write(tmp_path / "token", "from file\n")
+    found = resolve({"new_home_token_file": str(token)}, environ={})
+    assert (found.token, found.new_home_token) == (None, "from file")
+    with pytest.raises(UsageError, match="check new_home_token_file"):
+        resolve({"new_home_token_file": str(tmp_path / "none")}, environ={})
+
+
 def test_a_token_that_others_can_read_gets_a_warning_that_does_not_show_it(tmp_path: Path) -> None:
     warned: list[str] = []
     config = write(tmp_path / "my.toml", 'token = "sesame"\n', 0o644)
