@@ -1,4 +1,4 @@
-"""What docs/architecture.md says of adding a service, a format, a command and a setting is enough to add them.
+"""What docs/architecture.md says of adding a service, a format, a target, a command and a setting is enough to add them.
 
 Its blocks are applied to a copy of the program, and what they add is used from the command line.
 """
@@ -71,7 +71,7 @@ def test_each_takes_at_most_three_files() -> None:
     files: defaultdict[str, set[str]] = defaultdict(set)
     for section, blocks in sections().items():
         files[section] |= {name for _, name, _ in blocks}
-    assert set(files) == {"service", "format", "command", "setting"}
+    assert set(files) == {"service", "format", "target", "command", "setting"}
     assert {section: len(names) for section, names in files.items() if not 1 <= len(names) <= 3} == {}
 
 
@@ -81,6 +81,13 @@ def test_the_format_is_made_and_offered(extended: Path, tmp_path: Path) -> None:
     lines = (tmp_path / "out" / "titles-public.txt").read_text(encoding="utf-8").splitlines()
     assert len(lines) > 20
     assert "titles" in run(extended, "export", "--help").stdout
+
+
+def test_the_target_is_its_format(extended: Path, tmp_path: Path) -> None:
+    made = run(extended, "export", "nowhere", SAMPLE, tmp_path / "out", "--public-open-flg", "1")
+    assert made.returncode == 0, made.stderr
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["titles-public.txt"]
+    assert "Nowhere (titles)" in run(extended, "export", "--help").stdout
 
 
 def test_the_command_counts_and_the_setting_is_obeyed(extended: Path) -> None:

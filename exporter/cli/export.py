@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,8 @@ from exporter.cli.options import config_option, setting_options, with_output
 from exporter.cli.output import Output, counted, size_text
 from exporter.errors import UsageError
 from exporter.export.folder import report_path
-from exporter.export.formats import FORMATS, TARGETS
+from exporter.export.formats import FORMATS, NAMED
+from exporter.export.targets import TARGETS, Matter, Target
 from exporter.library.export import Exported, format_named
 from exporter.model.publication import Declared
 from exporter.text import printable
@@ -25,20 +25,26 @@ Formats:
 {formats}
 
 \b
+Targets, each a format with the known limits of its import (docs/targets.md):
+{targets}
+
+\b
 Examples:
   blog-exporter export
   blog-exporter export wxr DIR OUT --public-open-flg 1 --visible-delete-flg f
-  blog-exporter export wxr DIR OUT --target hatena --media-base-url https://new.example/media/
+  blog-exporter export hatena DIR OUT --media-base-url https://new.example/media/
   blog-exporter export wxr DIR OUT --only all --dry-run
 """
 
 
 class _Command(click.Command):
-    """Names the formats only when help is asked for, since each is imported for that."""
+    """Names the formats and targets only when help is asked for, since each is imported for that."""
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        formats = "\n".join(f"  {name:<14} {form.help}" for name, form in FORMATS.items())
-        self.epilog = _EPILOG.format(formats=formats)
+        formats, targets = (
+            "\n".join(f"  {name:<14} {NAMED[name].help}" for name in names) for names in (FORMATS, TARGETS)
+        )
+        self.epilog = _EPILOG.format(formats=formats, targets=targets)
         super().format_epilog(ctx, formatter)
 
 
@@ -51,12 +57,12 @@ class _Command(click.Command):
 @config_option
 @with_output()
 def command(*, out: Output, form: str | None, archive: Path | None, target: Path | None, **given: Any) -> int:
-    """Write the blog in the archive in DIR for a new home, as FORMAT, into the new folder OUT.
+    """Write the blog in the archive in DIR for a new home, as FORMAT, or for a target, into the new folder OUT.
 
     OUT holds only what is public; OUT.report.json says what went in and out. Nothing is read but the archive.
     On a terminal, `export` alone or `export DIR` asks where the blog goes and what it needs to know.
     """
-    if form is None or (form not in FORMATS and archive is None and Path(form).is_dir()):
+    if form is None or (form not in NAMED and archive is None and Path(form).is_dir()):
         return _ask(out, None if form is None else Path(form), given)
     return _export(out, _job(form, archive, target, given))
 
@@ -64,7 +70,8 @@ def command(*, out: Output, form: str | None, archive: Path | None, target: Path
 def _ask(out: Output, archive: Path | None, given: dict[str, Any]) -> int:
     if out.as_json or not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise UsageError(
-            f"Say what to write: export FORMAT DIR OUT, with FORMAT one of {', '.join(FORMATS)}; "
+            f"Say what to write: export FORMAT DIR OUT, with FORMAT one of {', '.join(FORMATS)}, "
+            f"or a target, one of {', '.join(TARGETS)}; "
             "it is asked for only on a terminal."
         )
     from exporter.cli.wizard import ask_and_export
@@ -87,9 +94,12 @@ def _export(out: Output, job: Job) -> int:
     exported, declared = run(job, out, dry_run=dry_run)
     for each in exported:
         _print(out, each, declared, dry_run=dry_run)
-        if job.given["limits_of"] is None:
-            _print_limits(out, FORMATS[job.form].targets, each)
-    if not dry_run and not FORMATS[job.form].whole:
+        if each.document["target"] is None:
+            _print_limits(out, job.form, each)
+    target = NAMED[job.form].target
+    if target is not None:
+        _print_doubt(out, target)
+    if not dry_run and not NAMED[job.form].whole:
         blog_id = exported[0].document["blog_id"]
         new = answers.flag_answers(job.given)
         path = answers.keep(new, blog_id, out)
@@ -119,11 +129,21 @@ def _print(out: Output, exported: Exported, declared: Declared, *, dry_run: bool
         )
 
 
-def _print_limits(out: Output, targets: Iterable[str], exported: Exported) -> None:
-    """Say which services would refuse a file, since they have limits that were not asked for."""
+def _print_limits(out: Output, form: str, exported: Exported) -> None:
+    """Say which targets would refuse a file, since they have limits that were not asked for."""
     largest = max((file.bytes for file in exported.files), default=0)
-    for name in targets:
-        limits = TARGETS[name]
-        if exported.document["out"]["entries"] > limits.max_entries or largest > limits.max_bytes:
-            most = f"{limits.max_entries:,} entries and {size_text(limits.max_bytes)}"
-            out.say(f"{name.capitalize()} reads at most {most} in a file; for smaller files, add --target {name}.")
+    for name, target in TARGETS.items():
+        limited = form in target.forms and target.max_entries
+        if limited and (exported.document["out"]["entries"] > target.max_entries or largest > target.max_bytes):
+            most = f"{target.max_entries:,} entries and {size_text(target.max_bytes)}"
+            out.say(f"{target.title} reads at most {most} in a file; for smaller files, add --target {name}.")
+
+
+def _print_doubt(out: Output, target: Target) -> None:
+    """Say where nobody who must know confirms that a target takes the file at all."""
+    if not target.keeps(Matter.FORMAT):
+        said = [f" ({fact.says}: {fact.source})" for fact in target.facts if fact.matter is Matter.FORMAT]
+        out.say(
+            f"It is not confirmed that {target.title} takes {target.form} files{''.join(said)}: "
+            "try one of a few entries first, such as with --since DAY."
+        )

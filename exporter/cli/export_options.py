@@ -19,8 +19,9 @@ from exporter.cli.output import Output
 from exporter.cli.signals import ended_by_sigterm
 from exporter.errors import UsageError
 from exporter.export.flags import flag_lines
-from exporter.export.formats import FORMATS, TARGETS
+from exporter.export.formats import FORMATS, NAMED
 from exporter.export.interface import ExportOptions
+from exporter.export.targets import TARGETS
 from exporter.html.links import AddressPattern, absolute
 from exporter.library.export import Exported, check_form, export_blog
 from exporter.model.publication import Declared
@@ -95,7 +96,9 @@ def export_options(command: Callable[..., Any]) -> Callable[..., Any]:
             click.option("--media-folder", is_flag=True, help="Write the pictures into OUT/media."),
             click.option("--max-entries", type=click.IntRange(1), metavar="N", help="Most entries in a file."),
             click.option("--max-bytes", metavar="SIZE", callback=_bytes, help="Largest file, such as 90MB."),
-            click.option("--target", "limits_of", type=click.Choice(sorted(TARGETS)), help="Known limits: hatena."),
+            click.option(
+                "--target", "limits_of", metavar="NAME", type=click.Choice(sorted(TARGETS)), help="Keep to its limits."
+            ),
             click.option(
                 "--old-url",
                 "old_urls",
@@ -137,13 +140,14 @@ def check_options(form: str, given: Mapping[str, Any]) -> None:
         UsageError: names the option.
     """
     books = [f"--{name.replace('_', '-')}" for name in _OF_BOOKS if given[name]]
-    if books and not FORMATS[form].book:
+    if books and not NAMED[form].book:
         known = ", ".join(name for name, each in FORMATS.items() if each.book)
         raise UsageError(f"{books[0]} is for books ({known}), not for {form}; leave it out.")
     chosen = {name: given[name] for name in ("at", "since", "until", "category")}
     check_form(form, only=given["only"], all_as_draft=given["all_as_draft"], chosen=chosen)
     if given["public_only"] and (given["only"] != "public" or given["all_as_draft"]):
         raise UsageError("--public-only goes with neither --only private, --only all nor --all-as-draft; say which.")
+    _check_target(form, given["limits_of"])
     since, until = given["since"], given["until"]
     if since is not None and until is not None and since > until:
         raise UsageError(f"No day is both in --since {since} and in --until {until}; swap them.")
@@ -154,9 +158,19 @@ def check_options(form: str, given: Mapping[str, Any]) -> None:
         )
 
 
+def _check_target(form: str, name: str | None) -> None:
+    if name is None or not NAMED[form].splits:
+        return
+    if form in TARGETS:
+        raise UsageError(f"{form} is a target itself; leave out --target {name}.")
+    if form not in TARGETS[name].forms:
+        takes = " and ".join(TARGETS[name].forms)
+        raise UsageError(f"{TARGETS[name].title} takes {takes}, not {form}: export {name} DIR OUT.")
+
+
 def unused_options(form: str, given: Mapping[str, Any]) -> list[str]:
     """Return which of the options given mean nothing to a format."""
-    known = FORMATS[form]
+    known = NAMED[form]
     used = {
         "public_open_flg": not known.whole,
         "period_flg_public": not known.whole,
@@ -190,7 +204,7 @@ def run(job: Job, out: Output, *, dry_run: bool, on_stored: OnStored | None = No
     blog_id = info.blog_id
     found = resolved(job.given, blog_id, out)
     drafts = job.given["all_as_draft"]
-    whole = FORMATS[job.form].whole
+    whole = NAMED[job.form].whole
     on_stored = on_stored or stored_printer(out, blog_id)
     declared = Declared() if whole else declared_flags(found, blog_id, on_stored, all_as_draft=drafts)
     options = _read(job.given, found, declared, service_of(found, info.service))
@@ -227,11 +241,11 @@ def resolved(given: Mapping[str, Any], blog_id: str, out: Output) -> Settings:
 
 
 def _read(given: Mapping[str, Any], found: Settings, declared: Declared, service: Records) -> ExportOptions:
-    limits = TARGETS.get(given["limits_of"] or "")
+    target = TARGETS.get(given["limits_of"] or "")
     base = given["media_base_url"]
     new_url = given["new_url"]
     known = [] if found.entry_url is None else [AddressPattern(found.entry_url, "entry_url")]
-    return ExportOptions(
+    options = ExportOptions(
         declared=declared,
         since=given["since"],
         until=given["until"],
@@ -240,8 +254,8 @@ def _read(given: Mapping[str, Any], found: Settings, declared: Declared, service
         body=given["body"],
         media_base_url=f"{base.rstrip('/')}/" if base else "",
         media_folder=given["media_folder"],
-        max_entries=given["max_entries"] or (limits.max_entries if limits else 0),
-        max_bytes=given["max_bytes"] or (limits.max_bytes if limits else 0),
+        max_entries=given["max_entries"] or 0,
+        max_bytes=given["max_bytes"] or 0,
         old_urls=tuple([AddressPattern(text, "--old-url") for text in given["old_urls"]] or known),
         new_url=None if new_url is None else AddressPattern(new_url, "--new-url"),
         title=given["title"] or "",
@@ -251,6 +265,7 @@ def _read(given: Mapping[str, Any], found: Settings, declared: Declared, service
         comments=not given["no_comments"],
         service=service,
     )
+    return options if target is None else options.aimed_at(target)
 
 
 def _stop_undeclared(form: str, state: State, options: ExportOptions, out: Output) -> None:
@@ -258,7 +273,7 @@ def _stop_undeclared(form: str, state: State, options: ExportOptions, out: Outpu
         out.say(printable(line), level=-1)
     out.say(level=-1)
     out.say(HINT, level=-1)
-    drafts = ", or make drafts of all with --all-as-draft" if FORMATS[form].drafts else ""
+    drafts = ", or make drafts of all with --all-as-draft" if NAMED[form].drafts else ""
     raise UsageError(
         "Nothing says yet which entries are public: look at the table above (or inspect DIR), and say so once with "
         f"--public-open-flg{drafts}."

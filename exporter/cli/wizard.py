@@ -20,7 +20,8 @@ from exporter.cli.wizard_texts import DESTINATIONS, WORDS, Destination, language
 from exporter.errors import BlogExporterError, UsageError
 from exporter.export.flags import Combination, comment_combinations, entry_combinations, flag_lines
 from exporter.export.folder import check_target, report_path
-from exporter.export.formats import FORMATS, Format
+from exporter.export.formats import NAMED, Format
+from exporter.export.targets import Matter, Target
 from exporter.export.words import Language
 from exporter.html.links import absolute
 from exporter.library.export import Exported, check_apart
@@ -141,14 +142,14 @@ class _Wizard:
         place = self._destination()
         self._given = {**self._given, **place.preset}
         check_options(place.form, self._given)
-        if not FORMATS[place.form].whole:
-            self._flags(out, reader, FORMATS[place.form])
+        if not NAMED[place.form].whole:
+            self._flags(out, reader, NAMED[place.form])
         self._wishes(place, blog_id)
         target = self._target(archive, f"{blog_id}-{place.name}")
         job = Job(place.form, archive, target, self._given)
         # Stored answers are printed once, in the language of the questions.
         tried, _ = run(job, out, dry_run=True, on_stored=_ignore)
-        if self._agreed(tried):
+        if self._agreed(tried, NAMED[place.form].target):
             done, _ = run(job, out, dry_run=False, on_stored=_ignore)
             self._finish(out, place, job, done)
         return 0
@@ -164,7 +165,7 @@ class _Wizard:
         return Path(self._ask.text(self._words["archive"], default, check)).expanduser()
 
     def _destination(self) -> Destination:
-        offered = [place for place in DESTINATIONS if place.form in FORMATS]
+        offered = [place for place in DESTINATIONS if place.form in NAMED]
         return offered[self._ask.number(self._words["where"], [one.label[self._language] for one in offered])]
 
     def _flags(self, out: Output, reader: Archive, form: Format) -> None:
@@ -226,7 +227,7 @@ class _Wizard:
             if brings:
                 given["media_base_url"] = self._ask.text(words["base"], "", self._no_address)
                 given["media_folder"] = True
-        if FORMATS[place.form].book:
+        if NAMED[place.form].book:
             given["title"] = given["title"] or self._ask.text(words["title"], blog_id)
             given["vertical"] = given["vertical"] or self._ask.agreed(words["vertical"], default=False)
             given["by_year"] = given["by_year"] or self._ask.agreed(words["by_year"], default=False)
@@ -252,7 +253,7 @@ class _Wizard:
 
         return Path(self._ask.text(self._words["out"], _free(proposed), check)).expanduser()
 
-    def _agreed(self, tried: list[Exported]) -> bool:
+    def _agreed(self, tried: list[Exported], target: Target | None) -> bool:
         """Show what the export would hold, and ask whether to make it."""
         self._ask.say()
         self._ask.say(self._words["checking"])
@@ -262,6 +263,8 @@ class _Wizard:
             for line in side.report.lines(self._language):
                 self._ask.say(line)
         self._ask.say()
+        if target is not None and not target.keeps(Matter.FORMAT):
+            self._ask.say(self._words["unsure"].format(title=target.title, form=target.form))
         if not any(side.document["out"]["entries"] for side in tried):
             self._ask.say(self._words["nothing"])
         if self._given["dry_run"]:
@@ -282,7 +285,7 @@ class _Wizard:
             if side.private:
                 say(words["private"].format(path=side.folder))
         self._keep(out, job, done[0].document["blog_id"], say)
-        if FORMATS[place.form].whole or not done[0].private:
+        if NAMED[place.form].whole or not done[0].private:
             say()
             say(words["next"])
             for number, step in enumerate(place.steps[self._language], 1):

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from exporter.export.targets import TARGETS
 from exporter.export.words import Language
 
 
@@ -17,7 +18,7 @@ class Destination:
 
     Attributes:
         name: part of the name of the folder that is proposed.
-        form: the format it takes.
+        form: the format or target that is exported.
         label: what it is called, by language.
         steps: what to do there, by language; ``{out}`` is the folder.
         preset: options of the command line that it wants.
@@ -39,7 +40,7 @@ WORDS: Final[Mapping[str, Mapping[str, str]]] = _TEXTS["words"]
 
 def _destination(row: dict[str, Any]) -> Destination:
     label = row["label"]
-    steps = row.get("steps", _TEXTS[row["form"]] if "place" in row else {})
+    steps = row.get("steps") or _TEXTS[TARGETS[row["form"]].form]
     return Destination(
         row["name"],
         row["form"],

@@ -1,15 +1,20 @@
-"""What a format can do, and every format by its name; its module declares it, and is imported when asked for. Pure."""
+"""What a format can do, and every format and target by its name. Pure.
+
+A format's module declares it, and is imported when asked for. What is known of targets is in
+:mod:`exporter.export.targets`.
+"""
 
 from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from exporter.export.interface import ExportFile, ExportOptions, RecordSource
 from exporter.export.posts import Posts
 from exporter.export.report import Report
+from exporter.export.targets import TARGETS, Target
 from exporter.export.visibility import Newest
 
 OfPosts = Callable[[Posts], Iterator[ExportFile]]
@@ -37,8 +42,8 @@ class Format:
         comments: whether it carries comments at all.
         media: whether it is asked for where pictures are, or will be.
         splits: whether it can be several files of a limited size.
-        targets: names of :data:`TARGETS` that take it.
         book: whether it is a book, which has a title, a language and a direction of writing.
+        target: whose limits it keeps to.
     """
 
     help: str
@@ -50,8 +55,8 @@ class Format:
     comments: bool = True
     media: bool = True
     splits: bool = False
-    targets: tuple[str, ...] = ()
     book: bool = False
+    target: Target | None = None
 
     @property
     def whole(self) -> bool:
@@ -65,6 +70,8 @@ class Format:
         if self.export_archive is not None:
             yield from self.export_archive(records, options, report)
         elif self.export is not None:
+            if self.target is not None:
+                options = options.aimed_at(self.target)
             posts = Posts(records, options, report, holds_back=self.holds_back, newest=newest)
             yield from self.export(posts)
 
@@ -107,15 +114,22 @@ FORMATS: Final = _Formats()
 """Every format by its name."""
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
-    """The known limits of a service's import: the most entries and bytes in one file."""
+class _Named(Mapping[str, Format]):
+    """The formats, and the targets: each is its format, kept to its limits."""
 
-    max_entries: int
-    max_bytes: int
+    def __getitem__(self, name: str) -> Format:
+        target = TARGETS.get(name)
+        if target is None:
+            return FORMATS[name]
+        return replace(FORMATS[target.form], help=f"{target.title} ({target.form})", target=target)
+
+    def __iter__(self) -> Iterator[str]:
+        yield from FORMATS
+        yield from TARGETS
+
+    def __len__(self) -> int:
+        return len(FORMATS) + len(TARGETS)
 
 
-TARGETS: Final[dict[str, Target]] = {
-    # Files must stay under 5,000 entries and under 100 MB, or the import stops half way.
-    "hatena": Target(4_999, 99_000_000),
-}
+NAMED: Final = _Named()
+"""Every format and every target by its name."""

@@ -21,10 +21,12 @@ from exporter.export.media import Copies, Media, PostPicture
 from exporter.export.post_html import name_large
 from exporter.export.posts import ExportPost, Posts
 from exporter.export.report import Report
+from exporter.export.targets import Matter, Target
 from exporter.export.words import Reason
 from exporter.export.xml import cleaned
 from exporter.html.links import commenter_link
 from exporter.html.text import collapse
+from exporter.model.publication import Cause, PostStatus
 from exporter.model.records import Comment
 from exporter.text import visible
 
@@ -80,7 +82,27 @@ class ImportFile:
             self.report.limit(Reason.TITLE_LONG.at(TEXT_BYTES), post.id)
         if _ACTIVE.search(post.record.body) or _ACTIVE.search(post.record.more):
             self.report.limit(Reason.ACTIVE, post.id)
+        if self.options.target is not None:
+            self._mind(post, self.options.target)
         return when
+
+    def _mind(self, post: ExportPost, target: Target) -> None:
+        """Report what a post has that the target does not keep, or is not confirmed to."""
+        if 0 < target.title_characters < len(post.title):
+            self.report.limit(Reason.TITLE_OVER.at(target.title_characters), post.id)
+        moved = self.options.media_base_url or self.options.media_folder
+        has = {
+            Matter.COMMENTS: bool(post.comments),
+            Matter.PICTURES: not moved and any(each.source is not None for each in self.media.pictures(post)),
+            Matter.DRAFTS: post.status is PostStatus.DRAFT,
+            Matter.CATEGORIES: bool(post.category),
+            Matter.SLUGS: bool(post.record.slug),
+        }
+        for matter in filter(has.get, has):
+            kept = target.keeps(matter)
+            if not kept:
+                why = Reason.NOT_SURE if kept is None else Reason.NOT_KEPT
+                self.report.limit(Cause(why, matter, target.title), post.id)
 
     def take(self, pictures: list[PostPicture]) -> None:
         """Note pictures to be copied, where they are asked for."""

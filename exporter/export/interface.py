@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, Protocol
 
+from exporter.export.targets import Target
 from exporter.html.links import AddressPattern
 from exporter.model.kinds import Kind
 from exporter.model.publication import Declared
@@ -52,6 +53,7 @@ class ExportOptions:
         by_year: whether each year becomes a book of its own.
         vertical: whether a book's lines run from top to bottom.
         comments: whether a book holds the comments.
+        target: the service whose limits are to be kept, where one is named.
         service: reads the records.
     """
 
@@ -74,7 +76,17 @@ class ExportOptions:
     by_year: bool = False
     vertical: bool = False
     comments: bool = True
+    target: Target | None = None
     service: Records = DEFAULT_SERVICE
+
+    def aimed_at(self, target: Target) -> ExportOptions:
+        """Return options that keep to a target's limits, unless others were asked for."""
+        return replace(
+            self,
+            target=target,
+            max_entries=self.max_entries or target.max_entries,
+            max_bytes=self.max_bytes or target.max_bytes,
+        )
 
     @property
     def label(self) -> str:

@@ -218,5 +218,4 @@ FORMAT: Final = Format(
     export,
     drafts=True,
     splits=True,
-    targets=("hatena",),
 )

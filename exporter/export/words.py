@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from enum import Enum
 from typing import Final, Literal
 
+from exporter.export.targets import Matter
 from exporter.model.publication import Cause, Hidden
 
 Language = Literal["en", "ja"]
@@ -174,6 +175,15 @@ class Reason(Enum):
         "has lines longer than old importers read at once",
         "古い取り込みでは途中で切れる長さの行があります",
     )
+    TITLE_OVER = (
+        "has a title above {value} characters, which may be cut",
+        "題名が {value} 文字より長く、途中で切られるかもしれません",
+    )
+    NOT_KEPT = ("has {field}, which {value} does not keep", "{value} では、{field}が保たれません")
+    NOT_SURE = (
+        "has {field}, which {value} is not confirmed to keep",
+        "{value} で{field}が保たれるかは、確認できていません",
+    )
     FILE_LARGE = ("is larger than a file may be, and has one of its own", "1記事だけでファイルの上限を超えます")
 
     def at(self, value: int) -> Cause:
@@ -181,6 +191,14 @@ class Reason(Enum):
         return Cause(self, value=f"{value:,}")
 
 
+_OF_TARGETS: Final = (Reason.NOT_KEPT, Reason.NOT_SURE)
+_MATTERS: Final[Mapping[str, tuple[str, str]]] = {
+    Matter.COMMENTS: ("comments", "コメント"),
+    Matter.PICTURES: ("pictures", "画像"),
+    Matter.DRAFTS: ("the state of a draft", "下書きの状態"),
+    Matter.CATEGORIES: ("a category", "カテゴリー"),
+    Matter.SLUGS: ("an address of its own", "記事の URL の名前"),
+}
 _HIDDEN: Final[Mapping[Hidden, tuple[str, str]]] = {
     Hidden.FLAG: ("{field} is {value}", "非公開の記事です（{field} が {value}）"),
     Hidden.UNDECLARED: (
@@ -213,6 +231,7 @@ def sentence(kind: str, cause: Cause, language: Language) -> str:
     at = 0 if language == "en" else 1
     hidden = cause.reason if isinstance(cause.reason, Hidden) else None
     template = _HIDDEN[hidden][at] if hidden is not None else cause.reason.value[at]
-    text = template.format(field=cause.field, value=cause.value)
+    field = _MATTERS[cause.field][at] if cause.reason in _OF_TARGETS else cause.field
+    text = template.format(field=field, value=cause.value)
     text = _SINCE[at].format(text) if cause.newest else text
     return f"not public: {text}" if hidden is not None and kind == "entries" and language == "en" else text

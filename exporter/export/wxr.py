@@ -226,6 +226,4 @@ def _date(when: datetime) -> str:
     return f"{when:%Y-%m-%d %H:%M:%S}"
 
 
-FORMAT: Final = Format(
-    "WordPress, Hatena (WXR 1.2)", export, holds_back=True, drafts=True, splits=True, targets=("hatena",)
-)
+FORMAT: Final = Format("WordPress, Hatena (WXR 1.2)", export, holds_back=True, drafts=True, splits=True)

@@ -15,10 +15,11 @@ from exporter.archive.archive import Archive, read_consistently
 from exporter.archive.state import State
 from exporter.errors import UsageError
 from exporter.export.folder import check_target, measure_export, write_export
-from exporter.export.formats import FORMATS, Format
+from exporter.export.formats import FORMATS, NAMED, Format
 from exporter.export.interface import ExportOptions, RecordSource, Side, WrittenFile
 from exporter.export.media import SLUG
 from exporter.export.report import Report
+from exporter.export.targets import TARGETS
 from exporter.export.visibility import Newest
 from exporter.html.text import collapse
 from exporter.model.kinds import Kind
@@ -59,7 +60,7 @@ def export_blog(
 
     Args:
         archive: the archive's folder; nothing else is read.
-        form: the format, a key of :data:`~exporter.export.formats.FORMATS`.
+        form: the format or target, a key of :data:`~exporter.export.formats.NAMED`.
         target: a new folder.
         options: what is wanted; ``side`` and ``as_of`` are set by this function.
         at: the version; by default the newest. What was hidden or removed since is not public.
@@ -102,23 +103,23 @@ def export_blog(
 
 
 def format_named(name: str) -> Format:
-    """Return a format.
+    """Return a format, or that of a target.
 
     Raises:
         UsageError: there is none of that name; says which is near, or which there are.
     """
-    if name not in FORMATS:
-        near = get_close_matches(name, FORMATS, 1)
-        hint = f" (did you mean {near[0]}?)" if near else f": it is one of {', '.join(FORMATS)}"
-        raise UsageError(f"There is no format {name!r}{hint}.")
-    return FORMATS[name]
+    if name not in NAMED:
+        near = get_close_matches(name, NAMED, 1)
+        known = f": it is one of {', '.join(FORMATS)}, or a target, one of {', '.join(TARGETS)}"
+        raise UsageError(f"There is no format {name!r}{f' (did you mean {near[0]}?)' if near else known}.")
+    return NAMED[name]
 
 
 def check_form(form: str, *, only: Only, all_as_draft: bool, chosen: Mapping[str, object]) -> None:
     """Refuse what a format cannot do, rather than do something else than was asked for.
 
     Args:
-        form: the format.
+        form: the format or target.
         only: which folders are to be written.
         all_as_draft: whether every entry is to be a draft.
         chosen: by option, what chooses a part of the blog; ``None`` where it does not.
@@ -126,13 +127,13 @@ def check_form(form: str, *, only: Only, all_as_draft: bool, chosen: Mapping[str
     Raises:
         UsageError: it would publish drafts, or hold what is private without being asked for.
     """
-    if all_as_draft and not FORMATS[form].drafts:
+    if all_as_draft and not NAMED[form].drafts:
         raise UsageError(
             f"{form} has no drafts, so --all-as-draft would publish everything; say what is public with "
             "--public-open-flg, or choose a format with drafts: "
             f"{', '.join(name for name, each in FORMATS.items() if each.drafts)}."
         )
-    if FORMATS[form].whole:
+    if NAMED[form].whole:
         if only != "all":
             raise UsageError(
                 f"{form} takes the whole archive, private entries and earlier versions too, which no public folder may "
@@ -224,15 +225,18 @@ def _side(
 ) -> Exported:
     public = options.side is Side.PUBLIC
     report = Report(public=public)
-    files = FORMATS[form].files(state, options, report, newest)
+    known = NAMED[form]
+    target = known.target or options.target
+    files = known.files(state, options, report, newest)
     root = reader.path
 
     def document(written: list[WrittenFile]) -> dict[str, Any]:
         return {
-            "format": form,
+            "format": form if known.target is None else known.target.form,
+            "target": None if target is None else target.name,
             "blog_id": reader.info.blog_id,
             "version": state.version,
-            "side": "all" if FORMATS[form].whole else str(options.side),
+            "side": "all" if known.whole else str(options.side),
             "folder": str(folder.resolve()),
             **listed(written, public=public),
             **report.document(),

@@ -6,14 +6,16 @@ import json
 import os
 import signal
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from exporter.export import csv_table
-from exporter.export.formats import TARGETS, Format, Target
+from exporter.export.formats import Format
 from exporter.export.interface import Content
+from exporter.export.targets import TARGETS, Matter
 from tests.cli.conftest import Program, Result
 from tests.support.runs import tree
 
@@ -148,6 +150,36 @@ def test_the_known_limits_of_a_target_split_the_files(program: Program, made: Pa
     assert len(list((tmp_path / "small").iterdir())) > 2
 
 
+@pytest.mark.parametrize("name", TARGETS)
+def test_a_target_is_its_format_and_named_in_the_report(
+    program: Program, made: Path, tmp_path: Path, name: str
+) -> None:
+    target = TARGETS[name]
+    result = program("export", name, made, tmp_path / "out", *SAID, "--json")
+    (side,) = result.json["exports"]
+    assert (side["format"], side["target"]) == (target.form, name)
+    plain = exports(program("export", target.form, made, tmp_path / "plain", *SAID, "--json"))[0]
+    assert plain["target"] is None
+    numbered = [path.stem.endswith("-001") for path in (tmp_path / "out").iterdir()]
+    assert numbered == [target.max_entries > 0]
+    assert [file["sha256"] for file in side["files"]] == [file["sha256"] for file in plain["files"]]
+    doubted = f"It is not confirmed that {target.title} takes {target.form} files"
+    assert (doubted in result.err) == (not target.keeps(Matter.FORMAT))
+
+
+def test_a_target_splits_by_its_limits_unless_told_otherwise(
+    program: Program, made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(TARGETS, "hatena", replace(TARGETS["hatena"], max_entries=10, max_bytes=100_000))
+    program("export", "hatena", made, tmp_path / "one", *SAID)
+    assert len(list((tmp_path / "one").iterdir())) > 5
+    program("export", "hatena", made, tmp_path / "two", *SAID, "--max-entries", "50", "--max-bytes", "9MB")
+    assert len(list((tmp_path / "two").iterdir())) == 2
+    result = program("export", "wxr", made, tmp_path / "three", *SAID, "--target", "hatena", "--json")
+    assert result.json["exports"][0]["target"] == "hatena"
+    assert len(list((tmp_path / "three").iterdir())) > 5
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -157,6 +189,7 @@ def test_the_known_limits_of_a_target_split_the_files(program: Program, made: Pa
         (("--visible-delete-flg", "x"), "t, f or f,t is expected"),
         (("--public-open-flg", ","), "a value, or several"),
         (("--target", "geocities"), "hatena"),
+        (("--target", "movable-type"), "Movable Type takes movabletype, not wxr: export movable-type DIR OUT."),
         (("--since", "2020-01-02", "--until", "2020-01-01"), "No day is both"),
         (("--media-base-url", "javascript:x"), "must be an address such as"),
         (("--public-only", "--only", "all"), "--public-only goes with neither"),
@@ -185,6 +218,12 @@ def test_a_version_that_is_not_there_cannot_be_exported(program: Program, made: 
     [
         (("wrx", "DIR", "OUT"), "There is no format 'wrx' (did you mean wxr?)."),
         (("qqq", "DIR", "OUT"), "There is no format 'qqq': it is one of wxr, movabletype"),
+        (("qqq", "DIR", "OUT"), "or a target, one of wordpress, hatena, note"),
+        (("wordpres", "DIR", "OUT"), "There is no format 'wordpres' (did you mean wordpress?)."),
+        (("liverdoor", "DIR", "OUT"), "(did you mean livedoor?)."),
+        (("note", "DIR"), "export note needs OUT, a new folder"),
+        (("note", "DIR", "OUT", "--target", "hatena"), "note is a target itself; leave out --target hatena."),
+        (("note", "DIR", "OUT", "--title", "本"), "--title is for books (epub), not for note"),
         (("wxr",), "export wxr needs DIR, the archive, and OUT, a new folder"),
         (("wxr", "DIR"), "export wxr needs OUT, a new folder"),
         (("csv", "DIR", "DIR/export"), "cannot be inside each other"),
@@ -224,8 +263,9 @@ def test_files_beyond_hatenas_limits_are_warned_of(
     program: Program, made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert "Hatena" not in program("export", "wxr", made, tmp_path / "one", *SAID).err
-    monkeypatch.setitem(TARGETS, "hatena", Target(10, 1_000))
-    assert "add --target hatena" in program("export", "wxr", made, tmp_path / "two", *SAID).err
+    monkeypatch.setitem(TARGETS, "hatena", replace(TARGETS["hatena"], max_entries=10, max_bytes=1_000))
+    said = "Hatena Blog reads at most 10 entries and 1.0 kB in a file; for smaller files, add --target hatena."
+    assert said in program("export", "wxr", made, tmp_path / "two", *SAID).err
     assert "add --target" not in program("export", "wxr", made, tmp_path / "three", *SAID, "--target", "hatena").err
     assert "add --target" not in program("export", "csv", made, tmp_path / "four", *SAID).err
 

@@ -22,7 +22,7 @@ from typing import Any, Final, Literal
 import pytest
 
 from exporter.cli.wizard_texts import DESTINATIONS, WORDS
-from exporter.export.formats import FORMATS
+from exporter.export.formats import NAMED
 from exporter.model.kinds import Kind
 from tests.archive.builder import BLOG, Built, record
 from tests.cli.conftest import Program
@@ -212,7 +212,7 @@ def open_words(variant: str, form: str) -> set[str]:
     wanted = {"public", "draft"} if drafts else {"public"}
     names = {name for name, each in CASES.items() if there(each, variant) and state(each, variant) in wanted}
     at_first = "--at" in VARIANTS[variant]
-    unapproved = FORMATS[form].holds_back and "--hidden-comments" in VARIANTS[variant]
+    unapproved = NAMED[form].holds_back and "--hidden-comments" in VARIANTS[variant]
     for name, (then, now) in COMMENTS.items():
         shown = now == "f" and (then == "f" or not at_first)
         if drafts and "--visible-delete-flg" not in VARIANTS[variant]:
@@ -267,25 +267,25 @@ def checked(form: str, variant: str, tmp_path: Path, talk: str, *, taken: bool =
         return
     only = "private" if "private" in VARIANTS[variant] else "all" if "all" in VARIANTS[variant] else "public"
     here = {name for name in mine if name in CASES}
-    if only != "private" and not FORMATS[form].whole:
+    if only != "private" and not NAMED[form].whole:
         assert found & set(CASES) == here
-        assert "shown" in found or drafts or not FORMATS[form].comments
+        assert "shown" in found or drafts or not NAMED[form].comments
     assert apart.exists() == (only != "public")
     if only != "public":
         rest = {name for name, each in CASES.items() if there(each, variant)} - here
         rest -= {"future", "undated"} if "--since" in VARIANTS[variant] else set()
         beside = names_in(everything(apart)) & set(CASES)
-        assert beside == (set(CASES) if FORMATS[form].whole else rest)
+        assert beside == (set(CASES) if NAMED[form].whole else rest)
 
 
-GRID: Final = list(product(FORMATS, VARIANTS))
+GRID: Final = list(product(NAMED, VARIANTS))
 
 
 def is_refused(form: str, variant: str) -> bool:
     """Tell which formats cannot do what is asked for: those without drafts, and those that take everything or nothing."""
     asked = set(VARIANTS[variant])
-    whole = FORMATS[form].whole and ("all" not in asked or bool(asked & {"--at", "--since"}))
-    return whole or ("--all-as-draft" in asked and not FORMATS[form].drafts)
+    whole = NAMED[form].whole and ("all" not in asked or bool(asked & {"--at", "--since"}))
+    return whole or ("--all-as-draft" in asked and not NAMED[form].drafts)
 
 
 @pytest.mark.parametrize(("form", "variant"), GRID)
@@ -298,7 +298,7 @@ def test_no_byte_of_an_export_tells_a_secret(
     result = program("export", form, secrets, tmp_path / "out", *VARIANTS[variant], *patterns, "--json")
     refused = is_refused(form, variant)
     assert result.code == (2 if refused else 0), result.err
-    shown = "" if FORMATS[form].whole else "Using what was kept for sea.example: public_open_flg"
+    shown = "" if NAMED[form].whole else "Using what was kept for sea.example: public_open_flg"
     assert not variant.startswith("kept") or refused or shown in result.err
     checked(form, variant, tmp_path, result.out + result.err, taken=not refused)
 

@@ -10,7 +10,7 @@ from string import Formatter
 import pytest
 
 from exporter.cli.wizard_texts import DESTINATIONS, WORDS, language_of
-from exporter.export.formats import FORMATS
+from exporter.export.formats import NAMED
 from tests.cli.conftest import Program
 from tests.support.runs import tree
 from tests.support.terminal import Terminal
@@ -109,7 +109,7 @@ def test_the_command_that_is_shown_does_the_same(home: Path, program: Program, m
     before = tree(out)
     assert any(name.startswith("media/") for name in map(str, before))
     command = shlex.split(shown.splitlines()[-1])
-    assert command[:3] == ["blog-exporter", "export", "wxr"]
+    assert command[:3] == ["blog-exporter", "export", "wordpress"]
     monkeypatch.chdir(home)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(home / "config"))
     assert program(*command[1:]).code == 0
@@ -226,7 +226,7 @@ def test_every_text_is_there_in_every_language() -> None:
     assert WORDS["ja"].keys() == WORDS["en"].keys()
     for service in DESTINATIONS:
         assert set(service.label) == set(service.steps) == {"ja", "en"}
-        assert service.form in FORMATS
+        assert service.form in NAMED
         for language in WORDS:
             assert all(step.format(out="OUT") for step in service.steps[language])
         assert all(any(ord(char) > 0x3000 for char in step) for step in service.steps["ja"])

@@ -12,7 +12,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from exporter.export.formats import FORMATS
+from exporter.export.formats import NAMED
 from exporter.export.interface import (
     Content,
     Copy,
@@ -135,7 +135,7 @@ def export(form: str, source: Memory, **options: Any) -> Made:
     chosen = ExportOptions(**{"declared": SAID, "side": Side.PUBLIC, **options})
     report = Report()
     made = Made({}, {}, report)
-    for file in FORMATS[form].files(source, chosen, report):
+    for file in NAMED[form].files(source, chosen, report):
         assert not isinstance(file, Whole | Summary), "made of an archive on the disk"
         assert file.path not in made.files
         assert file.path not in made.copies

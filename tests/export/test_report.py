@@ -10,6 +10,7 @@ import pytest
 from exporter.export.formats import FORMATS
 from exporter.export.interface import Side
 from exporter.export.report import KINDS, Report, names
+from exporter.export.targets import Matter
 from exporter.export.words import Language, Reason, sentence
 from exporter.html.links import AddressPattern
 from exporter.model.kinds import Kind
@@ -133,7 +134,7 @@ def test_few_addresses_are_named_and_more_ids() -> None:
     assert names([]) == ""
 
 
-CAUSES = [Cause(reason, "field", "value") for reason in (*Reason, *Hidden)]
+CAUSES = [Cause(reason, Matter.COMMENTS, "value") for reason in (*Reason, *Hidden)]
 
 
 @pytest.mark.parametrize("cause", CAUSES, ids=[cause.reason.name for cause in CAUSES])

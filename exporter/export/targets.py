@@ -1,0 +1,176 @@
+"""What is publicly known of what each service takes: the one place where it stands, and where a target is added. Pure.
+
+A target is a name over a format, with the limits of its import. Each fact names the page that states it, and whether it
+is confirmed: stated by those who make the target, or tried in the program itself. What no fact tells is not confirmed.
+docs/targets.md shows all of it, and a test compares the two.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+
+class Matter(StrEnum):
+    """What can be known of an import."""
+
+    FORMAT = "format"
+    FILES = "files"
+    ENCODING = "encoding"
+    TITLES = "titles"
+    COMMENTS = "comments"
+    PICTURES = "pictures"
+    DRAFTS = "drafts"
+    CATEGORIES = "categories"
+    SLUGS = "slugs"
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """What is known of one matter.
+
+    Attributes:
+        matter: of what.
+        says: the fact, in a few words.
+        source: the address of the page that states it, or the path of the test that shows it.
+        kept: whether the new home has afterwards what entries have of it; ``None`` where the fact is of something else.
+        confirmed: whether the target's makers say so, or it was tried in the program; others may be wrong.
+    """
+
+    matter: Matter
+    says: str
+    source: str
+    kept: bool | None = None
+    confirmed: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A service or program that takes a blog.
+
+    Attributes:
+        name: what it is called on the command line.
+        title: what it calls itself.
+        forms: the formats it takes; its name stands for the first.
+        facts: what is known of it.
+        max_entries: the most entries in a file; 0 where no limit is known.
+        max_bytes: the most bytes in a file; 0 where no limit is known.
+        title_characters: the most characters of a title; 0 where no limit is known.
+    """
+
+    name: str
+    title: str
+    forms: tuple[str, ...]
+    facts: tuple[Fact, ...] = ()
+    max_entries: int = 0
+    max_bytes: int = 0
+    title_characters: int = 0
+
+    @property
+    def form(self) -> str:
+        """The format that its name stands for."""
+        return self.forms[0]
+
+    def keeps(self, matter: Matter) -> bool | None:
+        """Tell whether the new home has what entries have of a matter; ``None`` where that is not confirmed."""
+        return next((fact.kept for fact in self.facts if fact.matter is matter and fact.confirmed), None)
+
+
+_TRIED: Final = "importers.md"
+_WORDPRESS: Final = "https://ja.wordpress.org/plugins/wordpress-importer/"
+_HATENA: Final = "https://help.hatenablog.com/entry/import-mt"
+_NOTE: Final = "https://www.businessinsider.jp/post-266438"
+_AMEBA: Final = "https://huggingface.co/datasets/ai-shift/ameba_faq_search"
+_MT_FORMAT: Final = "http://www.movabletype.jp/documentation/appendices/import-export-format.html"
+_MT_IMPORT: Final = "https://www.movabletype.jp/documentation/mt5/tools/import.html"
+_MT_FTP: Final = "http://sixapart.jp/movabletype/manual/import/import_ftp.html"
+
+TARGETS: Final[dict[str, Target]] = {
+    target.name: target
+    for target in (
+        Target(
+            "wordpress",
+            "WordPress",
+            ("wxr", "movabletype"),
+            (
+                Fact(Matter.FORMAT, "its importer plugin takes WXR", _WORDPRESS, kept=True),
+                Fact(
+                    Matter.FORMAT,
+                    "another plugin takes Movable Type's format",
+                    "http://moewe-net.com/wordpress/ameblo2wp/2016/mt-format",
+                    confirmed=False,
+                ),
+                Fact(Matter.FILES, "no limit of its own; large files can meet those of the host's PHP", _WORDPRESS),
+                Fact(Matter.ENCODING, "UTF-8", _TRIED, kept=True),
+                Fact(Matter.COMMENTS, "with dates, order and approval", _TRIED, kept=True),
+                Fact(Matter.PICTURES, "fetched during the import from the addresses written", _TRIED, kept=True),
+                Fact(Matter.DRAFTS, "drafts and private posts stay what they are", _TRIED, kept=True),
+                Fact(Matter.CATEGORIES, "made where they are missing", _TRIED, kept=True),
+                Fact(Matter.SLUGS, "taken as written", _TRIED, kept=True),
+            ),
+        ),
+        Target(
+            "hatena",
+            "Hatena Blog",
+            ("movabletype", "wxr"),
+            (
+                Fact(Matter.FORMAT, "takes Movable Type's format and WXR", _HATENA, kept=True),
+                Fact(
+                    Matter.FILES,
+                    "below 100 MB and 5,000 entries at once, or the import stops half way",
+                    _HATENA,
+                ),
+                Fact(Matter.PICTURES, "those that entries show can be moved along", _HATENA, kept=True),
+            ),
+            max_entries=4_999,
+            max_bytes=99_000_000,
+        ),
+        Target(
+            "note",
+            "note",
+            ("wxr",),
+            (
+                Fact(
+                    Matter.FORMAT,
+                    "since March 2023 its website imports, and WXR is what its own export writes for that",
+                    _NOTE,
+                    kept=True,
+                    confirmed=False,
+                ),
+            ),
+        ),
+        Target("livedoor", "livedoor Blog", ("movabletype",)),
+        Target(
+            "ameba",
+            "Ameba Blog",
+            ("movabletype",),
+            (
+                Fact(
+                    Matter.TITLES,
+                    "its help is asked what becomes of titles of 49 characters and more",
+                    _AMEBA,
+                    confirmed=False,
+                ),
+            ),
+            title_characters=48,
+        ),
+        Target("fc2", "FC2 Blog", ("movabletype",)),
+        Target("seesaa", "Seesaa Blog", ("movabletype",)),
+        Target(
+            "movable-type",
+            "Movable Type",
+            ("movabletype",),
+            (
+                Fact(Matter.FORMAT, "its own", _MT_FORMAT, kept=True),
+                Fact(Matter.FILES, "a file may also be put into its folder import", _MT_FTP),
+                Fact(Matter.COMMENTS, "the format has a place for them", _MT_FORMAT, kept=True),
+                Fact(Matter.PICTURES, "the format holds texts only, and their addresses", _MT_IMPORT, kept=False),
+                Fact(Matter.DRAFTS, "by STATUS", _MT_FORMAT, kept=True),
+                Fact(Matter.CATEGORIES, "by CATEGORY", _MT_FORMAT, kept=True),
+                Fact(Matter.SLUGS, "by BASENAME", _MT_FORMAT, kept=True),
+            ),
+        ),
+    )
+}
+"""Every target by its name."""
