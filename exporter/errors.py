@@ -4,7 +4,7 @@ The tree::
 
     BlogExporterError                 1   unexpected
     ├── UsageError                    2   options or settings that cannot be right
-    ├── Incomplete                    3   saved, but something could not be read
+    ├── Incomplete                    3   something could not be read, or is not as it should be
     ├── MassDisappearance             4   refused: too many records gone at once
     ├── NoSuchRecord                  5   the archive has no such record or version
     ├── Stale                         6   the last successful run is too long ago
@@ -60,7 +60,7 @@ class UsageError(BlogExporterError):
 
 
 class Incomplete(BlogExporterError):
-    """The run saved what it could, but something could not be read; the message counts it."""
+    """Not all is there: a run could not read something, or a new home lacks it; the message counts it."""
 
     exit_code = 3
 

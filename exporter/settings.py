@@ -170,7 +170,7 @@ def _unset(read: Callable[[str], T], help_line: str) -> T | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """All settings, and the secrets: the access token and that of a new home, which no option and no profile can hold."""
+    """All settings, and the secrets, which no option and no profile can hold: the access token, that of a new home."""
 
     base_url: str | None = _unset(_text, "address of the service's API")
     profile: str | None = _unset(_text, "known service, or one of the settings file's [profiles.NAME] tables")

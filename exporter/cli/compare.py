@@ -1,0 +1,157 @@
+"""``compare``: what of an archive arrived in a new home, and how."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from exporter.cli import answers
+from exporter.cli.options import archive_argument, config_option, opened, setting_options, with_output
+from exporter.cli.output import OnLoss, Output
+from exporter.cli.signals import ended_by_sigterm
+from exporter.errors import Incomplete, UsageError
+from exporter.settings import SETTINGS, Settings
+from exporter.text import printable
+
+if TYPE_CHECKING:
+    from exporter.archive.archive import Archive
+    from exporter.archive.state import State
+    from exporter.library.compare import Arrivals, Compared
+
+_EPILOG = """\b
+Examples:
+  blog-exporter compare DIR https://new.example --public-open-flg 1
+  blog-exporter compare DIR https://new.example --new-home-user me --report compare.json
+
+\b
+A WordPress is read by its REST API, with the application password in BLOG_EXPORTER_NEW_HOME_TOKEN or
+--new-home-token-file also its drafts, private posts and held comments.
+"""
+_OFTEN: Final = 500
+"""After how many posts or pictures a line says so."""
+
+
+@click.command("compare", epilog=_EPILOG)
+@archive_argument
+@click.argument("home", metavar="NEW_HOME")
+@click.option("--at", metavar="N|DATE", help="As of version N, or of a date. [default: the newest]")
+@click.option("--everything", is_flag=True, help="What is not public was to be moved too, as with export --only all.")
+@click.option("--all-as-draft", is_flag=True, help="All but private entries were to become drafts.")
+@click.option("--public-open-flg", metavar="VALUE", help="Values of open_flg that mean published: 1 or 1,3.")
+@click.option("--period-flg-public", is_flag=True, help="Entries with period_flg t are as public as others.")
+@click.option("--visible-delete-flg", metavar="VALUE", help="Values of delete_flg that mean shown: f, t, f,t.")
+@click.option("--new-url", metavar="PATTERN", help="Addresses of the new posts, as for export.")
+@click.option("--old-host", "old_hosts", multiple=True, metavar="HOST", help="Another host that dies with it.")
+@click.option("--no-pictures", is_flag=True, help="Fetch no pictures; compare their addresses only.")
+@click.option("--no-comments", is_flag=True, help="Do not compare comments.")
+@click.option("--no-slugs", is_flag=True, help="Do not compare the names in addresses.")
+@click.option("--report", type=click.Path(path_type=Path), metavar="FILE", help="Write the whole result as JSON.")
+@click.option("--force", is_flag=True, help="Let the report replace a file that is there.")
+@setting_options(
+    "new_home_user", "new_home_token_file", "allow_plain_http", "allow_private_network", "concurrency", "rate",
+    "retries", "max_asset_size", "timezone", "entry_url",
+)  # fmt: skip
+@config_option
+@with_output(OnLoss.STOP)
+def command(
+    *, out: Output, archive: Path, home: str, at: str | None, report: Path | None, config: Path | None, **given: Any
+) -> int:
+    """Compare the archive in DIR with NEW_HOME, the address of a WordPress.
+
+    Says which entries arrived as they were, which are missing or changed and how, what else is there, and what could
+    not be compared. Ends with 0 only where nothing is missing or changed and all was compared that was asked for.
+    """
+    from exporter.compare.report import document, lines, verdict
+
+    if report is not None:
+        _check_report(report, archive, force=given["force"])
+    options = {name: value for name, value in given.items() if name in SETTINGS} | answers.flag_answers(given)
+    found, settings = opened(out, archive, options, config)
+    expected = _expected(out, found, settings, at, given)
+    kind, comparison = _compare(out, expected, home, settings, given)
+    result = document(comparison, **expected.about, home={"kind": kind, "place": home})
+    out.document(result)
+    if report is not None:
+        _write(report, result)
+    for line in lines(comparison, every=out.verbosity > 0):
+        out.answer(printable(line))
+    said = verdict(comparison)
+    if not comparison.whole:
+        raise Incomplete(f"{printable(home, 200)}: {said}.")
+    out.answer(f"{said[0].upper()}{said[1:]}.")
+    return 0
+
+
+def _expected(out: Output, archive: Archive, settings: Settings, at: str | None, given: Mapping[str, Any]) -> Arrivals:
+    """Return what should have arrived, by what the owner said of the blog's flags."""
+    from exporter.archive.archive import read_consistently
+    from exporter.export.interface import ExportOptions
+    from exporter.html.links import AddressPattern
+    from exporter.library.compare import expected_posts
+    from exporter.service.registry import service_of
+
+    blog_id, drafts = archive.info.blog_id, given["all_as_draft"]
+    declared = answers.declared_flags(settings, blog_id, answers.stored_printer(out, blog_id), all_as_draft=drafts)
+    if declared.public_access is None and not drafts:
+        raise UsageError(f"Nothing says yet which entries are public: say so with --public-open-flg. {answers.HINT}")
+    service = service_of(settings, archive.info.service)
+    options = ExportOptions(
+        declared=declared,
+        old_urls=() if settings.entry_url is None else (AddressPattern(settings.entry_url, "entry_url"),),
+        new_url=None if given["new_url"] is None else AddressPattern(given["new_url"], "--new-url"),
+        service=service,
+    )
+    version = None
+    if at is not None:
+        version = read_consistently(archive.path, lambda reader: reader.version_at(at, settings.timezone))
+
+    def check(state: State) -> None:
+        answers.check_answers(declared, given, state, service, out.warn)
+
+    return expected_posts(archive.path, options, at=version, everything=given["everything"], check=check)
+
+
+def _compare(out: Output, expected: Arrivals, place: str, settings: Settings, given: Mapping[str, Any]) -> Compared:
+    """Read the new home, with a line for people now and then, and compare."""
+    import asyncio
+
+    from exporter.compare.posts import Aspect, Wish
+    from exporter.library.compare import compare, open_home
+
+    left_out = {
+        aspect for aspect, option in ((Aspect.COMMENTS, "no_comments"), (Aspect.SLUG, "no_slugs")) if given[option]
+    }
+    hosts = expected.old_hosts | {host.strip().rstrip(".").lower() for host in given["old_hosts"]}
+    wish = Wish(frozenset(Aspect) - left_out, fetch=not given["no_pictures"], old_hosts=hosts)
+
+    def progress(what: str, count: int) -> None:
+        if count % _OFTEN == 0:
+            out.say(f"{count:,} {what} read")
+
+    async def run() -> Compared:
+        async with open_home(place, settings, progress=progress) as home:
+            return await compare(home, expected, wish)
+
+    with ended_by_sigterm("nothing was written"):
+        return asyncio.run(run())
+
+
+def _check_report(report: Path, archive: Path, *, force: bool) -> None:
+    if report.resolve().is_relative_to(archive.resolve()):
+        raise UsageError(f"{report} is inside the archive; name a file outside of it.")
+    if report.is_dir():
+        raise UsageError(f"{report} is a folder; name a file.")
+    if os.path.lexists(report) and not force:
+        raise UsageError(f"{report} is there already; add --force to replace it, or name another file.")
+
+
+def _write(report: Path, result: dict[str, Any]) -> None:
+    from exporter import lossless_json
+    from exporter.archive import atomic
+
+    with atomic.translated(report):
+        atomic.write_file(report, lossless_json.dumps(result, pretty=True) + b"\n")

@@ -1,0 +1,115 @@
+"""The archive's posts as they should have arrived. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+from urllib.parse import unquote
+
+from exporter.compare.pictures import host_of
+from exporter.compare.posts import OldComment, OldPost, Picture, ShownAs
+from exporter.compare.texts import body_letters, word_letters
+from exporter.export.file_names import file_name, slug
+from exporter.export.importer_rules import UniqueNames, nicename
+from exporter.export.media import Media, new_address
+from exporter.export.post_html import comment_html
+from exporter.export.posts import ExportPost, PostComment, Posts
+from exporter.html.embedded import Use, embedded
+from exporter.model.asset import Asset
+from exporter.model.kinds import Kind
+
+_TITLE_BYTES: Final = 150
+_DAY: Final = len("2016-03-19-")
+
+
+def old_posts(posts: Posts, *, asked: bool) -> Iterator[OldPost]:
+    """Yield the posts of one side; ``asked`` is whether it was to be moved."""
+    media = Media(posts)
+    names = UniqueNames()
+    for post in posts:
+        entry = post.record
+        pictures, unknown = _pictures(post, media)
+        yield OldPost(
+            id=post.id,
+            title=post.title,
+            when=None if entry.date is None else post.when,
+            status=ShownAs(post.status),
+            asked=asked,
+            slugs=frozenset(_slugs(posts, post, names.fit(entry.slug, post.id))),
+            category=post.category,
+            texts=tuple(filter(None, (body_letters(entry.body), body_letters(entry.more)))),
+            pictures=pictures,
+            comments=tuple(_comment(each) for each in post.comments),
+            unknown_pictures=unknown,
+        )
+
+
+def old_hosts(posts: Posts) -> frozenset[str]:
+    """Return the hosts that die with the blog: its own, that of its addresses, and those of its uploaded files."""
+    hosts = {host_of(f"https://{posts.blog_id}/")} | {host_of(pattern.text) for pattern in posts.options.old_urls}
+    for _, raw in posts.records.scan(Kind.ASSETS):
+        asset = Asset.from_raw(raw)
+        if asset.ids("file"):
+            hosts.add(host_of(asset.url))
+    return frozenset(hosts - {""})
+
+
+def shown_pictures(html: str) -> Iterator[str]:
+    """Yield the addresses of the pictures that HTML shows, in their order and as they are written.
+
+    Of a picture in several sizes only the usual one counts: a home may make such copies, or leave them out.
+    """
+    return (found.text for found in embedded(html.replace("srcset", "data-sizes")) if found.use is Use.SHOWN)
+
+
+def _pictures(post: ExportPost, media: Media) -> tuple[tuple[Picture, ...], int]:
+    found: dict[str, Picture] = {}
+    unknown: set[str] = set()
+    for body in (post.record.body, post.record.more):
+        for address in shown_pictures(body):
+            picture = media.find(address)
+            asset = None if picture is None else picture.asset
+            if picture is None or asset is None or asset.sha256 is None:
+                unknown.add(address)
+            else:
+                found[asset.url] = Picture(asset.url, asset.sha256, asset.width, asset.height, picture.name.lower())
+    return tuple(found.values()), len(unknown)
+
+
+def _slugs(posts: Posts, post: ExportPost, imported: str) -> Iterator[str]:
+    """Yield the names that exports give an entry in addresses, as :func:`slug_of` has them."""
+    entry = post.record
+    yield slug_of(imported)
+    if entry.slug:
+        yield slug_of(nicename(entry.slug))
+        yield slug_of(entry.slug)
+    yield slug_of(slug(post.title, _TITLE_BYTES) or f"entry-{post.id}")
+    file = file_name(entry.date, post.title, post.id).removesuffix(".md")
+    yield slug_of(file)
+    if entry.date is not None:
+        yield slug_of(file[_DAY:])
+    address = new_address(posts, post.id)
+    if address is not None:
+        yield slug_of(address)
+
+
+def slug_of(address: str) -> str:
+    """Return the last part of an address or a path that names anything, in lower case and without its ending."""
+    parts = [part for part in unquote(address.partition("?")[0].partition("#")[0]).split("/") if part]
+    last = parts[-1] if parts else ""
+    if last in {"index.html", "index.htm", "index.md"} and len(parts) > 1:
+        last = parts[-2]
+    for ending in (".html", ".htm", ".md", ".markdown"):
+        last = last.removesuffix(ending)
+    return last.lower()
+
+
+def _comment(found: PostComment) -> OldComment:
+    comment = found.comment
+    days = {found.when.date()} | (set() if comment.date is None else {comment.date.date()})
+    return OldComment(
+        name=word_letters(comment.name),
+        letters=body_letters(comment_html(comment)),
+        days=frozenset(days) if comment.date is not None else frozenset(),
+        visible=found.visible,
+    )

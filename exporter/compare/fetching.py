@@ -1,0 +1,97 @@
+"""Looking at the pictures of a new home: each is read once, hashed and measured, and never kept."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import io
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+from exporter.compare.posts import PictureFacts
+from exporter.crawl.assets.content_type import sniff
+from exporter.crawl.assets.image_size import dimensions
+from exporter.errors import NotPublic, ServiceError
+from exporter.http.engine import Downloader
+
+_AT_A_TIME: Final = 12
+_HEAD: Final = 256 * 1024
+"""Bytes of a file that its size in pixels is looked for in."""
+_GONE: Final = frozenset({404, 410})
+
+
+class PictureReader:
+    """Reads pictures from anywhere that its downloader may ask, without credentials.
+
+    Args:
+        downloader: asks; its guard keeps it from private addresses.
+        progress: called with how many were read.
+    """
+
+    def __init__(self, downloader: Downloader, progress: Callable[[int], None]) -> None:
+        self._downloader = downloader
+        self._progress = progress
+
+    async def read(self, addresses: Sequence[str]) -> Mapping[str, PictureFacts]:
+        """Return what is known of each address; a failure is an answer here."""
+        found: dict[str, PictureFacts] = {}
+        waiting = iter(dict.fromkeys(addresses))
+
+        async def work() -> None:
+            for address in waiting:
+                found[address] = await self._one(address)
+                self._progress(len(found))
+
+        async with asyncio.TaskGroup() as group:
+            for _ in range(_AT_A_TIME):
+                group.create_task(work())
+        return found
+
+    async def _one(self, address: str) -> PictureFacts:
+        sink = _Measured()
+        try:
+            answer = await self._downloader.read(address, sink)
+        except NotPublic:
+            return PictureFacts(unknown="its address is private, and is only asked with --allow-private-network")
+        except ServiceError as error:
+            return PictureFacts(unknown=str(error))
+        if answer.status in _GONE:
+            return PictureFacts(gone=str(answer.status))
+        if answer.status != 200:
+            return PictureFacts(unknown=f"it answers {answer.status}")
+        return sink.facts()
+
+
+def facts_of(head: bytes, sha256: str) -> PictureFacts:
+    """Return what is known of a file: of its beginning, and of its bytes as a whole."""
+    kind = sniff(head)
+    if not kind.startswith("image/"):
+        return PictureFacts(gone="no picture" if head else "an empty file")
+    size = dimensions(io.BytesIO(head), kind)
+    return PictureFacts(sha256, *(size or (None, None)))
+
+
+class _Measured:
+    """Hashes what is written, and keeps its beginning; see :class:`~exporter.http.body.Sink`."""
+
+    def __init__(self) -> None:
+        self.size = 0
+        self.validator: str | None = None
+        self._head = bytearray()
+        self._digest = hashlib.sha256()
+
+    def restart(self, validator: str | None, length: int | None) -> None:  # noqa: ARG002 - what is kept is not resumed
+        """Begin anew; what was read cannot be continued."""
+        self.size = 0
+        self._head.clear()
+        self._digest = hashlib.sha256()
+
+    def write(self, data: bytes) -> None:
+        """Take bytes."""
+        self.size += len(data)
+        self._digest.update(data)
+        self._head += data[: max(0, _HEAD - len(self._head))]
+
+    def facts(self) -> PictureFacts:
+        """Return what is known of all that was written."""
+        return facts_of(bytes(self._head), self._digest.hexdigest())

@@ -1,0 +1,270 @@
+"""The archive's posts against those of a new home, one by one. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from exporter.compare.comments import compare_comments, find_comments
+from exporter.compare.matching import Matches
+from exporter.compare.pictures import compare_pictures, host_of
+from exporter.compare.posts import (
+    Aspect,
+    Difference,
+    Fault,
+    HomeState,
+    NewPost,
+    OldPost,
+    PictureFacts,
+    ShownAs,
+    Unchecked,
+    When,
+    Wish,
+)
+from exporter.compare.texts import first_difference, same_words, word_letters
+
+_SAME_MOMENT: Final = timedelta(minutes=2)
+"""Exports move posts by seconds where two of a title have the same one."""
+
+_OWN_NAMES: Final = 0.5
+"""Where more than this share of a home's names are none that exports give, it makes names by a rule of its own."""
+
+_OWN_RULE: Final = "the new home names them by a rule of its own"
+_TELLING: Final = 6
+"""Letters of a comment that are not on a page by chance."""
+
+
+@dataclass(frozen=True, slots=True)
+class PostResult:
+    """What became of an entry: ``key`` names the new post, empty where there is none."""
+
+    old: OldPost
+    key: str
+    differences: tuple[Difference, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """The outcome.
+
+    Attributes:
+        results: of every entry that was to be moved, and of those that were not and are shown all the same.
+        extra: the new posts that the archive does not have.
+        not_asked: how many entries were not to be moved, and are not shown.
+        later_comments: how many comments of the new home the archive does not have.
+        unchecked: what was not compared.
+    """
+
+    results: Sequence[PostResult]
+    extra: Sequence[NewPost]
+    not_asked: int
+    later_comments: int
+    unchecked: Sequence[Unchecked]
+
+    @property
+    def identical(self) -> int:
+        """How many entries arrived without any difference."""
+        return sum(not result.differences for result in self.results)
+
+    @property
+    def whole(self) -> bool:
+        """Whether nothing is missing or changed, and everything that was asked for was looked at."""
+        return self.identical == len(self.results) and not any(each.asked for each in self.unchecked)
+
+    def counts(self) -> Counter[Fault]:
+        """Return how many entries have each kind of difference."""
+        return Counter(change for result in self.results for change in {each.change for each in result.differences})
+
+
+def reconcile(
+    olds: Sequence[OldPost], home: HomeState, matches: Matches, facts: Mapping[str, PictureFacts], wish: Wish
+) -> Comparison:
+    """Compare every pair, and name what has no partner.
+
+    Args:
+        olds: the archive's posts.
+        home: what was read of the new home.
+        matches: who is who.
+        facts: what is known of the addresses of the new home's pictures.
+        wish: what is to be compared.
+    """
+    comparing = _Comparing(olds, home, matches, facts, wish)
+    results, not_asked = comparing.results()
+    extra = [home.posts[new] for new in matches.extra if home.posts[new].article and Aspect.EXTRA in wish.aspects]
+    return Comparison(results, extra, not_asked, comparing.later_comments, [*home.unchecked, *comparing.unchecked()])
+
+
+class _Comparing:
+    """Compares pairs, and counts what could not be compared.
+
+    Attributes:
+        later_comments: see :class:`Comparison`.
+    """
+
+    def __init__(
+        self, olds: Sequence[OldPost], home: HomeState, matches: Matches, facts: Mapping[str, PictureFacts], wish: Wish
+    ) -> None:
+        self.later_comments = 0
+        self._olds = olds
+        self._news = home.posts
+        self._withheld = home.withheld
+        self._matches = matches
+        self._facts = facts
+        self._wish = wish
+        self._skipped: Counter[tuple[Aspect, str, bool]] = Counter()
+        self._not_held = 0
+        pairs = [(olds[old], self._news[new]) for old, new in matches.pairs.items()]
+        self._own_names = _has_own_names(pairs)
+        self._shows_comments = _shows_comments(pairs)
+
+    def results(self) -> tuple[list[PostResult], int]:
+        """Return the result of every entry that has one, and how many have none as they were not to be moved."""
+        again: defaultdict[int, list[str]] = defaultdict(list)
+        for copy, original in self._matches.again.items():
+            again[original].append(self._news[copy].key)
+        made: list[PostResult] = []
+        for at, old in enumerate(self._olds):
+            new = self._matches.pairs.get(at)
+            if new is None and self._withheld and old.asked and old.status is not ShownAs.PUBLISH:
+                self._skip(Aspect.HELD_BACK, self._withheld)
+                continue
+            if new is None:
+                differences = [Difference(Fault.MISSING)] if old.asked else []
+            else:
+                differences = list(self._pair(old, self._news[new]))
+            if old.asked:
+                differences += [Difference(Fault.DUPLICATE, "", key) for key in again[at]]
+            if old.asked or differences:
+                made.append(PostResult(old, "" if new is None else self._news[new].key, tuple(differences)))
+        return made, sum(not old.asked for old in self._olds) - sum(not result.old.asked for result in made)
+
+    def unchecked(self) -> Iterator[Unchecked]:
+        """Yield what was left out by choice, and what could not be compared."""
+        for aspect in Aspect:
+            if aspect not in self._wish.aspects:
+                yield Unchecked(aspect, 0, "left out by choice", asked=False)
+        for (aspect, why, asked), count in self._skipped.items():
+            yield Unchecked(aspect, count, why, asked=asked)
+        if self._not_held and Aspect.PICTURES in self._wish.aspects:
+            yield Unchecked(Aspect.PICTURES, self._not_held, "the archive does not hold them either", asked=False)
+
+    def _pair(self, old: OldPost, new: NewPost) -> Iterator[Difference]:
+        public = new.status in {ShownAs.PUBLISH, ShownAs.PASSWORD}
+        fits = new.status is ShownAs.PUBLISH if old.status is ShownAs.PUBLISH else not public
+        if not fits:
+            yield Difference(Fault.STATUS, str(old.status), str(new.status))
+        if not old.asked:
+            return
+        for aspect, compare in (
+            (Aspect.TITLE, self._title), (Aspect.TEXT, self._text), (Aspect.DATE, self._date),
+            (Aspect.SLUG, self._slug), (Aspect.CATEGORY, self._category), (Aspect.PICTURES, self._pictures),
+            (Aspect.LINKS, self._links), (Aspect.COMMENTS, self._comments),
+        ):  # fmt: skip
+            if aspect in self._wish.aspects:
+                yield from compare(old, new)
+
+    def _skip(self, aspect: Aspect, why: str, count: int = 1, *, asked: bool = True) -> None:
+        self._skipped[aspect, why, asked] += count
+
+    def _title(self, old: OldPost, new: NewPost) -> Iterator[Difference]:
+        if word_letters(old.title) and not same_words(old.title, new.titles):
+            yield Difference(Fault.TITLE, old.title, next(iter(new.titles), ""))
+
+    def _text(self, old: OldPost, new: NewPost) -> Iterator[Difference]:
+        if new.status is ShownAs.PASSWORD:
+            self._skip(Aspect.TEXT, "it is behind a password")
+        elif new.whole and old.letters != new.letters:
+            yield Difference(Fault.TEXT, *first_difference(old.letters, new.letters))
+        elif not new.whole:
+            for text in old.texts:
+                if text not in new.letters:
+                    yield Difference(Fault.TEXT, *missing_piece(text, new.letters))
+                    return
+
+    def _date(self, old: OldPost, new: NewPost) -> Iterator[Difference]:
+        if old.when is None:
+            self._skip(Aspect.DATE, "the archive knows no date of them")
+        elif new.when is None:
+            self._skip(Aspect.DATE, "the new home does not say when they were written")
+        elif not _same_moment(old.when, new.when):
+            yield Difference(Fault.DATE, f"{old.when:%Y-%m-%d %H:%M}", str(new.when.shown)[:16])
+
+    def _slug(self, old: OldPost, new: NewPost) -> Iterator[Difference]:
+        if not new.slug or self._own_names:
+            self._skip(Aspect.SLUG, _OWN_RULE if new.slug else "the new home does not tell their names")
+        elif new.slug not in old.slugs:
+            yield Difference(Fault.SLUG, min(old.slugs, default=""), new.slug)
+
+    def _category(self, old: OldPost, new: NewPost) -> Iterator[Difference]:
+        if not old.category:
+            return
+        if new.names is None:
+            self._skip(Aspect.CATEGORY, "the new home does not tell them")
+        elif not same_words(old.category, new.names):
+            yield Difference(Fault.CATEGORY, old.category, ", ".join(new.names))
+
+    def _pictures(self, old: OldPost, new: NewPost) -> Iterator[Difference]:
+        self._not_held += old.unknown_pictures
+        if new.status is ShownAs.PASSWORD:
+            self._skip(Aspect.PICTURES, "they are behind a password", len(old.pictures))
+            return
+        found = compare_pictures(old.pictures, new.pictures, self._facts, self._wish.old_hosts)
+        yield from found.differences
+        if found.unknown and self._wish.fetch:
+            self._skip(Aspect.PICTURES, found.why, found.unknown)
+        elif found.unknown:
+            self._skip(Aspect.PICTURES, "they were not fetched, by choice", found.unknown, asked=False)
+
+    def _links(self, _old: OldPost, new: NewPost) -> Iterator[Difference]:
+        for address in dict.fromkeys(new.links):
+            if host_of(address) in self._wish.old_hosts:
+                yield Difference(Fault.LINK_ON_OLD_HOST, "", address)
+
+    def _comments(self, old: OldPost, new: NewPost) -> Iterator[Difference]:
+        if new.comments is not None:
+            found = compare_comments(old.comments, new.comments)
+            self.later_comments += found.extra
+            yield from found.differences
+        elif self._shows_comments:
+            yield from find_comments(old.comments, new.page)
+        else:
+            shown = sum(comment.visible for comment in old.comments)
+            if shown:
+                self._skip(Aspect.COMMENTS, "the new home shows no comments", shown)
+
+
+def missing_piece(text: str, page: str) -> tuple[str, str]:
+    """Return where a text that is not on a page as a whole stops being there, and what the page has in its place."""
+    there, cut = 0, len(text)
+    while there < cut:
+        middle = (there + cut + 1) // 2
+        there, cut = (middle, cut) if text[:middle] in page else (there, middle - 1)
+    at = page.find(text[:there])
+    return first_difference(text, page[at : at + len(text)] if there else "")
+
+
+def _same_moment(old: datetime, new: When) -> bool:
+    """Tell whether two dates are the same as shown, or as moments in time."""
+    if not isinstance(new.shown, datetime):
+        return new.shown == old.date()
+    if abs(new.shown - old.replace(tzinfo=None)) <= _SAME_MOMENT:
+        return True
+    return new.instant is not None and abs(new.instant - old) <= _SAME_MOMENT
+
+
+def _has_own_names(pairs: Sequence[tuple[OldPost, NewPost]]) -> bool:
+    named = [(old, new) for old, new in pairs if new.slug]
+    return sum(new.slug not in old.slugs for old, new in named) > _OWN_NAMES * len(named)
+
+
+def _shows_comments(pairs: Sequence[tuple[OldPost, NewPost]]) -> bool:
+    """Tell whether any page of a home has the letters of any comment, where that is all there is to go by."""
+    return any(
+        len(comment.letters) >= _TELLING and comment.letters in new.page and comment.letters not in old.letters
+        for old, new in pairs
+        if new.comments is None
+        for comment in old.comments
+    )

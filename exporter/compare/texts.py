@@ -1,0 +1,104 @@
+"""Texts as what must not change of them on the way: their letters, without what homes write otherwise. Pure."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable
+from html import unescape
+from typing import Final
+from zlib import crc32
+
+from exporter.html.text import plain_text
+
+_EMOTICONS: Final = {
+    "🙂": ":) :-) :smile:", "🙁": ":( :-( :sad:", "😉": ";) ;-) :wink:", "😀": ":D :-D :grin:", "😛": ":P :-P :razz:",
+    "😎": "8-) :cool:", "😯": "8O 8-O :shock:", "😕": ":? :-? :???:", "😮": ":o :-o :eek:", "😡": ":x :-x :mad:",
+    "😐": ":| :-| :neutral:", "😈": ":twisted:", "👿": ":evil:", "😆": ":lol:", "😳": ":oops:", "😥": ":cry:",
+    "🙄": ":roll:", "💡": ":idea:", "➡": ":arrow:", "❗": ":!:", "❓": ":?:",
+}  # fmt: skip
+"""What WordPress shows in place of an emoticon that has white space around it."""
+_FACES: Final = {word: face for face, words in _EMOTICONS.items() for word in words.split()}
+_EMOTICON: Final = re.compile(
+    rf"(?<!\S)(?:{'|'.join(re.escape(word) for word in sorted(_FACES, key=len, reverse=True))})(?!\S)"
+)
+_UNSEEN: Final = re.compile(
+    "[\\s\x00-\x1f\x7f-\x9f\ud800-\udfff\ufffd\ufffe\uffff"  # white space, and what XML or UTF-8 cannot hold
+    "\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufe00-\ufe0f\ufeff]+"  # what nobody sees
+)
+_TYPOGRAPHY: Final = str.maketrans(
+    {
+        **dict.fromkeys("‘’‚‛′ʼ`´", "'"),
+        **dict.fromkeys("“”„‟″", '"'),
+        **dict.fromkeys("‐‑‒–—―−", "-"),
+        "«": "<<",
+        "»": ">>",
+        "…": "...",
+        "‥": "..",
+        "×": "x",
+        "™": "(tm)",
+    }
+)
+_RUNS: Final = re.compile(r"-{2,}|\.{3,}")
+_SHINGLE: Final = 6
+_SHINGLED: Final = 20_000
+"""Letters of a text that its likeness to others is judged by."""
+
+
+def letters(text: str) -> str:
+    """Return what of a text must be the same in every home.
+
+    Unicode's composed form (NFC); no white space and nothing invisible; straight quotation marks, hyphens for all
+    dashes, dots for an ellipsis, ``x`` for ``×``, ``(tm)`` for ``™``; the faces that emoticons stand for; ``WordPress``
+    as WordPress spells it.
+    """
+    folded = _EMOTICON.sub(lambda found: _FACES[found[0]], text) if ":" in text or "8" in text or ";" in text else text
+    folded = _UNSEEN.sub("", unicodedata.normalize("NFC", folded)).translate(_TYPOGRAPHY).replace("''", '"')
+    folded = _RUNS.sub(lambda found: found[0][0], folded)
+    return folded.replace("Wordpress", "WordPress")
+
+
+def body_letters(html: str) -> str:
+    """Return the letters of what a reader sees of HTML."""
+    return letters(plain_text(html))
+
+
+def word_letters(text: str) -> str:
+    """Return the letters of a title, a name or a category, which may be written with character references."""
+    return letters(unescape(text))
+
+
+def sketch(text: str) -> frozenset[int]:
+    """Return numbers by which texts are told alike: of every six letters of their beginning."""
+    data = text[:_SHINGLED].encode("utf-16-le", "surrogatepass")
+    width = 2 * _SHINGLE
+    return (
+        frozenset(crc32(data[at : at + width]) for at in range(0, max(1, len(data) - width + 1), 2))
+        if data
+        else frozenset()
+    )
+
+
+def likeness(one: frozenset[int], other: frozenset[int]) -> float:
+    """Return how alike two sketches are, 0 … 1 (Dice's coefficient)."""
+    return 2 * len(one & other) / (len(one) + len(other)) if one and other else 0.0
+
+
+def first_difference(before: str, after: str, around: int = 20) -> tuple[str, str]:
+    """Return a piece of each of two texts from where they begin to differ."""
+    at = next(
+        (at for at, (a, b) in enumerate(zip(before, after, strict=False)) if a != b), min(len(before), len(after))
+    )
+    start = max(0, at - around // 2)
+
+    def piece(text: str) -> str:
+        lead, end = "…" if start else "", "…" if start + around * 2 < len(text) else ""
+        return f"{lead}{text[start : start + around * 2]}{end}"
+
+    return piece(before), piece(after)
+
+
+def same_words(one: str, others: Iterable[str]) -> bool:
+    """Tell whether a title or name is one of others, as :func:`word_letters` has them."""
+    wanted = word_letters(one)
+    return any(word_letters(other) == wanted for other in others)

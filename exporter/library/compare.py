@@ -1,0 +1,150 @@
+"""A new home compared with an archive: what is read of both, and the comparison."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from exporter.archive.archive import Archive, read_consistently
+from exporter.archive.state import State
+from exporter.compare.archived import old_hosts, old_posts
+from exporter.compare.fetching import PictureReader
+from exporter.compare.matching import match
+from exporter.compare.pictures import host_of
+from exporter.compare.posts import Aspect, Home, OldPost, PictureFacts, Wish
+from exporter.compare.reconcile import Comparison, reconcile
+from exporter.compare.wordpress import WordPressHome
+from exporter.errors import UsageError
+from exporter.export.interface import ExportOptions, Side
+from exporter.export.posts import Posts
+from exporter.export.report import Report
+from exporter.http.address_guard import AddressGuard
+from exporter.http.engine import DOWNLOAD_POLICY, Engine
+from exporter.http.retry import RetryPolicy
+from exporter.library.export import newest_beside, read_at
+from exporter.library.new_home import new_home_credentials
+from exporter.settings import Settings
+from exporter.wordpress.rest import open_wordpress
+
+Progress = Callable[[str, int], None]
+
+
+class Arrivals(NamedTuple):
+    """What should have arrived.
+
+    Attributes:
+        posts: the archive's posts, also those that were not to be moved.
+        old_hosts: the hosts that die with the old blog.
+        about: which archive, blog and version it is, as ``compare.json`` has it.
+    """
+
+    posts: list[OldPost]
+    old_hosts: frozenset[str]
+    about: dict[str, Any]
+
+
+class Compared(NamedTuple):
+    """The kind of home, for people, and what was found."""
+
+    kind: str
+    comparison: Comparison
+
+
+def expected_posts(
+    archive: Path,
+    options: ExportOptions,
+    *,
+    at: int | None = None,
+    everything: bool = False,
+    check: Callable[[State], None] = lambda _: None,
+) -> Arrivals:
+    """Return the archive's posts as they should have arrived.
+
+    Args:
+        archive: its folder.
+        options: what is public, and how addresses are made; ``side`` and ``as_of`` are set by this function.
+        at: the version; by default the newest.
+        everything: whether what is not public was to be moved too.
+        check: called with the records before anything else; may raise.
+
+    Raises:
+        UsageError: nothing says which entries are public.
+        NoArchive, NoSuchRecord, ArchiveDamaged: what is asked for cannot be read.
+    """
+
+    def read(reader: Archive) -> Arrivals:
+        version = reader.resolve(at)
+        with contextlib.closing(reader.state(version)) as state, newest_beside(reader, version) as newest:
+            check(state)
+            if options.declared.public_access is None and not options.declared.all_as_draft:
+                raise UsageError("Nothing says yet which entries are public: declare it, or make drafts of all.")
+            side = Side.DRAFTS if options.declared.all_as_draft else Side.PUBLIC
+            chosen = replace(options, side=side, as_of=read_at(reader, version), hidden_comments=True)
+            found: list[OldPost] = []
+            hosts: frozenset[str] = frozenset()
+            for options_of, asked in ((chosen, True), (replace(chosen, side=Side.REST), everything)):
+                posts = Posts(state, options_of, Report(), holds_back=True, newest=newest)
+                found += old_posts(posts, asked=asked)
+                hosts |= old_hosts(posts)
+        about = {"archive": str(archive.resolve()), "blog_id": reader.info.blog_id, "version": version}
+        return Arrivals(found, hosts, about)
+
+    return read_consistently(archive, read)
+
+
+@asynccontextmanager
+async def open_home(
+    place: str, settings: Settings, *, engine: Engine | None = None, progress: Progress = lambda _what, _count: None
+) -> AsyncIterator[Home]:
+    """Yield what reads a new home.
+
+    Args:
+        place: where it is, an address or a folder.
+        settings: the user of the new home, and how patiently it is asked.
+        engine: sends the requests; ``None`` for one of its own.
+        progress: called with what is read, and how many of it.
+
+    Raises:
+        UsageError: there is nothing of the kind, or the credential must not travel there.
+        NotAuthorised, ServiceError: it cannot be read.
+    """
+    credentials = new_home_credentials(place, settings)
+    async with contextlib.nullcontext(engine) if engine is not None else Engine() as shared:
+        policy = RetryPolicy(retries=settings.retries, give_up_after=settings.give_up_after.total_seconds())
+        client = shared.client(
+            place,
+            credentials,
+            max_body=settings.max_body,
+            policy=policy,
+            concurrency=settings.concurrency,
+            rate=settings.rate,
+        )
+        downloader = shared.downloader(
+            AddressGuard(allow_private=settings.allow_private_network),
+            max_bytes=settings.max_asset_size,
+            policy=replace(DOWNLOAD_POLICY, retries=min(settings.retries, DOWNLOAD_POLICY.retries)),
+        )
+        pictures = PictureReader(downloader, lambda count: progress("pictures", count))
+        api = await open_wordpress(client)
+        yield WordPressHome(
+            api, pictures, known=bool(credentials.token), progress=lambda count: progress("posts", count)
+        )
+
+
+async def compare(home: Home, expected: Arrivals, wish: Wish) -> Compared:
+    """Read a new home and compare it with what should have arrived.
+
+    Raises:
+        NotAuthorised, ServiceError: the home failed as a whole.
+    """
+    state = await home.read()
+    matches = match(expected.posts, state.posts)
+    facts: dict[str, PictureFacts] = {}
+    if wish.fetch and Aspect.PICTURES in wish.aspects:
+        shown = [address for new in matches.pairs.values() for address in state.posts[new].pictures]
+        facts = dict(await home.pictures([each for each in shown if host_of(each) not in wish.old_hosts]))
+    return Compared(state.kind, reconcile(expected.posts, state, matches, facts, wish))

@@ -1,0 +1,27 @@
+"""Who asks a new home, and with which secret: for comparisons and moves."""
+
+from __future__ import annotations
+
+from exporter.errors import UsageError
+from exporter.http.credentials import Credentials
+from exporter.settings import Settings
+from exporter.wordpress.rest import application_password
+
+
+def new_home_credentials(address: str, settings: Settings) -> Credentials:
+    """Return the credentials for a WordPress, to be sent to its own host only; none where no secret is set.
+
+    Raises:
+        UsageError: the secret has no user, or would travel unencrypted and nobody allowed it.
+    """
+    if not settings.new_home_token:
+        return Credentials()
+    if settings.new_home_user is None:
+        raise UsageError("Whose application password is it? Name the user of the new home with --new-home-user.")
+    credentials = application_password(settings.new_home_user, settings.new_home_token)
+    if not settings.allow_plain_http and credentials.exposed_at(address) is not None:
+        raise UsageError(
+            "The application password would travel unencrypted, where anybody on the way can read it: use an https:// "
+            "address, or say --allow-plain-http where the network is your own."
+        )
+    return credentials

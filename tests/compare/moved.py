@@ -1,0 +1,117 @@
+"""A made-up blog that has moved: its archive, what its new home shows, and harm of ten kinds done to that."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import Any
+
+from exporter.compare.archived import old_hosts, old_posts
+from exporter.compare.posts import Fault
+from exporter.demo.content import fields
+from exporter.export.interface import ExportOptions
+from exporter.export.posts import Posts
+from exporter.export.report import Report
+from exporter.library.compare import Arrivals
+from exporter.model.kinds import Kind
+from tests.export.memory import SAID, Memory
+from tests.support.generated import generated_blog
+from tests.support.pictures import png
+
+KINDS = (
+    Fault.MISSING, Fault.COMMENT_HELD, Fault.PICTURE_MISSING, Fault.TEXT, Fault.DATE, Fault.CATEGORY, Fault.SLUG,
+    Fault.STATUS, Fault.DUPLICATE, Fault.LINK_ON_OLD_HOST,
+)  # fmt: skip
+OLD = "https://generated.blog.example.jp"
+TWICE_AS_LARGE = 2
+
+
+@dataclass
+class MovedPost:
+    """What is put into the new home: HTML, ``{media}`` where its files are, and comments with name, text and date."""
+
+    slug: str
+    title: str
+    content: str
+    date: str
+    category: str
+    comments: list[tuple[str, str, str]] = field(default_factory=list)
+
+
+@dataclass
+class Moved:
+    """A blog and its new home.
+
+    Attributes:
+        archive: the records.
+        posts: what the new home gets, by the ids of the entries.
+        files: its pictures by their names.
+    """
+
+    archive: Memory
+    posts: dict[str, MovedPost]
+    files: dict[str, bytes]
+
+    def expected(self) -> Arrivals:
+        """What should have arrived, of what is public."""
+        posts = Posts(self.archive, ExportOptions(declared=SAID, hidden_comments=True), Report(), holds_back=True)
+        return Arrivals(list(old_posts(posts, asked=True)), old_hosts(posts), {})
+
+    def harmed(self, each: int, *, seed: int = 11) -> dict[str, Fault]:
+        """Choose which entries are to be harmed, so many in each of the ten ways; by their ids."""
+        chance = random.Random(seed)
+        able = {
+            Fault.COMMENT_HELD: [entry_id for entry_id, post in self.posts.items() if post.comments],
+            Fault.PICTURE_MISSING: [entry_id for entry_id, post in self.posts.items() if "<img" in post.content],
+            Fault.TEXT: [entry_id for entry_id, post in self.posts.items() if "<img" not in post.content],
+        }
+        chosen: dict[str, Fault] = {}
+        for kind in sorted(KINDS, key=lambda kind: len(able.get(kind, self.posts))):
+            free = [entry_id for entry_id in able.get(kind, list(self.posts)) if entry_id not in chosen]
+            chosen |= dict.fromkeys(chance.sample(free, each), kind)
+        return chosen
+
+
+def moved_blog(entries: int, *, seed: int = 7) -> Moved:
+    """Make a blog with pictures, own links and comments, and its new home, which shows resized pictures."""
+    chance = random.Random(seed)
+    blog = generated_blog(entries, comments=entries, seed=seed)
+    moved = Moved(Memory(blog_id=blog.blog_id), {}, {})
+    for number, record in enumerate(map(fields, blog.entries.values()), 1):
+        old = new = record["entry_text"]
+        if chance.random() < 0.5:
+            name = f"photo-{number}.png"
+            address = f"{OLD.replace('generated.blog', 'files')}/v1/{number}"
+            moved.files[name] = png(number, 4 * TWICE_AS_LARGE, 6 * TWICE_AS_LARGE)
+            moved.archive.add(Kind.ASSETS, asset(address, png(number, 4, 6)))
+            old += f'<p><img src="{address}" alt=""></p>'
+            new += f'<p><img src="{{media}}{name}" alt=""></p>'
+        if chance.random() < 0.3:
+            other = chance.randint(1, entries)
+            old += f'<p>"See" <a href="{OLD}/Entry/{other}/">No. {other}</a> -- or not...</p>'
+            new += f'<p>&#8220;See&#8221; <a href="{{home}}/entry-{other}/">No. {other}</a> &#8211; or not&#8230;</p>'
+        entry_id = record["entry_id"]
+        category = blog.categories[record["category_id"]]
+        moved.archive.add(Kind.ENTRIES, {**record, "entry_text": old})
+        flags = {name: record[name] for name in ("entry_id", "title", "open_flg", "period_flg")}
+        moved.archive.add(Kind.ENTRY_LIST, {**flags, "category": category})
+        date = blog_date(record)
+        moved.posts[entry_id] = MovedPost(record["name"], record["title"], new, date, category)
+    for comment in map(fields, blog.comments):
+        moved.archive.add(Kind.COMMENTS, comment)
+        when = comment["regist_date"].replace("/", "-") + "T12:00:00"
+        moved.posts[comment["entry_id"]].comments.append((comment["name"], f"<p>{comment['cm_text']}</p>", when))
+    return moved
+
+
+def blog_date(record: dict[str, Any]) -> str:
+    """When an entry says it was written."""
+    return "{year}-{mon}-{day}T{hour}:{min}:{sec}".format(**record)
+
+
+def asset(address: str, content: bytes) -> dict[str, Any]:
+    """The record of an uploaded picture of 4 by 6 pixels."""
+    digest = sha256(content).hexdigest()
+    return {"url": address, "status": 200, "content_type": "image/png", "bytes": len(content), "sha256": digest,
+            "error": None, "refs": [{"file": "1"}], "width": 4, "height": 6}  # fmt: skip
