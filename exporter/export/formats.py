@@ -82,6 +82,7 @@ class _Formats(Mapping[str, Format]):
     _modules: Final = {
         "wxr": "wxr",
         "movabletype": "movabletype",
+        "blogger-atom": "blogger",
         "ghost": "ghost",
         "sqlite": "sqlite",
         "parquet": "parquet",

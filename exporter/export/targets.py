@@ -82,6 +82,9 @@ _WORDPRESS: Final = "https://ja.wordpress.org/plugins/wordpress-importer/"
 _HATENA: Final = "https://help.hatenablog.com/entry/import-mt"
 _NOTE: Final = "https://www.businessinsider.jp/post-266438"
 _AMEBA: Final = "https://huggingface.co/datasets/ai-shift/ameba_faq_search"
+_GOOGLE: Final = "https://github.com/prayagverma/google-blog-converters-appengine/blob"
+_BLOGGER: Final = f"{_GOOGLE}/56ba270b6c0c37a066f6ca164333bc129d4fa58e/BloggerExportTemplate.md"
+_BLOGGER_CODE: Final = f"{_GOOGLE}/176ba90ee437cc2ebf68717a74acafeaf6fda305/trunk/src/wordpress2blogger/wp2b.py"
 _MT_FORMAT: Final = "http://www.movabletype.jp/documentation/appendices/import-export-format.html"
 _MT_IMPORT: Final = "https://www.movabletype.jp/documentation/mt5/tools/import.html"
 _MT_FTP: Final = "http://sixapart.jp/movabletype/manual/import/import_ftp.html"
@@ -169,6 +172,36 @@ TARGETS: Final[dict[str, Target]] = {
                 Fact(Matter.DRAFTS, "by STATUS", _MT_FORMAT, kept=True),
                 Fact(Matter.CATEGORIES, "by CATEGORY", _MT_FORMAT, kept=True),
                 Fact(Matter.SLUGS, "by BASENAME", _MT_FORMAT, kept=True),
+            ),
+        ),
+        Target(
+            "blogger",
+            "Blogger",
+            ("blogger-atom",),
+            (
+                Fact(
+                    Matter.FORMAT,
+                    "Google described this file for its import; backups made since 2025 have another form",
+                    "https://wikifiction.blogspot.com/2025/12/?m=0",
+                    kept=True,
+                    confirmed=False,
+                ),
+                Fact(Matter.COMMENTS, "with date, author and post; none without a text", _BLOGGER, kept=True),
+                Fact(Matter.PICTURES, "the file holds texts only, and their addresses", _BLOGGER, kept=False),
+                Fact(
+                    Matter.DRAFTS,
+                    "by app:draft; whether the import's tick that publishes all posts spares drafts is unknown",
+                    _BLOGGER_CODE,
+                    kept=True,
+                    confirmed=False,
+                ),
+                Fact(Matter.CATEGORIES, "become labels, which allow none of & < > @ !", _BLOGGER_CODE, kept=True),
+                Fact(
+                    Matter.CATEGORIES,
+                    "the labels of a post have 200 characters together",
+                    "http://blogging.nitecruzr.net/2007/10/new-blogger-limits-labels.html",
+                    confirmed=False,
+                ),
             ),
         ),
     )

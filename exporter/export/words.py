@@ -64,6 +64,7 @@ class Reason(Enum):
     NO_COMMENTS = ("the format has no place for comments", "この形式にはコメントの場所がありません")
     ADDRESSES_ONLY = ("redirects hold addresses only", "転送の一覧には入りません")
     COMMENTS_UNWANTED = ("the book was asked for without comments", "コメントなしの本にすると決めました")
+    NO_TEXT = ("without a text, and Blogger takes none such", "本文がなく、Blogger に受け取られません")
     # Pictures that are left out or referred to.
     NOT_SAVED = ("the archive does not have it", "アーカイブにありません")
     NO_PICTURES = ("the format has no place for pictures", "この形式には画像の場所がありません")
@@ -149,6 +150,12 @@ class Reason(Enum):
         "タグの1文字目が記号と間違われるので、全角にしました",
     )
     TAG_CUT = ("tag cut at the {value} characters Ghost holds", "タグの名前が長すぎるので、途中で切りました")
+    LABEL_WIDENED = (
+        "label's & < > @ ! written full-width, since Blogger allows none of them",
+        "ラベルに使えない文字を、全角にしました",
+    )
+    LABEL_CUT = ("label cut at the {value} characters Blogger holds", "ラベルが長すぎるので、途中で切りました")
+    NAME_MADE = ("name made up, since Blogger wants one", "名前がないので補いました")
     NAME_CUT = ("name cut at the {value} bytes WordPress holds", "名前が長すぎるので、途中で切りました")
     ADDRESS_CUT = ("address above {value} characters left out", "URL が長すぎるので除きました")
     # Known limits of targets that an entry meets.

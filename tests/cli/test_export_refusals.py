@@ -139,7 +139,7 @@ def test_a_format_without_drafts_refuses_to_make_some(program: Program, made: Pa
     result = program("export", form, made, tmp_path / "out", "--all-as-draft", "--only", "all")
     assert result.code == 2
     assert f"{form} has no drafts" in result.err
-    assert "wxr, movabletype, ghost, hugo, jekyll, pelican, markdown." in result.err
+    assert "wxr, movabletype, blogger-atom, ghost, hugo, jekyll, pelican, markdown." in result.err
     assert tree(tmp_path) == {}
 
 

@@ -106,7 +106,7 @@ def test_all_as_draft_parts_drafts_from_what_is_private(form: str) -> None:
 
 def test_formats_say_whether_they_have_drafts() -> None:
     assert [name for name, form in FORMATS.items() if form.drafts] == [
-        "wxr", "movabletype", "ghost", "hugo", "jekyll", "pelican", "markdown",
+        "wxr", "movabletype", "blogger-atom", "ghost", "hugo", "jekyll", "pelican", "markdown",
     ]  # fmt: skip
 
 

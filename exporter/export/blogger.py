@@ -1,0 +1,166 @@
+"""The Atom file that Blogger imports: posts, each followed by its comments, as Blogger's own backups had them. Pure.
+
+Written from Google's description of that file, and from RFC 4287 (Atom), 4685 (threads) and 5023 (drafts). A backup
+also held the blog's theme and settings; an import would put these over those of the new blog, so none are written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Final
+
+from exporter.export.formats import Format
+from exporter.export.importer_rules import ImportFile, Numbers
+from exporter.export.interface import ExportFile
+from exporter.export.media import address_of
+from exporter.export.post_html import as_html, comment_html
+from exporter.export.posts import ExportPost, PostComment, Posts
+from exporter.export.splitting import EntryData, Frame, split
+from exporter.export.words import Reason
+from exporter.export.xml import cleaned, escaped
+from exporter.html.links import commenter_link
+from exporter.html.text import collapse, text_of
+from exporter.model.kinds import Kind
+from exporter.model.publication import Cause, PostStatus
+
+LABEL_CHARACTERS: Final = 200
+_SPACES_FOR: Final = {
+    "xmlns": "http://www.w3.org/2005/Atom",
+    "xmlns:thr": "http://purl.org/syndication/thread/1.0",
+    "xmlns:app": "http://purl.org/atom/app#",
+    "xmlns:pub": "http://www.w3.org/2007/app",
+}
+_DRAFT: Final = "".join(f"<{name}:control><{name}:draft>yes</{name}:draft></{name}:control>" for name in ("app", "pub"))
+"""In the name space of Blogger's backups and in that of RFC 5023: a reader of either must hold a draft back."""
+
+_KIND: Final = "http://schemas.google.com/g/2005#kind"
+_KINDS: Final = "http://schemas.google.com/blogger/2008/kind#"
+_LABEL: Final = "http://www.blogger.com/atom/ns#"
+_WIDE: Final = str.maketrans("&<>@!", "＆＜＞＠！")
+_SNIPPET: Final = 50
+_NAMELESS: Final = "Anonymous"
+
+
+def export(posts: Posts) -> Iterator[ExportFile]:
+    """Yield the files, and the pictures where they are asked for."""
+    writer = _Writer(posts)
+    yield from split(posts, "blogger", ".xml", writer.frame(), writer.entries())
+    yield from writer.copies
+
+
+class _Writer(ImportFile):
+    def __init__(self, posts: Posts) -> None:
+        super().__init__(posts)
+        self._numbers = Numbers(posts.ids())
+        self._comment_numbers = Numbers(posts.records.ids(Kind.COMMENTS))
+
+    def frame(self) -> Frame:
+        home = escaped(f"https://{self.posts.blog_id}/")
+        spaces = "".join(f' {name}="{uri}"' for name, uri in _SPACES_FOR.items())
+        lines = [
+            '<?xml version="1.0" encoding="UTF-8"?>',
+            f"<feed{spaces}>",
+            "<id>tag:blogger.com,1999:blog-0.archive</id>",
+            f"<updated>{_date(self.posts.newest())}</updated>",
+            f'<title type="text">{escaped(self.posts.blog_id)}</title>',
+            f'<link rel="alternate" type="text/html" href="{home}"/>',
+            f"<author><name>{escaped(self.posts.author)}</name></author>",
+            '<generator version="7.00" uri="http://www.blogger.com">Blogger</generator>',
+        ]
+        return Frame(("\n".join(lines) + "\n").encode(), b"</feed>\n")
+
+    def entries(self) -> Iterator[EntryData]:
+        for post in self.posts:
+            self.take(self.media.pictures(post))
+            lines = list(self._post(post))
+            comments = [lines_of for found in post.comments if (lines_of := list(self._comment(found, post)))]
+            for comment in comments:
+                lines += comment
+            yield EntryData(post.id, "".join(f"{line}\n" for line in lines).encode())
+            self.report.wrote(len(comments), post.category)
+
+    def _post(self, post: ExportPost) -> Iterator[str]:
+        when = self.begin(post)
+        yield "<entry>"
+        yield f"<id>{self._id(post)}</id>"
+        yield from _dated(when, max(post.record.updated or when, when))
+        yield _category(_KIND, f"{_KINDS}post")
+        if post.category:
+            yield _category(_LABEL, self._label(post))
+        yield f'<title type="text">{self._text("title", post, post.title)}</title>'
+        yield f'<content type="html">{self._text("body", post, self._body(post))}</content>'
+        address = address_of(self.posts, post)
+        if address:
+            yield f'<link rel="alternate" type="text/html" href="{escaped(address)}"/>'
+        yield f"<author><name>{escaped(self.posts.author)}</name></author>"
+        if post.status is not PostStatus.PUBLISH:
+            yield _DRAFT
+        yield "</entry>"
+
+    def _comment(self, found: PostComment, post: ExportPost) -> Iterator[str]:
+        """Yield a comment, or nothing where it has no text: Blogger refuses such a one."""
+        comment = found.comment
+        body = cleaned(comment_html(comment))
+        if not body.text.strip():
+            self.report.left("comments", Reason.NO_TEXT, comment.id)
+            return
+        self.report.changed("comments", Reason.NOT_IN_XML, comment.id, body.characters)
+        name, url = collapse(cleaned(comment.name).text), commenter_link(comment.url) or ""
+        if not name:
+            self.report.changed("comments", Reason.NAME_MADE, comment.id)
+        address = address_of(self.posts, post)
+        yield "<entry>"
+        yield f"<id>{self._id(post)}.comment-{self._comment_numbers.of(comment.id)}</id>"
+        yield from _dated(found.when, found.when)
+        yield _category(_KIND, f"{_KINDS}comment")
+        yield f'<title type="text">{escaped(collapse(text_of(body.text))[:_SNIPPET])}</title>'
+        yield f'<content type="html">{escaped(body.text)}</content>'
+        uri = f"<uri>{escaped(url)}</uri>" if url else ""
+        yield f"<author><name>{escaped(name) or _NAMELESS}</name>{uri}</author>"
+        href = f' href="{escaped(address)}" type="text/html"' if address else ""
+        yield f'<thr:in-reply-to ref="{self._id(post)}"{href}/>'
+        yield "</entry>"
+
+    def _id(self, post: ExportPost) -> str:
+        return f"tag:blogger.com,1999:blog-0.post-{self._numbers.of(post.id)}"
+
+    def _label(self, post: ExportPost) -> str:
+        """Return the category as a label, without the characters that Blogger allows in none."""
+        label = post.category.translate(_WIDE)
+        if label != post.category:
+            self.report.changed("entries", Reason.LABEL_WIDENED, post.id)
+        if len(label) > LABEL_CHARACTERS:
+            self.report.changed("entries", Reason.LABEL_CUT.at(LABEL_CHARACTERS), post.id)
+        return label[:LABEL_CHARACTERS]
+
+    def _body(self, post: ExportPost) -> str:
+        """Return both bodies around Blogger's jump break; it has no place for the link text, which goes behind it."""
+        body = self.media.rewritten(as_html(post.record.body))
+        more = self.media.rewritten(as_html(post.record.more))
+        lead = collapse(post.record.more_title)
+        if lead:
+            self.report.changed("entries", Reason.LEAD_MOVED, post.id)
+            more = f"<p><strong>{escaped(lead)}</strong></p>\n{more}"
+        return f"{body}\n<!--more-->\n{more}" if more else body
+
+    def _text(self, what: str, post: ExportPost, text: str) -> str:
+        clean = cleaned(text)
+        self.report.changed("entries", Cause(Reason.NOT_IN_XML_OF, what), post.id, clean.characters)
+        return escaped(clean.text)
+
+
+def _category(scheme: str, term: str) -> str:
+    return f'<category scheme="{scheme}" term="{escaped(term)}"/>'
+
+
+def _dated(published: datetime, updated: datetime) -> Iterator[str]:
+    yield f"<published>{_date(published)}</published>"
+    yield f"<updated>{_date(updated)}</updated>"
+
+
+def _date(when: datetime) -> str:
+    return when.isoformat(timespec="milliseconds")
+
+
+FORMAT: Final = Format("Blogger (Atom, as in its own backups)", export, drafts=True, splits=True)
