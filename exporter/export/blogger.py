@@ -1,7 +1,9 @@
 """The Atom file that Blogger imports: posts, each followed by its comments, as Blogger's own backups had them. Pure.
 
-Written from Google's description of that file, and from RFC 4287 (Atom), 4685 (threads) and 5023 (drafts). A backup
-also held the blog's theme and settings; an import would put these over those of the new blog, so none are written.
+Written from Google's description of that file, and from RFC 4287 (Atom), 4685 (threads) and 5023 (drafts). Since 2025
+backups say in elements of their own what is a post, a label, a draft: these are written beside, for a reader of either
+must hold a draft back. A backup also held the blog's theme and settings; an import would put these over those of the
+new blog, so none are written.
 """
 
 from __future__ import annotations
@@ -30,13 +32,15 @@ _SPACES_FOR: Final = {
     "xmlns:thr": "http://purl.org/syndication/thread/1.0",
     "xmlns:app": "http://purl.org/atom/app#",
     "xmlns:pub": "http://www.w3.org/2007/app",
+    "xmlns:blogger": "http://schemas.google.com/blogger/2018",
 }
 _DRAFT: Final = "".join(f"<{name}:control><{name}:draft>yes</{name}:draft></{name}:control>" for name in ("app", "pub"))
-"""In the name space of Blogger's backups and in that of RFC 5023: a reader of either must hold a draft back."""
+"""In the name space of Blogger's backups, and in that of RFC 5023."""
 
 _KIND: Final = "http://schemas.google.com/g/2005#kind"
 _KINDS: Final = "http://schemas.google.com/blogger/2008/kind#"
-_LABEL: Final = "http://www.blogger.com/atom/ns#"
+_BLOG: Final = "tag:blogger.com,1999:blog-0"
+_LABELS: Final = ("http://www.blogger.com/atom/ns#", _BLOG)
 _WIDE: Final = str.maketrans("&<>@!", "＆＜＞＠！")
 _SNIPPET: Final = 50
 _NAMELESS: Final = "Anonymous"
@@ -61,7 +65,7 @@ class _Writer(ImportFile):
         lines = [
             '<?xml version="1.0" encoding="UTF-8"?>',
             f"<feed{spaces}>",
-            "<id>tag:blogger.com,1999:blog-0.archive</id>",
+            f"<id>{_BLOG}.archive</id>",
             f"<updated>{_date(self.posts.newest())}</updated>",
             f'<title type="text">{escaped(self.posts.blog_id)}</title>',
             f'<link rel="alternate" type="text/html" href="{home}"/>',
@@ -85,17 +89,16 @@ class _Writer(ImportFile):
         yield "<entry>"
         yield f"<id>{self._id(post)}</id>"
         yield from _dated(when, max(post.record.updated or when, when))
-        yield _category(_KIND, f"{_KINDS}post")
+        yield from _marked("post", draft=post.status is not PostStatus.PUBLISH)
         if post.category:
-            yield _category(_LABEL, self._label(post))
+            label = self._label(post)
+            yield from (_category(scheme, label) for scheme in _LABELS)
         yield f'<title type="text">{self._text("title", post, post.title)}</title>'
         yield f'<content type="html">{self._text("body", post, self._body(post))}</content>'
         address = address_of(self.posts, post)
         if address:
             yield f'<link rel="alternate" type="text/html" href="{escaped(address)}"/>'
         yield f"<author><name>{escaped(self.posts.author)}</name></author>"
-        if post.status is not PostStatus.PUBLISH:
-            yield _DRAFT
         yield "</entry>"
 
     def _comment(self, found: PostComment, post: ExportPost) -> Iterator[str]:
@@ -113,17 +116,18 @@ class _Writer(ImportFile):
         yield "<entry>"
         yield f"<id>{self._id(post)}.comment-{self._comment_numbers.of(comment.id)}</id>"
         yield from _dated(found.when, found.when)
-        yield _category(_KIND, f"{_KINDS}comment")
+        yield from _marked("comment")
         yield f'<title type="text">{escaped(collapse(text_of(body.text))[:_SNIPPET])}</title>'
         yield f'<content type="html">{escaped(body.text)}</content>'
         uri = f"<uri>{escaped(url)}</uri>" if url else ""
         yield f"<author><name>{escaped(name) or _NAMELESS}</name>{uri}</author>"
         href = f' href="{escaped(address)}" type="text/html"' if address else ""
         yield f'<thr:in-reply-to ref="{self._id(post)}"{href}/>'
+        yield f"<blogger:parent>{self._id(post)}</blogger:parent>"
         yield "</entry>"
 
     def _id(self, post: ExportPost) -> str:
-        return f"tag:blogger.com,1999:blog-0.post-{self._numbers.of(post.id)}"
+        return f"{_BLOG}.post-{self._numbers.of(post.id)}"
 
     def _label(self, post: ExportPost) -> str:
         """Return the category as a label, without the characters that Blogger allows in none."""
@@ -148,6 +152,14 @@ class _Writer(ImportFile):
         clean = cleaned(text)
         self.report.changed("entries", Cause(Reason.NOT_IN_XML_OF, what), post.id, clean.characters)
         return escaped(clean.text)
+
+
+def _marked(kind: str, *, draft: bool = False) -> Iterator[str]:
+    yield _category(_KIND, f"{_KINDS}{kind}")
+    status = "DRAFT" if draft else "LIVE"
+    yield f"<blogger:type>{kind.upper()}</blogger:type><blogger:status>{status}</blogger:status>"
+    if draft:
+        yield _DRAFT
 
 
 def _category(scheme: str, term: str) -> str:

@@ -181,8 +181,9 @@ TARGETS: Final[dict[str, Target]] = {
             (
                 Fact(
                     Matter.FORMAT,
-                    "Google described this file for its import; backups made since 2025 have another form",
-                    "https://wikifiction.blogspot.com/2025/12/?m=0",
+                    "Google described this file for its import; since 2025 its backups have another form, "
+                    "and what that form marks is marked too",
+                    "https://gist.github.com/peterbmarks/b3beeeeb22ae0d7282cd0dc895e00d1f",
                     kept=True,
                     confirmed=False,
                 ),

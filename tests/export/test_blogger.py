@@ -19,6 +19,7 @@ REPLY = "{http://purl.org/syndication/thread/1.0}in-reply-to"
 DRAFTS = [f"{{{space}}}" for space in ("http://purl.org/atom/app#", "http://www.w3.org/2007/app")]
 KIND = "http://schemas.google.com/g/2005#kind"
 LABEL = "http://www.blogger.com/atom/ns#"
+SINCE_2025 = "{http://schemas.google.com/blogger/2018}"
 POST = "tag:blogger.com,1999:blog-0.post-"
 
 
@@ -56,13 +57,17 @@ def test_a_post_with_everything() -> None:
     assert text(post, "content") == f"<p>前</p>\n<!--more-->\n{lead}\n<p>後</p>"
     assert terms(post, LABEL) == ["日記"]
     assert [link.get("href") for link in post.iter(f"{ATOM}link")] == ["https://umi.example/42"]
+    assert terms(post, "tag:blogger.com,1999:blog-0") == ["日記"]
     assert not any(post.iter(f"{DRAFTS[0]}control"))
+    assert [post.findtext(f"{SINCE_2025}{name}") for name in ("type", "status", "parent")] == ["POST", "LIVE", None]
     assert text(comment, "id") == f"{POST}42.comment-7"
     assert text(comment, "content") == "<b>題</b><br>\nいいですね"
     assert text(comment, "title") == "題 いいですね"
     assert text(comment, "author/uri") == "https://kamome.example/"
     reply = comment.find(REPLY)
     assert reply is not None
+    assert [comment.findtext(f"{SINCE_2025}{name}") for name in ("type", "status")] == ["COMMENT", "LIVE"]
+    assert comment.findtext(f"{SINCE_2025}parent") == f"{POST}42"
     assert reply.attrib == {"ref": f"{POST}42", "href": "https://umi.example/42", "type": "text/html"}
 
 
@@ -96,6 +101,7 @@ def test_nothing_but_drafts_stands_beside_what_is_public(side: Side, options: di
     assert len(found) == (2 if side is Side.REST else 1)
     for entry in found:
         assert [entry.findtext(f"{space}control/{space}draft") for space in DRAFTS] == ["yes", "yes"]
+        assert entry.findtext(f"{SINCE_2025}status") == "DRAFT"
 
 
 def test_labels_have_only_what_blogger_allows() -> None:

@@ -50,7 +50,7 @@ def test_the_schema_allows_it(tool: Tool, tmp_path: Path, name: str, options: di
     [
         (r"<published>[^<]*", "<published>2024-03-05 12:34:56"), (r"<updated>.*?</updated>", ""), (r"<id>[^<]*", "<id>1"),
         (r"kind#post", "kind#settings"), (r"<name>[^<]*", "<name>"), (r"<content type=.html.", '<content type="xhtml"'),
-        (r'ref="[^"]*"', ""), (r'(ns#" term=")[^"]*', r"\1a@b"),
+        (r'ref="[^"]*"', ""), ("LIVE", "DRAFT"), (r'(ns#" term=")[^"]*', r"\1a@b"),
     ],
 )  # fmt: skip
 def test_the_schema_refuses_what_is_wrong(tool: Tool, tmp_path: Path, found: str, instead: str) -> None:
