@@ -11,6 +11,7 @@ import pytest
 
 from exporter.cli.wizard_texts import DESTINATIONS, WORDS, language_of
 from exporter.export.formats import NAMED
+from exporter.export.targets import TARGETS
 from tests.cli.conftest import Program
 from tests.support.runs import tree
 from tests.support.terminal import Terminal
@@ -155,6 +156,35 @@ def test_a_book_and_a_bag_ask_what_concerns_them(home: Path) -> None:
     assert not (home / "bag").exists()
 
 
+@pytest.mark.parametrize(
+    ("name", "doubt", "step"),
+    [
+        (
+            "seesaa",
+            "Seesaa Blog が movabletype 形式のファイルを読み込めるかは、確認できていません",
+            "Seesaaブログの管理画面",
+        ),
+        ("blogger", "Blogger が blogger-atom 形式のファイル", "チェックを外します"),
+        ("movable-type", "", "「記事のインポート」を開き"),
+        ("note", "note が wxr 形式のファイル", "アプリではできません"),
+    ],
+)
+def test_every_target_is_written_and_doubted_as_far_as_is_known(home: Path, name: str, doubt: str, step: str) -> None:
+    asked = Asked(home, "ja_JP.UTF-8", "my-blog", "--public-open-flg", "1", "--visible-delete-flg", "f")
+    for question, reply in (("number", NUMBERS[name]), ("number", "1"), ("rest", ""), ("out", "out"), ("go", "")):
+        asked.reply(question, reply)
+    shown = asked.end()
+    assert asked.code == 0
+    assert ("確認できていません。まず少しの記事で" in shown) == bool(doubt)
+    assert doubt in shown.partition(asked.words["go"])[0]
+    assert step in shown
+    assert f"export {name} my-blog out" in shown
+
+
+def test_every_target_is_offered() -> None:
+    assert {place.form for place in DESTINATIONS} >= set(TARGETS)
+
+
 def test_a_blog_without_a_public_entry_says_so(home: Path) -> None:
     asked = Asked(home, "en_US.UTF-8", "my-blog", "--public-open-flg", "1", "--since", "2031-01-01")
     asked.reply("number", NUMBERS["data"])
@@ -210,6 +240,8 @@ def test_without_a_terminal_one_line_says_what_to_do(program: Program, made: Pat
     assert result.code == 2
     (line,) = result.err.splitlines()
     assert line.startswith("blog-exporter: error: Say what to write: export FORMAT DIR OUT")
+    assert "with FORMAT one of wxr, movabletype, blogger-atom, " in line
+    assert "or a target, one of wordpress, hatena, note, livedoor, ameba, fc2, seesaa, movable-type, blogger;" in line
 
 
 def test_json_is_not_asked_for_on_a_terminal(home: Path) -> None:

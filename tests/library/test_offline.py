@@ -35,6 +35,7 @@ def test_an_export_says_what_it_wrote(archive: Path, tmp_path: Path) -> None:
     ("form", "options", "more", "message"),
     [
         ("wxt", OPTIONS, {}, r"no format 'wxt' \(did you mean wxr\?\)"),
+        ("hatenna", OPTIONS, {}, r"no format 'hatenna' \(did you mean hatena\?\)"),
         ("wxr", exporter.ExportOptions(), {}, "Nothing says yet which entries are public"),
         ("bagit", OPTIONS, {}, "takes the whole archive"),
         ("bagit", OPTIONS, {"only": "all", "at": 1}, "leave out --at"),
