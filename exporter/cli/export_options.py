@@ -92,6 +92,12 @@ def export_options(command: Callable[..., Any]) -> Callable[..., Any]:
                 show_default=True,
                 help="Form of the bodies in folders of Markdown.",
             ),
+            click.option(
+                "--wordpress-body",
+                type=click.Choice(["html", "blocks", "plain"]),
+                help="Bodies for WordPress: HTML that it shows as it was, blocks to edit, or as the blog had them. "
+                "[default: html; plain for other targets]",
+            ),
             click.option("--media-base-url", metavar="URL", default="", help="Where the pictures will be found."),
             click.option("--media-folder", is_flag=True, help="Write the pictures into OUT/media."),
             click.option("--max-entries", type=click.IntRange(1), metavar="N", help="Most entries in a file."),
@@ -177,6 +183,7 @@ def unused_options(form: str, given: Mapping[str, Any]) -> list[str]:
         "visible_delete_flg": not known.whole,
         "hidden_comments": known.holds_back,
         "body": known.bodies,
+        "wordpress_body": known.wordpress,
         "media_folder": known.media,
         "media_base_url": known.media,
         "max_entries": known.splits,
@@ -252,6 +259,7 @@ def _read(given: Mapping[str, Any], found: Settings, declared: Declared, service
         category=given["category"],
         hidden_comments=given["hidden_comments"],
         body=given["body"],
+        wordpress_body=given["wordpress_body"] or "",
         media_base_url=f"{base.rstrip('/')}/" if base else "",
         media_folder=given["media_folder"],
         max_entries=given["max_entries"] or 0,

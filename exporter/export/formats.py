@@ -39,6 +39,7 @@ class Format:
         holds_back: whether it can carry a comment that must not be shown yet.
         drafts: whether what takes it holds a draft back from readers.
         bodies: whether bodies can be Markdown or HTML.
+        wordpress: whether WordPress takes it, so that bodies can be in its blocks.
         comments: whether it carries comments at all.
         media: whether it is asked for where pictures are, or will be.
         splits: whether it can be several files of a limited size.
@@ -52,6 +53,7 @@ class Format:
     holds_back: bool = False
     drafts: bool = False
     bodies: bool = False
+    wordpress: bool = False
     comments: bool = True
     media: bool = True
     splits: bool = False

@@ -18,14 +18,17 @@ from urllib.parse import quote
 
 from exporter.export.interface import Copy
 from exporter.export.media import Copies, Media, PostPicture
-from exporter.export.post_html import name_large
+from exporter.export.post_html import as_html, name_large
 from exporter.export.posts import ExportPost, Posts
 from exporter.export.report import Report
 from exporter.export.targets import Matter, Target
 from exporter.export.words import Reason
 from exporter.export.xml import cleaned
+from exporter.html.limits import too_complex, too_large
 from exporter.html.links import commenter_link
 from exporter.html.text import collapse
+from exporter.html.wordpress import block, kept
+from exporter.html.wordpress_blocks import blocks
 from exporter.model.publication import Cause, PostStatus
 from exporter.model.records import Comment
 from exporter.text import visible
@@ -85,6 +88,18 @@ class ImportFile:
         if self.options.target is not None:
             self._mind(post, self.options.target)
         return when
+
+    def body(self, html: str, post: ExportPost) -> str:
+        """Return a part of a post's body as its new home shows it as it was, addresses included."""
+        shown = self.media.rewritten(as_html(html))
+        style = self.options.body_style
+        if style == "plain" or not shown.strip():
+            return shown
+        if style == "blocks" and not too_large(shown) and not too_complex(shown):
+            return "\n\n".join(blocks(shown))
+        made = kept(shown)
+        self.report.changed("entries", Reason.COMMANDS_DEFUSED, post.id, made.commands)
+        return block("html", made.text)
 
     def _mind(self, post: ExportPost, target: Target) -> None:
         """Report what a post has that the target does not keep, or is not confirmed to."""

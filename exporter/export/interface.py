@@ -42,6 +42,9 @@ class ExportOptions:
         category: the name of the only category.
         hidden_comments: also write comments that are not visible, where the target can hold them back.
         body: ``markdown`` or ``html``, where a format has the choice.
+        wordpress_body: how WordPress gets bodies, where a format is for it: ``html``, a block that shows them as they
+            were; ``blocks``, those that its editor can change; ``plain``, for homes that know no blocks. Empty for
+            what the target takes, which is WordPress where none is named.
         media_base_url: where the pictures will be found, with a slash at the end.
         media_folder: whether the pictures are written into the export.
         max_entries: the most entries in a file; 0 for no limit.
@@ -65,6 +68,7 @@ class ExportOptions:
     category: str | None = None
     hidden_comments: bool = False
     body: str = "markdown"
+    wordpress_body: str = ""
     media_base_url: str = ""
     media_folder: bool = False
     max_entries: int = 0
@@ -87,6 +91,11 @@ class ExportOptions:
             max_entries=self.max_entries or target.max_entries,
             max_bytes=self.max_bytes or target.max_bytes,
         )
+
+    @property
+    def body_style(self) -> str:
+        """How a target gets bodies that may be WordPress: as ``wordpress_body`` says."""
+        return self.wordpress_body or ("html" if self.target is None or self.target.blocks else "plain")
 
     @property
     def label(self) -> str:

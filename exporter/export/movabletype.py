@@ -167,8 +167,7 @@ class _Writer(ImportFile):
         if post.category:
             yield f"CATEGORY: {_line(post.category)}"
         yield "-----"
-        body = self.media.rewritten(as_html(entry.body))
-        yield from self._section("BODY:", body, "entries", post.id, post.id)
+        yield from self._section("BODY:", self.body(entry.body, post), "entries", post.id, post.id)
         more = self._more(post)
         if more:
             yield from self._section("EXTENDED BODY:", more, "entries", post.id, post.id)
@@ -179,10 +178,12 @@ class _Writer(ImportFile):
     def _more(self, post: ExportPost) -> str:
         """Return the continuation, led by its link text, for which the format has no place."""
         lead = collapse(post.record.more_title).replace("&", "&amp;").replace("<", "&lt;")
-        more = self.media.rewritten(as_html(post.record.more))
         if lead:
             self.report.changed("entries", Reason.LEAD_MOVED, post.id)
-        return "\n".join(filter(None, [f"<p><strong>{lead}</strong></p>" if lead else "", more]))
+        # The link text is in a block too: what is outside of one gets paragraphs from WordPress.
+        return self.body(
+            f"<p><strong>{lead}</strong></p>\n{as_html(post.record.more)}" if lead else post.record.more, post
+        )
 
     def _comment(self, found: PostComment, entry_id: str) -> Iterator[str]:
         comment = found.comment
@@ -218,4 +219,5 @@ FORMAT: Final = Format(
     export,
     drafts=True,
     splits=True,
+    wordpress=True,
 )

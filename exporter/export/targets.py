@@ -57,6 +57,7 @@ class Target:
         max_entries: the most entries in a file; 0 where no limit is known.
         max_bytes: the most bytes in a file; 0 where no limit is known.
         title_characters: the most characters of a title; 0 where no limit is known.
+        blocks: whether it knows WordPress' blocks.
     """
 
     name: str
@@ -66,6 +67,7 @@ class Target:
     max_entries: int = 0
     max_bytes: int = 0
     title_characters: int = 0
+    blocks: bool = False
 
     @property
     def form(self) -> str:
@@ -112,6 +114,7 @@ TARGETS: Final[dict[str, Target]] = {
                 Fact(Matter.CATEGORIES, "made where they are missing", _TRIED, kept=True),
                 Fact(Matter.SLUGS, "taken as written", _TRIED, kept=True),
             ),
+            blocks=True,
         ),
         Target(
             "hatena",

@@ -119,6 +119,10 @@ class Reason(Enum):
         "an empty comment added, since WordPress drops posts without texts",
         "本文も題名もない記事は捨てられるので、見えない印を入れました",
     )
+    COMMANDS_DEFUSED = (
+        "comments defused that WordPress obeys, such as <!--more-->",
+        "WordPress が指示と見るコメントを、無効にしました",
+    )
     NOT_IN_IMPORTS = ("characters removed that no importer reads", "この形式に書けない文字を除きました")
     NOT_IN_XML = ("characters removed that XML cannot hold", "この形式に書けない文字を除きました")
     NOT_IN_XML_OF = ("characters removed from the {field} that XML cannot hold", "この形式に書けない文字を除きました")

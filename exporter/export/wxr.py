@@ -17,12 +17,13 @@ from exporter.export.formats import Format
 from exporter.export.importer_rules import ImportFile, Nicenames, Numbers
 from exporter.export.interface import ExportFile
 from exporter.export.media import PostPicture, address_of
-from exporter.export.post_html import as_html, comment_html
+from exporter.export.post_html import comment_html
 from exporter.export.posts import ExportPost, PostComment, Posts
 from exporter.export.splitting import EntryData, Frame, split
 from exporter.export.words import Reason
 from exporter.export.xml import cdata, cleaned, escaped
 from exporter.html.text import collapse
+from exporter.html.wordpress import more_block, more_mark
 from exporter.model.kinds import Kind
 from exporter.model.publication import Cause, PostStatus
 
@@ -127,8 +128,8 @@ class _Writer(ImportFile):
         return f'<category domain="category" nicename="{nicename}">{cdata(_category_name(post.category))}</category>'
 
     def _body(self, post: ExportPost) -> str:
-        body = self.media.rewritten(as_html(post.record.body))
-        more = self.media.rewritten(as_html(post.record.more))
+        body = self.body(post.record.body, post)
+        more = self.body(post.record.more, post)
         lead = collapse(post.record.more_title)
         if not more and not lead:
             if {body, post.title} <= {"", "0"}:
@@ -136,7 +137,8 @@ class _Writer(ImportFile):
                 return f"{body}<!-- -->"
             return body
         label = escaped(lead).replace("--", "&#45;&#45;")
-        return f"{body}\n<!--more{f' {label}' if label else ''}-->\n{more}"
+        plain = self.options.body_style == "plain"
+        return f"{body}\n{more_mark(label) if plain else more_block(label)}\n{more}"
 
     def _text(self, what: str, post: ExportPost, text: str) -> str:
         clean = cleaned(text)
@@ -226,4 +228,4 @@ def _date(when: datetime) -> str:
     return f"{when:%Y-%m-%d %H:%M:%S}"
 
 
-FORMAT: Final = Format("WordPress, Hatena (WXR 1.2)", export, holds_back=True, drafts=True, splits=True)
+FORMAT: Final = Format("WordPress, Hatena (WXR 1.2)", export, holds_back=True, drafts=True, splits=True, wordpress=True)

@@ -4,7 +4,9 @@
  *
  *     php wordpress.php install SITE          make an empty blog of an unpacked WordPress
  *     php wordpress.php read SITE FILE        read a WXR file into it; print what was refused, as JSON
+ *     php wordpress.php insert SITE FILE      make posts of titles, bodies and continuations in JSON, as its old importers do
  *     php wordpress.php write SITE            print the blog as WordPress' own export writes it
+ *     php wordpress.php render SITE           print what its themes show of each post's body, as JSON, in the order of their numbers
  *
  * The importer is a plugin that no package archive carries. Reading therefore goes through the functions of WordPress
  * that the plugin calls, in its order and with its rules for what is known already; whatever a function or a column of
@@ -30,6 +32,10 @@ if ( 'read' === $mode ) {
 	$reading = new Reading();
 	$reading->file( $argv[3] );
 	echo wp_json_encode( $reading->refused );
+} elseif ( 'insert' === $mode ) {
+	insert( json_decode( file_get_contents( $argv[3] ) ) );
+} elseif ( 'render' === $mode ) {
+	echo wp_json_encode( rendered() );
 } else {
 	require_once ABSPATH . 'wp-admin/includes/export.php';
 	export_wp();
@@ -43,6 +49,25 @@ function install() {
 	foreach ( get_posts( array( 'post_type' => 'any', 'post_status' => 'any', 'numberposts' => -1 ) ) as $post ) {
 		wp_delete_post( $post->ID, true );
 	}
+}
+
+function insert( $posts ) {
+	foreach ( $posts as list( $title, $body, $more ) ) {
+		$content = '' === $more ? $body : "$body\n<!--more-->\n$more";
+		$post    = array( 'post_title' => $title, 'post_content' => $content, 'post_status' => 'publish', 'post_author' => 1 );
+		wp_insert_post( wp_slash( $post ) );
+	}
+}
+
+function rendered() {
+	$shown = array();
+	foreach ( get_posts( array( 'post_type' => 'post', 'post_status' => 'any', 'numberposts' => -1, 'orderby' => 'ID', 'order' => 'ASC' ) ) as $each ) {
+		$GLOBALS['post'] = $each;
+		setup_postdata( $each );
+		$GLOBALS['more'] = 1;
+		$shown[]         = apply_filters( 'the_content', get_the_content() );
+	}
+	return $shown;
 }
 
 class Reading {
