@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from exporter.export import csv_table
-from exporter.export.formats import Format
+from exporter.export.formats import FORMATS, Format
 from exporter.export.interface import Content
 from exporter.export.targets import TARGETS, Matter
 from tests.cli.conftest import Program, Result
@@ -158,7 +158,8 @@ def test_a_target_is_its_format_and_named_in_the_report(
     result = program("export", name, made, tmp_path / "out", *SAID, "--json")
     (side,) = result.json["exports"]
     assert (side["format"], side["target"]) == (target.form, name)
-    plain = exports(program("export", target.form, made, tmp_path / "plain", *SAID, "--json"))[0]
+    style = ["--wordpress-body", "plain"] if FORMATS[target.form].wordpress and not target.blocks else []
+    plain = exports(program("export", target.form, made, tmp_path / "plain", *SAID, *style, "--json"))[0]
     assert plain["target"] is None
     numbered = [path.stem.endswith("-001") for path in (tmp_path / "out").iterdir()]
     assert numbered == [target.max_entries > 0]

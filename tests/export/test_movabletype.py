@@ -28,7 +28,7 @@ def test_a_post_with_everything() -> None:
     blog = Memory()
     blog.entry("42", title="海の\n日", entry_text="<p>前</p>", ps_title="続き<b>", ps_text="一\n二", hour="00")
     blog.comment("7", "42", url_text="https://kamome.example/")
-    assert export("movabletype", blog).only().decode() == (
+    assert export("movabletype", blog, wordpress_body="plain").only().decode() == (
         "AUTHOR: umi.blog.example.jp\nTITLE: 海の 日\nBASENAME: umi\nSTATUS: Publish\nALLOW COMMENTS: 1\nALLOW PINGS: 0\n"
         "CONVERT BREAKS: 0\nDATE: 03/05/2024 12:34:56 AM\nCATEGORY: 日記\n-----\nBODY:\n<p>前</p>\n-----\nEXTENDED BODY:\n"
         "<p><strong>続き&lt;b></strong></p>\n一<br>\n二\n-----\nCOMMENT:\nAUTHOR: カモメ\nURL: https://kamome.example/\n"

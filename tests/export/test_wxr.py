@@ -44,7 +44,20 @@ def test_a_post_with_everything() -> None:
     assert item.findtext(f"{WP}status") == "publish"
     assert item.findtext(f"{WP}post_name") == "umi-no-hi"
     label = "続きを&#45;&#45;&gt; &lt;b&gt;読む&lt;/b&gt;"
-    assert item.findtext(BODY) == f"<p>前</p>\n<!--more {label}-->\n<p>後</p>"
+    assert item.findtext(BODY) == "\n".join(
+        [
+            "<!-- wp:html -->\n<p>前</p>\n<!-- /wp:html -->",
+            '<!-- wp:more {"customText":"続きを\\u0026#45;\\u0026#45;\\u0026gt; \\u0026lt;b\\u0026gt;読む\\u0026lt;/b\\u0026gt;"} -->',
+            f"<!--more {label}-->\n<!-- /wp:more -->",
+            "<!-- wp:html -->\n<p>後</p>\n<!-- /wp:html -->",
+        ]
+    )
+    plain = items(export("wxr", blog, wordpress_body="plain"))[0]
+    assert plain.findtext(BODY) == f"<p>前</p>\n<!--more {label}-->\n<p>後</p>"
+    edited = items(export("wxr", blog, wordpress_body="blocks"))[0]
+    assert (edited.findtext(BODY) or "").startswith(
+        "<!-- wp:paragraph -->\n<p>前</p>\n<!-- /wp:paragraph -->\n<!-- wp:more"
+    )
     category = item.find("category")
     assert category is not None
     assert category.text == "日記"
@@ -101,7 +114,7 @@ def test_hidden_comments_are_unapproved_when_asked_for() -> None:
 
 def test_hostile_entries_parse_and_lose_nothing_that_xml_can_hold() -> None:
     blog = hostile_blog()
-    made = export("wxr", blog)
+    made = export("wxr", blog, wordpress_body="plain")
     bodies = texts(made, BODY)
     assert len(bodies) == 40
     assert "]]> で終わる ]]]]><![CDATA[> CDATA" in bodies[3]
@@ -215,5 +228,15 @@ def test_an_empty_post_has_a_body_so_that_wordpress_takes_it() -> None:
     blog.entry("2", title="0", entry_text="0", sec="02")
     blog.entry("3", entry_text="")
     made = export("wxr", blog)
-    assert texts(made, BODY) == ["<!-- -->", "0<!-- -->", ""]
-    assert [row["ids"] for row in made.document["changed"]] == [["1", "2"]]
+    assert texts(made, BODY) == ["<!-- -->", "<!-- wp:html -->\n0\n<!-- /wp:html -->", ""]
+    assert [row["ids"] for row in made.document["changed"]] == [["1"]]
+    plain = export("wxr", blog, wordpress_body="plain")
+    assert texts(plain, BODY) == ["<!-- -->", "0<!-- -->", ""]
+    assert [row["ids"] for row in plain.document["changed"]] == [["1", "2"]]
+
+
+def test_comments_that_wordpress_obeys_are_named() -> None:
+    blog = Memory()
+    blog.entry("1", entry_text="前<!--more-->後<!--nextpage-->")
+    (row,) = export("wxr", blog).document["changed"]
+    assert (row["what"], row["times"]) == ("comments defused that WordPress obeys, such as <!--more-->", 2)
