@@ -173,9 +173,20 @@ class Ingest:
             items = self.ledgers[Kind.ENTRY_LIST]
             self.unread = {key: unread for key, unread in self.unread.items() if items.seen(key) == last}
 
+    @property
+    def _lists_the_archived(self) -> bool:
+        """Whether the entry list is as the archive has it, with the record of every entry on it.
+
+        So it is in most runs, and nobody has to look at each entry then.
+        """
+        items = self.ledgers[Kind.ENTRY_LIST]
+        return not len(items.fresh) and items.base.keys.alike(self.ledgers[Kind.ENTRIES].base.keys)
+
     def count_entries(self) -> EntryCounts:
         """Count the entries that the last sweep listed by what this run did about them."""
         items, entries = self.ledgers[Kind.ENTRY_LIST], self.ledgers[Kind.ENTRIES]
+        if self._lists_the_archived and entries.untouched and not self.unread:
+            return EntryCounts(0, items.count_seen(len(self.sweeps)), 0)
         read = carried_over = 0
         unread = len(self.unread)
         for entry_id in items.seen_in(len(self.sweeps)):
@@ -268,7 +279,9 @@ class Ingest:
         """Read what the sweep makes necessary: at first what the policy says, later what changed meanwhile."""
         entries = self.ledgers[Kind.ENTRIES]
         if number == 1:
-            wanted = entries_to_read(self._listed(), self._settings.refresh, self._age(), self._still_listed(first))
+            refresh = self._settings.refresh
+            listed = () if refresh is Refresh.CHANGED and self._lists_the_archived else self._listed()
+            wanted = entries_to_read(listed, refresh, self._age(), self._still_listed(first))
         else:
             wanted = iter(dict.fromkeys([*self.sweeps[-1][Kind.ENTRY_LIST].to_read, *self._worth_another_try(number)]))
         ids = [entry_id for entry_id in wanted if entries.seen(entry_id) < number]

@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from exporter import lossless_json
-from exporter.archive.ids import Key, key_of_id, merged
+from exporter.archive.ids import IdRows, Key, key_of_id, merged
 from exporter.archive.lines import is_intact, put_head, split, split_checked
 from exporter.archive.state import KindState, Lines, SegmentFiles
 from exporter.crawl.checkpoint import Checkpoint, note_of
@@ -87,6 +87,11 @@ class Ledger:
     def lacks(self, record_id: str) -> bool:
         """Return whether a record has to be written again and was not read."""
         return record_id in self.distrusted and record_id not in self.fresh
+
+    @property
+    def untouched(self) -> bool:
+        """Whether this run saw none of its records, and none that is new."""
+        return not len(self.fresh) and self.count_seen(UNSEEN) == len(self._base_seen)
 
     def seen(self, record_id: str) -> int:
         """Return the last sweep that saw a record, ``UNSEEN`` when none did."""
@@ -169,7 +174,7 @@ class Ledger:
         The first sweep then saw what the archive has.
         """
         before = sweep - 1
-        if self._base_seen.count(before) + self._fresh_seen.count(before) != listed:
+        if self.count_seen(before) != listed:
             return False
         again = bytes.maketrans(bytes([before]), bytes([sweep]))
         self._base_seen, self._fresh_seen = self._base_seen.translate(again), self._fresh_seen.translate(again)
@@ -209,6 +214,17 @@ class Ledger:
         for key, row in self.base.keys.items():
             if self._base_seen[row] < sweep:
                 yield str(key)
+
+    def never_seen_since(self, sweep: int, ids: IdRows) -> Iterator[str]:
+        """Yield those of some ids that no sweep from ``sweep`` on has seen."""
+        if ids.alike(self.base.keys):
+            yield from self.absent_since(sweep)
+        else:
+            yield from (str(key) for key, _ in ids.items() if self.seen(str(key)) < sweep)
+
+    def count_seen(self, sweep: int) -> int:
+        """Return how many records a sweep was the last to see."""
+        return self._base_seen.count(sweep) + self._fresh_seen.count(sweep)
 
     def seen_in(self, sweep: int) -> Iterator[str]:
         """Yield the ids that a sweep was the last to see, in order."""
