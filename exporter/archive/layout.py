@@ -103,6 +103,7 @@ class Layout:
         self.latest_rows = self.work / "latest.rows"
         self.freshness = self.work / "freshness.jsonl"
         self.pages = self.work / "pages.jsonl"
+        self.site_facts = self.work / "site.facts"
         self.documents_copy = self.work / "documents.jsonl"
         self.runs_copy = self.work / "runs.jsonl"
         self.building = self.work / "new-versions"
