@@ -127,10 +127,10 @@ class Ingest:
         """
         same = pages.reading(sealed, self._service.options)
         sizes = {kind: len(self.ledgers[kind].base) for kind in LISTS}
-        for kind, index in pages.load(path, same, sizes, self._kept_files).items():
+        for kind, kept in pages.load(path, same, sizes, self._kept_files).items():
             ledger = self.ledgers[kind]
             if not len(ledger.fresh) and not ledger.distrusted:
-                self._kept[kind] = SweepResult(kind, pages=index)
+                self._kept[kind] = SweepResult(kind, pages=kept.pages, expected=kept.expected, short=kept.short)
 
     @property
     def saw_all_again(self) -> bool:
@@ -142,7 +142,11 @@ class Ingest:
 
         ``sealed`` is the SHA-256 of the manifest of the version that the run made, or found to hold still.
         """
-        whole = {kind: found.pages for kind, found in self.sweeps[-1].items() if found.complete and len(found.pages)}
+        whole = {
+            kind: pages.KeptList(found.pages, found.expected, found.short)
+            for kind, found in self.sweeps[-1].items()
+            if found.complete and len(found.pages)
+        }
         pages.save(path, pages.reading(sealed, self._service.options), whole)
 
     async def run(self, first: Iterable[str] = ()) -> None:

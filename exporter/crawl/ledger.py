@@ -362,7 +362,7 @@ def _ids(note: dict[str, Any]) -> list[str]:
     if type(note["sweep"]) is not int:
         raise TypeError("a note names no sweep")
     if "page" in note:
-        return list(note["ids"])
+        return list(note["records"]["ids"])
     _read_as(note)
     return [note["read"]]
 
