@@ -46,6 +46,9 @@ class Observed(NamedTuple):
     otherwise: bool
 
 
+_NEW = Observed(agrees=False, again=False, otherwise=False)
+
+
 class Ledger:
     """One kind's records: ``base`` is the state of the newest version, ``fresh`` what this run read that differs.
 
@@ -142,6 +145,10 @@ class Ledger:
         key = key_of_id(record_id)
         base, fresh = self.base.keys.find(key), self.fresh.keys.find(key)
         identity = frozen.identity
+        if base is None and fresh is None:  # as nearly all of a first backup
+            self.fresh.add_line(key, identity, *self.spool.put(record_id, frozen))
+            self._fresh_seen.append(sweep)
+            return _NEW
         archived = base is not None and self.base.identity(base) == identity
         if fresh is not None:
             same = self.fresh.identity(fresh) == identity

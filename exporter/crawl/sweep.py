@@ -304,13 +304,14 @@ class Sweep:
         to_read: list[str] = []
         problems: list[str] = []
         differing = position = 0
+        where = f"{kind} list, page {asked.number}:"
+        of_comments, of_entries = kind is Kind.COMMENTS, kind is Kind.ENTRY_LIST
         items = page.items
         items.reverse()
         while items:
             # An ingested item goes at once, so that the objects of a long page and its records add up to little more.
             item = items.pop()
             position += 1
-            where = f"{kind} list, page {asked.number}:"
             record_id = service.key(kind, item)
             if record_id is None or len(record_id) > LONGEST_ID:
                 lack = "no usable id" if record_id is None else f"an id of {len(record_id)} characters"
@@ -318,7 +319,7 @@ class Sweep:
                 continue
             frozen = lossless_json.freeze(item)
             digest.update(record_id.encode("utf-8", "backslashreplace") + b"\0" + frozen.identity)
-            if kind is Kind.COMMENTS:
+            if of_comments:
                 owners.append(service.post_id(item))
             else:
                 amounts.append(_bounded(service.amount(kind, item)))
@@ -329,7 +330,7 @@ class Sweep:
                 problems.append(f"{where} two records have the id {record_id[:40]}; the later one is kept")
             if not observed.agrees:
                 differing += 1
-                if kind is Kind.ENTRY_LIST and (self._number > 1 or record_id in ledger.base):
+                if of_entries and (self._number > 1 or record_id in ledger.base):
                     to_read.append(record_id)
             ids.append(record_id)
             here.add(record_id)
