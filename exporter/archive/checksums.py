@@ -23,8 +23,12 @@ _Stamp = tuple[int, int, int]
 
 def file_sha256(path: Path) -> str:
     """Return the SHA-256 of a file in hexadecimal."""
+    return descriptor_sha256(inner(path).descriptor(os.O_RDONLY))
+
+
+def descriptor_sha256(handle: int) -> str:
+    """Return the SHA-256 of an open file in hexadecimal, and close it."""
     digest = hashlib.sha256()
-    handle = inner(path).descriptor(os.O_RDONLY)
     try:
         # Most files here are small, where hashlib.file_digest spends its time on a buffer.
         while block := os.read(handle, _BLOCK):
@@ -75,7 +79,9 @@ class ChecksumCache:
         return [name for name, stamp in self._now.items() if self._before.get(name) != stamp]
 
     def save(self) -> None:
-        """Keep it for the next time, where the archive can be written."""
+        """Keep it for the next time, where it is new and the archive can be written."""
+        if self._now == self._before:
+            return
         # One at a time: each line is made in a buffer of some kilobytes.
         lines = (lossless_json.dumps([name, *stamp]) + b"\n" for name, stamp in self._now.items())
         with contextlib.suppress(OSError, BlogExporterError), atomic.translated(self._path):

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import os
 from enum import Enum, auto
 from importlib import resources
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -187,10 +188,29 @@ def _runs_sha256(path: Path, stated: str | None) -> str:
     running = hashlib.sha256()
     grown = stated in (None, running.hexdigest())
     with contextlib.suppress(FileNotFoundError):
+        before, whole = _hashes_around_newest_line(path)
+        if grown or stated in (before, whole):
+            return whole
         for line in run_lines(path):
             running.update(line)
             grown = grown or running.hexdigest() == stated
     return running.hexdigest() if grown or stated is None else stated
+
+
+def _hashes_around_newest_line(path: Path) -> tuple[str, str]:
+    """Return the hash of a file without its newest line, which is what was sealed nearly always, and of all of it."""
+    newest = len(next(newest_lines(path), b"")) + 1
+    running = hashlib.sha256()
+    with inner(path).open("rb", 0) as file:
+        left = file.seek(0, os.SEEK_END) - newest
+        file.seek(0)
+        while left > 0 and (block := file.read(min(left, _BLOCK))):
+            running.update(block)
+            left -= len(block)
+        before = running.hexdigest()
+        while block := file.read(_BLOCK):
+            running.update(block)
+    return before, running.hexdigest()
 
 
 class _Copy(NamedTuple):
@@ -271,6 +291,8 @@ def _copy_runs(layout: Layout, sealed: str | None) -> None:
     copy = layout.runs_copy
     size = copy.lstat().st_size if copy.kind() is not None else 0
     copied = file_sha256(copy) if size else hashlib.sha256().hexdigest()
+    if copied == sealed:
+        return
     whole, beginning, rest = hashlib.sha256(), hashlib.sha256(), bytearray()
     left = size
     with layout.runs.open("rb") as file:
@@ -409,9 +431,10 @@ def _restore_manifests(layout: Layout, sealed: Mapping[str, str], newest: int | 
 def _restore_runs(layout: Layout, expected: str | None) -> _Outcome:
     """Restore runs.jsonl from its copy, unless there is a run that only the damaged file tells of."""
     path, copy = layout.runs, layout.runs_copy
-    found, copied = sha256_or_none(path), sha256_or_none(copy)
-    if expected is None or (found is not None and found == _runs_sha256(path, expected)):
+    found = sha256_or_none(path)
+    if expected in (None, found) or (found is not None and found == _runs_sha256(path, expected)):
         return _Outcome.INTACT
+    copied = sha256_or_none(copy)
     if not _is_replaceable(path) or copied is None:
         return _Outcome.DAMAGED
     if copied == expected and _newest_start(path) <= _newest_start(copy):

@@ -122,6 +122,10 @@ class IdRows:
         if not keys:
             del self._firsts[at], self._keys[at], self._rows[at]
 
+    def alike(self, other: IdRows) -> bool:
+        """Tell whether another has the same keys, at the cost of comparing memory; it may deny it where both grew."""
+        return self._keys == other._keys and self._others.keys() == other._others.keys()
+
     def items(self) -> Iterator[tuple[Key, int]]:
         """Yield the keys in order, each with its row."""
         numbers: Iterator[tuple[Key, int]] = chain.from_iterable(map(zip, self._keys, self._rows))

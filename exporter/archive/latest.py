@@ -11,9 +11,10 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import stat
 import zlib
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, Self
 
 from exporter import lossless_json
 from exporter.archive import atomic
@@ -21,6 +22,7 @@ from exporter.archive.checksums import file_sha256, sha256_or_none
 from exporter.archive.latest_rows import ROWS_HASH, read_rows
 from exporter.archive.latest_segments import Segments, Stamp, stamp_of, write_segments
 from exporter.archive.layout import SEGMENTS, Layout, is_inside, manifest_sha256
+from exporter.archive.safe_files import HeldFolder
 from exporter.archive.state import State
 from exporter.errors import ArchiveDamaged
 from exporter.model.kinds import Kind
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
 
 CHECKS_FOR_ALL: Final = 7
 """After so many checks every file of ``latest/`` was hashed at least once, whatever its size and time say."""
+_HELD: Final = 8
+"""So many folders of a view are held open: files come folder by folder, or of a few in turns."""
 
 
 class DerivedFile(Protocol):
@@ -257,14 +261,13 @@ def write_latest(
             for view in views:
                 old, folder = layout.latest / view.name, new.path / view.name
                 new.make_folder(folder)
-                for file in view.files(state):
-                    before = known.get((view.name, file.path))
-                    target = _target(new, folder, file.path)
-                    entry = _keep(old, new, target, file, before)
-                    if entry is None:
-                        made += 1
-                        entry = _make(new, target, view.name, file)
-                    yield entry
+                with _KeptFiles(old, new, folder) as kept:
+                    for file in view.files(state):
+                        entry = kept.keep(file, known.get((view.name, file.path)))
+                        if entry is None:
+                            made += 1
+                            entry = _make(new, _target(new, folder, file.path), view.name, file)
+                        yield entry
             state.close()
             new.sync()
 
@@ -400,23 +403,59 @@ def _index_path(layout: Layout) -> InnerPath:
     return layout.work / "views.jsonl"
 
 
-def _keep(
-    old: InnerPath, new: atomic.NewFolder, target: InnerPath, file: DerivedFile, before: IndexEntry | None
-) -> IndexEntry | None:
-    """Link an unchanged file from the old folder; ``None`` when it must be made."""
-    if before is None or before.fingerprint != file.fingerprint.hex():
-        return None
-    existing = old / file.path
-    try:
-        stamp = stamp_of(existing.lstat())
-        if stamp != before.stamp:
-            if file_sha256(existing) != before.sha256:
+class _KeptFiles:
+    """Links the unchanged files of a view from its old folder into the new one; use it in ``with``.
+
+    The folders used last are held open, since the way to a file from the root costs many times the link.
+    """
+
+    def __init__(self, old: InnerPath, new: atomic.NewFolder, folder: InnerPath) -> None:
+        self._old = old
+        self._new = new
+        self._folder = folder
+        self._held: dict[str, tuple[HeldFolder, HeldFolder, contextlib.ExitStack]] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        while self._held:
+            self._release()
+
+    def keep(self, file: DerivedFile, before: IndexEntry | None) -> IndexEntry | None:
+        """Link a file; ``None`` when it must be made."""
+        if before is None or before.fingerprint != file.fingerprint.hex():
+            return None
+        parent, _, name = file.path.rpartition("/")
+        try:
+            old, new = self._folders(parent)
+            found = old.lstat(name)
+            stamp = stamp_of(found)
+            if not stat.S_ISREG(found.st_mode):
                 return None
-            new.note(target)
-        existing.add_name(target)
-    except OSError:
-        return None
-    return before if stamp == before.stamp else before._replace(stamp=stamp)
+            if stamp != before.stamp:
+                if file_sha256(self._old / file.path) != before.sha256:
+                    return None
+                self._new.note(self._folder / file.path)
+            old.add_name(name, new)
+        except OSError:
+            return None
+        return before if stamp == before.stamp else before._replace(stamp=stamp)
+
+    def _folders(self, parent: str) -> tuple[HeldFolder, HeldFolder]:
+        """Return the old and the new folder of this name, the new one made."""
+        held = self._held.get(parent)
+        if held is None:
+            if len(self._held) == _HELD:
+                self._release()
+            self._new.make_folder(self._folder / parent)
+            opened = contextlib.ExitStack()
+            old, new = (opened.enter_context(HeldFolder(each / parent)) for each in (self._old, self._folder))
+            held = self._held[parent] = old, new, opened
+        return held[:2]
+
+    def _release(self) -> None:
+        self._held.pop(next(iter(self._held)))[2].close()
 
 
 def _make(new: atomic.NewFolder, target: InnerPath, view: str, file: DerivedFile) -> IndexEntry:

@@ -18,6 +18,7 @@ from exporter.archive.safe_files import LARGEST_DOCUMENT, InnerPath, NotPlain
 from exporter.model.kinds import Kind
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
 FORMAT_NAME = "blog-exporter-archive"
@@ -28,7 +29,7 @@ FORMAT_MAXIMUM = 1
 MANIFEST = "manifest.json"
 SUMS = "SHA256SUMS"
 _VERSIONS = "versions"
-_VERSION_NAME = re.compile(r"[0-9]{6}|[1-9][0-9]{6,9}")
+_VERSION_NAMES = re.compile(r"(?<=/)(?:[0-9]{6}|[1-9][0-9]{6,9})(?=/)")
 LARGEST_VERSION: Final = 2**32 - 1
 """A state keeps the numbers of versions in 32 bits."""
 MOST_PRUNES: Final = 4
@@ -45,10 +46,13 @@ def manifest_name(number: int) -> str:
     return f"{_VERSIONS}/{version_name(number)}/{MANIFEST}"
 
 
-def version_number(name: str) -> int | None:
-    """Return the number in a version folder's name, or ``None`` when it is no such name."""
-    number = int(name) if _VERSION_NAME.fullmatch(name) else 0
-    return number if 0 < number <= LARGEST_VERSION else None
+def numbers_in(names: Iterable[str]) -> list[int]:
+    """Return the numbers of the versions whose folders have these names, in order; other names have none.
+
+    They are taken out of all names at once: a folder of thousands is listed several times in a run.
+    """
+    found = _VERSION_NAMES.findall(f"/{'/'.join(names)}/")
+    return sorted(number for number in map(int, found) if 0 < number <= LARGEST_VERSION)
 
 
 def segment_name(kind: Kind) -> str:
@@ -103,6 +107,7 @@ class Layout:
         self.latest_rows = self.work / "latest.rows"
         self.freshness = self.work / "freshness.jsonl"
         self.pages = self.work / "pages.jsonl"
+        self.site_facts = self.work / "site.facts"
         self.documents_copy = self.work / "documents.jsonl"
         self.runs_copy = self.work / "runs.jsonl"
         self.building = self.work / "new-versions"
@@ -147,7 +152,7 @@ def version_numbers(layout: Layout) -> list[int]:
         if versions_identity(layout) == before:
             # Else a prune has exchanged the folder meanwhile, and was emptying the one that was listed.
             break
-    return sorted(number for name in names if (number := version_number(name)) is not None)
+    return numbers_in(names)
 
 
 def versions_identity(layout: Layout) -> tuple[int, int] | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections import OrderedDict
 from typing import Any, NamedTuple
 
 from exporter import lossless_json
@@ -270,7 +271,7 @@ class ParsedRecords:
     def __init__(self, most: int = 1024 * 1024) -> None:
         self._most = most
         self._held = 0
-        self._records: dict[bytes, tuple[dict[str, Any], int]] = {}
+        self._records: OrderedDict[bytes, tuple[dict[str, Any], int]] = OrderedDict()
 
     def of(self, line: RecordLine) -> dict[str, Any]:
         """Return a line's record.
@@ -285,7 +286,7 @@ class ParsedRecords:
         if size > self._most:
             return record
         while self._held + size > self._most:
-            self._held -= self._records.pop(next(iter(self._records)))[1]
+            self._held -= self._records.popitem(last=False)[1][1]
         self._records[line.identity] = record, size
         self._held += size
         return record

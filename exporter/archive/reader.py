@@ -158,7 +158,7 @@ class ArchiveReader:
         versions = self.versions()
         if not versions and at is None:
             return State(self.info.blog_id)
-        number = self.resolve(at)
+        number = versions[-1] if at is None else self.resolve(at)
         if number == versions[-1]:
             state = self._from_latest(versions)
             if state is not None:

@@ -8,18 +8,19 @@ believes nothing that does not give the hash in the version's manifest, so a fil
 from __future__ import annotations
 
 import contextlib
-import os
-from collections.abc import Callable, Iterator
+import hashlib
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from exporter.archive import atomic
-from exporter.archive.checksums import ChecksumCache, file_sha256, sha256_or_none
+from exporter.archive.checksums import ChecksumCache, descriptor_sha256, sha256_or_none
 from exporter.archive.documents import RepairedFile, restore_documents
 from exporter.archive.layout import SUMS, segment_name, version_name
 from exporter.archive.lines import put_line, split_checked
 from exporter.archive.manifest import read_sums
-from exporter.archive.safe_files import LARGEST_DOCUMENT
+from exporter.archive.safe_files import LARGEST_DOCUMENT, HeldFolder, kind_of
 from exporter.errors import ArchiveDamaged
 from exporter.model.kinds import Kind, sort_key
 
@@ -35,11 +36,16 @@ if TYPE_CHECKING:
 WHOLE_FILE: Final = 0
 """In the place of a line's number: the file itself is missing."""
 
-_OTHER_VERSIONS: Final = 256
-"""So many versions that hold nothing of the newest state are checked in one run."""
+_NEWEST: Final = 16
+"""The files of so many of the newest versions are checked in every run: what a power cut leaves behind is there."""
+
+_MOST: Final = 128
+"""The files of about so many others are; of more versions than that another part of them in each run."""
 
 _ROUND: Final = 7
 """About one file in so many is read again although nothing shows that it changed: bits rot without a trace."""
+
+_NO_BYTES: Final = hashlib.sha256().hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,27 +123,25 @@ def readable_state(reader: ArchiveReader) -> State:
 def find_damage(reader: ArchiveReader, state: State, now: datetime) -> Damage:
     """Find the records of the newest state that the versions do not give as they should.
 
-    The cost grows with the records that are there, not with the versions before: only files that hold one of them, and
-    those of some other versions in turn, are checked, and read only if they changed since they were right, or once
-    in a week. Where all are right, nothing is folded.
+    The cost does not grow with the versions: the files of so many are checked in one run, in turn. Up to there they are
+    read only if they changed since they were right, or once in a week; where they are more, each time that their turn
+    comes. Where one is damaged all are read; where none is, nothing is folded.
 
     Args:
         reader: the archive.
         state: its newest state, from :func:`readable_state`.
         now: the time of the run.
     """
-    cache = ChecksumCache(reader.layout, "audited.jsonl", quick=True)
-    damage = Damage(remember=cache.save)
     versions = reader.versions()
-    with reader.layout.versions.held() as within:
-        damaged = [
-            (version, kind)
-            for kind in Kind
-            for version in _versions_to_check(versions, state, kind, now)
-            if not _is_intact(reader, version, kind, cache, now, within)
-        ]
+    turn = _turn(now)
+    turns = max(1, -(-len(versions) // _MOST))
+    cache = ChecksumCache(reader.layout, "audited.jsonl", quick=turns == 1)
+    damage = Damage(remember=cache.save if turns == 1 else lambda: None)
+    damaged = _damaged_segments(reader, sorted({*versions[turn % turns :: turns], *versions[-_NEWEST:]}), cache, turn)
     if not damaged:
         return damage
+    if turns > 1:
+        damaged = _damaged_segments(reader, versions, cache, turn)
     healed = reader.healed()
     for version, kind in damaged:
         lines = list(damaged_lines(reader.layout, version, kind))
@@ -156,13 +160,6 @@ def find_damage(reader: ArchiveReader, state: State, now: datetime) -> Damage:
         folded.close()
     damage.lines = [line for line in damage.lines if line.place not in healed]
     return damage
-
-
-def _versions_to_check(versions: list[int], state: State, kind: Kind, now: datetime) -> list[int]:
-    """Return the versions whose files of a kind this run checks."""
-    turns = max(1, -(-len(versions) // _OTHER_VERSIONS))
-    others = versions[_turn(now) % turns :: turns]
-    return sorted({*state.kinds[kind].versions(), *others} & set(versions))
 
 
 def _turn(now: datetime) -> int:
@@ -185,30 +182,61 @@ def _gives(folded: State, kind: Kind, record_id: str, identity: bytes, suspects:
         return False
 
 
-def _is_intact(
-    reader: ArchiveReader, version: int, kind: Kind, cache: ChecksumCache, now: datetime, within: int | None
-) -> bool:
-    """Tell whether a segment is what its version's manifest says; ``within`` is the descriptor of ``versions/``."""
-    name = f"{version} {kind}"
-    segment = segment_name(kind)
-    try:
-        # One call for each file, without a path: ten years have thousands of them.
-        stat = (
-            reader.layout.segment(version, kind).lstat()
-            if within is None
-            else os.stat(f"{version_name(version)}/{segment}", dir_fd=within, follow_symlinks=False)
-        )
-        if (version + _turn(now)) % _ROUND and cache.is_unchanged(name, stat):
-            return True
-        digest = file_sha256(reader.layout.segment(version, kind))
+def _damaged_segments(
+    reader: ArchiveReader, versions: Iterable[int], cache: ChecksumCache, turn: int
+) -> list[tuple[int, Kind]]:
+    """Return those segments of some versions that are not what the manifests say, one kind after the other."""
+    damaged = []
+    for version in versions:
+        # One way to the folder and one look at its sums for all six: ten years have thousands of versions.
+        with HeldFolder(reader.layout.version(version)) as folder:
+            sums = _Sums(reader, version, folder)
+            damaged += [
+                (version, kind)
+                for kind in Kind
+                if not _is_intact(folder, kind, sums, cache, reread=not (version + turn) % _ROUND)
+            ]
+    return sorted(damaged, key=lambda found: list(Kind).index(found[1]))
+
+
+class _Sums:
+    """The hashes of a version's segments, read when they are asked for."""
+
+    def __init__(self, reader: ArchiveReader, version: int, folder: HeldFolder) -> None:
+        self._reader = reader
+        self._folder = folder
+        self.version = version
+
+    def agree(self, segment: str, digest: str) -> bool:
+        """Tell whether a segment is to have a hash.
+
+        Raises:
+            OSError, ArchiveDamaged: nothing says so.
+        """
         # The manifest decides, and takes ten times as long to read as the sums that agree with it.
-        beside = b""
+        if digest == self._beside.get(segment):
+            return True
+        info = self._reader.manifest(self.version).files.get(segment)
+        return info is not None and digest == info.sha256
+
+    @cached_property
+    def _beside(self) -> dict[str, str]:
         with contextlib.suppress(OSError):
-            beside = (reader.layout.version(version) / SUMS).read_bytes(LARGEST_DOCUMENT)
-        if digest != read_sums(beside).get(segment):
-            info = reader.manifest(version).files.get(segment)
-            if info is None or digest != info.sha256:
-                return False
+            return read_sums(self._folder.read_bytes(SUMS, LARGEST_DOCUMENT))
+        return {}
+
+
+def _is_intact(folder: HeldFolder, kind: Kind, sums: _Sums, cache: ChecksumCache, *, reread: bool) -> bool:
+    """Tell whether a segment is what its version's manifest says; read again also where nothing shows a change."""
+    name, segment = f"{sums.version} {kind}", segment_name(kind)
+    try:
+        stat = folder.lstat(segment)
+        if not reread and cache.is_unchanged(name, stat):
+            return True
+        # So are most files of most versions.
+        empty = stat.st_size == 0 and not kind_of(stat.st_mode)
+        if not sums.agree(segment, _NO_BYTES if empty else descriptor_sha256(folder.descriptor(segment))):
+            return False
     except (OSError, ArchiveDamaged):
         return False
     cache.add(name, stat)

@@ -356,6 +356,14 @@ class HeldFolder:
         held = self._held()
         return (self.path / name).lstat() if held is None else os.stat(name, dir_fd=held, follow_symlinks=False)
 
+    def add_name(self, name: str, other: HeldFolder) -> None:
+        """Give a regular file the same name in another folder too."""
+        held, into = self._held(), other._held()
+        if held is None or into is None:
+            (self.path / name).add_name(other.path / name)
+            return
+        os.link(name, name, src_dir_fd=held, dst_dir_fd=into, follow_symlinks=False)
+
     def descriptor(self, name: str) -> int:
         """Open a file for reading and return its descriptor."""
         held = self._held()

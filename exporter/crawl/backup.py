@@ -175,7 +175,7 @@ class BackupRun:
             self._emit(Started(settings.blog_id, parent))
             purpose = settings.purpose(self._service.options, parent, sealed)
             checkpoint = await opened.enter_async_context(self._checkpoint(purpose))
-            freshness = await finish_in_thread(lambda: Freshness.load(self._layout.freshness, sealed))
+            freshness = Freshness(self._layout.freshness, sealed)
             ingest = Ingest(
                 self._service, self._client, checkpoint, state, settings, freshness, self._clock, self._emit
             )
@@ -206,8 +206,8 @@ class BackupRun:
             damage.remember()
             newest = self._sealed(self.outcome.version or parent)
             if newest is not None:
-                listed = list(ingest.ledgers[Kind.ENTRY_LIST].seen_in(len(ingest.sweeps)))
-                await finish_in_thread(lambda: freshness.save(self._layout.freshness, newest, listed))
+                listed = ingest.ledgers[Kind.ENTRY_LIST].seen_in(len(ingest.sweeps))
+                await finish_in_thread(lambda: freshness.save(newest, listed))
                 if newest != sealed or not ingest.saw_all_again:
                     await finish_in_thread(lambda: ingest.keep_pages(self._layout.pages, newest))
             self.outcome.sweeps = len(ingest.sweeps)

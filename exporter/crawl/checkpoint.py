@@ -75,12 +75,16 @@ class Spool:
         """Append a record; returns the offset and length of its line. It counts once a journal line follows."""
         return self._append(put_line(record_id, frozen))
 
-    def journal(self, note: dict[str, Any]) -> tuple[int, int]:
+    def journal(self, note: dict[str, Any] | bytes) -> tuple[int, int]:
         """Append a note about how far the run has come, and hand all to the operating system; returns its place.
 
         From then on it outlives this process, so that a killed run loses only what was in flight.
+
+        Args:
+            note: a JSON object, or one as it is written.
         """
-        place = self._append(_JOURNAL + lossless_json.dumps(note) + b"}\n")
+        text = note if isinstance(note, bytes) else lossless_json.dumps(note)
+        place = self._append(_JOURNAL + text + b"}\n")
         self.flush()
         return place
 

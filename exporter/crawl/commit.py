@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
 from exporter.archive import writer
-from exporter.archive.documents import seal
 from exporter.archive.latest_segments import ChangedLine, SegmentsWriter
 from exporter.archive.lines import remove_line
 from exporter.archive.manifest import KindCounts, Manifest, RecordProblem
@@ -85,7 +84,7 @@ _UNKNOWN_FIGURES = ("requests", "retries", "bytes")
 
 
 def finish_commit(reader: Archive) -> None:
-    """Write the line and the seal that an interrupted run could not write, and drop its checkpoint.
+    """Write the line that an interrupted run could not write, and drop its checkpoint.
 
     The caller holds the archive's lock.
 
@@ -94,13 +93,11 @@ def finish_commit(reader: Archive) -> None:
     """
     newest = reader.newest()
     if newest is None:
-        seal(reader.layout)
         return
     manifest = reader.manifest(newest)
     if all(run.get("version") != newest for run in reader.newest_runs()):
         line = Outcome.of(manifest).line()
         writer.append_run(reader.layout, {**line, **dict.fromkeys(_UNKNOWN_FIGURES)})
-    seal(reader.layout)
     _drop_committed(reader.layout, manifest)
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from exporter import lossless_json
@@ -86,56 +87,74 @@ def entries_to_read(
             yield entry.entry_id
 
 
-@dataclass(slots=True)
 class Freshness:
-    """What is remembered: for each entry id the time it was last read, and its validators where it had some."""
+    """What is remembered: for each entry id the time it was last read, and its validators where it had some.
 
-    last_read: dict[str, datetime] = field(default_factory=dict)
-    validators: dict[str, Validators] = field(default_factory=dict)
+    It is read when it is first asked for, and written where it changed: a run that reads no entry needs none of it.
+    What an earlier run remembered counts only where it is whole, and about the very version that the archive has: a
+    validator must belong to that state, or a change would pass unnoticed.
+
+    Args:
+        path: where it is kept.
+        sealed: the SHA-256 of the manifest of that version, ``None`` where there is none.
+    """
+
+    def __init__(self, path: Path, sealed: str | None) -> None:
+        self._path = path
+        self._sealed = sealed
+        self._noted = False
+
+    @property
+    def last_read(self) -> Mapping[str, datetime]:
+        """When each entry was last read."""
+        return self._known[0]
+
+    @property
+    def validators(self) -> Mapping[str, Validators]:
+        """The validators of those that had some then."""
+        return self._known[1]
 
     def note(self, entry_id: str, now: datetime, validators: Validators) -> None:
         """Remember that an entry was read just now."""
-        self.last_read[entry_id] = now
+        self._noted = True
+        last_read, known = self._known
+        last_read[entry_id] = now
         if any(validators):
-            self.validators[entry_id] = validators
+            known[entry_id] = validators
         else:
-            self.validators.pop(entry_id, None)
+            known.pop(entry_id, None)
 
-    @classmethod
-    def load(cls, path: Path, sealed: str | None) -> Freshness:
-        """Read what an earlier run remembered.
+    def save(self, sealed: str, keep: Iterable[str]) -> None:
+        """Write it for the entries in ``keep``, as part of the version whose manifest has the SHA-256 ``sealed``."""
+        if self._noted or sealed != self._sealed:
+            with atomic.translated(self._path):
+                atomic.write_lines(self._path, self._lines(sealed, keep))
 
-        Nothing when it is not there, damaged, or not about the version whose manifest has the SHA-256 ``sealed``:
-        a validator must belong to the very state the archive holds, or a change would pass unnoticed.
-        """
-        found = cls()
+    @cached_property
+    def _known(self) -> tuple[dict[str, datetime], dict[str, Validators]]:
+        last_read: dict[str, datetime] = {}
+        validators: dict[str, Validators] = {}
         try:
-            with path.open("rb") as lines:
-                if sealed is None or lossless_json.loads(next(lines, b"null")) != {"manifest_sha256": sealed}:
-                    return found
+            with self._path.open("rb") as lines:
+                head = {"manifest_sha256": self._sealed}
+                if self._sealed is None or lossless_json.loads(next(lines, b"null")) != head:
+                    return {}, {}
                 for line in lines:
                     entry_id, read, etag, last_modified = lossless_json.loads(line)
-                    found.last_read[entry_id] = datetime.fromisoformat(read)
+                    last_read[entry_id] = datetime.fromisoformat(read)
                     if etag is not None or last_modified is not None:
-                        found.validators[entry_id] = Validators(etag, last_modified)
+                        validators[entry_id] = Validators(etag, last_modified)
         except (OSError, lossless_json.NotJson, TypeError, ValueError):
-            return cls()
-        return found
-
-    def save(self, path: Path, sealed: str, keep: Iterable[str]) -> None:
-        """Write it for the entries in ``keep``, as part of the version whose manifest has the SHA-256 ``sealed``."""
-        with atomic.translated(path):
-            atomic.write_lines(path, self._lines(sealed, keep))
+            return {}, {}
+        return last_read, validators
 
     def _lines(self, sealed: str, keep: Iterable[str]) -> Iterator[bytes]:
         yield lossless_json.dumps({"manifest_sha256": sealed}) + b"\n"
         for entry_id in keep:
             read = self.last_read.get(entry_id)
             if read is not None:
-                validators = self.validators.get(entry_id, _NONE)
-                yield (
-                    lossless_json.dumps([entry_id, timestamp(read), validators.etag, validators.last_modified]) + b"\n"
-                )
+                etag, last_modified = self.validators.get(entry_id, _NONE)
+                yield lossless_json.dumps([entry_id, timestamp(read), etag, last_modified]) + b"\n"
 
 
 _NONE = Validators()

@@ -127,10 +127,10 @@ class Ingest:
         """
         same = pages.reading(sealed, self._service.options)
         sizes = {kind: len(self.ledgers[kind].base) for kind in LISTS}
-        for kind, index in pages.load(path, same, sizes, self._kept_files).items():
+        for kind, kept in pages.load(path, same, sizes, self._kept_files).items():
             ledger = self.ledgers[kind]
             if not len(ledger.fresh) and not ledger.distrusted:
-                self._kept[kind] = SweepResult(kind, pages=index)
+                self._kept[kind] = SweepResult(kind, pages=kept.pages, expected=kept.expected, short=kept.short)
 
     @property
     def saw_all_again(self) -> bool:
@@ -142,7 +142,11 @@ class Ingest:
 
         ``sealed`` is the SHA-256 of the manifest of the version that the run made, or found to hold still.
         """
-        whole = {kind: found.pages for kind, found in self.sweeps[-1].items() if found.complete and len(found.pages)}
+        whole = {
+            kind: pages.KeptList(found.pages, found.expected, found.short)
+            for kind, found in self.sweeps[-1].items()
+            if found.complete and len(found.pages)
+        }
         pages.save(path, pages.reading(sealed, self._service.options), whole)
 
     async def run(self, first: Iterable[str] = ()) -> None:
@@ -173,9 +177,20 @@ class Ingest:
             items = self.ledgers[Kind.ENTRY_LIST]
             self.unread = {key: unread for key, unread in self.unread.items() if items.seen(key) == last}
 
+    @property
+    def _lists_the_archived(self) -> bool:
+        """Whether the entry list is as the archive has it, with the record of every entry on it.
+
+        So it is in most runs, and nobody has to look at each entry then.
+        """
+        items = self.ledgers[Kind.ENTRY_LIST]
+        return not len(items.fresh) and items.base.keys.alike(self.ledgers[Kind.ENTRIES].base.keys)
+
     def count_entries(self) -> EntryCounts:
         """Count the entries that the last sweep listed by what this run did about them."""
         items, entries = self.ledgers[Kind.ENTRY_LIST], self.ledgers[Kind.ENTRIES]
+        if self._lists_the_archived and entries.untouched and not self.unread:
+            return EntryCounts(0, items.count_seen(len(self.sweeps)), 0)
         read = carried_over = 0
         unread = len(self.unread)
         for entry_id in items.seen_in(len(self.sweeps)):
@@ -268,7 +283,9 @@ class Ingest:
         """Read what the sweep makes necessary: at first what the policy says, later what changed meanwhile."""
         entries = self.ledgers[Kind.ENTRIES]
         if number == 1:
-            wanted = entries_to_read(self._listed(), self._settings.refresh, self._age(), self._still_listed(first))
+            refresh = self._settings.refresh
+            listed = () if refresh is Refresh.CHANGED and self._lists_the_archived else self._listed()
+            wanted = entries_to_read(listed, refresh, self._age(), self._still_listed(first))
         else:
             wanted = iter(dict.fromkeys([*self.sweeps[-1][Kind.ENTRY_LIST].to_read, *self._worth_another_try(number)]))
         ids = [entry_id for entry_id in wanted if entries.seen(entry_id) < number]

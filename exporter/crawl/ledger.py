@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from exporter import lossless_json
-from exporter.archive.ids import Key, key_of_id, merged
+from exporter.archive.ids import IdRows, Key, key_of_id, merged
 from exporter.archive.lines import is_intact, put_head, split, split_checked
 from exporter.archive.state import KindState, Lines, SegmentFiles
 from exporter.crawl.checkpoint import Checkpoint, note_of
@@ -44,6 +44,9 @@ class Observed(NamedTuple):
     agrees: bool
     again: bool
     otherwise: bool
+
+
+_NEW = Observed(agrees=False, again=False, otherwise=False)
 
 
 class Ledger:
@@ -87,6 +90,11 @@ class Ledger:
     def lacks(self, record_id: str) -> bool:
         """Return whether a record has to be written again and was not read."""
         return record_id in self.distrusted and record_id not in self.fresh
+
+    @property
+    def untouched(self) -> bool:
+        """Whether this run saw none of its records, and none that is new."""
+        return not len(self.fresh) and self.count_seen(UNSEEN) == len(self._base_seen)
 
     def seen(self, record_id: str) -> int:
         """Return the last sweep that saw a record, ``UNSEEN`` when none did."""
@@ -137,6 +145,10 @@ class Ledger:
         key = key_of_id(record_id)
         base, fresh = self.base.keys.find(key), self.fresh.keys.find(key)
         identity = frozen.identity
+        if base is None and fresh is None:  # as nearly all of a first backup
+            self.fresh.add_line(key, identity, *self.spool.put(record_id, frozen))
+            self._fresh_seen.append(sweep)
+            return _NEW
         archived = base is not None and self.base.identity(base) == identity
         if fresh is not None:
             same = self.fresh.identity(fresh) == identity
@@ -169,7 +181,7 @@ class Ledger:
         The first sweep then saw what the archive has.
         """
         before = sweep - 1
-        if self._base_seen.count(before) + self._fresh_seen.count(before) != listed:
+        if self.count_seen(before) != listed:
             return False
         again = bytes.maketrans(bytes([before]), bytes([sweep]))
         self._base_seen, self._fresh_seen = self._base_seen.translate(again), self._fresh_seen.translate(again)
@@ -209,6 +221,17 @@ class Ledger:
         for key, row in self.base.keys.items():
             if self._base_seen[row] < sweep:
                 yield str(key)
+
+    def never_seen_since(self, sweep: int, ids: IdRows) -> Iterator[str]:
+        """Yield those of some ids that no sweep from ``sweep`` on has seen."""
+        if ids.alike(self.base.keys):
+            yield from self.absent_since(sweep)
+        else:
+            yield from (str(key) for key, _ in ids.items() if self.seen(str(key)) < sweep)
+
+    def count_seen(self, sweep: int) -> int:
+        """Return how many records a sweep was the last to see."""
+        return self._base_seen.count(sweep) + self._fresh_seen.count(sweep)
 
     def seen_in(self, sweep: int) -> Iterator[str]:
         """Yield the ids that a sweep was the last to see, in order."""
@@ -346,7 +369,7 @@ def _ids(note: dict[str, Any]) -> list[str]:
     if type(note["sweep"]) is not int:
         raise TypeError("a note names no sweep")
     if "page" in note:
-        return list(note["ids"])
+        return list(note["records"]["ids"])
     _read_as(note)
     return [note["read"]]
 

@@ -10,7 +10,7 @@ import hashlib
 from array import array
 from collections.abc import Callable, Iterator, Mapping
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from exporter import __version__, lossless_json
 from exporter.archive import atomic
@@ -23,10 +23,43 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from exporter.crawl.ledger import Place
+    from exporter.service.interface import Cursor
 
 _DIGEST: Final = 32
 _NO_DIGEST: Final = bytes(_DIGEST)
 _PIECE: Final = 1024 * 1024
+_FACTS: Final = b',"facts":'
+_RECORDS: Final = b',"records":'
+
+
+def page_note(
+    sweep: int, cursor: Cursor, facts: Mapping[str, Any], records: Mapping[str, Any], **others: Any
+) -> dict[str, Any]:
+    """Return the note about a page, in the order in which it can be told apart without reading all of it.
+
+    Args:
+        sweep: the sweep that saw the page.
+        cursor: what it was asked for with.
+        facts: the members of its :class:`~exporter.service.interface.PageFacts`.
+        records: ``ids``, ``amounts`` and ``owners`` of its records.
+        others: what else there is to say, ``differing`` and ``to_read`` for this sweep alone.
+    """
+    here = {"differing": others.pop("differing"), "to_read": others.pop("to_read")}
+    return {"sweep": sweep, "page": cursor, **here, "facts": facts, **others, "records": records}
+
+
+def seen_again(line: bytes, sweep: int, cursor: Cursor) -> bytes:
+    """Return the note of a line about a page, as it is written, for a later sweep that saw just the same.
+
+    A quote in JSON text is escaped, so the first that looks like the name of a member is one.
+    """
+    head = b'{"sweep":%d,"page":%b,"differing":0,"to_read":[]' % (sweep, lossless_json.dumps(cursor))
+    return head + line[line.index(_FACTS) : -len(b"}\n")]
+
+
+def without_records(note: bytes) -> dict[str, Any]:
+    """Read a note about a page as far as its records, which are most of it and matter to few pages seen again."""
+    return dict(lossless_json.loads(note[: note.index(_RECORDS)] + b"}"))
 
 
 class PageIndex:
@@ -101,7 +134,19 @@ def reading(manifest_sha256: str, options: Mapping[str, Any]) -> dict[str, Any]:
     return {"manifest_sha256": manifest_sha256, "program": __version__, "notes": NOTES, "options": {**options}}
 
 
-def load(path: Path, same: Mapping[str, Any], sizes: Mapping[Kind, int], files: SegmentFiles) -> dict[Kind, PageIndex]:
+class KeptList(NamedTuple):
+    """What is kept of a list that was seen whole: its pages, and ``expected`` and ``short`` of its sweep."""
+
+    pages: PageIndex
+    expected: int
+    short: dict[str, int]
+
+    def document(self) -> dict[str, Any]:
+        """Return it as JSON, for notes that follow one another."""
+        return {**self.pages.document(), "expected": self.expected, "short": self.short}
+
+
+def load(path: Path, same: Mapping[str, Any], sizes: Mapping[Kind, int], files: SegmentFiles) -> dict[Kind, KeptList]:
     """Return the lists of the newest version that an earlier run kept, those with as many records as it has.
 
     They count only where the whole file is as it was written.
@@ -130,7 +175,8 @@ def load(path: Path, same: Mapping[str, Any], sizes: Mapping[Kind, int], files: 
                 index = PageIndex(line)
                 end = index.fill(document, end)
                 if index.records == sizes[Kind(kind)]:
-                    found[Kind(kind)] = index
+                    short = {str(entry_id): int(count) for entry_id, count in document["short"].items()}
+                    found[Kind(kind)] = KeptList(index, int(document["expected"]), short)
             while (left := end - file.tell()) > 0 and (piece := file.read(min(left, _PIECE))):
                 digest.update(piece)
             return found if file.read(_PIECE) == _line(digest.hexdigest()) else {}
@@ -138,16 +184,16 @@ def load(path: Path, same: Mapping[str, Any], sizes: Mapping[Kind, int], files: 
         return {}
 
 
-def save(path: Path, same: Mapping[str, Any], lists: Mapping[Kind, PageIndex]) -> None:
+def save(path: Path, same: Mapping[str, Any], lists: Mapping[Kind, KeptList]) -> None:
     """Keep the pages of lists that were read whole, as part of the version that ``same`` names, which is durable."""
     with atomic.translated(path):
         atomic.write_lines(path, _lines(same, lists))
 
 
-def _lines(same: Mapping[str, Any], lists: Mapping[Kind, PageIndex]) -> Iterator[bytes]:
+def _lines(same: Mapping[str, Any], lists: Mapping[Kind, KeptList]) -> Iterator[bytes]:
     digest = hashlib.sha256()
-    heads = [_line(same), _line({str(kind): index.document() for kind, index in lists.items()})]
-    notes = (index.line(page) for index in lists.values() for page in range(1, len(index) + 1))
+    heads = [_line(same), _line({str(kind): kept.document() for kind, kept in lists.items()})]
+    notes = (kept.pages.line(page) for kept in lists.values() for page in range(1, len(kept.pages) + 1))
     for line in chain(heads, notes):
         digest.update(line)
         yield line

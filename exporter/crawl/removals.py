@@ -61,8 +61,8 @@ async def find_removals(ingest: Ingest, window: int) -> Removals:
     removals.evidence[Kind.ENTRIES] = {}
     if not all(results[Kind.ENTRY_LIST].complete for results in ingest.sweeps[-2:]) or last < 2:
         return removals
-    items = ingest.ledgers[Kind.ENTRY_LIST]
-    gone = [key for key in ingest.ledgers[Kind.ENTRIES].base.ids() if items.seen(key) < last - 1]
+    archived = ingest.ledgers[Kind.ENTRIES].base.keys
+    gone = list(ingest.ledgers[Kind.ENTRY_LIST].never_seen_since(last - 1, archived))
     if ingest.full_text_in_lists:
         removals.evidence[Kind.ENTRIES] = {entry_id: dict(sweeps) for entry_id in gone}
         return removals

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from exporter.crawl.assets.run import AssetSettings
 
-NOTES: Final = 4
+NOTES: Final = 5
 """Counts changes of what a checkpoint's notes say, so that one of an earlier program is set aside."""
 
 

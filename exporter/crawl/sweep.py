@@ -5,15 +5,15 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections import Counter, deque
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from exporter import lossless_json
 from exporter.crawl.checkpoint import note_of
 from exporter.crawl.concurrency import task_group
 from exporter.crawl.events import PageRead
-from exporter.crawl.pages import PageIndex
+from exporter.crawl.pages import PageIndex, page_note, seen_again, without_records
 from exporter.errors import ApiError, NotAuthorised, ServiceError, TransportError
 from exporter.model.kinds import Kind
 from exporter.service.interface import BlogService, Cursor, Page, PageFacts
@@ -60,6 +60,8 @@ class SweepResult:
         pages: the pages that were read, for the next sweep; none when a record was on the list twice.
         repeated: how many pages, from the first on, were as the sweep before saw them.
         alike: whether all were.
+        uncounted: whether its ``comments`` were not counted, since all is as in the sweep before; ``expected`` and
+            ``short`` are then as they were.
     """
 
     kind: Kind
@@ -79,6 +81,31 @@ class SweepResult:
     pages: PageIndex = field(default_factory=PageIndex)
     repeated: int = 0
     alike: bool = False
+    uncounted: bool = False
+
+    def count(self, records: Mapping[str, Any], new: Iterable[int]) -> int | None:
+        """Count those records of a page that this sweep sees for the first time; return the sum of their amounts."""
+        comments = self.comments
+        if self.kind is Kind.COMMENTS:
+            owners = records["owners"]
+            for at in new:
+                comments[owners[at]] = comments.get(owners[at], 0) + 1
+            return 0
+        ids, amounts = records["ids"], records["amounts"]
+        total: int | None = 0
+        for at in new:
+            amount = amounts[at]
+            total = _sum(total, amount)
+            if amount and self.kind is Kind.ENTRY_LIST:
+                comments[ids[at]] = amount
+        return total
+
+    def count_again(self) -> None:
+        """Count the comments of the pages that nobody had to look at so far."""
+        if self.uncounted:
+            for page in range(1, len(self.pages) + 1):
+                records = self.pages.note(page)["records"]
+                self.count(records, range(len(records["ids"])))
 
 
 def compare_comments(entries: SweepResult, comments: SweepResult) -> None:
@@ -86,6 +113,10 @@ def compare_comments(entries: SweepResult, comments: SweepResult) -> None:
 
     One sum for all would let comments of entries that nobody lists make up for others that are kept back.
     """
+    if entries.uncounted and comments.uncounted:
+        return
+    entries.count_again()
+    comments.count_again()
     comments.expected = entries.comments.total()
     if comments.complete:
         # Subtracting counters keeps what is short only.
@@ -171,7 +202,9 @@ class Sweep:
             self._client.budget.release(self._held)
         result = self._result
         result.alike = 0 < len(result.pages) == result.repeated
-        if not (result.alike and self._ledger.see_again(self._number, result.listed)):
+        if result.alike and self._ledger.see_again(self._number, result.listed):
+            result.uncounted, result.expected, result.short = True, self._before.expected, self._before.short
+        else:
             self._mark_repeated()
         if self._unnamed:
             what = f"{self._unnamed} more items had no usable id, or one that was there twice; run again"
@@ -240,9 +273,9 @@ class Sweep:
             note: dict[str, Any] = {
                 "sweep": self._number,
                 "page": asked.cursor,
-                "ids": [],
                 "failed": str(answer),
                 "missing": missing,
+                "records": {"ids": []},
             }
             self._ledger.spool.journal(note)
             self._fail(asked, answer, missing=missing)
@@ -265,19 +298,20 @@ class Sweep:
         digest = hashlib.sha256()
         ids: list[str] = []
         here: set[str] = set()
-        amounts: list[int | None] = []
-        owners: list[str] = []
+        amounts: list[int | None] = []  # of all but comments
+        owners: list[str] = []  # of comments
         new: list[int] = []
         to_read: list[str] = []
         problems: list[str] = []
         differing = position = 0
+        where = f"{kind} list, page {asked.number}:"
+        of_comments, of_entries = kind is Kind.COMMENTS, kind is Kind.ENTRY_LIST
         items = page.items
         items.reverse()
         while items:
             # An ingested item goes at once, so that the objects of a long page and its records add up to little more.
             item = items.pop()
             position += 1
-            where = f"{kind} list, page {asked.number}:"
             record_id = service.key(kind, item)
             if record_id is None or len(record_id) > LONGEST_ID:
                 lack = "no usable id" if record_id is None else f"an id of {len(record_id)} characters"
@@ -285,8 +319,10 @@ class Sweep:
                 continue
             frozen = lossless_json.freeze(item)
             digest.update(record_id.encode("utf-8", "backslashreplace") + b"\0" + frozen.identity)
-            amount = 0 if kind is Kind.COMMENTS else _bounded(service.amount(kind, item))
-            owner = service.post_id(item) if kind is Kind.COMMENTS else record_id
+            if of_comments:
+                owners.append(service.post_id(item))
+            else:
+                amounts.append(_bounded(service.amount(kind, item)))
             observed = ledger.observe(record_id, frozen, self._number)
             if not observed.again:
                 new.append(len(ids))
@@ -294,30 +330,27 @@ class Sweep:
                 problems.append(f"{where} two records have the id {record_id[:40]}; the later one is kept")
             if not observed.agrees:
                 differing += 1
-                if kind is Kind.ENTRY_LIST and (self._number > 1 or record_id in ledger.base):
+                if of_entries and (self._number > 1 or record_id in ledger.base):
                     to_read.append(record_id)
             ids.append(record_id)
             here.add(record_id)
-            amounts.append(amount)
-            owners.append(owner)
+        records: dict[str, Any] = {"ids": ids, "amounts": amounts, "owners": owners}
         facts = PageFacts(
             asked.cursor, position, len(new), digest.hexdigest(), page.echo, page.next, page.pages, page.page_size,
-            page.total, page.total_size, self._add(new, owners, amounts),
+            page.total, page.total_size, self._result.count(records, new),
         )  # fmt: skip
-        note = {
-            "sweep": self._number,
-            "page": asked.cursor,
-            "ids": ids,
-            "amounts": [] if kind is Kind.COMMENTS else amounts,
-            "owners": owners if kind is Kind.COMMENTS else [],
-            "differing": differing,
-            "to_read": to_read,
-            "problems": problems[:_NAMED],
-            "unnamed": len(problems[_NAMED:]),
-            "body": body.hex(),
-            "facts": {name: getattr(facts, name) for name in _FACTS},
-        }
-        self._count(asked, facts, note, ledger.spool.journal(note))
+        note = page_note(
+            self._number,
+            asked.cursor,
+            {name: getattr(facts, name) for name in _FACTS},
+            records,
+            differing=differing,
+            to_read=to_read,
+            problems=problems[:_NAMED],
+            unnamed=len(problems[_NAMED:]),
+            body=body.hex(),
+        )
+        self._count(asked, facts, note, len(ids), ledger.spool.journal(note))
 
     def _replay(self, asked: _Asked) -> None:
         """Ingest a page from the note that an interrupted run left of it; the ledger has its records already."""
@@ -326,61 +359,48 @@ class Sweep:
         if "failed" in note:
             self._fail(asked, ServiceError(note["failed"]), missing=note["missing"])
         else:
-            self._count(asked, self._mark(asked, note), note, place)
+            self._count(asked, self._mark(asked, note), note, len(note["records"]["ids"]), place)
 
     def _repeat(self, asked: _Asked) -> None:
         """Ingest a page that is as the sweep before saw it, when its records were on no other page.
 
         As long as that is so of all pages, nothing can have moved, and all records are noted as seen at the end.
         """
-        note = self._before.pages.note(asked.number)
-        note.update(sweep=self._number, page=asked.cursor, differing=0, to_read=[])
+        text = seen_again(self._before.pages.line(asked.number), self._number, asked.cursor)
+        place = self._ledger.spool.journal(text)
         result = self._result
         if asked.number == result.repeated + 1 == len(result.pages) + 1:
             result.repeated += 1
-            facts = self._facts(asked, note, range(len(note["ids"])))
+            note = without_records(text)
+            facts = PageFacts(**{**note["facts"], "cursor": asked.cursor})
+            self._count(asked, facts, note, facts.new, place)
         else:
-            facts = self._mark(asked, note)
-        self._count(asked, facts, note, self._ledger.spool.journal(note))
+            note = dict(lossless_json.loads(text))
+            self._count(asked, self._mark(asked, note), note, len(note["records"]["ids"]), place)
 
     def _mark_repeated(self) -> None:
-        """Note that this sweep saw the records of the pages that were as before."""
+        """Note that this sweep saw the records of the pages that were as before, and count their comments."""
         for page in range(self._marked + 1, self._result.repeated + 1):
-            for record_id in self._before.pages.note(page)["ids"]:
+            records = self._before.pages.note(page)["records"]
+            self._result.count(records, range(len(records["ids"])))
+            for record_id in records["ids"]:
                 self._ledger.mark(record_id, self._number)
         self._marked = self._result.repeated
 
     def _mark(self, asked: _Asked, note: dict[str, Any]) -> PageFacts:
         """Note that this sweep saw the records of a page, and return what the paginator needs to know of it."""
         self._mark_repeated()
-        sweep, mark = self._number, self._ledger.mark
-        return self._facts(asked, note, [at for at, each in enumerate(note["ids"]) if mark(each, sweep) != sweep])
+        sweep, mark, records = self._number, self._ledger.mark, note["records"]
+        new = [at for at, each in enumerate(records["ids"]) if mark(each, sweep) != sweep]
+        new_size = self._result.count(records, new)
+        return PageFacts(**{**note["facts"], "cursor": asked.cursor, "new": len(new), "new_size": new_size})
 
-    def _facts(self, asked: _Asked, note: dict[str, Any], new: Sequence[int]) -> PageFacts:
-        new_size = self._add(new, note["owners"] or note["ids"], note["amounts"])
-        return replace(PageFacts(**note["facts"]), cursor=asked.cursor, new=len(new), new_size=new_size)
-
-    def _add(self, new: Sequence[int], owners: Sequence[str], amounts: Sequence[int | None]) -> int | None:
-        """Count the records of a page that this sweep sees for the first time, and return the sum of their amounts."""
-        result, comments = self._result, self._result.comments
-        if result.kind is Kind.COMMENTS:
-            for at in new:
-                comments[owners[at]] = comments.get(owners[at], 0) + 1
-            return 0
-        total: int | None = 0
-        for at in new:
-            amount = amounts[at]
-            total = _sum(total, amount)
-            if amount and result.kind is Kind.ENTRY_LIST:
-                comments[owners[at]] = amount
-        result.tally = _sum(result.tally, total)
-        return total
-
-    def _count(self, asked: _Asked, facts: PageFacts, note: dict[str, Any], place: Place) -> None:
+    def _count(self, asked: _Asked, facts: PageFacts, note: dict[str, Any], items: int, place: Place) -> None:
         result = self._result
         result.pages.put(asked.number, bytes.fromhex(note.get("body", "")), place)
-        self._items += len(note["ids"])
+        self._items += items
         result.listed += facts.new
+        result.tally = _sum(result.tally, facts.new_size)
         result.differing += note["differing"]
         result.to_read += note["to_read"]
         room = max(0, _NAMED - len(result.problems))

@@ -252,6 +252,8 @@ def _write(file: Content | Copy | Packed | Database | Filled, archive: Path, fol
         case Database():
             with contextlib.closing(sqlite3.connect(path)) as connection:
                 file.build(connection)
+        case Content(chunks=[bytes(data)]):
+            return WrittenFile(file.path, len(data), atomic.write_small(path, data)[0])
         case _:
             return _stream(file, archive, path)
     with path.open("rb") as made:

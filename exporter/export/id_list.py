@@ -43,6 +43,9 @@ class IdsByOwner:
         self._starts = array("I")
         self._order = array("I")
 
+    def __len__(self) -> int:
+        return len(self._ids)
+
     def add(self, owner: str, record_id: str) -> None:
         """Add a record."""
         self._owner_of.append(self._owners.setdefault(owner, len(self._owners)))
@@ -61,9 +64,18 @@ class IdsByOwner:
             self._order[counts[owner]] = place
             counts[owner] += 1
 
+    def at(self, place: int) -> tuple[int, str]:
+        """Return a record in the order they were added: the number of its owner in :meth:`owners`, and its id."""
+        return self._owner_of[place], self._ids[place]
+
     def owners(self) -> Iterator[str]:
         """Yield the owners in the order in which they were first named."""
         return iter(self._owners)
+
+    def count(self, owner: str) -> int:
+        """Return how many records an owner has."""
+        number = self._owners.get(owner)
+        return 0 if number is None else self._starts[number + 1] - self._starts[number]
 
     def of(self, owner: str) -> list[str]:
         """Return the ids of the records of an owner; none of an unknown one."""

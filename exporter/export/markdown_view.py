@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 from hashlib import sha256
 from typing import Any, Final, NamedTuple
@@ -27,7 +26,7 @@ from exporter.html.links import AddressPattern
 from exporter.html.local_links import ArchiveLinks, AssetMap, EntryAddresses
 from exporter.model.asset import Asset
 from exporter.model.kinds import Kind
-from exporter.model.records import Comment, Post
+from exporter.model.records import Raw
 from exporter.service.interface import Records
 from exporter.service.registry import DEFAULT_SERVICE
 from exporter.text import visible
@@ -48,6 +47,13 @@ class _Page(NamedTuple):
     path: str
     day: str
     title: str
+
+
+class _Around(NamedTuple):
+    """What all pages need: who reads the records, and what pages can point at."""
+
+    service: Records
+    links: ArchiveLinks
 
 
 class MarkdownView:
@@ -78,7 +84,8 @@ class MarkdownView:
         """Yield the entries' pages in the order of their ids, then the indexes."""
         comments = self._comments_by_entry(records)
         pages = [self._described(entry_id, raw) for entry_id, raw in records.scan(Kind.ENTRIES)]
-        around, assets = self._surroundings(records, pages)
+        links_to, assets = self._surroundings(records, pages)
+        around = _Around(self._service, links_to)
         links = _hash([f"{page.entry_id}\0{page.path}".encode() for page in pages]) if self._entry_urls else b""
         for page in pages:
             cm_ids = comments.of(page.entry_id)
@@ -89,7 +96,7 @@ class MarkdownView:
                 *_identities(records, Kind.ASSETS, assets.get(page.entry_id, [])),
                 links,
             ]
-            remote = RemotePage(around, _render, partial(self._parts, records, page, cm_ids), self._finish)
+            remote = RemotePage(around, _render, partial(_parts, records, page, cm_ids), self._finish)
             yield ViewFile(page.path, _hash(parts), partial(_render_here, remote), remote)
         years = _by_year(pages)
         for year, of_year in years.items():
@@ -128,25 +135,14 @@ class MarkdownView:
         found.finish()
         return found
 
-    def _parts(self, records: RecordSource, page: _Page, cm_ids: list[str]) -> tuple[str, Post, list[Comment]]:
-        """Read what a page is made of: its path, its entry and its comments, without what was sent, which it hides."""
-        item = records.load(Kind.ENTRY_LIST, page.entry_id)
-        post = self._service.post(records.load(Kind.ENTRIES, page.entry_id) or {}, item)
-        comments = [replace(each, raw={}) for each in self._comments(records, cm_ids)]
-        return page.path, replace(post, raw={}, item=None), comments
-
     def _finish(self, rendered: Rendered) -> bytes:
         self.replaced += rendered.replaced
         return rendered.text.encode()
 
     def _orphans(self, records: RecordSource, cm_ids: list[str]) -> bytes:
         lead = "ここにあるコメントの記事は、アーカイブにありません。"
-        comments = render_comments(self._comments(records, cm_ids))
+        comments = render_comments([self._service.comment(raw) for raw in _loaded(records, cm_ids)])
         return f"{heading(1, 'コメントだけが残っているもの')}\n\n{lead}\n\n{comments.text}\n".encode()
-
-    def _comments(self, records: RecordSource, cm_ids: Iterable[str]) -> list[Comment]:
-        raws = (records.load(Kind.COMMENTS, cm_id) for cm_id in cm_ids)
-        return [self._service.comment(raw) for raw in raws if raw is not None]
 
     def _unread(self, records: RecordSource, read: set[str]) -> Iterator[_Page]:
         for entry_id in records.ids(Kind.ENTRY_LIST):
@@ -155,8 +151,21 @@ class MarkdownView:
                 yield _Page(entry_id, "", day(item.listed_on), item.title[:_TITLE_KEPT])
 
 
-def _render(around: ArchiveLinks, path: str, post: Post, comments: list[Comment]) -> Rendered:
-    return render_entry(post, comments, lambda body: around.localise(body, f"{_PLACE}/{path}"))
+def _parts(records: RecordSource, page: _Page, cm_ids: list[str]) -> tuple[str, Raw | None, Raw | None, list[Raw]]:
+    """Read what a page is made of, as it was sent: its path, its entry, that one's item of the list, its comments."""
+    entry, item = (records.load(kind, page.entry_id) for kind in (Kind.ENTRIES, Kind.ENTRY_LIST))
+    return page.path, entry, item, _loaded(records, cm_ids)
+
+
+def _loaded(records: RecordSource, cm_ids: Iterable[str]) -> list[Raw]:
+    raws = (records.load(Kind.COMMENTS, cm_id) for cm_id in cm_ids)
+    return [raw for raw in raws if raw is not None]
+
+
+def _render(around: _Around, path: str, entry: Raw | None, item: Raw | None, comments: list[Raw]) -> Rendered:
+    post = around.service.post(entry or {}, item)
+    answers = [around.service.comment(raw) for raw in comments]
+    return render_entry(post, answers, lambda body: around.links.localise(body, f"{_PLACE}/{path}"))
 
 
 def _render_here(page: RemotePage) -> bytes:

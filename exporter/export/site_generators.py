@@ -18,7 +18,6 @@ from exporter.export.posts import ExportPost, PostComment, Posts
 from exporter.export.words import Reason
 from exporter.export.xml import visible_xml
 from exporter.html.links import commenter_link
-from exporter.html.markdown import to_markdown
 from exporter.html.text import collapse
 
 _ESCAPED_IN_YAML = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
@@ -73,9 +72,9 @@ class PageWriter:
 
     def _body(self, post: ExportPost) -> str:
         """Return a page's text: the body, what continues it, and the comments."""
-        parts = [self._text(self._media.rewritten(post.record.body, self._way), post)]
+        parts = [self._text(post.record.body, post)]
         lead = collapse(post.record.more_title)
-        more = self._text(self._media.rewritten(post.record.more, self._way), post)
+        more = self._text(post.record.more, post)
         if lead or more:
             parts += [MORE, self._heading(2, lead) if lead else "", more]
         if post.comments:
@@ -94,18 +93,18 @@ class PageWriter:
             self._report.changed("entries", Reason.FOLDER_CUT, post.id)
         return name[: self._most].rstrip()
 
-    def _text(self, html: str, post: ExportPost) -> str:
+    def _text(self, body: str, post: ExportPost) -> str:
         if self._html:
-            return self._as_html(html)
-        made = to_markdown(html)
+            return self._as_html(body)
+        made = self._media.markdown(body, self._way)
         self._report.changed("entries", Reason.NOT_IN_PAGES, post.id, made.replaced)
         if not self._risky(made.text):
             return made.text
         self._report.changed("entries", Reason.KEPT_AS_HTML, post.id)
-        return self._as_html(html)
+        return self._as_html(body)
 
-    def _as_html(self, html: str) -> str:
-        shown = safe_body(html)
+    def _as_html(self, body: str) -> str:
+        shown = safe_body(self._media.rewritten(body, self._way))
         return f"<div>\n{without_commands(shown)}\n</div>" if shown else ""
 
     def _heading(self, level: int, text: str) -> str:

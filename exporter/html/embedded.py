@@ -90,10 +90,11 @@ def candidate_places(srcset: str) -> Iterator[tuple[int, int]]:
 
 def _in_tree(html: str) -> Iterator[EmbeddedAddress]:
     for element in find(html, _SELECTOR):
-        yield from _in_element(element)
+        yield from embedded_in(element)
 
 
-def _in_element(element: Element) -> Iterator[EmbeddedAddress]:
+def embedded_in(element: Element) -> Iterator[EmbeddedAddress]:
+    """Yield the addresses that an element itself has."""
     attributes = element.attributes
     if element.tag in {"a", "area"}:
         if attributes.get("href"):
@@ -115,7 +116,9 @@ def _in_element(element: Element) -> Iterator[EmbeddedAddress]:
 
 # What is never closed lasts until the end, as in browsers; looking for its end from each of many would take hours.
 _SKIPPED = r"<!--(?:-?>|.*?(?:--!?>|\Z))|<(script|style|textarea|xmp)(?=[\s/>]).*?(?:</\1(?=[\s/>])|\Z)"
-_WHOLE_TAG = re.compile(rf"{_SKIPPED}|<[a-zA-Z][^<>]*>", re.DOTALL | re.IGNORECASE)
+_TAG_WITH_ADDRESS = re.compile(
+    rf"{_SKIPPED}|<[a-zA-Z](?=[^<>]*?(?:href|src|poster|background))[^<>]*>", re.DOTALL | re.IGNORECASE
+)
 _ATTRIBUTE = re.compile(
     r"(?P<lead>(?<![^\s\"'<>/=])(?P<name>[^\s\"'<>/=]++)\s*=\s*)(?:\"(?P<double>[^\"]*)\"|'(?P<single>[^']*)'|(?P<bare>[^\s\"'>]+))"
 )
@@ -133,24 +136,35 @@ def rewrite_addresses(html: str, resolve: Resolve) -> str:
     """
 
     def in_attribute(found: re.Match[str]) -> str:
-        if found["name"].lower() not in _ADDRESSES:
+        name = found["name"].lower()
+        if name not in _ADDRESSES:
             return found[0]
         value = next(text for text in found.group("double", "single", "bare") if text is not None)
         plain = unescape(value)
-        if found["name"].lower() == "srcset":
-            new: str | None = _replaced(
-                plain, ((at, end, resolve(plain[at:end])) for at, end in candidate_places(plain))
-            )
-        else:
-            new = resolve(plain)
-        if new is None or new == plain:
-            return found[0]
-        return f'{found["lead"]}"{escape(new)}"'
+        new = _readdressed(name, plain, resolve)
+        return found[0] if new == plain else f'{found["lead"]}"{escape(new)}"'
 
     def in_tag(found: re.Match[str]) -> str:
         return found[0] if found[0].startswith("<!") or found[1] else _ATTRIBUTE.sub(in_attribute, found[0])
 
-    return _replaced(html, ((*found.span(), in_tag(found)) for found in _WHOLE_TAG.finditer(html)))
+    return _replaced(html, ((*found.span(), in_tag(found)) for found in _TAG_WITH_ADDRESS.finditer(html)))
+
+
+def with_addresses(element: Element, resolve: Resolve) -> Element:
+    """Return an element of a simple body, without what is in it, as :func:`rewrite_addresses` writes its tag."""
+    attributes = {
+        name: _readdressed(name, value, resolve) if name in _ADDRESSES else value
+        for name, value in element.attributes.items()
+    }
+    return Element(element.tag, attributes, [])
+
+
+def _readdressed(name: str, value: str, resolve: Resolve) -> str:
+    """Return the value that an attribute is to have."""
+    if name == "srcset":
+        return _replaced(value, ((at, end, resolve(value[at:end])) for at, end in candidate_places(value)))
+    new = resolve(value)
+    return value if new is None else new
 
 
 def _replaced(text: str, places: Iterator[tuple[int, int, str | None]]) -> str:

@@ -81,8 +81,12 @@ class EntryAddresses:
             for pattern in self._patterns:
                 address = pattern.fill(record)
                 if address is not None:
-                    key = meaning(address)
-                    self._entries[key] = None if self._entries.get(key, entry_id) != entry_id else entry_id
+                    self.add(entry_id, address)
+
+    def add(self, entry_id: str, address: str) -> None:
+        """Add an address that a pattern made of an entry's record."""
+        key = meaning(address)
+        self._entries[key] = None if self._entries.get(key, entry_id) != entry_id else entry_id
 
     def entry_of(self, address: str) -> str | None:
         """Return the id of the entry an address leads to, whatever its query and fragment; ``None`` for any other."""

@@ -418,10 +418,7 @@ def to_markdown(html: str, change: Callable[[Element], None] | None = None) -> M
     if pieces is not None:
         if change is not None:
             change(Element("body", {}, [piece for piece in pieces if isinstance(piece, Element)]))
-        tags = (piece if isinstance(piece, str) else piece.tag for piece in pieces[1::2])
-        writer = BlockWriter(keep_lines=LINE_TAGS.isdisjoint(tags))
-        writer.write_pieces(pieces)
-        return Markdown(join(writer.blocks), replaced)
+        return Markdown(pieces_to_markdown(pieces), replaced)
     try:
         body = parse(source)
     except TooLarge:
@@ -437,3 +434,11 @@ def to_markdown(html: str, change: Callable[[Element], None] | None = None) -> M
     # What no text file can hold comes from numbers in character references alone.
     text, more = visible(join(writer.blocks)) if "&#" in source else (join(writer.blocks), 0)
     return Markdown(text, replaced + more)
+
+
+def pieces_to_markdown(pieces: list[Piece]) -> str:
+    """Convert a simple body, whose elements are used up by it."""
+    tags = (piece if isinstance(piece, str) else piece.tag for piece in pieces[1::2])
+    writer = BlockWriter(keep_lines=LINE_TAGS.isdisjoint(tags))
+    writer.write_pieces(pieces)
+    return join(writer.blocks)

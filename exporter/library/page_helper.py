@@ -26,10 +26,13 @@ from exporter.archive.latest import DerivedFile
 from exporter.errors import BlogExporterError
 from exporter.export.interface import RemotePage, ViewFile
 
-ALONE: Final = 500
+ALONE: Final = 300
 """So many pages are made before a second process is started, which costs as much as some hundred of them."""
-_AHEAD: Final = 4
-"""So many pages it has to do: one more than it takes for it never to wait for the next."""
+_AHEAD: Final = 16
+"""So many pages it has to do: this process takes answers when Python lets its other thread run, so not at once."""
+_PIPE: Final = 256 * 1024
+_USUAL_PIPE: Final = 64 * 1024
+"""Bytes; what does not fit waits for the other process to read, which this one then cannot help."""
 
 
 def with_help(
@@ -56,7 +59,7 @@ def with_help(
                 made += 1
                 if helper is None and made > alone and _processors() > 1:
                     helper = PageHelper()
-                if helper is not None and helper.unfinished < _AHEAD:
+                if helper is not None and helper.has_room:
                     helper.hand(file.remote)
                     handed.append((file, file.remote))
                     continue
@@ -77,6 +80,16 @@ def _processors() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+def _widened(pipe: BinaryIO) -> int:
+    """Have a pipe hold more, where the system can do that (Linux); return how many bytes it holds."""
+    if sys.platform == "linux":
+        import fcntl  # noqa: PLC0415 - not there on every system
+
+        with contextlib.suppress(OSError):
+            return fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, _PIPE)
+    return _USUAL_PIPE
+
+
 class PageHelper:
     """The second process; its answers come in the order of what it was handed."""
 
@@ -95,8 +108,9 @@ class PageHelper:
         self._out = cast("BinaryIO", self._process.stdout)
         self._answers: SimpleQueue[Any] = SimpleQueue()
         self._around: Any = None
-        self._handed = 0
-        self._taken = 0
+        self._sizes: deque[int] = deque()
+        self._waiting = 0
+        self._most_waiting = _widened(self._into) // 2
         # It always reads, so that neither process waits for the other to read first.
         self._reader = Thread(target=self._read, daemon=True)
         self._reader.start()
@@ -107,17 +121,18 @@ class PageHelper:
         return self._answers.qsize()
 
     @property
-    def unfinished(self) -> int:
-        """How many pages it was handed and has not rendered yet."""
-        return self._handed - self._taken - self.done
+    def has_room(self) -> bool:
+        """Whether it can be handed one more page without waiting for it."""
+        return len(self._sizes) - self.done < _AHEAD and self._waiting < self._most_waiting
 
     def hand(self, page: RemotePage) -> None:
         """Hand over a page, and before the first that has them, the things around it."""
         if page.around is not self._around:
             self._send((None, page.around))
             self._around = page.around
-        self._send((page.call, page.parts()))
-        self._handed += 1
+        size = self._send((page.call, page.parts()))
+        self._sizes.append(size)
+        self._waiting += size
 
     def take(self) -> Any:
         """Return what the call of the oldest page gave, when it has come.
@@ -126,7 +141,7 @@ class PageHelper:
             BlogExporterError: the process failed.
         """
         answer = self._answers.get()
-        self._taken += 1
+        self._waiting -= self._sizes.popleft()
         if isinstance(answer, Exception):
             raise self._failed() from answer
         return answer
@@ -140,12 +155,15 @@ class PageHelper:
             with contextlib.suppress(OSError):
                 stream.close()
 
-    def _send(self, message: tuple[Any, Any]) -> None:
+    def _send(self, message: tuple[Any, Any]) -> int:
+        """Send something, and return its size in bytes."""
+        data = pickle.dumps(message, pickle.HIGHEST_PROTOCOL)
         try:
-            pickle.dump(message, self._into, pickle.HIGHEST_PROTOCOL)
+            self._into.write(data)
             self._into.flush()
         except OSError as error:
             raise self._failed() from error
+        return len(data)
 
     def _read(self) -> None:
         try:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -85,6 +86,7 @@ def refresh_latest(
         return LatestRefreshed()
     wanted = [replace(view, files=_made(view, layout, check, force=force)) for view in views]
     if force:
+        layout.site_facts.remove()
         made = write_latest(layout, reader.fold(number), wanted, reuse=False)
     else:
         found = check_latest(layout) if looked is None else looked
@@ -104,9 +106,12 @@ def _made(
     def files(state: State) -> Iterator[DerivedFile]:
         from exporter.library.page_helper import with_help  # noqa: PLC0415 - see above
 
-        index = () if force else read_index(layout)
-        noted = {hash((entry.path, entry.fingerprint)) for entry in index if entry.view == view.name}
-        for file in with_help(view.files(state), lambda file: hash((file.path, file.fingerprint.hex())) in noted):
+        @cache
+        def noted() -> set[int]:
+            index = () if force else read_index(layout)
+            return {hash((entry.path, entry.fingerprint)) for entry in index if entry.view == view.name}
+
+        for file in with_help(view.files(state), lambda file: hash((file.path, file.fingerprint.hex())) in noted()):
             check()
             yield file
 
@@ -180,7 +185,8 @@ def _site_view(settings: Settings, root: Path, service: Records) -> LatestView:
         from exporter.site.view import SiteView  # noqa: PLC0415 - see above
 
         archive = Archive(root, state.parsed)
-        return SiteView(service, ArchiveHistory(archive, service, state.version), options).files(state)
+        history = ArchiveHistory(archive, service, state.version)
+        return SiteView(service, history, options, archive.layout).files(state)
 
     def facts(version: int) -> str:
         from exporter.site.history import completeness_at  # noqa: PLC0415 - see above

@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeVar
 
 from exporter.html.links import AddressPattern, absolute
 from exporter.html.local_links import EntryAddresses
@@ -16,16 +16,18 @@ from exporter.model.asset import Asset
 from exporter.model.kinds import Kind, sort_key
 from exporter.model.records import Comment, Post, Raw
 from exporter.service.interface import Records
+from exporter.site.comment_table import UNDATED, CommentTable
+from exporter.site.facts import CommentFacts, EntryFacts, ItemFacts
 from exporter.text import visible
 
 if TYPE_CHECKING:
     from exporter.export.interface import RecordSource
+    from exporter.site.facts import SiteFacts
     from exporter.site.history import ArchiveHistory
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
-UNDATED: Final = "undated"
 ORPHANS_PAGE: Final = "comments/orphans.html"
 _TITLE_KEPT: Final = 200
 _TAGS = re.compile(r"<[^<>]*>|&[a-zA-Z#0-9]+;")
@@ -75,7 +77,7 @@ class PostSummary(NamedTuple):
         identity: changes with the entry, its list item and its comments.
         listed: changes with what lists show of it.
         length: the characters of its texts, without tags and spaces.
-        comments: the ids of its comments.
+        comments: how many it has.
         gone_in: the version that found it gone; ``None`` while it is there.
         gone_at: when that was.
     """
@@ -90,7 +92,7 @@ class PostSummary(NamedTuple):
     identity: bytes
     listed: bytes
     length: int
-    comments: tuple[str, ...] = ()
+    comments: int = 0
     gone_in: int | None = None
     gone_at: str = ""
 
@@ -150,23 +152,25 @@ class Catalogue:
     Args:
         records: the state.
         service: reads the records.
+        facts: of the state, some of which may be known without reading it.
         patterns: how the blog's own addresses of entries are made.
         base: the blog's address, which relative addresses start from.
         history: of the archive; without it, what is gone and what changed is not shown.
 
     Attributes:
+        comment_table: the comments.
         posts: the entries by date, the undated first.
         by_id: the same by id.
         places: where in ``posts`` each id is.
         orphans: the ids of comments whose entry is not there.
         unread: the ids of list items whose entry is not there.
-        comment_days: the day of each comment as ``YYYY-MM-DD``, empty when undated.
     """
 
     def __init__(
         self,
         records: RecordSource,
         service: Records,
+        facts: SiteFacts,
         patterns: Sequence[AddressPattern] = (),
         base: str = "",
         history: ArchiveHistory | None = None,
@@ -174,27 +178,36 @@ class Catalogue:
         self.records = records
         self.service = service
         self.history = history
-        self.comment_days: dict[str, str] = {}
+        self.comment_table = CommentTable()
         self._patterns = patterns
         self._base = base
-        self._links: dict[Kind, dict[str, tuple[str, ...]]] = {Kind.ENTRIES: {}, Kind.COMMENTS: {}}
+        self._addresses = EntryAddresses((), (), base)
+        self._links: dict[Kind, dict[str, list[str]]] = {Kind.ENTRIES: {}, Kind.COMMENTS: {}}
         self._entries: SmallCache[str, Post] = SmallCache(self._load_entry, lambda post: _size(post.raw))
         self._comments: SmallCache[tuple[str, ...], list[Comment]] = SmallCache(
             self._load_comments, lambda found: sum(len(each.text) for each in found)
         )
         self._gone = {} if history is None else history.gone_entries()
-        categories = self._categories()
-        comments = self._comments_by_entry()
-        posts = [self._summary(entry_id, raw, categories, comments) for entry_id, raw in self._raw_entries()]
+        categories = {entry_id: found.category for entry_id, found in facts.of(Kind.ENTRY_LIST, self._item_facts)}
+        for comment_id, comment in facts.of(Kind.COMMENTS, self._comment_facts):
+            self.comment_table.add(comment.entry_id, comment_id, comment.day)
+            self._keep_links(Kind.COMMENTS, comment_id, comment.links)
+        self.comment_table.finish()
+        posts = [
+            self._summary(entry_id, found, categories) for entry_id, found in facts.of(Kind.ENTRIES, self._entry_facts)
+        ]
+        posts += [
+            self._summary(entry_id, self._entry_facts(gone.load()), categories) for entry_id, gone in self._gone.items()
+        ]
         posts.sort(key=lambda post: (_moment(post.date), sort_key(post.id)))
         self.posts: list[PostSummary] = posts
         self.by_id = {post.id: post for post in posts}
         self.places = {post.id: at for at, post in enumerate(posts)}
+        ownerless = [entry_id for entry_id in self.comment_table.entries() if entry_id not in self.by_id]
         self.orphans = sorted(
-            (comment_id for comment_ids in comments.values() for comment_id in comment_ids), key=sort_key
+            (comment_id for entry_id in ownerless for comment_id in self.comment_table.of(entry_id)), key=sort_key
         )
         self.unread = [item_id for item_id in records.ids(Kind.ENTRY_LIST) if item_id not in self.by_id]
-        self._addresses = EntryAddresses(patterns, self._raw_entries() if patterns else (), base)
 
     def by_year(self) -> dict[str, list[PostSummary]]:
         """Return the entries by year, the newest first; the undated come last."""
@@ -215,6 +228,10 @@ class Catalogue:
         if post.gone_in is not None:
             return self.service.post(self._gone[post.id].load())
         return self._entries.get(post.id)
+
+    def comment_ids(self, post: PostSummary) -> list[str]:
+        """Return the ids of an entry's comments, in order."""
+        return self.comment_table.of(post.id)
 
     def comments(self, comment_ids: Iterable[str]) -> list[Comment]:
         """Read comments."""
@@ -244,41 +261,49 @@ class Catalogue:
         raws = (self.records.load(Kind.COMMENTS, comment_id) for comment_id in comment_ids)
         return [self.service.comment(raw) for raw in raws if raw is not None]
 
-    def _raw_entries(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
-        """Yield the id and record of every entry, those that are gone last."""
-        yield from self.records.scan(Kind.ENTRIES)
-        for entry_id, gone in self._gone.items():
-            yield entry_id, gone.load()
+    def _item_facts(self, raw: Raw) -> ItemFacts:
+        return ItemFacts(one_line(self.service.post(None, raw).category or "")[:_TITLE_KEPT])
 
-    def _summary(
-        self,
-        entry_id: str,
-        raw: Raw,
-        categories: Mapping[str, str],
-        comments: defaultdict[str, list[str]],
-    ) -> PostSummary:
+    def _comment_facts(self, raw: Raw) -> CommentFacts:
+        comment = self.service.comment(raw)
+        day = 0 if comment.date is None else comment.date.toordinal()
+        return CommentFacts(self.service.post_id(raw), day, self._own_links(comment.text))
+
+    def _entry_facts(self, raw: Raw) -> EntryFacts:
         entry = self.service.post(raw)
         texts = entry.body, entry.more
-        self._keep_links(Kind.ENTRIES, entry_id, *texts)
+        return EntryFacts(
+            date=entry.date,
+            title=one_line(entry.title)[:_TITLE_KEPT],
+            private=entry.private is True,
+            access="" if entry.access == self.service.usual_access else one_line(entry.access)[:20],
+            length=sum(len(part) for text in texts for part in _TAGS.sub("", text).split()),
+            links=self._own_links(*texts),
+            addresses=[each for pattern in self._patterns if (each := pattern.fill(raw)) is not None],
+        )
+
+    def _summary(self, entry_id: str, facts: EntryFacts, categories: Mapping[str, str]) -> PostSummary:
         gone = self._gone.get(entry_id)
-        comment_ids = tuple(comments.pop(entry_id, ()))
+        self._keep_links(Kind.ENTRIES, entry_id, facts.links)
+        for address in facts.addresses:
+            self._addresses.add(entry_id, address)
         parts = (
             (self.records.identity(Kind.ENTRIES, entry_id) or b"-") if gone is None else gone.identity,
             self.records.identity(Kind.ENTRY_LIST, entry_id) or b"-",
-            self.identities(Kind.COMMENTS, comment_ids),
+            self.identities(Kind.COMMENTS, self.comment_table.of(entry_id)),
         )
         post = PostSummary(
             id=entry_id,
             page=f"entry/{safe_name(entry_id)}.html",
-            date=entry.date,
-            title=one_line(entry.title)[:_TITLE_KEPT],
+            date=facts.date,
+            title=facts.title,
             category=categories.get(entry_id, ""),
-            private=entry.private is True,
-            access="" if entry.access == self.service.usual_access else one_line(entry.access)[:20],
+            private=facts.private,
+            access=facts.access,
             identity=fingerprint(*parts),
             listed=b"",
-            length=sum(len(part) for text in texts for part in _TAGS.sub("", text).split()),
-            comments=comment_ids,
+            length=facts.length,
+            comments=self.comment_table.count(entry_id),
             gone_in=None if gone is None else gone.version,
             gone_at="" if gone is None else gone.date,
         )
@@ -289,37 +314,22 @@ class Catalogue:
             post.category,
             post.private,
             post.access,
-            len(post.comments),
+            post.comments,
             post.gone_in,
         )
         return post._replace(listed=fingerprint(repr(shown_in_lists)))
 
-    def _categories(self) -> dict[str, str]:
-        return {
-            entry_id: one_line(self.service.post(None, raw).category or "")[:_TITLE_KEPT]
-            for entry_id, raw in self.records.scan(Kind.ENTRY_LIST)
-        }
-
-    def _comments_by_entry(self) -> defaultdict[str, list[str]]:
-        found: defaultdict[str, list[str]] = defaultdict(list)
-        for comment_id, raw in self.records.scan(Kind.COMMENTS):
-            comment = self.service.comment(raw)
-            self.comment_days[comment_id] = "" if comment.date is None else comment.date.date().isoformat()
-            found[self.service.post_id(raw)].append(comment_id)
-            self._keep_links(Kind.COMMENTS, comment_id, comment.text)
-        return found
-
-    def _keep_links(self, kind: Kind, record_id: str, *sources: str) -> None:
-        """Keep the links of bodies that may lead to other entries, so that pages follow what they link to.
+    def _own_links(self, *sources: str) -> list[str]:
+        """Return the links of bodies that may lead to other entries, so that pages follow what they link to.
 
         They are found without parsing. What this overlooks leads to the entry's address on the web until the page is
         made for another reason.
         """
-        if not self._patterns:
-            return
-        links = [link for source in sources for link in self._candidates(source)]
+        return [link for source in sources for link in self._candidates(source)] if self._patterns else []
+
+    def _keep_links(self, kind: Kind, record_id: str, links: list[str]) -> None:
         if links:
-            self._links[kind][record_id] = tuple(links)
+            self._links[kind][record_id] = links
 
     def _candidates(self, source: str) -> Iterator[str]:
         if "href" not in source.lower():
@@ -332,11 +342,8 @@ class Catalogue:
 
 def fingerprint(*parts: bytes | str) -> bytes:
     """Return 32 bytes that change with any of the parts or their number."""
-    digest = sha256()
-    for part in parts:
-        data = part.encode("utf-8", "surrogatepass") if isinstance(part, str) else part
-        digest.update(len(data).to_bytes(8, "big") + data)
-    return digest.digest()
+    texts = [part.encode("utf-8", "surrogatepass") if isinstance(part, str) else part for part in parts]
+    return sha256(repr([*map(len, texts)]).encode() + b"".join(texts)).digest()
 
 
 def safe_name(record_id: str) -> str:

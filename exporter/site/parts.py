@@ -59,7 +59,7 @@ class Parts:
     def line(self, post: PostSummary, root: str) -> Markup:
         """Return an entry's line in a list; ``root`` is the way from the page to the site's folder."""
         day = f'<time datetime="{post.date:%Y-%m-%d}">{self.dates.day(post.date)}</time>' if post.date else ""
-        number = len(post.comments)
+        number = post.comments
         talk = f'<span class="talk">{self.words["n_comments"] % number}</span>' if number else ""
         return Markup(  # noqa: S704  escaped above
             f'<li class="line" data-item>\n{day}<a href="{root}{post.page}" lang="{CONTENT_LANGUAGE}">'

@@ -10,12 +10,13 @@ import re
 import sys
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from functools import cache
+from functools import cache, lru_cache
 from hashlib import sha256
 from itertools import islice
 from typing import Any, Final, NamedTuple
 from unicodedata import unidata_version
 
+from exporter import lossless_json
 from exporter.export.interface import ViewFile
 from exporter.model.kinds import Kind
 from exporter.search.folding import fold
@@ -54,6 +55,7 @@ _CODEC: Final = f"utf-16-{sys.byteorder[0]}e"
 _ASTRAL = re.compile("[\U00010000-\U0010ffff]")
 _LATIN_THREE = re.compile("(?=([0-9a-z]{3}))")
 _KANA_THREE = re.compile("(?=([\u3041-\u309f]{3}))")
+_PAIR = re.compile(f"(.)({SEVERAL}.{{5}}|.)")
 _PRIVATE, _GONE = 1, 2
 _PIECE: Final = 100_000
 
@@ -125,20 +127,34 @@ class _SearchData:
         return ViewFile(f"data/texts-{chunk.name}.js", fingerprint("texts", _identity(chunk)), render)
 
     def shard(self, group: list[_Chunk], pairs: dict[str, set[int]]) -> ViewFile:
-        """Return which chunks have each pair; the pairs of a chunk that was not rendered are found anew."""
+        """Return which chunks have each pair; of chunks that are as they were, the shard there is tells them."""
 
         def render() -> bytes:
-            bits: defaultdict[int, int] = defaultdict(int)
+            content, same = facts.shard_was(path, parts)
+            try:
+                bits = _decoded(content, same) if same else {}
+            except ValueError:  # of an archive that somebody else made up
+                bits, same = {}, 0
+            new: defaultdict[int, int] = defaultdict(int)
             for at, chunk in enumerate(group):
-                found = pairs.pop(chunk.name, None) or pairs_of([self._entry(post) for post in chunk.posts])
                 bit = 1 << at
-                for pair in found:
-                    bits[pair] |= bit
-            return data_script("pairs", name, encoded({pair_text(number): mask for number, mask in bits.items()}))
+                if not same & bit:
+                    found = pairs.pop(chunk.name, None) or pairs_of([self._entry(post) for post in chunk.posts])
+                    for pair in found:
+                        new[pair] |= bit
+            for number, mask in new.items():
+                text = pair_text(number)
+                bits[text] = bits.get(text, 0) | mask
+            made = data_script("pairs", name, encoded(bits))
+            facts.note_shard(path, parts, made)
+            return made
 
+        facts = self._site.facts
         name = group[0].name
+        path = f"data/pairs-{name}.js"
         parts = [_identity(chunk) for chunk in group]
-        return ViewFile(f"data/pairs-{name}.js", fingerprint("pairs", *parts), render)
+        facts.shard_is(path)
+        return ViewFile(path, fingerprint("pairs", *parts), render)
 
     def orphans(self) -> Iterator[ViewFile]:
         """Yield the comments without an entry, as one nameless entry each."""
@@ -164,7 +180,7 @@ class _SearchData:
             post.category,
             post.private * _PRIVATE + (post.gone_in is not None) * _GONE,
             visible("\n".join(text for text in texts if text))[0],
-            self._comments(post.comments),
+            self._comments(self._site.catalogue.comment_ids(post)),
         ]
 
     def _comments(self, comment_ids: Iterable[str]) -> list[list[str]]:
@@ -188,6 +204,31 @@ def encoded(bits: dict[str, int]) -> str:
             letters = LETTERS[mask.bit_length() - 1]
         lines[pair[0]].append(pair[1] + letters)
     return "\n" + "".join(f"{first}{''.join(sorted(found))}\n" for first, found in sorted(lines.items()))
+
+
+def _decoded(content: bytes, wanted: int) -> dict[str, int]:
+    """Return the pairs that some chunks have in the script of a shard, by a bit for each chunk; see :func:`encoded`.
+
+    Raises:
+        ValueError: it is no such script.
+    """
+    found = {}
+    for line in str(lossless_json.loads(content.removesuffix(b");\n").split(b",", 2)[-1])).split("\n"):
+        for second, letters in _PAIR.findall(line, 1):
+            mask = _mask(letters) & wanted
+            if mask:
+                found[line[0] + second] = mask
+    return found
+
+
+@lru_cache(maxsize=4096)
+def _mask(letters: str) -> int:
+    if len(letters) == 1:
+        return 1 << LETTERS.index(letters)
+    mask = 0
+    for letter in letters.removeprefix(SEVERAL):
+        mask = mask << 6 | LETTERS.index(letter)
+    return mask
 
 
 def pairs_of(entries: list[list[Any]]) -> set[int]:

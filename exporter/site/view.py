@@ -14,6 +14,7 @@ from exporter.model.asset import Asset
 from exporter.model.kinds import Kind
 from exporter.service.interface import Records
 from exporter.site.catalogue import fingerprint
+from exporter.site.facts import SiteFacts
 from exporter.site.options import NAME, SiteOptions, edition
 from exporter.site.pages.entry import entry_files
 from exporter.site.pages.gallery import gallery_files
@@ -25,6 +26,7 @@ from exporter.site.search_data import search_files
 from exporter.site.templating import data_script
 
 if TYPE_CHECKING:
+    from exporter.archive.layout import Layout
     from exporter.site.history import ArchiveHistory
 
 _STATIC: Final = Path(__file__).parent / "static"
@@ -41,6 +43,7 @@ class SiteView:
         service: reads the records.
         history: of the archive; without it, what is gone and what changed is not shown.
         options: what the site is to be like.
+        layout: of the archive, where what is found is to be kept for the next time.
     """
 
     name = NAME
@@ -50,10 +53,12 @@ class SiteView:
         service: Records,
         history: ArchiveHistory | None = None,
         options: SiteOptions = SiteOptions(),  # noqa: B008  frozen
+        layout: Layout | None = None,
     ) -> None:
         self._service = service
         self._history = history
         self._options = options
+        self._layout = layout
 
     @property
     def edition(self) -> str:
@@ -62,15 +67,16 @@ class SiteView:
 
     def files(self, records: RecordSource) -> Iterator[ViewFile]:
         """Yield every file of the site."""
-        site = Site(records, self._service, self._history, self._options)
-        yield from chain(
-            _static_files(site),
-            search_files(site, entry_files(site)),
-            list_files(site),
-            gallery_files(site),
-            statistics_files(site),
-            history_files(site),
-        )
+        with SiteFacts(records, self._layout, self.edition) as facts:
+            site = Site(records, self._service, self._history, self._options, facts)
+            yield from chain(
+                _static_files(site),
+                search_files(site, entry_files(site)),
+                list_files(site),
+                gallery_files(site),
+                statistics_files(site),
+                history_files(site),
+            )
 
 
 def _static_files(site: Site) -> Iterator[ViewFile]:

@@ -68,3 +68,13 @@ def test_two_are_merged_in_order(one: list[list[str]], other: list[list[str]]) -
     found = [(str(key), a, b) for key, a, b in merged(left, right)]
     expected = sorted({*first, *second}, key=sort_key)
     assert found == [(record_id, first.get(record_id), second.get(record_id)) for record_id in expected]
+
+
+@settings(max_examples=60, deadline=None)
+@given(BATCHES, st.lists(IDS, max_size=2), st.booleans())
+def test_alike_are_those_with_the_same_ids(batches: list[list[str]], others: list[str], also_here: bool) -> None:
+    rows, model = filled(batches)
+    same, also = filled([*batches, others] if also_here else batches)
+    assert rows.alike(same) == same.alike(rows)
+    assert not rows.alike(same) or model.keys() == also.keys()
+    assert rows.alike(same) or model.keys() != also.keys()

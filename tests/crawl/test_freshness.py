@@ -158,7 +158,7 @@ async def test_an_entry_edited_while_it_is_swept_is_read_again(crawl_of: MakeCra
 
 def test_what_is_remembered_reads_back(tmp_path: Path) -> None:
     path = tmp_path / "freshness.jsonl"
-    made = Freshness()
+    made = Freshness(path, None)
     now = datetime(2026, 3, 1, tzinfo=UTC)
     made.note("1", now, Validators('"a"', None))
     made.note("2", now, Validators(None, "Sun, 01 Mar 2026 00:00:00 GMT"))
@@ -166,16 +166,33 @@ def test_what_is_remembered_reads_back(tmp_path: Path) -> None:
     made.note("1", now, Validators())
     made.note("1", now, Validators('"b"'))
     made.note("\ud800", now, Validators('"c"'))
-    made.save(path, "seal", ["1", "2", "3", "\ud800", "unknown"])
-    found = Freshness.load(path, "seal")
-    assert found == made
+    made.save("seal", ["1", "2", "3", "\ud800", "unknown"])
+    found = Freshness(path, "seal")
+    assert (found.last_read, found.validators) == (made.last_read, made.validators)
+    assert set(found.last_read) == {"1", "2", "3", "\ud800"}
     assert found.validators["1"].etag == '"b"'
-    assert Freshness.load(path, "another") == Freshness()
-    assert Freshness.load(path, None) == Freshness()
+    assert_empty(path, "another")
+    assert_empty(path, None)
 
 
-def test_an_entry_that_loses_its_validator_loses_it() -> None:
-    made = Freshness()
+def test_what_was_remembered_stays_until_an_entry_was_read_or_there_is_a_new_version(tmp_path: Path) -> None:
+    path = tmp_path / "freshness.jsonl"
+    made = Freshness(path, None)
+    made.note("1", NOON, Validators('"a"'))
+    made.save("seal", ["1"])
+    written = path.stat().st_mtime_ns, path.read_bytes()
+    same = Freshness(path, "seal")
+    same.save("seal", ["1"])
+    assert (path.stat().st_mtime_ns, path.read_bytes()) == written
+    same.note("2", NOON, Validators())
+    same.save("seal", ["1", "2"])
+    assert set(Freshness(path, "seal").last_read) == {"1", "2"}
+    Freshness(path, "seal").save("newer", ["2"])
+    assert set(Freshness(path, "newer").last_read) == {"2"}
+
+
+def test_an_entry_that_loses_its_validator_loses_it(tmp_path: Path) -> None:
+    made = Freshness(tmp_path / "freshness.jsonl", None)
     made.note("1", NOON, Validators('"a"'))
     made.note("1", NOON, Validators())
     assert made.validators == {}
@@ -186,8 +203,14 @@ def test_an_entry_that_loses_its_validator_loses_it() -> None:
 )
 def test_a_damaged_memory_is_no_memory(tmp_path: Path, text: bytes) -> None:
     path = tmp_path / "freshness.jsonl"
-    assert Freshness.load(path, "seal") == Freshness()
+    assert_empty(path, "seal")
     path.write_bytes(lossless_json.dumps({"manifest_sha256": "seal"}) + b"\n" + text)
-    assert Freshness.load(path, "seal") == Freshness()
+    assert_empty(path, "seal")
     path.write_bytes(text)
-    assert Freshness.load(path, "seal") == Freshness()
+    assert_empty(path, "seal")
+
+
+def assert_empty(path: Path, sealed: str | None) -> None:
+    """Make sure that nothing is remembered."""
+    found = Freshness(path, sealed)
+    assert (found.last_read, found.validators) == ({}, {})

@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from exporter.crawl.events import PageRead
@@ -51,13 +51,20 @@ def drop_entry(blog: Blog, at: int) -> None:
     del blog.entries[list(blog.entries)[at % len(blog.entries)]]
 
 
+def keep_comments_back(blog: Blog, at: int) -> None:
+    key = list(blog.entries)[at % len(blog.entries)]
+    blog.list_items[key] = {"entry_id": str(key), "comment_count": str(50 + at)}
+
+
 def leave(_blog: Blog, _at: int) -> None:
     """Change nothing."""
 
 
 changes = st.lists(
     st.tuples(
-        st.sampled_from([leave, change_comment, add_comment, drop_comment, drop_file, retitle, drop_entry]),
+        st.sampled_from(
+            [leave, change_comment, add_comment, drop_comment, keep_comments_back, drop_file, retitle, drop_entry]
+        ),
         st.integers(0, 99),
     ),
     max_size=4,
@@ -91,6 +98,7 @@ async def history(root: Path, steps: list[tuple[Callable[[Blog, int], None], int
 
 @settings(max_examples=10)
 @given(changes)
+@example([(keep_comments_back, 2), (leave, 0), (change_comment, 5), (leave, 0)])
 def test_nothing_else_comes_out(steps: list[tuple[Callable[[Blog, int], None], int]]) -> None:
     with TemporaryDirectory() as one, TemporaryDirectory() as other:
         with_kept = asyncio.run(history(Path(one, "archive"), deepcopy(steps), kept=True))

@@ -3,8 +3,17 @@
 from __future__ import annotations
 
 from hashlib import sha256
+from typing import Any
 
-from exporter.crawl.pages import PageIndex
+from hypothesis import given
+from hypothesis import strategies as st
+
+from exporter import lossless_json
+from exporter.crawl.checkpoint import note_of
+from exporter.crawl.pages import PageIndex, page_note, seen_again, without_records
+
+TEXTS = st.text() | st.sampled_from([',"facts":', ',"records":{', '"},"records":', "\\", '\\",'])
+CURSORS = st.integers(1) | TEXTS
 
 
 def test_pages_are_found_again_in_whatever_order_they_came() -> None:
@@ -25,3 +34,18 @@ def test_a_page_whose_answer_is_not_known_any_more_is_never_the_same() -> None:
     seen.put(1, b"", (5, 6))
     assert seen.body(1) is None
     assert seen.line(1) == b"5 6"
+
+
+@given(CURSORS, CURSORS, st.dictionaries(TEXTS, TEXTS), st.lists(TEXTS), st.lists(TEXTS))
+def test_a_note_of_a_page_seen_again_is_told_from_what_is_written(
+    cursor: int | str, later: int | str, facts: dict[str, Any], to_read: list[str], ids: list[str]
+) -> None:
+    """Whatever texts of strangers are in it."""
+    records = {"ids": ids, "amounts": [], "owners": to_read}
+    note = page_note(1, cursor, facts, records, differing=3, to_read=to_read, problems=ids, unnamed=2, body="ab")
+    line = b'{"journal":' + lossless_json.dumps(note) + b"}\n"
+    assert note_of(line) == note
+    again = {**note, "sweep": 2, "page": later, "differing": 0, "to_read": []}
+    text = seen_again(line, 2, later)
+    assert lossless_json.loads(text) == again
+    assert without_records(text) == {name: value for name, value in again.items() if name != "records"}

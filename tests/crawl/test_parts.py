@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
 from collections import Counter
 from collections.abc import Iterator
@@ -12,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from exporter import lossless_json
 from exporter.archive.manifest import RecordProblem
@@ -49,6 +52,27 @@ def ledger(spool: Spool) -> Iterator[Ledger]:
     made = Ledger(base, spool)
     yield made
     made.close()
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.sets(st.integers(1, 4)), st.lists(st.tuples(st.integers(1, 4), st.integers(1, 3)), max_size=6))
+def test_what_was_never_seen_is_told_also_without_a_look_at_each(
+    spool: Spool, ids: set[int], seen: list[tuple[int, int]]
+) -> None:
+    """Of the very ids of the archive, and of others."""
+    base, asked = KindState(), KindState()
+    for number in (1, 2, 3):
+        base.put(str(number), lossless_json.freeze({"cm_id": number}).identity, 1, (0, 0, 0))
+    for number in sorted(ids):
+        asked.put(str(number), bytes(32), 1, (0, 0, 0))
+    with contextlib.closing(Ledger(base, spool)) as ledger:
+        for number, sweep in sorted(seen, key=lambda each: each[1]):
+            ledger.observe(str(number), lossless_json.freeze({"cm_id": number}), sweep)
+        assert ledger.untouched == (not seen)
+        for sweep in (1, 2, 3):
+            expected = [each for each in map(str, sorted(ids)) if ledger.seen(each) < sweep]
+            assert list(ledger.never_seen_since(sweep, asked.keys)) == expected
+            assert ledger.count_seen(sweep) == len(list(ledger.seen_in(sweep)))
 
 
 def test_a_ledger_compares_with_the_archive_and_then_with_the_sweep_before(ledger: Ledger) -> None:

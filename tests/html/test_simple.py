@@ -8,6 +8,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from exporter.html.embedded import embedded, embedded_in, rewrite_addresses, with_addresses
+from exporter.html.markdown import pieces_to_markdown, to_markdown
 from exporter.html.page_body import BodyWriter
 from exporter.html.simple import plain, simple_pieces
 from exporter.html.text import plain_text
@@ -123,6 +125,39 @@ def test_a_simple_body_is_shown_and_read_as_its_tree_is(body: str) -> None:
     assert simple_pieces(source + _COMMENT) is None
     assert writer.html(body, "../") == writer.html(body + _COMMENT, "../")
     assert writer.text(body) == plain_text(body) == plain_text(body + _COMMENT)
+
+
+_NEW = {
+    "https://blog.example/Entry/1/": "https://new.example/?a=1&b=2", "a.png": "../media/a b's (1).png", "../x.html": "x.html",
+    "//host/x": "javascript:alert(1)", "?a&b": "", "left": "<b>",
+}  # fmt: skip
+
+
+@settings(max_examples=600, deadline=None)
+@given(_body)
+@example('<a href="a.png"><img src="https://blog.example/Entry/1/" data-src=left alt="a.png"></a>')
+@example(
+    '<table background=left><tbody><tr><td background="a.png">海<img srcset="a.png 1x, ../x.html 2x"></td></tr></tbody></table>'
+)
+@example(
+    '<p style="background: url(a.png)" href=a.png>海</p><img src hidden src = "a.png"><a title="href=a.png" href=\'../x.html\'>山</a>'
+)
+def test_the_addresses_of_a_simple_body_are_found_and_rewritten_as_those_of_its_source(body: str) -> None:
+    pieces = simple_pieces(body)
+    if pieces is None or visible(body)[0] != body:
+        return
+    elements = [piece for piece in pieces if isinstance(piece, Element)]
+    assert [found for element in elements for found in embedded_in(element)] == list(embedded(body))
+    new = [piece if isinstance(piece, str) else with_addresses(piece, _NEW.get) for piece in pieces]
+    assert pieces_to_markdown(new) == to_markdown(rewrite_addresses(body, _NEW.get)).text
+
+
+@given(
+    st.text(st.sampled_from("\r\n\t\f \0\v\x85\xa0\ufeff\u2028海>'\"a;/!-\ud800\ufffe") | st.characters(), max_size=8)
+)
+def test_a_text_alone_is_its_own_tree(text: str) -> None:
+    if not set("<&") & set(text):
+        assert _said(parse(text)) == _said(parse(text + _COMMENT))
 
 
 @pytest.mark.parametrize(

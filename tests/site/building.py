@@ -79,7 +79,7 @@ def stored(root: Path, url: str, body: bytes, *, refs: list[dict[str, str]], con
 
 def site_view(reader: Archive, **options: Any) -> LatestView:
     """Give the site as ``latest/`` keeps it."""
-    view = SiteView(DEFAULT_SERVICE, ArchiveHistory(reader, DEFAULT_SERVICE), SiteOptions(**options))
+    view = SiteView(DEFAULT_SERVICE, ArchiveHistory(reader, DEFAULT_SERVICE), SiteOptions(**options), reader.layout)
     return LatestView(view.name, view.edition, view.files)
 
 

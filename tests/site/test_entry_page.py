@@ -77,7 +77,7 @@ def _expected(site: Site, at: int, common: dict[str, Any]) -> bytes:
         "body": site.bodies.html(entry.body, "../"),
         "more_title": one_line(entry.more_title),
         "more": site.bodies.html(entry.more, "../"),
-        "comments": [_comment(site, each) for each in site.catalogue.comments(post.comments)],
+        "comments": [_comment(site, each) for each in site.catalogue.comments(site.catalogue.comment_ids(post))],
         "category": category_page(post.category),
         "original": site.catalogue.original_address(entry),
         "pictures": [(f"../../../{each.path}", openable(each.path)) for each in pictures] if len(pictures) > 1 else [],
@@ -134,7 +134,7 @@ def test_so_are_a_line_and_its_badges(
 ) -> None:
     gone = 3 if marked else None
     page = "entry/1.html"
-    post = PostSummary("1", page, date, title, "", marked, access, b"", b"", 1, ("7",) * comments, gone, "<never>")
+    post = PostSummary("1", page, date, title, "", marked, access, b"", b"", 1, comments, gone, "<never>")
     parts, words = Parts(language), LANGUAGES[language]
     macros: Any = _REFERENCE.get_template("reference/parts.html").module
     assert parts.badges(post) == macros.badges(post, words)

@@ -48,6 +48,7 @@ CACHES = {
     "verified.jsonl",
     "embedded.jsonl",
     "versions.json",
+    "site.facts",
 }
 """All that a finished run leaves in ``.work/``: no checkpoint, no half-made folder, no temporary file."""
 

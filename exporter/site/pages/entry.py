@@ -39,7 +39,7 @@ def entry_files(site: Site) -> Iterator[ViewFile]:
             site.pictures.identity(post.id),
             repr(changed.get(post.id)),
             catalogue.link_targets(Kind.ENTRIES, post.id),
-            *(catalogue.link_targets(Kind.COMMENTS, comment_id) for comment_id in post.comments),
+            *(catalogue.link_targets(Kind.COMMENTS, comment_id) for comment_id in catalogue.comment_ids(post)),
         ]
         page = _EntryPage(site, post, before, after, changed=post.id in changed)
         yield site.written(post.page, parts, page.write)
@@ -120,7 +120,7 @@ class _EntryPage:
         return f'<section class="used">\n<h2>{heading}</h2>\n<ul class="thumbs">\n{rows}</ul>\n</section>\n'
 
     def _comments(self) -> str:
-        comments = self._site.comments(self._post.comments, self._post.page)
+        comments = self._site.comments(self._site.catalogue.comment_ids(self._post), self._post.page)
         if not comments:
             return ""
         rows = "".join(f'<li id="{each.anchor}" class="comment" data-item>{each.html}</li>\n' for each in comments)

@@ -5,17 +5,18 @@ from __future__ import annotations
 import re
 from calendar import monthrange
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
-from itertools import groupby
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from itertools import chain, groupby, islice
+from typing import TYPE_CHECKING, Any, Final
 
 from exporter.export.interface import ViewFile
 from exporter.html.embedded import Use, embedded
 from exporter.html.text import plain_text
-from exporter.model.kinds import Kind, sort_key
-from exporter.site.catalogue import ORPHANS_PAGE, UNDATED, PostSummary, fingerprint, one_line
+from exporter.model.kinds import Kind
+from exporter.site.catalogue import ORPHANS_PAGE, PostSummary, fingerprint, one_line
 from exporter.site.charts import SHADES, ChartValue, grid
+from exporter.site.comment_table import UNDATED
 from exporter.site.pages.site import Site, category_page, listed
 from exporter.site.templating import data_script, root_of
 
@@ -200,28 +201,19 @@ def _category(site: Site, name: str, posts: Sequence[PostSummary]) -> dict[str, 
     }
 
 
-class _ListedComment(NamedTuple):
-    id: str
-    post: PostSummary | None
-    day: str
-
-
 def _comments(site: Site) -> Iterator[ViewFile]:
     """Yield the pages of comments: the newest, those of each year, and those whose entry is not there."""
-    catalogue, words = site.catalogue, site.words
-    posts = {comment_id: post for post in catalogue.posts for comment_id in post.comments}
-    comments = [_ListedComment(each, posts.get(each), day) for each, day in catalogue.comment_days.items()]
-    comments.sort(key=lambda comment: (comment.day, sort_key(comment.id)), reverse=True)
-    years: defaultdict[str, list[_ListedComment]] = defaultdict(list)
-    for comment in comments:
-        years[comment.day[:4] or UNDATED].append(comment)
+    catalogue, words, table = site.catalogue, site.words, site.catalogue.comment_table
+    years = table.by_year()
     rows = [(year, f"comments/{year}.html", len(of_year)) for year, of_year in years.items()]
 
-    def page(path: str, title: str, shown: list[_ListedComment], **more: Any) -> ViewFile:
-        ids = [comment.id for comment in shown]
+    def page(path: str, title: str, places: Iterable[int], **more: Any) -> ViewFile:
+        found = [table.at(place) for place in places]
+        ids = [comment_id for _, comment_id in found]
+        posts = [catalogue.by_id.get(entry_id) for entry_id, _ in found]
         parts: list[bytes | str] = [
             catalogue.identities(Kind.COMMENTS, ids),
-            *(comment.post.page + comment.post.title if comment.post else "" for comment in shown),
+            *(post.page + post.title if post else "" for post in posts),
             *(catalogue.link_targets(Kind.COMMENTS, each) for each in ids),
         ]
 
@@ -229,8 +221,8 @@ def _comments(site: Site) -> Iterator[ViewFile]:
             return {
                 "title": title,
                 "current": "comments",
-                "comments": list(zip(site.comments(ids, path), (comment.post for comment in shown), strict=True)),
-                "total": len(shown),
+                "comments": list(zip(site.comments(ids, path), posts, strict=True)),
+                "total": len(ids),
                 "rows": [],
                 "orphans": 0,
                 "orphans_page": ORPHANS_PAGE,
@@ -240,10 +232,10 @@ def _comments(site: Site) -> Iterator[ViewFile]:
 
         return site.file(path, "comments.html", [title, repr(more), *parts], context)
 
-    newest, orphans = comments[:_NEWEST_COMMENTS], len(catalogue.orphans)
-    yield page("comments.html", words["comments"], newest, rows=rows, total=len(comments), orphans=orphans)
+    newest, orphans = islice(chain.from_iterable(years.values()), _NEWEST_COMMENTS), len(catalogue.orphans)
+    yield page("comments.html", words["comments"], newest, rows=rows, total=len(table), orphans=orphans)
     for year, path, _ in rows:
         yield page(path, f"{words['comments']} {site.year_name(year)}", years[year])
     if orphans:
-        alone = [comment for comment in comments if comment.post is None]
+        alone = [place for place in table.newest_first() if table.at(place)[0] not in catalogue.by_id]
         yield page(ORPHANS_PAGE, words["orphans"], alone, lead=words["orphans_lead"])

@@ -11,7 +11,9 @@ from exporter.html.links import AddressPattern
 from exporter.html.local_links import AssetMap
 from exporter.html.page_body import BodyWriter
 from exporter.model.kinds import Kind
-from exporter.site.catalogue import UNDATED, Catalogue, PostSummary, StoredPictures, fingerprint, one_line
+from exporter.site.catalogue import Catalogue, PostSummary, StoredPictures, fingerprint, one_line
+from exporter.site.comment_table import UNDATED
+from exporter.site.facts import SiteFacts
 from exporter.site.parts import Parts, escaped
 from exporter.site.templating import PageRenderer, Shell, root_of
 from exporter.site.words import LANGUAGES
@@ -44,19 +46,26 @@ class Site:
         catalogue: the entries and comments.
         pictures: the stored pictures.
         bodies: turns bodies into HTML.
+        facts: what is kept of the records and of the search.
     """
 
     def __init__(
-        self, records: RecordSource, service: Records, history: ArchiveHistory | None, options: SiteOptions
+        self,
+        records: RecordSource,
+        service: Records,
+        history: ArchiveHistory | None,
+        options: SiteOptions,
+        facts: SiteFacts | None = None,
     ) -> None:
         self.options = options
+        self.facts = SiteFacts(records) if facts is None else facts
         self.words = LANGUAGES[options.language]
         self.parts = Parts(options.language)
         self.dates = self.parts.dates
         base = f"https://{records.blog_id}/"
         patterns = [AddressPattern(text, "entry_url") for text in options.entry_addresses]
         assets = [raw for _, raw in records.scan(Kind.ASSETS)]
-        self.catalogue = Catalogue(records, service, patterns, base, history)
+        self.catalogue = Catalogue(records, service, self.facts, patterns, base, history)
         self.pictures = StoredPictures(assets)
         self.bodies = BodyWriter(
             AssetMap(assets, base).local_path,
@@ -87,7 +96,7 @@ class Site:
         return f"{root_of(page)}{self.options.assets}{path}"
 
     def year_name(self, year: str) -> str:
-        """Return what a year, or :data:`~exporter.site.catalogue.UNDATED`, is called."""
+        """Return what a year, or :data:`~exporter.site.comment_table.UNDATED`, is called."""
         return self.words["undated"] if year == UNDATED else self.dates.year(year)
 
     def comments(self, comment_ids: Iterable[str], page: str) -> list[ShownComment]:

@@ -10,8 +10,8 @@ from markupsafe import Markup
 
 from exporter.export.interface import ViewFile
 from exporter.model.kinds import Kind
-from exporter.site.catalogue import UNDATED
 from exporter.site.charts import ChartValue, bars, grid, rows
+from exporter.site.comment_table import UNDATED
 from exporter.site.pages.lists import year_page
 from exporter.site.pages.site import Site, category_page
 
@@ -44,7 +44,7 @@ def _context(site: Site) -> dict[str, Any]:
     catalogue, words = site.catalogue, site.words
     longest = sorted(catalogue.posts, key=lambda post: -post.length)[:5]
     posts = Counter(_month(post.date.year, post.date.month) for post in catalogue.posts if post.date)
-    comments = Counter(day[:7] for day in catalogue.comment_days.values() if day)
+    comments = catalogue.comment_table.by_month()
     charts = [
         _monthly("per-month", words["per_month"], posts, words),
         _heatmap(site, posts),

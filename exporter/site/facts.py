@@ -1,0 +1,255 @@
+"""What lists, addresses and the search need to know of each record, kept from one making of the site to the next.
+
+``.work/site.facts`` has it for the records as they were then, so that after a change only what changed is read: of a
+blog of 5,000 entries with one new text, the whole of the others otherwise takes as long as everything else together.
+
+Each line has a kind, the SHA-256 of what makes the site and of the rest, and as the rest the facts of up to 1,000
+records of that kind in the order of their ids; the last line says what the search's shards in ``latest/`` are made of.
+A line that is not what its hash says, or was written by another program or with other options, is passed over. A fact
+counts for the very record it was taken of, whose identity it has, and a shard for the file whose hash it has.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from datetime import date, datetime
+from functools import cached_property
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, cast
+
+from exporter import lossless_json
+from exporter.archive import atomic
+from exporter.model.kinds import Kind, sort_key
+from exporter.site.options import NAME
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from typing import BinaryIO, Self
+
+    from exporter.archive.layout import Layout
+    from exporter.archive.safe_files import InnerPath
+    from exporter.export.interface import RecordSource
+    from exporter.model.records import Raw
+
+_SHARDS: Final = "shards"
+_TOGETHER: Final = 1_000
+_LAST_DAY: Final = date.max.toordinal()
+
+
+class EntryFacts(NamedTuple):
+    """What is kept of an entry.
+
+    Attributes:
+        date: when it was written.
+        title: as far as it is shown in lists.
+        private: whether it is marked as private.
+        access: its publication code where that is not the usual one, else empty.
+        length: the characters of its texts, without tags and spaces.
+        links: those of its texts that may lead to other entries.
+        addresses: where it may have been on the web.
+    """
+
+    date: datetime | None
+    title: str
+    private: bool
+    access: str
+    length: int
+    links: list[str]
+    addresses: list[str]
+
+    def row(self) -> list[Any]:
+        """Return the facts as JSON has them."""
+        return ["" if self.date is None else self.date.isoformat(), *self[1:]]
+
+    @classmethod
+    def of(cls, row: list[Any]) -> Self | None:
+        """Read such a row; ``None`` where it is none."""
+        if [type(value) for value in row] != [str, str, bool, str, int, list, list]:
+            return None
+        if not all(type(text) is str for text in row[5] + row[6]):
+            return None
+        try:
+            return cls(datetime.fromisoformat(row[0]) if row[0] else None, *row[1:])
+        except ValueError:
+            return None
+
+
+class ItemFacts(NamedTuple):
+    """What is kept of an element of the list: its category's name."""
+
+    category: str
+
+    def row(self) -> list[Any]:
+        """Return the facts as JSON has them."""
+        return [self.category]
+
+    @classmethod
+    def of(cls, row: list[Any]) -> Self | None:
+        """Read such a row; ``None`` where it is none."""
+        return cls(*row) if [type(value) for value in row] == [str] else None
+
+
+class CommentFacts(NamedTuple):
+    """What is kept of a comment.
+
+    Attributes:
+        entry_id: the entry it belongs to.
+        day: when it was written, as a proleptic ordinal; 0 when undated.
+        links: those of its text that may lead to entries.
+    """
+
+    entry_id: str
+    day: int
+    links: list[str]
+
+    def row(self) -> list[Any]:
+        """Return the facts as JSON has them."""
+        return [*self]
+
+    @classmethod
+    def of(cls, row: list[Any]) -> Self | None:
+        """Read such a row; ``None`` where it is none."""
+        if [type(value) for value in row] != [str, int, list] or not 0 <= row[1] <= _LAST_DAY:
+            return None
+        return cls(*row) if all(type(text) is str for text in row[2]) else None
+
+
+_FACTS: Final[dict[Kind, type[EntryFacts | ItemFacts | CommentFacts]]] = {
+    Kind.ENTRIES: EntryFacts,
+    Kind.ENTRY_LIST: ItemFacts,
+    Kind.COMMENTS: CommentFacts,
+}
+F = TypeVar("F", bound=EntryFacts | ItemFacts | CommentFacts)
+
+
+class SiteFacts:
+    """The facts of one state; use it in ``with``: at its end, what was found is what is kept.
+
+    Args:
+        records: the state.
+        layout: the archive; ``None`` to keep nothing.
+        edition: changes whenever the same records would give other facts.
+    """
+
+    def __init__(self, records: RecordSource, layout: Layout | None = None, edition: str = "") -> None:
+        self._records = records
+        self._layout = layout
+        self._path = None if layout is None else layout.site_facts
+        self._edition = edition
+        self._opened = contextlib.ExitStack()
+        self._changed = False
+        self._new: BinaryIO | None = None
+        self._shards: dict[str, list[Any]] = {}
+
+    def __enter__(self) -> Self:
+        if self._path is not None:
+            self._new = self._opened.enter_context(atomic.open_private(self._new_path(self._path)))
+        return self
+
+    def __exit__(self, failed: object, *_: object) -> None:
+        if failed is None:
+            self._write(_SHARDS, [[path, *row] for path, row in self._shards.items()])
+        self._opened.close()
+        if self._path is None:
+            return
+        if self._changed and failed is None:
+            self._path.remove()
+            self._new_path(self._path).replace(self._path)
+        else:
+            self._new_path(self._path).unlink(missing_ok=True)
+
+    def of(self, kind: Kind, derive: Callable[[Raw], F]) -> Iterator[tuple[str, F]]:
+        """Yield the id and the facts of each record of a kind, in their order; ``derive`` takes them of a record."""
+        if self._path is None:
+            for record_id, raw in self._records.scan(kind):
+                yield record_id, derive(raw)
+            return
+        rows: list[list[Any]] = []
+        for row, facts in self._merged(kind, derive):
+            yield row[0], facts
+            rows.append(row)
+            if len(rows) == _TOGETHER:
+                self._write(kind, rows)
+                rows = []
+        self._write(kind, rows)
+
+    def _merged(self, kind: Kind, derive: Callable[[Raw], F]) -> Iterator[tuple[list[Any], F]]:
+        """Yield a row and the facts of each record: those that are kept where they are of this very record."""
+        records, known = self._records, self._known(kind)
+        before = next(known, None)
+        if before is None:
+            self._changed = True
+            for record_id, raw in records.scan(kind):
+                found = derive(raw)
+                yield [record_id, self._identity(kind, record_id), *found.row()], found
+            return
+        for record_id in records.ids(kind):
+            while before is not None and before[0] != record_id and sort_key(before[0]) < sort_key(record_id):
+                before = next(known, None)
+                self._changed = True
+            state, kept = [record_id, self._identity(kind, record_id)], None
+            if before is not None and before[:2] == state:
+                row, kept = before, _FACTS[kind].of(before[2:])
+                before = next(known, None)
+            if kept is not None:
+                yield row, cast("F", kept)
+                continue
+            self._changed = True
+            found = derive(records.load(kind, record_id) or {})
+            yield [*state, *found.row()], found
+        self._changed = self._changed or before is not None
+
+    @cached_property
+    def _old_shards(self) -> dict[str, list[Any]]:
+        return {row[0]: row[1:] for row in self._known(_SHARDS)}
+
+    def shard_is(self, path: str) -> None:
+        """Say that the site has a shard at ``path``: what is known of it is kept."""
+        if path in self._old_shards:
+            self._shards[path] = self._old_shards[path]
+
+    def shard_was(self, path: str, chunks: Sequence[bytes]) -> tuple[bytes, int]:
+        """Return a shard as ``latest/`` has it, and bit by bit which of the chunks in it are still these.
+
+        Args:
+            path: of its file in the site.
+            chunks: what changes with each of the chunks that it is of now.
+        """
+        digest, *made_of = self._old_shards.get(path, [""])
+        same = sum(1 << at for at, (old, new) in enumerate(zip(made_of, chunks, strict=False)) if old == new.hex())
+        content = b""
+        if self._layout is not None and same:
+            with contextlib.suppress(OSError):
+                content = (self._layout.latest / NAME / path).read_bytes()
+        return (content, same) if sha256(content).hexdigest() == digest else (b"", 0)
+
+    def note_shard(self, path: str, chunks: Sequence[bytes], content: bytes) -> None:
+        """Keep of what chunks a shard was made."""
+        self._shards[path] = [sha256(content).hexdigest(), *(chunk.hex() for chunk in chunks)]
+        self._changed = True
+
+    def _identity(self, kind: Kind, record_id: str) -> str:
+        return (self._records.identity(kind, record_id) or b"").hex()
+
+    def _known(self, kind: str) -> Iterator[list[Any]]:
+        """Yield the rows of a kind that are as they were written."""
+        with contextlib.suppress(OSError, lossless_json.NotJson), contextlib.ExitStack() as opened:
+            for line in opened.enter_context(self._path.open("rb")) if self._path is not None else ():
+                name, _, rest = line.partition(b" ")
+                digest, _, text = rest.partition(b" ")
+                if name != kind.encode() or digest != self._digest(kind, text):
+                    continue
+                rows = lossless_json.loads(text)
+                yield from (row for row in rows if isinstance(row, list) and len(row) > 2 and type(row[0]) is str)
+
+    def _write(self, kind: str, rows: list[list[Any]]) -> None:
+        if self._new is not None and rows:
+            text = lossless_json.dumps(rows) + b"\n"
+            self._new.write(b"%b %b %b" % (kind.encode(), self._digest(kind, text), text))
+
+    def _digest(self, kind: str, text: bytes) -> bytes:
+        return sha256(f"{kind} {self._edition}\n".encode() + text).hexdigest().encode()
+
+    @staticmethod
+    def _new_path(path: InnerPath) -> InnerPath:
+        return path.with_name(f"{path.name}.new")
