@@ -152,6 +152,14 @@ def keep(given: dict[str, str | None], blog_id: str, out: Output) -> Path | None
     return path
 
 
+def keep_given(given: Mapping[str, Any], blog_id: str, out: Output) -> None:
+    """Keep what the options of the command line say of a blog's flags, and say so where that is news."""
+    new = flag_answers(given)
+    path = keep(new, blog_id, out)
+    if path is not None:
+        out.say(printable(f"Kept for {blog_id}, so you need not say it again: {as_settings(new)} (in {path})"))
+
+
 def _read(path: Path) -> dict[str, dict[str, Any]]:
     try:
         document = json.loads(path.read_text(encoding="utf-8"))

@@ -101,11 +101,7 @@ def _export(out: Output, job: Job) -> int:
         _print_doubt(out, target)
     if not dry_run and not NAMED[job.form].whole:
         blog_id = exported[0].document["blog_id"]
-        new = answers.flag_answers(job.given)
-        path = answers.keep(new, blog_id, out)
-        if path is not None:
-            lines = answers.as_settings(new)
-            out.say(printable(f"Kept for {blog_id}, so you need not say it again: {lines} (in {path})"))
+        answers.keep_given(job.given, blog_id, out)
     exports = [each.document for each in exported]
     out.document({"archive": str(job.archive.resolve()), "dry_run": dry_run, "exports": exports})
     return 0

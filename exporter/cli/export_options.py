@@ -54,8 +54,8 @@ def _language(_context: click.Context, _parameter: click.Parameter, text: str | 
     return text
 
 
-def export_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that say what goes into an export."""
+def choice_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that say what of a blog goes, wherever it goes."""
     for option in reversed(
         [
             click.option("--at", metavar="N|DATE", help="As of version N, or of a date. [default: the newest]"),
@@ -67,7 +67,7 @@ def export_options(command: Callable[..., Any]) -> Callable[..., Any]:
                 type=click.Choice(["public", "private", "all"]),
                 default="public",
                 show_default=True,
-                help="What is not public goes into OUT.NOT-PUBLIC, with 'all' and 'private'.",
+                help="What is not public is kept apart from what is: an export puts it into OUT.NOT-PUBLIC.",
             ),
             click.option(
                 "--public-only", is_flag=True, help="Only what is public, whatever else is said; refuses --only all."
@@ -85,6 +85,23 @@ def export_options(command: Callable[..., Any]) -> Callable[..., Any]:
             click.option(
                 "--hidden-comments", is_flag=True, help="Also write hidden comments, unapproved, where possible."
             ),
+            click.option(
+                "--old-url",
+                "old_urls",
+                multiple=True,
+                metavar="PATTERN",
+                help="Addresses of the old blog's entries, such as https://OLD/Entry/{entry_id}/.",
+            ),
+        ]
+    ):
+        command = option(command)
+    return command
+
+
+def export_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that say what goes into an export, and how."""
+    for option in reversed(
+        [
             click.option(
                 "--body",
                 type=click.Choice(["markdown", "html"]),
@@ -105,13 +122,6 @@ def export_options(command: Callable[..., Any]) -> Callable[..., Any]:
             click.option(
                 "--target", "limits_of", metavar="NAME", type=click.Choice(sorted(TARGETS)), help="Keep to its limits."
             ),
-            click.option(
-                "--old-url",
-                "old_urls",
-                multiple=True,
-                metavar="PATTERN",
-                help="Addresses of the old blog's entries, such as https://OLD/Entry/{entry_id}/.",
-            ),
             click.option("--new-url", metavar="PATTERN", help="Addresses of the new ones, such as https://NEW/{slug}."),
             click.option("--title", metavar="TEXT", help="Title of a book. [default: the blog's id]"),
             click.option("--language", metavar="TAG", callback=_language, help="Language of a book. [default: ja]"),
@@ -126,7 +136,7 @@ def export_options(command: Callable[..., Any]) -> Callable[..., Any]:
         ]
     ):
         command = option(command)
-    return command
+    return choice_options(command)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,17 +161,26 @@ def check_options(form: str, given: Mapping[str, Any]) -> None:
         raise UsageError(f"{books[0]} is for books ({known}), not for {form}; leave it out.")
     chosen = {name: given[name] for name in ("at", "since", "until", "category")}
     check_form(form, only=given["only"], all_as_draft=given["all_as_draft"], chosen=chosen)
-    if given["public_only"] and (given["only"] != "public" or given["all_as_draft"]):
-        raise UsageError("--public-only goes with neither --only private, --only all nor --all-as-draft; say which.")
+    check_choice(given)
     _check_target(form, given["limits_of"])
-    since, until = given["since"], given["until"]
-    if since is not None and until is not None and since > until:
-        raise UsageError(f"No day is both in --since {since} and in --until {until}; swap them.")
     base = given["media_base_url"]
     if base and not base.startswith("/") and absolute(base, "") is None:
         raise UsageError(
             f"--media-base-url {base!r} must be an address such as https://NEW/media/, or a path: /media/."
         )
+
+
+def check_choice(given: Mapping[str, Any]) -> None:
+    """Refuse options that choose nothing at all, or two things at once.
+
+    Raises:
+        UsageError: names them.
+    """
+    if given["public_only"] and (given["only"] != "public" or given["all_as_draft"]):
+        raise UsageError("--public-only goes with neither --only private, --only all nor --all-as-draft; say which.")
+    since, until = given["since"], given["until"]
+    if since is not None and until is not None and since > until:
+        raise UsageError(f"No day is both in --since {since} and in --until {until}; swap them.")
 
 
 def _check_target(form: str, name: str | None) -> None:
@@ -223,7 +242,7 @@ def run(job: Job, out: Output, *, dry_run: bool, on_stored: OnStored | None = No
     def check(state: State) -> None:
         if not whole:
             if declared.public_access is None and not declared.all_as_draft:
-                _stop_undeclared(job.form, state, options, out)
+                stop_undeclared(state, options.service, out, drafts=NAMED[job.form].drafts)
             check_answers(declared, job.given, state, options.service, out.warn)
 
     with ended_by_sigterm("nothing was written"):
@@ -251,7 +270,6 @@ def _read(given: Mapping[str, Any], found: Settings, declared: Declared, service
     target = TARGETS.get(given["limits_of"] or "")
     base = given["media_base_url"]
     new_url = given["new_url"]
-    known = [] if found.entry_url is None else [AddressPattern(found.entry_url, "entry_url")]
     options = ExportOptions(
         declared=declared,
         since=given["since"],
@@ -264,7 +282,7 @@ def _read(given: Mapping[str, Any], found: Settings, declared: Declared, service
         media_folder=given["media_folder"],
         max_entries=given["max_entries"] or 0,
         max_bytes=given["max_bytes"] or 0,
-        old_urls=tuple([AddressPattern(text, "--old-url") for text in given["old_urls"]] or known),
+        old_urls=old_urls(given, found),
         new_url=None if new_url is None else AddressPattern(new_url, "--new-url"),
         title=given["title"] or "",
         language=given["language"] or "ja",
@@ -276,13 +294,24 @@ def _read(given: Mapping[str, Any], found: Settings, declared: Declared, service
     return options if target is None else options.aimed_at(target)
 
 
-def _stop_undeclared(form: str, state: State, options: ExportOptions, out: Output) -> None:
-    for line in flag_lines(state, options.service):
+def old_urls(given: Mapping[str, Any], found: Settings) -> tuple[AddressPattern, ...]:
+    """Return how the addresses of the old blog's entries are made, by options or else by a setting."""
+    known = [] if found.entry_url is None else [AddressPattern(found.entry_url, "entry_url")]
+    return tuple([AddressPattern(text, "--old-url") for text in given["old_urls"]] or known)
+
+
+def stop_undeclared(state: State, service: Records, out: Output, *, drafts: bool) -> None:
+    """Show the values of the flags, and end: nothing says what they mean; ``drafts`` is whether all could be drafts.
+
+    Raises:
+        UsageError: always.
+    """
+    for line in flag_lines(state, service):
         out.say(printable(line), level=-1)
     out.say(level=-1)
     out.say(HINT, level=-1)
-    drafts = ", or make drafts of all with --all-as-draft" if NAMED[form].drafts else ""
+    also = ", or make drafts of all with --all-as-draft" if drafts else ""
     raise UsageError(
         "Nothing says yet which entries are public: look at the table above (or inspect DIR), and say so once with "
-        f"--public-open-flg{drafts}."
+        f"--public-open-flg{also}."
     )

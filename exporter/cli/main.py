@@ -34,6 +34,7 @@ COMMANDS = {
     "verify": "Check that an archive is intact, and whether it is complete.",
     "inspect": "Show which values a blog's undocumented flags have.",
     "export": "Write the blog as another service or program reads it.",
+    "move": "Move the blog into a WordPress, by its API.",
     "compare": "Compare a new home with the archive: what arrived, what is missing.",
     "site": "Make the offline site, of any version, or a copy of it to publish.",
     "prune": "Remove old versions by rules such as --keep-daily 30.",

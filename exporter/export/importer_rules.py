@@ -23,11 +23,11 @@ from exporter.export.posts import ExportPost, Posts
 from exporter.export.report import Report
 from exporter.export.targets import Matter, Target
 from exporter.export.words import Reason
-from exporter.export.xml import cleaned
+from exporter.export.xml import cleaned, escaped
 from exporter.html.limits import too_complex, too_large
 from exporter.html.links import commenter_link
 from exporter.html.text import collapse
-from exporter.html.wordpress import block, kept
+from exporter.html.wordpress import Kept, block, kept, more_block, more_mark
 from exporter.html.wordpress_blocks import blocks
 from exporter.model.publication import Cause, PostStatus
 from exporter.model.records import Comment
@@ -91,15 +91,9 @@ class ImportFile:
 
     def body(self, html: str, post: ExportPost) -> str:
         """Return a part of a post's body as its new home shows it as it was, addresses included."""
-        shown = self.media.rewritten(as_html(html))
-        style = self.options.body_style
-        if style == "plain" or not shown.strip():
-            return shown
-        if style == "blocks" and not too_large(shown) and not too_complex(shown):
-            return "\n\n".join(blocks(shown))
-        made = kept(shown)
+        made = styled(self.media.rewritten(as_html(html)), self.options.body_style)
         self.report.changed("entries", Reason.COMMANDS_DEFUSED, post.id, made.commands)
-        return block("html", made.text)
+        return made.text
 
     def _mind(self, post: ExportPost, target: Target) -> None:
         """Report what a post has that the target does not keep, or is not confirmed to."""
@@ -123,6 +117,34 @@ class ImportFile:
         """Note pictures to be copied, where they are asked for."""
         if self.options.media_folder:
             self.copies += self._copies.of(pictures)
+
+
+def styled(html: str, style: str) -> Kept:
+    """Return a part of a post's body as WordPress gets it, and how many commands in it were made plain.
+
+    Args:
+        html: with the addresses of the new home.
+        style: as :attr:`~exporter.export.interface.ExportOptions.body_style` has it.
+    """
+    if style == "plain" or not html.strip():
+        return Kept(html, 0)
+    if style == "blocks" and not too_large(html) and not too_complex(html):
+        return Kept("\n\n".join(blocks(html)), 0)
+    made = kept(html)
+    return Kept(block("html", made.text), made.commands)
+
+
+def joined(body: str, more: str, lead: str, style: str) -> str:
+    """Return both parts of a post's body, as :func:`styled` returns them, with the link between them.
+
+    Args:
+        body: the first part.
+        more: the other one.
+        lead: the text of the link, on one line.
+        style: see :func:`styled`.
+    """
+    label = escaped(lead).replace("--", "&#45;&#45;")
+    return f"{body}\n{more_mark(label) if style == 'plain' else more_block(label)}\n{more}"
 
 
 def commenter(comment: Comment, report: Report) -> Commenter:

@@ -81,6 +81,8 @@ class Reason(Enum):
         "only its address is written, from where the target fetches the file",
         "URL だけを書きます。引っ越し先がそこから取り込みます",
     )
+    NOT_TAKEN = ("the new home does not take it", "引っ越し先が受け付けません")
+    DELETED_THERE = ("deleted in the new home since it was moved", "引っ越し先で削除されています")
     NO_PICTURE = (
         "a book holds pictures only; a link leads to its address",
         "本に入るのは画像だけなので、リンクのままです",

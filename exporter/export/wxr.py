@@ -23,7 +23,6 @@ from exporter.export.splitting import EntryData, Frame, split
 from exporter.export.words import Reason
 from exporter.export.xml import cdata, cleaned, escaped
 from exporter.html.text import collapse
-from exporter.html.wordpress import more_block, more_mark
 from exporter.model.kinds import Kind
 from exporter.model.publication import Cause, PostStatus
 
@@ -136,9 +135,7 @@ class _Writer(ImportFile):
                 self.report.changed("entries", Reason.NOT_EMPTY, post.id)
                 return f"{body}<!-- -->"
             return body
-        label = escaped(lead).replace("--", "&#45;&#45;")
-        plain = self.options.body_style == "plain"
-        return f"{body}\n{more_mark(label) if plain else more_block(label)}\n{more}"
+        return importer_rules.joined(body, more, lead, self.options.body_style)
 
     def _text(self, what: str, post: ExportPost, text: str) -> str:
         clean = cleaned(text)

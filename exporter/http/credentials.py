@@ -26,6 +26,7 @@ class Credentials:
         token: the secret; ``None`` or empty for anonymous reading.
         header: the name of the header that carries it.
         scheme: the word before the token; empty for the bare token.
+        secrets: what the token is made of and must be in no text either.
 
     Raises:
         UsageError: the token, header or scheme is not allowed in a header; the token is not shown.
@@ -34,6 +35,7 @@ class Credentials:
     token: str | None = field(default=None, repr=False)
     header: str = "Authorization"
     scheme: str = "Bearer"
+    secrets: tuple[str, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
         if not _HEADER_NAME.fullmatch(self.header):
@@ -74,7 +76,7 @@ class Credentials:
     @property
     def redactor(self) -> Redactor:
         """What removes these credentials from texts."""
-        return Redactor([self.token] if self.token else [])
+        return Redactor([*([self.token] if self.token else []), *self.secrets])
 
 
 def _is_this_machine(host: str) -> bool:

@@ -92,8 +92,8 @@ def export_blog(
             check(state)
             if not known.whole and options.declared.public_access is None and not options.declared.all_as_draft:
                 raise UsageError("Nothing says yet which entries are public: declare it, or make drafts of all.")
-            _check_patterns(options, state)
-            _check_category(state, options.service, options.category)
+            check_patterns(options, state)
+            check_category(state, options.service, options.category)
             return [
                 _side(reader, state, newest, form, replace(options, side=side, as_of=as_of), folder, dry_run=dry_run)
                 for side, folder in folders.items()
@@ -190,8 +190,12 @@ def _folders(target: Path, options: ExportOptions, *, only: Only) -> dict[Side, 
     return {side: target, **(apart if only == "all" else {})}
 
 
-def _check_patterns(options: ExportOptions, records: RecordSource) -> None:
-    """Refuse patterns with fields that no entry has: they would give no address at all."""
+def check_patterns(options: ExportOptions, records: RecordSource) -> None:
+    """Refuse patterns with fields that no entry has: they would give no address at all.
+
+    Raises:
+        UsageError: there is one.
+    """
     known = options.service.post_fields
     patterns = [(each, known) for each in options.old_urls]
     if options.new_url is not None:
@@ -203,7 +207,12 @@ def _check_patterns(options: ExportOptions, records: RecordSource) -> None:
             pattern.check(dict.fromkeys([*names, *sorted(sent)]))
 
 
-def _check_category(records: RecordSource, service: Records, name: str | None) -> None:
+def check_category(records: RecordSource, service: Records, name: str | None) -> None:
+    """Refuse the name of a category that no entry has; ``None`` is that of none.
+
+    Raises:
+        UsageError: no entry has it; says which is near.
+    """
     if name is None:
         return
     known = {collapse(service.post(None, raw).category or "") for _, raw in records.scan(Kind.ENTRY_LIST)}

@@ -1,4 +1,4 @@
-"""The REST API of a WordPress: where it is, how its lists are read page by page, and what its refusals say.
+"""The REST API of a WordPress: where it is, how its lists are read page by page, what is sent to it, what it refuses.
 
 What a WordPress sends is as untrusted as any page: a list ends whatever its headers promise, and nothing here looks
 into the records; :mod:`exporter.wordpress.records` does.
@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import base64
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from exporter.errors import ApiError, BadBody, ServiceError
+from exporter import lossless_json
+from exporter.errors import ApiError, BadBody, RetryableStatus, ServiceError
 from exporter.http.credentials import Credentials
 from exporter.http.engine import Client
 from exporter.model.exchange import Request, Response
@@ -22,6 +23,8 @@ PAGE: Final = 100
 """Records on a page: the most that WordPress gives."""
 
 _AHEAD: Final = 4
+_CREATED: Final = 201
+_BROKEN: Final = 500
 _MOST_PAGES: Final = 10_000
 _API: Final = "wp/v2"
 _ADVICE: Final = "check the user name and the application password of the new home, and what that user may do"
@@ -31,7 +34,8 @@ _ROOTS: Final = ("/wp-json", "")
 
 def application_password(user: str, password: str) -> Credentials:
     """Return the credentials of a user with an application password, as WordPress' profile pages make them."""
-    return Credentials(base64.b64encode(f"{user}:{password}".encode()).decode("ascii"), scheme="Basic")
+    shown = base64.b64encode(f"{user}:{password}".encode()).decode("ascii")
+    return Credentials(shown, scheme="Basic", secrets=(password, password.replace(" ", "")))
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +45,25 @@ class RestPage:
     items: list[Any]
     total: int | None
     pages: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class RestRefusal:
+    """What WordPress, or what stands before it, says where it does not do what it was sent.
+
+    Attributes:
+        code: WordPress' own name for it, such as ``rest_comment_closed``; empty where a page answered.
+        message: the same for people, fit for a terminal.
+        data: what it says about it beside that.
+    """
+
+    code: str
+    message: str
+    data: Mapping[str, Any]
+
+
+Recover = Callable[[], Awaitable[dict[str, Any] | RestRefusal | None]]
+"""Finds what a request did of which no answer came; ``None`` where it did nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +92,71 @@ class WordPressApi:
         """
         request = self.request(route, params)
         return await self.client.fetch(request, lambda response: read_answer(request, response))
+
+    async def send(
+        self, route: str, fields: Mapping[str, Any], params: Mapping[str, str], recover: Recover | None = None
+    ) -> dict[str, Any] | RestRefusal:
+        """Make or change a record, and return it as the answer has it, or the refusal.
+
+        Args:
+            route: of the list to make one in, or of the record to change.
+            fields: of the record.
+            params: of the request.
+            recover: see :meth:`~exporter.http.engine.Client.fetch`; where none is given, doing it twice does no harm.
+
+        Raises:
+            NotAuthorised, TransportError, ServiceError: as for :meth:`get`; a status of 403 is a refusal here.
+        """
+        made = self.request(route, params)
+        request = made._replace(
+            method="POST", headers={"Content-Type": "application/json"}, content=lossless_json.dumps(dict(fields))
+        )
+        return await self._sent(request, recover)
+
+    async def upload(
+        self, params: Mapping[str, str], name: str, content_type: str, content: bytes, recover: Recover
+    ) -> dict[str, Any] | RestRefusal:
+        """Upload a file, and return its record or the refusal.
+
+        Args:
+            params: the fields of the record, and those of the request.
+            name: of the file, in ASCII.
+            content_type: of the file, which WordPress compares with its content.
+            content: of the file.
+            recover: see :meth:`~exporter.http.engine.Client.fetch`.
+
+        Raises:
+            NotAuthorised, TransportError, ServiceError: as for :meth:`send`.
+        """
+        headers = {"Content-Type": content_type, "Content-Disposition": f'attachment; filename="{name}"'}
+        request = self.request(f"{_API}/media", params)
+        # WordPress answers with the status of a broken server where it does not take files of a kind.
+        final = frozenset({_BROKEN})
+        return await self._sent(request._replace(method="POST", headers=headers, content=content, final=final), recover)
+
+    async def delete(self, route: str) -> None:
+        """Delete a record for good; one that is not there any more is fine.
+
+        Raises:
+            NotAuthorised, TransportError, ServiceError: as for :meth:`send`.
+        """
+        await self._sent(self.request(route, {"force": "true"})._replace(method="DELETE"), None)
+
+    async def _sent(self, request: Request, recover: Recover | None) -> dict[str, Any] | RestRefusal:
+        def read(response: Response) -> dict[str, Any] | RestRefusal:
+            if response.status in {200, _CREATED}:
+                answer = read_answer(request, Response(200, response.headers, response.body, response.objects))
+                if not isinstance(answer, dict):
+                    raise refusal(request, response, "the answer is not an object")
+                return answer
+            if response.status == 401:
+                read_answer(request, response)
+            refused = _refused(response)
+            if response.status == _BROKEN and not refused.code.startswith("rest_upload_"):
+                raise RetryableStatus(f"{request.operation} answered {_BROKEN}", _BROKEN)
+            return refused
+
+        return await self.client.fetch(request, read, recover=recover)
 
     async def page(self, route: str, params: Mapping[str, str], number: int) -> RestPage:
         """Return a page of a list, counted from 1; one behind the last is empty.
@@ -161,6 +249,18 @@ def read_answer(request: Request, response: Response) -> Any:
         NotAuthorised, ApiError, TransportError: it is no success, or not JSON.
     """
     return read_json(request, response, _message_in, _ADVICE)
+
+
+def _refused(response: Response) -> RestRefusal:
+    try:
+        answer = lossless_json.loads(response.body)
+    except lossless_json.NotJson:
+        answer = None
+    if not isinstance(answer, dict):
+        return RestRefusal("", f"answered {response.status} with something that is not WordPress' own", {})
+    data = answer.get("data")
+    code, message = message_text(answer.get("code")), message_text(answer.get("message"))
+    return RestRefusal(code, message or f"answered {response.status}", data if isinstance(data, dict) else {})
 
 
 def _message_in(refused: Any) -> object:

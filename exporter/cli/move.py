@@ -1,0 +1,241 @@
+"""``move``: the blog in its new home, by that home's own API."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from exporter.archive.archive import Archive, read_consistently
+from exporter.cli.answers import check_answers, declared_flags, flag_answers, keep_given, stored_printer
+from exporter.cli.export_options import check_choice, choice_options, old_urls, stop_undeclared
+from exporter.cli.options import archive_argument, config_option, setting_options, with_output
+from exporter.cli.output import Output, time_text
+from exporter.cli.signals import ended_by_sigterm
+from exporter.errors import Incomplete
+from exporter.export.interface import ExportOptions
+from exporter.service.registry import service_of
+from exporter.settings import SETTINGS, Settings, resolve
+from exporter.text import left, printable, right
+
+if TYPE_CHECKING:
+    from exporter.archive.state import State
+    from exporter.cli.progress import ProgressBar
+    from exporter.http.retry import RetryEvent
+    from exporter.library.compare import Compared
+    from exporter.library.move import Moved
+    from exporter.move.outcome import MoveEvent
+
+_LINE_SECONDS = 10.0
+_LONG_WAIT_SECONDS = 5.0
+_NAMED = 5
+_WORDS = {
+    "made": "made",
+    "changed": "changed",
+    "there": "there before",
+    "left_alone": "left alone",
+    "refused": "refused",
+}
+_EPILOG = """\b
+Examples:
+  blog-exporter move wordpress DIR --to https://new.example --new-home-user me --public-open-flg 1 --dry-run
+  blog-exporter move wordpress DIR --to https://new.example --new-home-user me --all-as-draft
+The application password is read from BLOG_EXPORTER_NEW_HOME_TOKEN or --new-home-token-file, never from an option.
+"""
+
+
+@click.command("move", epilog=_EPILOG)
+@click.argument("kind", metavar="HOME", type=click.Choice(["wordpress"]))
+@archive_argument
+@click.option("--to", "home", metavar="URL", required=True, help="The address of the new home, as you open it.")
+@click.option(
+    "--map",
+    "map_file",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Where it is written down what became what. [default: beside DIR]",
+)
+@click.option("--compare/--no-compare", default=True, help="Read it all back in the end. [default: compare]")
+@click.option("--dry-run", is_flag=True, help="Send nothing but questions, and say what would be done.")
+@click.option(
+    "--wordpress-body",
+    type=click.Choice(["html", "blocks"]),
+    default="html",
+    show_default=True,
+    help="Bodies as HTML that is shown as it was, or as blocks to edit.",
+)
+@choice_options
+@setting_options(
+    "new_home_user", "new_home_token_file", "allow_plain_http", "allow_private_network", "concurrency", "rate",
+    "retries", "connect_timeout", "read_timeout", "total_timeout", "give_up_after", "timezone",
+)  # fmt: skip
+@config_option
+@with_output()
+def command(
+    *, out: Output, kind: str, archive: Path, home: str, map_file: Path | None, dry_run: bool, compare: bool,
+    config: Path | None, **given: Any,
+) -> int:  # fmt: skip
+    """Move the blog in the archive in DIR into the WordPress at URL: posts, comments, categories and pictures.
+
+    Run it again after an interruption: nothing is moved twice. What somebody changed or deleted there is left alone.
+    """
+    from exporter.library.move import NewHome, Watching, map_path, move_blog
+
+    check_choice(given)
+    info = Archive.open(archive).info
+    answered = {**{name: value for name, value in given.items() if name in SETTINGS}, **flag_answers(given)}
+    settings = resolve(answered, config=config, blog_id=info.blog_id, warn=out.warn)
+    on_stored = stored_printer(out, info.blog_id)
+    options = ExportOptions(
+        declared=declared_flags(settings, info.blog_id, on_stored, all_as_draft=given["all_as_draft"]),
+        since=given["since"],
+        until=given["until"],
+        category=given["category"],
+        hidden_comments=given["hidden_comments"],
+        wordpress_body=given["wordpress_body"],
+        old_urls=old_urls(given, settings),
+        service=service_of(settings, info.service),
+    )
+    at, version = given["at"], None
+    if at is not None:
+        version = read_consistently(archive, lambda reader: reader.version_at(at, settings.timezone))
+
+    def check(state: State) -> None:
+        if options.declared.public_access is None and not options.declared.all_as_draft:
+            stop_undeclared(state, options.service, out, drafts=True)
+        check_answers(options.declared, given, state, options.service, out.warn)
+
+    place = NewHome(home, map_file or map_path(archive, home))
+    progress = _Progress(out)
+    try:
+        with ended_by_sigterm("what was moved is kept; run the same command again"):
+            moved = move_blog(
+                archive,
+                place,
+                settings,
+                options,
+                at=version,
+                only=given["only"],
+                dry_run=dry_run,
+                check=check,
+                watching=Watching(progress.handle, out.warn, progress.retrying),
+            )
+    finally:
+        progress.close()
+    for each in moved:
+        _print(out, each)
+    whole, compared = all(each.outcome.whole for each in moved), None
+    if dry_run:
+        out.answer(f"Nothing was sent to {printable(home)} but questions.")
+    else:
+        keep_given(given, info.blog_id, out)
+        if compare and given["only"] != "private":
+            everything = given["only"] == "all"
+            compared, same = _compare(out, archive, home, settings, options, version, everything=everything)
+            whole = whole and same
+        out.answer(f"What became what in {printable(home)} is in {place.map_file}.")
+    out.document(
+        {
+            "archive": str(archive.resolve()),
+            "home": {"kind": kind, "url": home},
+            "map": str(place.map_file),
+            "dry_run": dry_run,
+            "whole": whole,
+            "compare": compared,
+            "sides": [each.document() for each in moved],
+        }
+    )
+    if not whole:
+        raise Incomplete(f"{printable(home)}: not all of it is there as it was; the lines above say what, and why.")
+    return 0
+
+
+def _compare(
+    out: Output,
+    archive: Path,
+    home: str,
+    settings: Settings,
+    options: ExportOptions,
+    version: int | None,
+    *,
+    everything: bool,
+) -> tuple[dict[str, Any], bool]:
+    """Compare the new home with the archive; return the result as ``--json`` prints it, and whether it is the same."""
+    import asyncio
+
+    from exporter.compare.posts import Aspect, Wish
+    from exporter.compare.report import document, lines
+    from exporter.library.compare import compare, expected_posts, open_home
+
+    async def run() -> Compared:
+        async with open_home(home, settings) as opened:
+            return await compare(opened, expected, Wish(frozenset(Aspect), old_hosts=expected.old_hosts))
+
+    expected = expected_posts(archive, options, at=version, everything=everything)
+    found = asyncio.run(run())
+    for line in lines(found.comparison):
+        out.say(printable(line))
+    return document(found.comparison, home={"kind": found.kind, "place": home}), found.comparison.whole
+
+
+def _print(out: Output, moved: Moved) -> None:
+    """Say what became of the archive's records, and what was done in the new home."""
+    from exporter.move.outcome import Did
+
+    for line in moved.report.lines():
+        out.say(printable(line))
+    outcome = moved.outcome
+    out.say(left("new home", 12) + "".join(right(_WORDS[did], 13) for did in Did))
+    for thing, counts in outcome.counts.items():
+        out.say(left(thing, 12) + "".join(f"{counts[did]:>13,}" for did in Did))
+    for (thing, did, why), keys in outcome.named.items():
+        out.say(printable(f"{_WORDS[did]}: {len(keys):,} {thing}: {why} ({_some(keys)})"))
+    for thing, missing in outcome.missing.items():
+        out.warn(printable(f"{len(missing):,} {thing} should be there now and are not ({_some(missing)})"))
+    for key, numbers in outcome.twice.items():
+        out.warn(printable(f"{key} is there more than once: see the numbers {_some([str(each) for each in numbers])}"))
+
+
+def _some(keys: list[str]) -> str:
+    return ", ".join(keys[:_NAMED]) + (", …" if len(keys) > _NAMED else "")
+
+
+class _Progress:
+    """A bar for each stage on a terminal, and elsewhere the counts every ten seconds."""
+
+    def __init__(self, out: Output) -> None:
+        self._out = out
+        self._bar: ProgressBar | None = None
+        self._next = time.monotonic() + _LINE_SECONDS
+        self._stage, self._done, self._total = "", 0, 0
+
+    def handle(self, event: MoveEvent) -> None:
+        """Show an event."""
+        from exporter.cli.progress import ProgressBar
+        from exporter.move.outcome import MoveStage
+
+        if isinstance(event, MoveStage):
+            self.close()
+            self._stage, self._done, self._total = str(event.stage), 0, event.total
+            self._bar = ProgressBar(self._out, self._stage)
+            self._bar.__enter__()
+            return
+        self._done += 1
+        if self._bar is not None:
+            self._bar.update(self._done, self._total)
+        if time.monotonic() >= self._next:
+            self._next = time.monotonic() + _LINE_SECONDS
+            self._out.say(f"{self._stage}: {self._done:,} of {self._total:,}")
+
+    def retrying(self, event: RetryEvent) -> None:
+        """Show that a request waits to be sent again: long waits always, short ones when asked for."""
+        wait = f"  {event.operation}: {printable(event.reason, 120)}; again in {time_text(event.wait)}"
+        self._out.say(wait, level=0 if event.wait >= _LONG_WAIT_SECONDS else 1)
+
+    def close(self) -> None:
+        """Remove the bar."""
+        if self._bar is not None:
+            self._bar.__exit__()
+            self._bar = None

@@ -1,0 +1,244 @@
+"""Moving a blog, from its archive, into a WordPress: what is public and what is not, each on its own."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from exporter.archive.archive import Archive, read_consistently
+from exporter.archive.state import State
+from exporter.clock import Clock, SystemClock
+from exporter.errors import ArchiveDamaged, NotAuthorised, UsageError
+from exporter.export.interface import ExportOptions, Side
+from exporter.export.media import PostPicture
+from exporter.export.posts import Posts
+from exporter.export.report import Report
+from exporter.http.credentials import Credentials
+from exporter.http.deadline import Timeouts
+from exporter.http.engine import Client, Engine
+from exporter.http.retry import RetryEvent, RetryPolicy
+from exporter.library.export import Only, check_category, check_patterns, newest_beside, read_at
+from exporter.library.new_home import new_home_credentials
+from exporter.move.home import may_write_any_html, missing_rights
+from exporter.move.map_file import MapFile
+from exporter.move.outcome import MoveEvent, MoveOutcome
+from exporter.move.plan import Plan
+from exporter.move.run import MoveRun
+from exporter.move.writer import SETTLING, Writer
+from exporter.settings import Settings
+from exporter.wordpress.rest import open_wordpress
+
+_UPLOAD_SECONDS: Final = 600.0
+_NOT_IN_NAMES: Final = re.compile(r"[^a-z0-9.-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """One side of a blog in its new home.
+
+    Attributes:
+        side: which entries.
+        report: what became of the archive's records.
+        outcome: what was done in the new home.
+    """
+
+    side: Side
+    report: Report
+    outcome: MoveOutcome
+
+    def document(self) -> dict[str, Any]:
+        """Return it as ``--json`` prints it."""
+        return {"side": str(self.side), **self.report.document(), **self.outcome.document()}
+
+
+@dataclass(frozen=True, slots=True)
+class Watching:
+    """Who hears of a move under way: of what it does, of what is unwise, and of requests that wait to be sent again."""
+
+    tell: Callable[[MoveEvent], None] = lambda _: None
+    warn: Callable[[str], None] = lambda _: None
+    on_retry: Callable[[RetryEvent], None] = lambda _: None
+
+
+@dataclass(frozen=True, slots=True)
+class NewHome:
+    """A WordPress, and who may write there.
+
+    Attributes:
+        url: its address, as a person opens it.
+        map_file: where is written down what became what.
+        settling: see :data:`~exporter.move.writer.SETTLING`.
+    """
+
+    url: str
+    map_file: Path
+    settling: timedelta = SETTLING
+
+
+def map_path(archive: Path, home: str) -> Path:
+    """Return where the map of a move lies unless told otherwise: beside the archive, named after both."""
+    folder = archive.resolve()
+    return folder.with_name(f"{folder.name}.moved-to-{_NOT_IN_NAMES.sub('-', _place(home))}.jsonl")
+
+
+def move_blog(
+    archive: Path,
+    home: NewHome,
+    settings: Settings,
+    options: ExportOptions,
+    *,
+    at: int | None = None,
+    only: Only = "public",
+    dry_run: bool = False,
+    check: Callable[[State], None] = lambda _: None,
+    watching: Watching | None = None,
+    clock: Clock | None = None,
+) -> list[Moved]:
+    """Move the blog; what was moved before is not moved again, and a move that was cut short goes on.
+
+    Args:
+        archive: the archive's folder; nothing in it is changed.
+        home: the new home.
+        settings: who writes there, and how patiently it is asked; the token of the blog's service is not used.
+        options: what is wanted; ``side`` and ``as_of`` are set by this function.
+        at: the version; by default the newest. What was hidden or removed since is not public.
+        only: which sides go.
+        dry_run: send nothing but questions, and return what would be done.
+        check: called with the records before anything is sent; may raise.
+        watching: who hears of it.
+        clock: the time of day, and waiting.
+
+    Raises:
+        UsageError: the options cannot be right, or the password would travel unencrypted.
+        NoArchive, NoSuchRecord, ArchiveDamaged: what is asked for cannot be read.
+        NotAuthorised: the user of the new home may not do what a move does.
+        ServiceError: the new home failed; what is there stays, and the next run goes on from there.
+    """
+    _credentials(home.url, settings)
+    watching = watching or Watching()
+    clock = clock or SystemClock()
+
+    def moved(reader: Archive) -> list[Moved]:
+        version = reader.resolve(at)
+        chosen = replace(options, as_of=read_at(reader, version))
+        with contextlib.closing(reader.state(version)) as state, newest_beside(reader, version) as newest:
+            check(state)
+            if chosen.declared.public_access is None and not chosen.declared.all_as_draft:
+                raise UsageError("Nothing says yet which entries are public: declare it, or make drafts of all.")
+            check_patterns(chosen, state)
+            check_category(state, chosen.service, chosen.category)
+            place = _place(home.url)
+            with MapFile(home.map_file, reader.info.blog_id, place, clock.now(), keep=not dry_run) as mapped:
+                sides = []
+                for side in _sides(only, chosen):
+                    report = Report(public=side is Side.PUBLIC)
+                    posts = Posts(state, replace(chosen, side=side), report, holds_back=True, newest=newest)
+                    sides.append(_Side(side, Plan(posts, report), report))
+                return asyncio.run(_move(sides, home, settings, mapped, reader.path, clock, watching, dry_run=dry_run))
+
+    return read_consistently(archive, moved)
+
+
+@dataclass(frozen=True, slots=True)
+class _Side:
+    side: Side
+    plan: Plan
+    report: Report
+
+
+async def _move(
+    sides: list[_Side],
+    home: NewHome,
+    settings: Settings,
+    mapped: MapFile,
+    archive: Path,
+    clock: Clock,
+    watching: Watching,
+    *,
+    dry_run: bool,
+) -> list[Moved]:
+    async with Engine(clock=clock) as engine:
+        api = await open_wordpress(_client(engine, home, settings, watching))
+        uploads = replace(api, client=_client(engine, home, settings, watching, uploads=True))
+        missing = await missing_rights(api)
+        if missing:
+            raise NotAuthorised(
+                f"{settings.new_home_user} may not {', '.join(missing)} in the new home; name an editor or "
+                "administrator of it."
+            )
+        if not await may_write_any_html(api):
+            watching.warn(
+                f"WordPress removes scripts, frames and more from what {settings.new_home_user} writes; only an "
+                "administrator's text is kept as it is."
+            )
+        done = []
+        for each in sides:
+            run = MoveRun(
+                api,
+                each.plan,
+                mapped,
+                None if dry_run else Writer(api, uploads, mapped, clock, home.settling),
+                read=lambda picture: _content(archive, picture),
+                concurrency=settings.concurrency,
+                tell=watching.tell,
+                report=each.report,
+            )
+            done.append(Moved(each.side, each.report, await run.run()))
+        return done
+
+
+def _client(engine: Engine, home: NewHome, settings: Settings, watching: Watching, *, uploads: bool = False) -> Client:
+    read, total = settings.read_timeout.total_seconds(), settings.total_timeout.total_seconds()
+    if uploads:  # while a file is on its way nothing is heard, and its small forms take time to make
+        read, total = max(read, _UPLOAD_SECONDS), max(total, _UPLOAD_SECONDS)
+    return engine.client(
+        home.url,
+        _credentials(home.url, settings),
+        timeouts=Timeouts(connect=settings.connect_timeout.total_seconds(), read=read, total=total),
+        max_body=settings.max_body,
+        policy=RetryPolicy(retries=settings.retries, give_up_after=settings.give_up_after.total_seconds()),
+        concurrency=settings.concurrency,
+        rate=settings.rate,
+        on_retry=watching.on_retry,
+    )
+
+
+def _credentials(home: str, settings: Settings) -> Credentials:
+    found = new_home_credentials(home, settings)
+    if not found.token:
+        raise UsageError(
+            "Who are you in the new home? Name a user with --new-home-user, and give an application password of that "
+            "user (Users, Profile, Application Passwords) in BLOG_EXPORTER_NEW_HOME_TOKEN or --new-home-token-file."
+        )
+    return found
+
+
+def _place(home: str) -> str:
+    parts = urlsplit(home)
+    return f"{parts.netloc}{parts.path}".lower().rstrip("/")
+
+
+def _sides(only: Only, options: ExportOptions) -> Iterator[Side]:
+    if only != "private":
+        yield Side.DRAFTS if options.declared.all_as_draft else Side.PUBLIC
+    if only != "public":
+        yield Side.REST
+
+
+def _content(archive: Path, picture: PostPicture) -> bytes:
+    path = archive / (picture.source or "")
+    try:
+        content = path.read_bytes()
+    except OSError:
+        content = b""
+    if hashlib.sha256(content).hexdigest() != picture.asset.sha256:
+        raise ArchiveDamaged(f"{path} is missing or damaged; the next backup gets it again, if it is still there.")
+    return content

@@ -1,0 +1,158 @@
+"""The map of a move: which record of the archive is which record of the new home, a JSON object a line, append only.
+
+It lies beside the archive, whose own files never change for a move. It tells a person's changes in the new home; what
+was moved can be told without it, from the new home alone (:mod:`exporter.move.keys`).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, BinaryIO, Final, Self
+
+from exporter import lossless_json
+from exporter.archive import atomic
+from exporter.archive.lock import ArchiveLock
+from exporter.clock import timestamp
+from exporter.errors import ArchiveLocked, UsageError
+
+_FORMAT: Final = "blog-exporter move"
+_VERSION: Final = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Mapped:
+    """What the map says of a record.
+
+    Attributes:
+        id: its number in the new home.
+        url: its address there; empty where it has none of its own.
+        stored: the fingerprint of what the new home had after the last change by this program; empty where unknown.
+    """
+
+    id: int
+    url: str = ""
+    stored: str = ""
+
+
+class MapFile:
+    """The map of the move of one blog into one home, held by one process from opening to closing.
+
+    Args:
+        path: of the file; its lock is beside it.
+        blog_id: the blog.
+        home: the address of the new home.
+        now: the time of day.
+        keep: whether anything is written: not for a move that is only tried.
+
+    Raises:
+        UsageError: the file is no map, or that of another blog or home.
+        ArchiveLocked: another process is moving.
+        NoSpace, BlogExporterError: it cannot be written.
+    """
+
+    def __init__(self, path: Path, blog_id: str, home: str, now: datetime, *, keep: bool = True) -> None:
+        self.path = path
+        self._head = {"format": _FORMAT, "version": _VERSION, "blog_id": blog_id, "home": home}
+        self._known: dict[tuple[str, str], Mapped] = {}
+        self._sending: dict[tuple[str, str], datetime] = {}
+        self._file: BinaryIO | None = None
+        self._lock = ArchiveLock(path.with_name(f".{path.name}.lock"))
+        if keep:
+            self._hold(now)
+        try:
+            with atomic.translated(path):
+                self._open(keep=keep)
+        except BaseException:
+            self._lock.release()
+            raise
+
+    def _open(self, *, keep: bool) -> None:
+        if keep:
+            atomic.cut_torn_tail(self.path)
+        self._read()
+        if keep:
+            self._file = atomic.open_private(self.path, "ab")
+            if not self.path.stat().st_size:
+                self._append(self._head)
+                atomic.sync_folder(self.path.parent)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._file is not None:
+            self._file.close()
+        self._lock.release()
+
+    def of(self, kind: str, key: str) -> Mapped | None:
+        """Return what is known of a record."""
+        return self._known.get((kind, key))
+
+    def sending_since(self, kind: str, key: str) -> datetime | None:
+        """Return when a record was sent of which no answer is known."""
+        return self._sending.get((kind, key))
+
+    def sending(self, kind: str, key: str, now: datetime) -> None:
+        """Note, before a record is sent, that it may be in the new home from now on."""
+        self._sending[kind, key] = now
+        self._append({"kind": kind, "key": key, "sending": timestamp(now)})
+
+    def made(self, kind: str, key: str, mapped: Mapped) -> None:
+        """Note what a record is in the new home."""
+        if self._known.get((kind, key)) != mapped:
+            self._known[kind, key] = mapped
+            more = {name: value for name, value in (("url", mapped.url), ("stored", mapped.stored)) if value}
+            self._append({"kind": kind, "key": key, "id": mapped.id, **more})
+        self._sending.pop((kind, key), None)
+
+    def _hold(self, now: datetime) -> None:
+        try:
+            self._lock.acquire(now)
+        except ArchiveLocked:
+            raise ArchiveLocked(f"{self.path} is being written by another move; wait for it to end.") from None
+
+    def _append(self, line: Mapping[str, Any]) -> None:
+        if self._file is not None:
+            with atomic.translated(self.path):
+                self._file.write(lossless_json.dumps(line) + b"\n")
+                self._file.flush()
+                os.fsync(self._file.fileno())
+
+    def _read(self) -> None:
+        if not self.path.exists():
+            return
+        with self.path.open("rb") as file:
+            for number, line in enumerate(file):
+                if not line.endswith(b"\n"):
+                    return  # torn by a run that died
+                try:
+                    self._note(lossless_json.loads(line), first=not number)
+                except (lossless_json.NotJson, AttributeError, TypeError, ValueError):
+                    raise self._foreign({}) from None
+
+    def _foreign(self, head: Mapping[str, Any]) -> UsageError:
+        if head.get("format") != _FORMAT:
+            return UsageError(f"{self.path} is no map of a move; name another file with --map.")
+        if head.get("version") != _VERSION:
+            return UsageError(f"{self.path} was written by a newer version of the program; use that one.")
+        return UsageError(
+            f"{self.path} is the map of {head.get('blog_id')} moving to {head.get('home')}; name another with --map."
+        )
+
+    def _note(self, line: Any, *, first: bool) -> None:
+        if first:
+            if line != self._head:
+                raise self._foreign(line)
+            return
+        kind, key, number = line.get("kind"), line.get("key"), line.get("id")
+        if not isinstance(kind, str) or not isinstance(key, str):
+            raise TypeError("no kind or no key")
+        if isinstance(number, int):
+            self._known[kind, key] = Mapped(number, str(line.get("url", "")), str(line.get("stored", "")))
+            self._sending.pop((kind, key), None)
+        else:
+            self._sending[kind, key] = datetime.fromisoformat(str(line.get("sending"))).astimezone(UTC)

@@ -1,0 +1,121 @@
+"""What a move does, as it happens and in the end. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+
+class Thing(StrEnum):
+    """What is moved, in this order."""
+
+    CATEGORY = "categories"
+    PICTURE = "pictures"
+    POST = "posts"
+    COMMENT = "comments"
+
+
+class Did(StrEnum):
+    """What became of one of them."""
+
+    MADE = "made"
+    CHANGED = "changed"
+    """It was moved before, and brought up to what the archive has now."""
+    THERE = "there"
+    """It was there already, as it is to be."""
+    LEFT = "left_alone"
+    """A person changed or deleted it there."""
+    REFUSED = "refused"
+    """The new home does not take it."""
+
+
+class LeftAlone(StrEnum):
+    """Why something is left as it is in the new home."""
+
+    CHANGED = "changed there since it was moved"
+    DELETED = "deleted there since it was moved"
+    TRASHED = "put into the trash there"
+
+
+class Stage(StrEnum):
+    """What a move does, in this order."""
+
+    HOME = "reading the new home"
+    CATEGORIES = "categories"
+    PICTURES = "pictures"
+    ADDRESSES = "addresses of posts"
+    POSTS = "posts and comments"
+    LAST_LOOK = "looking again"
+
+
+class MoveStage(NamedTuple):
+    """So many things come next; 0 where their number is not known."""
+
+    stage: Stage
+    total: int = 0
+
+
+class MoveStep(NamedTuple):
+    """One thing was dealt with."""
+
+    thing: Thing
+    key: str
+    did: Did
+    why: str = ""
+
+
+class Reserved(NamedTuple):
+    """An entry has a post in the new home, whose text is still to come."""
+
+    key: str
+
+
+MoveEvent = MoveStage | MoveStep | Reserved
+
+
+@dataclass(slots=True)
+class MoveOutcome:
+    """The account of a move.
+
+    Attributes:
+        counts: how many of each thing had each fate.
+        named: those that are not as the archive has them, by thing, fate and reason.
+        missing: what a last look at the new home did not find, by thing.
+        twice: the numbers of what is there a second time, by key.
+    """
+
+    counts: dict[Thing, Counter[Did]] = field(default_factory=lambda: {thing: Counter() for thing in Thing})
+    named: defaultdict[tuple[Thing, Did, str], list[str]] = field(default_factory=lambda: defaultdict(list))
+    missing: defaultdict[Thing, list[str]] = field(default_factory=lambda: defaultdict(list))
+    twice: dict[str, list[int]] = field(default_factory=dict)
+
+    def note(self, step: MoveStep) -> None:
+        """Enter a step."""
+        self.counts[step.thing][step.did] += 1
+        if step.why:
+            self.named[step.thing, step.did, step.why].append(step.key)
+
+    def miss(self, thing: Thing, key: str) -> None:
+        """Enter what should be there in the end and is not, unless it is known why."""
+        if not any(key in keys for (of, _, _), keys in self.named.items() if of is thing):
+            self.missing[thing].append(key)
+
+    @property
+    def whole(self) -> bool:
+        """Whether all that was to go is there, or was left to a person's will."""
+        refused = any(counts[Did.REFUSED] for counts in self.counts.values())
+        return not (refused or self.twice or any(self.missing.values()))
+
+    def document(self) -> dict[str, Any]:
+        """Return it as ``--json`` prints it."""
+        return {
+            "things": {thing: {did: counts[did] for did in Did} for thing, counts in self.counts.items()},
+            "named": [
+                {"kind": thing, "fate": did, "reason": why, "count": len(keys), "ids": keys}
+                for (thing, did, why), keys in self.named.items()
+            ],
+            "missing": {thing: self.missing.get(thing, []) for thing in Thing},
+            "twice": [{"key": key, "ids": ids} for key, ids in self.twice.items()],
+        }

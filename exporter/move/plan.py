@@ -1,0 +1,222 @@
+"""What each entry is to be in a WordPress: the fields of its record, its comments and its pictures. Pure.
+
+What is public and what a name or a text becomes is decided where the exports decide it, so that a blog is the same
+whichever way it takes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Container, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Final, NamedTuple
+
+from exporter import lossless_json
+from exporter.export import importer_rules
+from exporter.export.importer_rules import Nicenames, UniqueNames
+from exporter.export.media import Media, PostPicture
+from exporter.export.post_html import as_html, comment_html
+from exporter.export.posts import ExportPost, PostComment, Posts
+from exporter.export.report import Report
+from exporter.export.words import Reason
+from exporter.export.xml import cleaned
+from exporter.html.embedded import rewrite_addresses
+from exporter.html.text import collapse
+from exporter.html.wordpress import Kept
+from exporter.model.publication import PostStatus
+from exporter.move.keys import comment_address, mark, post_key
+
+STATUS: Final = {PostStatus.PUBLISH: "publish", PostStatus.DRAFT: "draft", PostStatus.PRIVATE: "private"}
+_DIGITS: Final = 16
+NOBODY: Final = "Anonymous"
+"""WordPress' own word for who gives no name, which it refuses to take as none."""
+
+_UNKNOWN_ADDRESS: Final = "127.0.0.1"
+"""What WordPress itself writes where it knows no address; else that of this machine would stand there."""
+
+Places = Mapping[str, str]
+"""New addresses by the SHA-256 of a picture, or by the id of an entry."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedPost:
+    """An entry that is to be a post.
+
+    Attributes:
+        post: the entry.
+        key: under which it is known in the new home.
+        slug: its name in addresses.
+        pictures: what it shows and the archive holds.
+    """
+
+    post: ExportPost
+    key: str
+    slug: str
+    pictures: tuple[PostPicture, ...]
+
+    @property
+    def title(self) -> str:
+        """Its title, without what no home takes."""
+        return cleaned(self.post.title).text
+
+    @property
+    def when(self) -> str:
+        """Its date, as the REST API takes it."""
+        return gmt(self.post.when)
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedCategory:
+    """A category: its own name, that in HTML, as WordPress holds it, and that for addresses."""
+
+    name: str
+    html: str
+    slug: str
+
+
+class Plan:
+    """Says of the posts of one export what they are to be, one at a time; each time it is iterated over, the same.
+
+    Args:
+        posts: what goes.
+        report: records what had to be changed; once only, whatever is iterated over how often.
+    """
+
+    def __init__(self, posts: Posts, report: Report) -> None:
+        self._posts = posts
+        self._report = report
+        self._links: dict[str, str] = {}
+        self._media = Media(posts, self._links.get)
+        self._slugs: dict[str, str] = {}
+        names = UniqueNames()
+        nicenames = Nicenames(posts.categories())
+        self.categories = {name: _category(name, nicenames.of(name)) for name in posts.categories()}
+        self.pictures: dict[str, PostPicture] = {}
+        self.comments = 0
+        for post in posts:
+            self._slugs[post.id] = names.fit(post.record.slug, post.id)
+            self.comments += len(post.comments)
+            for picture in self._media.pictures(post):
+                if picture.source is not None and picture.asset.sha256 is not None:
+                    self.pictures.setdefault(picture.asset.sha256, picture)
+
+    def __len__(self) -> int:
+        return len(self._posts)
+
+    def __iter__(self) -> Iterator[PlannedPost]:
+        for post in self._posts:
+            held = tuple(each for each in self._media.pictures(post) if each.source is not None)
+            yield PlannedPost(post, post_key(self._posts.blog_id, post.id), self._slugs[post.id], held)
+
+    def account(self, post: ExportPost, uploaded: Container[str], comments: int) -> None:
+        """Report what became of a post that is in the new home.
+
+        Args:
+            post: its entry.
+            uploaded: the SHA-256 of the pictures that are there.
+            comments: how many of its comments are there.
+        """
+        names = {each.name for each in self._media.pictures(post) if each.asset.sha256 in uploaded}
+        self._media.account(post, Reason.NOT_TAKEN, written=names)
+        self._report.changed("entries", Reason.NOT_IN_IMPORTS, post.id, _unclean(post))
+        most = importer_rules.CATEGORY_CHARACTERS
+        if len(post.category) > most:
+            self._report.changed("entries", Reason.CATEGORY_CUT.at(most), post.id)
+        self._report.wrote(comments, post.category)
+
+    def leave(self, post: ExportPost, why: Reason) -> None:
+        """Report that a post is not in the new home, and why."""
+        self._report.left("entries", why, post.id)
+        for each in post.comments:
+            self._report.left("comments", Reason.ENTRY_LEFT_OUT, each.comment.id)
+
+    def fields(self, planned: PlannedPost, pictures: Places, links: Places, categories: Mapping[str, int]) -> Fields:
+        """Return the fields of a post as it is to be in the end.
+
+        Args:
+            planned: the post.
+            pictures: where the new home has the pictures, by their SHA-256.
+            links: where it has the posts, by the ids of their entries.
+            categories: the numbers of the categories by their names.
+        """
+        post = planned.post
+        fixed = {
+            "title": planned.title,
+            "date_gmt": planned.when,
+            "status": STATUS[post.status],
+            "comment_status": "open" if post.record.comments_open else "closed",
+            "ping_status": "open" if post.record.pings_open else "closed",
+        }
+        # Addresses of the new home may change without anything to be done, so they are not in the digest.
+        files, entries = {each: f"file:{each}" for each in pictures}, {each: f"entry:{each}" for each in links}
+        said = {**fixed, "content": self._content(post, files, entries).text, "category": post.category}
+        digest = hashlib.sha256(lossless_json.dumps(said)).hexdigest()[:_DIGITS]
+        shown = self._content(post, pictures, links)
+        self._report.changed("entries", Reason.COMMANDS_DEFUSED, post.id, shown.commands)
+        return Fields(
+            digest,
+            {
+                **fixed,
+                "content": f"{shown.text}\n\n{mark(planned.key, digest)}",
+                "categories": [categories[post.category]] if post.category in categories else [],
+            },
+        )
+
+    def _content(self, post: ExportPost, pictures: Places, links: Places) -> Kept:
+        self._links.clear()
+        self._links.update(links)
+
+        def resolve(address: str) -> str | None:
+            picture = self._media.find(address)
+            return self._media.new_home(address) if picture is None else pictures.get(picture.asset.sha256 or "")
+
+        style = self._posts.options.body_style
+        body, more = (
+            importer_rules.styled(cleaned(rewrite_addresses(as_html(text), resolve)).text, style)
+            for text in (post.record.body, post.record.more)
+        )
+        lead = collapse(post.record.more_title)
+        text = importer_rules.joined(body.text, more.text, lead, style) if more.text or lead else body.text
+        return Kept(text, body.commands + more.commands)
+
+    def comment(self, found: PostComment, post: int) -> dict[str, Any]:
+        """Return the fields of a comment on the post of that number, and report what is cut of them."""
+        who = importer_rules.commenter(found.comment, self._report)
+        text = cleaned(comment_html(found.comment)).text
+        return {
+            "post": post,
+            "author_name": who.author or NOBODY,
+            "author_email": self.address(found),
+            "author_url": who.url,
+            "author_ip": _UNKNOWN_ADDRESS,
+            "author_user_agent": "",
+            "content": text if text.strip() else f"{text}<!-- -->",
+            "date_gmt": gmt(found.when),
+            "status": "approve" if found.visible else "hold",
+        }
+
+    def address(self, found: PostComment) -> str:
+        """Return the address of e-mail that a comment is known by."""
+        return comment_address(self._posts.blog_id, found.comment.id)
+
+
+class Fields(NamedTuple):
+    """The fields of a post as they are sent, and a digest of what they say."""
+
+    digest: str
+    values: Mapping[str, Any]
+
+
+def gmt(when: datetime) -> str:
+    """Return a date as the REST API takes it."""
+    return when.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="seconds")
+
+
+def _category(name: str, slug: str) -> PlannedCategory:
+    return PlannedCategory(name, importer_rules.stored_name(name[: importer_rules.CATEGORY_CHARACTERS]), slug)
+
+
+def _unclean(post: ExportPost) -> int:
+    texts = (post.title, post.record.body, post.record.more)
+    return sum(cleaned(text).characters for text in texts)

@@ -1,0 +1,321 @@
+"""A move: what is to be in the new home against what is there, and what is done about it.
+
+Every moment is a safe one to be killed at. Pictures come first, then a private post without text for each entry, which
+takes its address, then its comments, and last its text and its status: nobody sees a post before it is whole, and links
+between posts lead to addresses that are certain by then.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from typing import Any, Final, TypeVar
+
+from exporter.export.media import PostPicture
+from exporter.export.posts import PostComment
+from exporter.export.report import Report
+from exporter.export.words import Reason
+from exporter.move.home import HomeContent, HomePost, fingerprint, read_home
+from exporter.move.keys import RESERVED, file_slug, mark
+from exporter.move.map_file import MapFile
+from exporter.move.outcome import (
+    Did,
+    LeftAlone,
+    MoveEvent,
+    MoveOutcome,
+    MoveStage,
+    MoveStep,
+    Reserved,
+    Stage,
+    Thing,
+)
+from exporter.move.plan import Fields, Plan, PlannedCategory, PlannedPost
+from exporter.move.writer import Writer
+from exporter.wordpress.rest import RestRefusal, WordPressApi
+
+T = TypeVar("T")
+
+_TO_COME: Final = "?"
+"""The address of what a move that is only tried does not make."""
+
+
+class MoveRun:
+    """One run of a move.
+
+    Args:
+        api: the new home.
+        plan: what is to be there.
+        mapped: what earlier runs made.
+        writer: makes it; ``None`` where it is only said what would be made.
+        read: reads a picture from the archive.
+        concurrency: how much is done at a time.
+        report: what became of the archive's records.
+        tell: called with what happens.
+
+    Attributes:
+        outcome: what was done so far.
+    """
+
+    def __init__(
+        self,
+        api: WordPressApi,
+        plan: Plan,
+        mapped: MapFile,
+        writer: Writer | None,
+        *,
+        read: Callable[[PostPicture], bytes],
+        concurrency: int,
+        report: Report,
+        tell: Callable[[MoveEvent], None],
+    ) -> None:
+        self._api = api
+        self._plan = plan
+        self._map = mapped
+        self._writer = writer
+        self._read = read
+        self._concurrency = concurrency
+        self._report = report
+        self._tell = tell
+        self._home = HomeContent()
+        self._categories: dict[str, int] = {}
+        self._files: dict[str, str] = {}
+        self._links: dict[str, str] = {}
+        self.outcome = MoveOutcome()
+
+    async def run(self) -> MoveOutcome:
+        """Do it, and look in the end whether all is there.
+
+        Raises:
+            ServiceError: the new home failed; what was made stays, and the next run goes on from there.
+        """
+        plan = self._plan
+        self._tell(MoveStage(Stage.HOME))
+        self._home = await read_home(self._api)
+        self._tell(MoveStage(Stage.CATEGORIES, len(plan.categories)))
+        for category in plan.categories.values():
+            await self._category(category)
+        self._tell(MoveStage(Stage.PICTURES, len(plan.pictures)))
+        await self._each(plan.pictures.values(), self._picture, self._is_doubtful_picture)
+        self._tell(MoveStage(Stage.ADDRESSES, len(plan)))
+        await self._each(plan, self._reserve, lambda planned: self._doubtful(Thing.POST, planned.post.id))
+        self._tell(MoveStage(Stage.POSTS, len(plan) + plan.comments))
+        await self._each(plan, self._finish, self._has_doubtful_comments)
+        if self._writer is not None:
+            self._tell(MoveStage(Stage.LAST_LOOK))
+            await self._look_again()
+        return self.outcome
+
+    def _did(self, thing: Thing, key: str, did: Did, why: str = "") -> None:
+        step = MoveStep(thing, key, did, why)
+        self.outcome.note(step)
+        self._tell(step)
+
+    async def _each(
+        self, items: Iterable[T], do: Callable[[T], Awaitable[None]], doubtful: Callable[[T], bool]
+    ) -> None:
+        """Do something with each item, a few at a time; those last of which a request may still be under way."""
+        later: list[T] = []
+
+        def certain() -> Iterator[T]:
+            for item in items:
+                if doubtful(item):
+                    later.append(item)
+                else:
+                    yield item
+
+        for some in (certain(), iter(later)):
+            await self._together(some, do)
+
+    async def _together(self, items: Iterator[T], do: Callable[[T], Awaitable[None]]) -> None:
+        async def work() -> None:
+            for item in items:
+                await do(item)
+
+        workers = [asyncio.ensure_future(work()) for _ in range(self._concurrency)]
+        try:
+            await asyncio.gather(*workers)
+        finally:
+            for worker in workers:
+                worker.cancel()
+            await asyncio.gather(*workers, return_exceptions=True)
+
+    def _doubtful(self, thing: Thing, key: str) -> bool:
+        return self._map.sending_since(thing, key) is not None
+
+    async def _category(self, category: PlannedCategory) -> None:
+        """Find a category by either of its names, or make it; one that is there belongs to whoever made it."""
+        known = self._home.categories
+        number = known.get(category.slug) or known.get(category.name)
+        did = Did.MADE if number is None else Did.THERE
+        if number is None and self._writer is not None:
+            made = await self._writer.category(category)
+            if isinstance(made, RestRefusal):
+                self._did(Thing.CATEGORY, category.name, Did.REFUSED, made.message)
+                return
+            number = made
+        if number is not None:
+            self._categories[category.name] = number
+        self._did(Thing.CATEGORY, category.name, did)
+
+    def _is_doubtful_picture(self, picture: PostPicture) -> bool:
+        sha256 = picture.asset.sha256 or ""
+        return file_slug(sha256) not in self._home.files and self._doubtful(Thing.PICTURE, sha256)
+
+    async def _picture(self, picture: PostPicture) -> None:
+        sha256 = picture.asset.sha256 or ""
+        there = self._home.files.get(file_slug(sha256))
+        if there is None:
+            if self._map.of(Thing.PICTURE, sha256) is not None:
+                self._did(Thing.PICTURE, picture.asset.url, Did.LEFT, LeftAlone.DELETED)
+                return
+            if self._writer is not None:
+                made = await self._writer.picture(picture, self._read(picture))
+                if isinstance(made, RestRefusal):
+                    self._did(Thing.PICTURE, picture.asset.url, Did.REFUSED, made.message)
+                    return
+                self._files[sha256] = made.url
+        elif self._writer is not None:
+            self._writer.enter(Thing.PICTURE, sha256, there)
+        self._files.setdefault(sha256, _TO_COME if there is None else there.url)
+        self._did(Thing.PICTURE, picture.asset.url, Did.MADE if there is None else Did.THERE)
+
+    async def _reserve(self, planned: PlannedPost) -> None:
+        """Make sure that an entry has a post, and that its address is known."""
+        entry_id = planned.post.id
+        there, before = self._home.posts.get(planned.key), self._map.of(Thing.POST, entry_id)
+        if there is None and before is None:
+            url = _TO_COME
+            if self._writer is not None:
+                made = await self._writer.reserve(planned)
+                if isinstance(made, RestRefusal):
+                    self._did(Thing.POST, entry_id, Did.REFUSED, made.message)
+                    return
+                self._home.posts[planned.key] = made
+                url = made.link
+            self._links[entry_id] = url
+        elif before is not None:
+            self._links[entry_id] = before.url
+        elif there is not None:
+            self._links[entry_id] = there.link
+        self._tell(Reserved(entry_id))
+
+    def _has_doubtful_comments(self, planned: PlannedPost) -> bool:
+        return any(
+            self._plan.address(each) not in self._home.comments and self._doubtful(Thing.COMMENT, each.comment.id)
+            for each in planned.post.comments
+        )
+
+    async def _finish(self, planned: PlannedPost) -> None:
+        """Bring the comments of a post, then its text and its status, unless a person changed it there."""
+        post, there = planned.post, self._home.posts.get(planned.key)
+        if post.id not in self._links:
+            self._plan.leave(post, Reason.NOT_TAKEN)
+        elif there is None and self._map.of(Thing.POST, post.id) is None:  # it is only tried
+            self._plan.account(post, self._files, await self._comments(planned, 0))
+            self._did(Thing.POST, post.id, Did.MADE)
+        elif there is None or there.gone:
+            self._plan.leave(post, Reason.DELETED_THERE)
+            self._did(Thing.POST, post.id, Did.LEFT, await self._why_not_there(planned, there))
+        else:
+            fields = self._plan.fields(planned, self._files, self._links, self._categories)
+            await self._bring(planned, there, fields)
+
+    async def _why_not_there(self, planned: PlannedPost, there: HomePost | None) -> LeftAlone:
+        before = self._map.of(Thing.POST, planned.post.id)
+        if there is not None:
+            return LeftAlone.TRASHED
+        if before is not None and self._writer is not None and await self._writer.has(before.id):
+            return LeftAlone.CHANGED  # beyond recognition
+        return LeftAlone.DELETED
+
+    async def _bring(self, planned: PlannedPost, there: HomePost, fields: Fields) -> None:
+        post, same, ours = planned.post, there.digest == fields.digest, self._is_ours(planned, there, fields)
+        refused = ""
+        closed = ours and not there.reachable and any(self._is_new(each) for each in post.comments)
+        if closed:
+            refused = await self._change(planned, there, _opened(planned, fields, there))
+        comments = 0 if refused else await self._comments(planned, there.id)
+        if ours and not refused and (closed or not same):
+            refused = await self._change(planned, there, fields.values)
+        self._plan.account(post, self._files, comments)
+        if refused:
+            self._did(Thing.POST, post.id, Did.REFUSED, refused)
+        elif not ours and not same:
+            self._did(Thing.POST, post.id, Did.LEFT, LeftAlone.CHANGED)
+        elif same:
+            self._did(Thing.POST, post.id, Did.THERE)
+            if ours and self._writer is not None and not closed:
+                self._writer.enter(Thing.POST, post.id, there)
+        else:
+            self._did(Thing.POST, post.id, Did.MADE if there.reserved else Did.CHANGED)
+
+    async def _change(self, planned: PlannedPost, there: HomePost, values: Mapping[str, Any]) -> str:
+        """Change a post; return why that was refused, if it was."""
+        changed = await self._writer.change(planned, there.id, values) if self._writer is not None else None
+        return changed.message if isinstance(changed, RestRefusal) else ""
+
+    def _is_ours(self, planned: PlannedPost, there: HomePost, fields: Fields) -> bool:
+        """Tell whether a post is as this program left it, at whatever moment it was killed."""
+        before = self._map.of(Thing.POST, planned.post.id)
+        if (before is not None and before.stored == there.fingerprint) or (there.reserved and there.untouched):
+            return True
+        sent = (fields.values, _opened(planned, fields, there))
+        return any(there.fingerprint == fingerprint(_as_kept(values, there)) for values in sent)
+
+    def _is_new(self, comment: PostComment) -> bool:
+        known = self._map.of(Thing.COMMENT, comment.comment.id) is not None
+        return not known and self._plan.address(comment) not in self._home.comments
+
+    async def _comments(self, planned: PlannedPost, number: int) -> int:
+        """Bring the comments of a post, in their order; return how many are there."""
+        brought = 0
+        for each in planned.post.comments:
+            comment_id = each.comment.id
+            there = self._home.comments.get(self._plan.address(each))
+            if there is not None:
+                if self._writer is not None:
+                    self._writer.enter(Thing.COMMENT, comment_id, there)
+            elif not self._is_new(each):
+                self._did(Thing.COMMENT, comment_id, Did.LEFT, LeftAlone.DELETED)
+                self._report.left("comments", Reason.DELETED_THERE, comment_id)
+                continue
+            elif self._writer is not None:
+                made = await self._writer.comment(comment_id, self._plan.comment(each, number))
+                if isinstance(made, RestRefusal):
+                    self._did(Thing.COMMENT, comment_id, Did.REFUSED, made.message)
+                    self._report.left("comments", Reason.NOT_TAKEN, comment_id)
+                    continue
+            brought += 1
+            self._did(Thing.COMMENT, comment_id, Did.MADE if there is None else Did.THERE)
+        return brought
+
+    async def _look_again(self) -> None:
+        """Name what should be there now and is not, and what is there twice."""
+        home, outcome = await read_home(self._api), self.outcome
+        outcome.twice = dict(home.twice)
+        for picture in self._plan.pictures.values():
+            if file_slug(picture.asset.sha256 or "") not in home.files:
+                outcome.miss(Thing.PICTURE, picture.asset.url)
+        for planned in self._plan:
+            there = home.posts.get(planned.key)
+            if there is None or there.gone:
+                outcome.miss(Thing.POST, planned.post.id)
+                continue
+            if there.reserved:
+                outcome.miss(Thing.POST, planned.post.id)
+            for each in planned.post.comments:
+                if self._plan.address(each) not in home.comments:
+                    outcome.miss(Thing.COMMENT, each.comment.id)
+
+
+def _opened(planned: PlannedPost, fields: Fields, there: HomePost) -> dict[str, Any]:
+    """Return the fields of a post that is to take more comments before it is as it shall be again."""
+    content = fields.values["content"].replace(mark(planned.key, fields.digest), mark(planned.key, RESERVED))
+    status = "publish" if there.status == "publish" == fields.values["status"] else "private"
+    return {**fields.values, "content": content, "status": status, "comment_status": "open"}
+
+
+def _as_kept(values: Mapping[str, Any], there: HomePost) -> dict[str, Any]:
+    """Return fields as a home that keeps them unchanged gives them back."""
+    inner = {name: {"raw": values[name]} for name in ("title", "content")}
+    return {**values, **inner, "slug": there.slug}

@@ -1,0 +1,145 @@
+"""``move`` as a person runs it: what it says, what it refuses, and where its secret goes."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Program
+from tests.move.home import RIGHTS, Home, running_home
+from tests.wordpress.fake import LOGIN
+
+USER, PASSWORD = LOGIN
+FLAGS = ("--public-open-flg", "1", "--visible-delete-flg", "f")
+
+
+@pytest.fixture
+def home(monkeypatch: pytest.MonkeyPatch) -> Iterator[Home]:
+    """Run a home in a thread of its own, and know its password."""
+    monkeypatch.setenv("BLOG_EXPORTER_NEW_HOME_TOKEN", PASSWORD)
+    monkeypatch.setenv("BLOG_EXPORTER_TOKEN", "of-the-old-service")
+    running: list[Home] = []
+    ready = threading.Event()
+    loop = asyncio.new_event_loop()
+    end = asyncio.Event()
+
+    async def serve() -> None:
+        async with running_home() as made:
+            running.append(made)
+            ready.set()
+            await end.wait()
+
+    thread = threading.Thread(target=loop.run_until_complete, args=(serve(),))
+    thread.start()
+    ready.wait()
+    yield running[0]
+    loop.call_soon_threadsafe(end.set)
+    thread.join()
+    loop.close()
+
+
+def test_the_blog_is_moved_said_and_not_moved_again(program: Program, archive: Path, home: Home) -> None:
+    command = ("move", "wordpress", archive, "--to", home.url, "--new-home-user", USER, *FLAGS, "--no-compare")
+    tried = program(*command, "--dry-run")
+    assert (tried.code, home.writes) == (0, [])
+    assert "Nothing was sent" in tried.out
+    done = program(*command)
+    assert (done.code, len(home.rest_posts), len(home.rest_comments), len(home.media)) == (0, 55, 144, 45)
+    assert all(each["status"] == "publish" for each in home.rest_posts.values())
+    lines = {line.split()[0]: line.split()[1:] for line in done.err.splitlines() if len(line.split()) == 6}
+    assert lines["posts"] == ["55", "0", "0", "0", "0"]
+    assert lines["comments"] == ["144", "0", "0", "0", "0"]
+    (map_file,) = archive.parent.glob("archive.moved-to-127.0.0.1-*.jsonl")
+    assert str(map_file) in done.out
+    writes = len(home.writes)
+    again = program(*command, "--json")
+    assert (again.code, len(home.writes)) == (0, writes)
+    document = again.json
+    assert document["whole"] is True
+    assert document["compare"] is None
+    assert document["sides"][0]["things"]["posts"] == {
+        "made": 0, "changed": 0, "there": 55, "left_alone": 0, "refused": 0,
+    }  # fmt: skip
+    asked = [*home.service.seen]
+    assert all(PASSWORD not in str(each.url) for each in asked)
+    assert not [each for each in asked if "of-the-old-service" in str(each.headers)]
+    for text in (tried.out, tried.err, done.out, done.err, again.out, again.err, map_file.read_text()):
+        assert PASSWORD not in text
+
+
+def test_what_is_not_there_as_it_was_is_exit_3(program: Program, archive: Path, home: Home, tmp_path: Path) -> None:
+    home.refuse_write = lambda route, _: home.refuse(403, "no", "Not today.") if "comments" in route else None
+    command = ("move", "wordpress", archive, "--to", home.url, "--new-home-user", USER, *FLAGS, "--no-compare")
+    done = program(*command, "--map", tmp_path / "my.map", "--json")
+    assert done.code == 3
+    assert done.answer_before_error["sides"][0]["named"][0]["reason"] == "Not today."
+    assert "refused: 144 comments: Not today." in done.err
+    assert (tmp_path / "my.map").is_file()
+
+
+def test_nothing_is_published_before_somebody_said_what_is_public(program: Program, archive: Path, home: Home) -> None:
+    done = program("move", "wordpress", archive, "--to", home.url, "--new-home-user", USER)
+    assert (done.code, home.writes) == (2, [])
+    assert "Nothing says yet which entries are public" in done.err
+    done = program(
+        "move", "wordpress", archive, "--to", home.url, "--new-home-user", USER, "--all-as-draft", "--no-compare"
+    )
+    assert done.code == 0
+    assert {each["status"] for each in home.rest_posts.values()} == {"draft"}
+
+
+@pytest.mark.parametrize("right", RIGHTS)
+def test_a_user_who_may_not_do_it_is_told_what_is_missing(
+    program: Program, archive: Path, home: Home, right: str
+) -> None:
+    home.rights = tuple(each for each in RIGHTS if each != right)
+    done = program("move", "wordpress", archive, "--to", home.url, "--new-home-user", USER, *FLAGS, "--dry-run")
+    if right == "unfiltered_html":
+        assert done.code == 0
+        assert "removes scripts, frames and more" in done.err
+    else:
+        assert done.code == 12
+        assert "owner may not" in done.err
+
+
+def test_the_secret_needs_a_user_and_a_safe_way(
+    program: Program, archive: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command = ("move", "wordpress", archive, "--to", "http://new.example", *FLAGS)
+    assert "Who are you in the new home?" in program(*command).err
+    monkeypatch.setenv("BLOG_EXPORTER_NEW_HOME_TOKEN", PASSWORD)
+    assert program(*command).code == 2
+    refused = program(*command, "--new-home-user", "me")
+    assert refused.code == 2
+    assert "travel unencrypted" in refused.err
+    assert PASSWORD not in refused.err
+
+
+def test_a_wrong_password_is_exit_12(
+    program: Program, archive: Path, home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BLOG_EXPORTER_NEW_HOME_TOKEN", "wrong words")
+    done = program("move", "wordpress", archive, "--to", home.url, "--new-home-user", USER, *FLAGS)
+    assert done.code == 12
+    assert "wrong" not in done.err
+
+
+def test_options_that_contradict_each_other_are_refused(program: Program, archive: Path, home: Home) -> None:
+    command = ("move", "wordpress", archive, "--to", home.url, "--new-home-user", USER, *FLAGS)
+    assert program(*command, "--since", "2020-01-02", "--until", "2020-01-01").code == 2
+    assert program(*command, "--public-only", "--only", "all").code == 2
+    assert program(*command, "--category", "ない").code == 2
+    assert program("move", "elsewhere", archive, "--to", home.url).code == 2
+    assert home.writes == []
+
+
+def test_a_damaged_picture_is_not_uploaded(program: Program, archive: Path, home: Home) -> None:
+    picture = next(path for path in (archive / "assets").rglob("*.*") if path.is_file())
+    picture.write_bytes(b"damaged")
+    command = ("move", "wordpress", archive, "--to", home.url, "--new-home-user", USER, *FLAGS, "--no-compare")
+    assert program(*command).code == 13
+    assert b"damaged" not in [content for _, content in home.files.values()]

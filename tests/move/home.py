@@ -1,0 +1,210 @@
+"""A WordPress on loopback that takes posts, comments, files and categories as a real one was seen to, and can die.
+
+Written from what a WordPress 6.5 answered to the same requests: an address that is taken gets a number, a new post
+counts as changed when it is dated, a comment needs a name and an address, none goes to a draft or where comments are
+closed, and a file of a kind that is not taken is refused with the status of a broken server.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import quote
+
+from aiohttp import web
+
+from tests.http.service import running_service
+from tests.wordpress.fake import FakeWordPress
+
+NOW = "2026-02-03T04:05:06"
+LATER = "2026-02-04T00:00:00"
+RIGHTS = (
+    "edit_posts", "publish_posts", "edit_published_posts", "edit_private_posts", "upload_files", "moderate_comments",
+    "manage_categories", "unfiltered_html",
+)  # fmt: skip
+POST = {"title": "", "content": "", "status": "draft", "comment_status": "open", "ping_status": "open"}
+
+
+@dataclass
+class Death:
+    """Where the connection breaks: at a number of those requests that change something, before or after they do."""
+
+    at: int = -1
+    after: bool = False
+
+
+@dataclass
+class Home(FakeWordPress):
+    """What can be moved into.
+
+    Attributes:
+        rights: what the user may do.
+        writes: the requests that changed something, in their order.
+        reads: how many others there were.
+        death: where a connection breaks.
+        refuse_write: gives the answer to a request that is refused.
+        late: the kind of the next record that is made twice, as by a request that went on and another in its place.
+    """
+
+    rights: tuple[str, ...] = RIGHTS
+    rest_posts: dict[int, dict[str, Any]] = field(default_factory=dict)
+    rest_comments: dict[int, dict[str, Any]] = field(default_factory=dict)
+    media: dict[int, dict[str, Any]] = field(default_factory=dict)
+    terms: dict[int, dict[str, Any]] = field(default_factory=dict)
+    writes: list[str] = field(default_factory=list)
+    reads: int = 0
+    death: Death = field(default_factory=Death)
+    refuse_write: Callable[[str, Any], web.Response | None] = lambda _route, _fields: None
+    late: str = ""
+
+    async def answer(self, request: web.Request) -> web.StreamResponse:
+        if request.method == "GET":
+            self.reads += 1
+            return await super().answer(request)
+        number = len(self.writes)
+        self.writes.append(f"{request.method} {self.route_of(request)}")
+        if number == self.death.at and not self.death.after:
+            return self.cut(request)
+        content = await request.read()
+        answer = self.written(self.route_of(request), request, content)
+        if number == self.death.at:
+            return self.cut(request)
+        return answer
+
+    def cut(self, request: web.Request) -> web.Response:
+        assert request.transport is not None
+        request.transport.abort()
+        return web.Response()
+
+    def route_of(self, request: web.Request) -> str:
+        route = request.query.get("rest_route") or request.path.removeprefix("/wp-json")
+        return route.strip("/")
+
+    def written(self, route: str, request: web.Request, content: bytes) -> web.Response:
+        is_file = route == "wp/v2/media" and request.method == "POST"
+        fields: Any = dict(request.query) if is_file else json.loads(content or b"{}")
+        refused = self.refuse_write(route, fields)
+        if refused is not None:
+            return refused
+        kind, _, number = route.removeprefix("wp/v2/").partition("/")
+        if request.method == "DELETE":
+            {"posts": self.rest_posts, "media": self.media}[kind].pop(int(number))
+            return self.reply(route, {"deleted": True})
+        if kind == self.late:
+            self.late = ""
+            self.written(route, request, content)
+        if is_file:
+            return self.take_file(request, fields, content)
+        if kind == "categories":
+            return self.take_term(fields)
+        if kind == "comments":
+            return self.take_comment(fields)
+        return self.change_post(int(number), fields) if number else self.take_post(fields)
+
+    def take_post(self, fields: dict[str, Any]) -> web.Response:
+        number = self.number()
+        made = {**POST, **fields, "id": number, "modified_gmt": fields["date_gmt"]}
+        made["slug"] = self.free_slug(quote(fields["slug"]).lower(), made["status"])
+        made.setdefault("categories", [1])
+        self.rest_posts[number] = made
+        return self.created(self.shown(made))
+
+    def change_post(self, number: int, fields: dict[str, Any]) -> web.Response:
+        if number not in self.rest_posts:
+            return self.refuse(404, "rest_post_invalid_id")
+        self.rest_posts[number] |= {**fields, "categories": fields.get("categories") or [1], "modified_gmt": NOW}
+        return self.reply("", self.shown(self.rest_posts[number]))
+
+    def shown(self, post: dict[str, Any]) -> dict[str, Any]:
+        place = f"?p={post['id']}" if post["status"] == "draft" else f"{post['slug']}/"
+        raw = {name: {"raw": post[name]} for name in ("title", "content")}
+        return {**post, **raw, "link": f"{self.url}/{place}"}
+
+    def free_slug(self, wanted: str, status: str) -> str:
+        taken = {each["slug"] for each in [*self.rest_posts.values(), *self.media.values()]}
+        found, number = wanted, 2
+        while status != "draft" and found in taken:
+            found, number = f"{wanted}-{number}", number + 1
+        return found
+
+    def take_comment(self, fields: dict[str, Any]) -> web.Response:
+        post = self.rest_posts.get(fields["post"])
+        if post is None:
+            return self.refuse(403, "rest_comment_invalid_post_id")
+        if post["status"] in {"draft", "trash"}:
+            return self.refuse(403, "rest_comment_draft_post")
+        if post["comment_status"] != "open":
+            return self.refuse(403, "rest_comment_closed", "Sorry, comments are closed for this item.")
+        if not fields["author_name"] or not fields["author_email"] or not fields["content"].strip():
+            return self.refuse(400, "rest_comment_author_data_required")
+        same = ("post", "author_name", "author_email", "content")
+        if any(all(each[name] == fields[name] for name in same) for each in self.rest_comments.values()):
+            return self.refuse(409, "comment_duplicate", "Duplicate comment detected.")
+        number = self.number()
+        status = {"approve": "approved", "hold": "hold"}[fields["status"]]
+        self.rest_comments[number] = {**fields, "id": number, "status": status, "type": "comment"}
+        return self.created(self.rest_comments[number])
+
+    def take_file(self, request: web.Request, fields: dict[str, Any], content: bytes) -> web.Response:
+        name = request.headers["Content-Disposition"].partition('filename="')[2].rstrip('"')
+        if not name.endswith((".png", ".jpg", ".gif", ".pdf")):
+            return self.refuse(
+                500, "rest_upload_sideload_error", "Sorry, you are not allowed to upload this file type."
+            )
+        number = self.number()
+        url = self.file(f"2026/02/{number}-{name}", content, request.content_type)
+        slug = self.free_slug(fields["slug"].lower(), "inherit")
+        self.media[number] = {
+            "id": number,
+            "slug": slug,
+            "source_url": url,
+            "status": "inherit",
+            "title": fields["title"],
+        }
+        return self.created(self.media[number])
+
+    def take_term(self, fields: dict[str, Any]) -> web.Response:
+        for number, term in self.terms.items():
+            if fields["name"] == term["name"] or fields["slug"] == term["slug"]:
+                data = {"status": 400, "term_id": number}
+                body = json.dumps({"code": "term_exists", "message": "A term of this name exists.", "data": data})
+                return web.Response(status=400, text=body, content_type="application/json")
+        number = self.number()
+        self.terms[number] = {"id": number, "name": fields["name"], "slug": fields["slug"]}
+        return self.created(self.terms[number])
+
+    def created(self, record: dict[str, Any]) -> web.Response:
+        return web.Response(status=201, text=json.dumps(record), content_type="application/json")
+
+    def routed(self, route: str, request: web.Request, *, owner: bool) -> web.Response:
+        if route == "wp/v2/users/me" and owner:
+            return self.reply(route, {"id": 1, "capabilities": dict.fromkeys(self.rights, True)})
+        query = request.query
+        if not owner or query.get("context") != "edit":
+            return super().routed(route, request, owner=owner)
+        lists: dict[str, list[dict[str, Any]]] = {
+            "wp/v2/posts": [self.shown(each) for each in self.rest_posts.values()],
+            "wp/v2/comments": list(self.rest_comments.values()),
+            "wp/v2/media": list(self.media.values()),
+            "wp/v2/categories": list(self.terms.values()),
+        }
+        if route not in lists:
+            return super().routed(route, request, owner=owner)
+        found = lists[route]
+        for name, field_name in (("slug", "slug"), ("author_email", "author_email"), ("include", "id")):
+            if name in query:
+                wanted = {quote(each).lower() if name == "slug" else each for each in query[name].split(",")}
+                found = [each for each in found if str(each[field_name]) in wanted]
+        if route != "wp/v2/categories" and query["status"] != "any":
+            found = [each for each in found if each["status"] in query["status"].split(",")]
+        return self.listed(route, request, found)
+
+
+@asynccontextmanager
+async def running_home(**given: Any) -> AsyncIterator[Home]:
+    """Run an empty one."""
+    async with running_service() as service:
+        yield Home(service, **given)

@@ -1,0 +1,89 @@
+"""Moves of blogs in memory into a home on loopback."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from exporter.clock import Clock, FixedClock
+from exporter.export.interface import ExportOptions, Side
+from exporter.export.posts import Posts
+from exporter.export.report import Report
+from exporter.html.links import AddressPattern
+from exporter.http.engine import Engine
+from exporter.http.retry import RetryPolicy
+from exporter.move.map_file import MapFile
+from exporter.move.outcome import Did, MoveOutcome, Thing
+from exporter.move.plan import Plan
+from exporter.move.run import MoveRun
+from exporter.move.writer import Writer
+from exporter.wordpress.rest import application_password, open_wordpress
+from tests.export.memory import BLOG, SAID, Memory
+from tests.move.home import Home
+from tests.wordpress.fake import LOGIN
+
+NOW = datetime(2026, 2, 3, 4, 5, 6, tzinfo=UTC)
+OLD = AddressPattern("https://umi.blog.example.jp/Entry/{entry_id}/", "--old-url")
+
+
+def small_blog() -> Memory:
+    """Return three entries that link to each other, with two pictures, two categories and three comments."""
+    blog = Memory()
+    first = blog.picture("https://pictures.example.jp/1.png", entry_id="1")
+    assert first
+    blog.picture("https://pictures.example.jp/2.png", entry_id="2")
+    one = '<img src="https://pictures.example.jp/1.png"> <a href="https://umi.blog.example.jp/Entry/2/">二</a>'
+    two = '<img src="https://pictures.example.jp/2.png"> <a href="https://umi.blog.example.jp/Entry/1/">一</a> <a href="#x">x</a>'
+    blog.entry("1", title="一つ目", name="first", entry_text=one)
+    blog.entry(
+        "2", title="二つ目", name="second", entry_text=two, ps_text="続き", ps_title="もっと", cm_receipt_flg="f"
+    )
+    blog.entry("3", title="", name="", entry_text="三\n行", category="旅")
+    blog.comment("1", "1", name="<管理人>", cm_text="どうも")
+    blog.comment("2", "1", name="", cm_text="どうも")
+    blog.comment("3", "2", name="<管理人>", cm_text="どうも")
+    return blog
+
+
+async def move(
+    home: Home,
+    blog: Memory,
+    folder: Path,
+    *,
+    dry_run: bool = False,
+    concurrency: int = 1,
+    retries: int = 0,
+    clock: Clock | None = None,
+    settling: timedelta = timedelta(),
+    report: Report | None = None,
+    tell: Callable[[Any], None] = lambda _: None,
+    **options: Any,
+) -> MoveOutcome:
+    """Move what is public, unless told otherwise; ``folder`` holds the map and the pictures."""
+    blog.write_pictures(folder)
+    clock = clock or FixedClock(NOW)
+    report = report or Report()
+    chosen = ExportOptions(**{"declared": SAID, "side": Side.PUBLIC, "old_urls": (OLD,), **options})
+    plan = Plan(Posts(blog, chosen, report, holds_back=True), report)
+    async with Engine(clock=clock) as engine:
+        client = engine.client(home.url, application_password(*LOGIN), policy=RetryPolicy(retries=retries))
+        api = await open_wordpress(client)
+        with MapFile(folder / "map.jsonl", BLOG, "home", clock.now(), keep=not dry_run) as mapped:
+            run = MoveRun(
+                api,
+                plan,
+                mapped,
+                None if dry_run else Writer(api, api, mapped, clock, settling),
+                read=lambda picture: (folder / (picture.source or "")).read_bytes(),
+                concurrency=concurrency,
+                report=report,
+                tell=tell,
+            )
+            return await run.run()
+
+
+def counts(outcome: MoveOutcome, did: Did) -> dict[str, int]:
+    """Return how many of each thing had a fate, without those that none had."""
+    return {str(thing): outcome.counts[thing][did] for thing in Thing if outcome.counts[thing][did]}

@@ -1,0 +1,137 @@
+"""A move that is cut short at any request, or whose answers are lost, makes nothing twice and loses nothing."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from exporter.errors import ServiceError
+from exporter.move.outcome import Did
+from tests.http.clocks import JumpClock
+from tests.move.home import Home, running_home
+from tests.move.moving import counts, move, small_blog
+
+EACH = pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+
+
+def canonical(home: Home) -> list[object]:
+    """Return what the home shows, without the numbers that its records have."""
+    posts = [
+        {name: re.sub(r"/2026/02/\d+-", "/", str(each[name])) for name in ("title", "slug", "content", "status")}
+        for each in home.rest_posts.values()
+    ]
+    titles = {number: each["slug"] for number, each in home.rest_posts.items()}
+    comments = [
+        (titles[each["post"]], each["author_name"], each["date_gmt"], each["content"], each["status"])
+        for each in home.rest_comments.values()
+    ]
+    files = [(each["slug"], each["title"]) for each in home.media.values()]
+    terms = [(each["name"], each["slug"]) for each in home.terms.values()]
+    return [sorted(posts, key=str), sorted(comments), sorted(files), sorted(terms)]
+
+
+@pytest.fixture
+def calm(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder for a move without any trouble."""
+    return tmp_path_factory.mktemp("calm")
+
+
+async def undisturbed(folder: Path) -> tuple[list[object], int]:
+    """Move without any trouble; return what is there then, and how many requests changed something."""
+    async with running_home() as home:
+        await move(home, small_blog(), folder)
+        return [str(part).replace(home.url, "") for part in canonical(home)], len(home.writes)
+
+
+def check(home: Home, wanted: list[object]) -> None:
+    assert [str(part).replace(home.url, "") for part in canonical(home)] == wanted
+
+
+@EACH
+async def test_a_death_at_any_request(tmp_path: Path, calm: Path, after: bool) -> None:
+    wanted, requests = await undisturbed(calm)
+    assert requests >= 13
+    for number in range(requests):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        async with running_home() as home:
+            home.death.at, home.death.after = number, after
+            with pytest.raises(ServiceError):
+                await move(home, small_blog(), folder)
+            home.death.at = -1
+            outcome = await move(home, small_blog(), folder)
+            assert outcome.whole
+            check(home, wanted)
+            writes = len(home.writes)
+            await move(home, small_blog(), folder)
+            assert len(home.writes) == writes, "the third run has nothing to do"
+
+
+@EACH
+@pytest.mark.parametrize("keep", [True, False], ids=["with the map", "without"])
+async def test_every_run_dies_at_its_next_request(tmp_path: Path, calm: Path, after: bool, keep: bool) -> None:
+    """The map may be lost as well each time: the home itself tells what was moved."""
+    wanted, requests = await undisturbed(calm)
+    async with running_home() as home:
+        home.death.after = after
+        deaths = 0
+        while True:
+            # A request that is lost before it does anything is only of use when the one before it went through.
+            home.death.at = len(home.writes) + (0 if after else 1)
+            try:
+                outcome = await move(home, small_blog(), tmp_path, concurrency=3)
+                break
+            except ServiceError:
+                deaths += 1
+            if not keep:
+                (tmp_path / "map.jsonl").unlink()
+            assert deaths < 3 * requests, home.writes
+        assert outcome.whole
+        assert deaths >= requests // 4
+        check(home, wanted)
+
+
+@EACH
+async def test_an_answer_that_is_lost_is_looked_for_before_anything_is_sent_again(
+    tmp_path: Path, calm: Path, after: bool
+) -> None:
+    wanted, requests = await undisturbed(calm)
+    for number in range(requests):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        async with running_home() as home:
+            home.death.at, home.death.after = number, after
+            outcome = await move(home, small_blog(), folder, retries=2, clock=JumpClock())
+            assert (outcome.whole, sum(counts(outcome, Did.MADE).values())) == (True, 10)
+            check(home, wanted)
+
+
+async def test_a_request_that_may_still_be_under_way_is_waited_for_and_comes_last(tmp_path: Path) -> None:
+    clock = JumpClock()
+    async with running_home() as home:
+        home.death.at = 4  # the first post
+        with pytest.raises(ServiceError):
+            await move(home, small_blog(), tmp_path, clock=clock)
+        home.death.at = -1
+        clock.advance(10)
+        begun = clock.monotonic()
+        await move(home, small_blog(), tmp_path, clock=clock, settling=timedelta(seconds=30))
+        assert clock.monotonic() - begun == pytest.approx(20, abs=1)
+        titles = [each["title"] for each in home.rest_posts.values()]
+        assert titles == ["二つ目", "", "一つ目"]
+
+
+@pytest.mark.parametrize("kind", ["posts", "media"])
+async def test_what_arrives_after_all_waiting_stays_and_the_second_one_goes(
+    tmp_path: Path, calm: Path, kind: str
+) -> None:
+    """A request went on behind a gate that had given up: it is carried out just before the one sent in its place."""
+    wanted, _ = await undisturbed(calm)
+    async with running_home(late=kind) as home:
+        outcome = await move(home, small_blog(), tmp_path)
+        assert outcome.whole
+        assert [each.partition(" ")[0] for each in home.writes].count("DELETE") == 1
+        check(home, wanted)
