@@ -138,7 +138,7 @@ def _print_limits(out: Output, form: str, exported: Exported) -> None:
 def _print_doubt(out: Output, target: Target) -> None:
     """Say where nobody who must know confirms that a target takes the file at all."""
     if not target.keeps(Matter.FORMAT):
-        said = [f" ({fact.says}: {fact.source})" for fact in target.facts if fact.matter is Matter.FORMAT]
+        said = [f" (others say: {fact.says}; {fact.source})" for fact in target.facts if fact.matter is Matter.FORMAT]
         out.say(
             f"It is not confirmed that {target.title} takes {target.form} files{''.join(said)}: "
             "try one of a few entries first, such as with --since DAY."

@@ -82,7 +82,9 @@ class Target:
 _TRIED: Final = "importers.md"
 _WORDPRESS: Final = "https://ja.wordpress.org/plugins/wordpress-importer/"
 _HATENA: Final = "https://help.hatenablog.com/entry/import-mt"
-_NOTE: Final = "https://www.businessinsider.jp/post-266438"
+_NOTE: Final = "https://www.help-note.com/hc/ja/articles/16143759138329"
+"""Its help's page on imports, as others quote it."""
+
 _AMEBA: Final = "https://huggingface.co/datasets/ai-shift/ameba_faq_search"
 _GOOGLE: Final = "https://github.com/prayagverma/google-blog-converters-appengine/blob"
 _BLOGGER: Final = f"{_GOOGLE}/56ba270b6c0c37a066f6ca164333bc129d4fa58e/BloggerExportTemplate.md"
@@ -135,16 +137,29 @@ TARGETS: Final[dict[str, Target]] = {
         Target(
             "note",
             "note",
-            ("wxr",),
+            ("wxr", "movabletype"),
             (
+                Fact(Matter.FORMAT, "takes WXR and Movable Type's format", _NOTE, kept=True, confirmed=False),
+                Fact(Matter.FILES, "at most 1,000 entries and 20 MB at once", _NOTE, confirmed=False),
+                Fact(Matter.COMMENTS, "titles, bodies and pictures are taken", _NOTE, kept=False, confirmed=False),
                 Fact(
-                    Matter.FORMAT,
-                    "since March 2023 its website imports, and WXR is what its own export writes for that",
+                    Matter.PICTURES,
+                    "JPEG, PNG and GIF are fetched, where their address is of https",
                     _NOTE,
                     kept=True,
                     confirmed=False,
                 ),
+                Fact(
+                    Matter.DRAFTS,
+                    "whatever is imported is a draft, to be published by hand",
+                    _NOTE,
+                    kept=True,
+                    confirmed=False,
+                ),
+                Fact(Matter.CATEGORIES, "no hashtags are taken", _NOTE, kept=False, confirmed=False),
             ),
+            max_entries=1_000,
+            max_bytes=19_900_000,
         ),
         Target("livedoor", "livedoor Blog", ("movabletype",)),
         Target(
