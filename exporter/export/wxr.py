@@ -7,6 +7,7 @@ name and date; they fetch attachments from the address given, and then replace t
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from email.utils import format_datetime
@@ -16,7 +17,7 @@ from exporter.export import importer_rules
 from exporter.export.formats import Format
 from exporter.export.importer_rules import ImportFile, Nicenames, Numbers
 from exporter.export.interface import ExportFile
-from exporter.export.media import PostPicture, address_of
+from exporter.export.media import Media, PostPicture, address_of
 from exporter.export.post_html import comment_html
 from exporter.export.posts import ExportPost, PostComment, Posts
 from exporter.export.splitting import EntryData, Frame, split
@@ -50,6 +51,8 @@ class _Writer(ImportFile):
         self._numbers = Numbers(posts.ids())
         self._comment_numbers = Numbers(posts.records.ids(Kind.COMMENTS))
         self._attached: set[str] = set()
+        parted = self.options.max_entries or self.options.max_bytes
+        self._last = _last_users(posts, self.media) if parted else None
 
     def frame(self) -> Frame:
         home = f"https://{self.posts.blog_id}/"
@@ -116,7 +119,7 @@ class _Writer(ImportFile):
         for comment in post.comments:
             yield from self._comment(comment, post.id)
         yield "</item>"
-        for picture in self.media.pictures(post):
+        for picture in self._attachments(post):
             yield from self._attachment(picture, number, when)
 
     def _category(self, post: ExportPost) -> str:
@@ -178,9 +181,16 @@ class _Writer(ImportFile):
             yield _meta("wp:commentmeta", "_blog_time_is_made_up", "1")
         yield "</wp:comment>"
 
-    def _attachment(self, picture: PostPicture, parent: int, when: datetime) -> Iterator[str]:
-        if picture.source is None or picture.asset.url in self._attached:
+    def _attachments(self, post: ExportPost) -> Iterator[PostPicture]:
+        """Yield the pictures to be written behind a post: those it has first, or in several files those it has last."""
+        if self._last is not None:
+            yield from filter(None, map(self.media.find, self._last.get(post.id, ())))
             return
+        for picture in self.media.pictures(post):
+            if picture.source is not None and picture.asset.url not in self._attached:
+                yield picture
+
+    def _attachment(self, picture: PostPicture, parent: int, when: datetime) -> Iterator[str]:
         self._attached.add(picture.asset.url)
         number = self._numbers.beyond + len(self._attached)
         address = self.media.new_address(picture)
@@ -206,6 +216,33 @@ class _Writer(ImportFile):
         yield "<wp:is_sticky>0</wp:is_sticky>"
         yield f"<wp:attachment_url>{cdata(address)}</wp:attachment_url>"
         yield "</item>"
+
+
+def _last_users(posts: Posts, media: Media) -> dict[str, list[str]]:
+    """Return the addresses of pictures by the post they are to be written behind, where there are several files.
+
+    At the end of each file the importer replaces the addresses of that file's pictures in all posts it has; a picture
+    that it knows from an earlier file is left out, and replaced nowhere any more. So each is in one file, that of the
+    last post that has it. One whose address begins that of another is not replaced before that one.
+    """
+    ids = posts.ids()
+    last = {
+        media.new_address(picture): (number, picture.asset.url)
+        for number, post in enumerate(posts)
+        for picture in media.pictures(post)
+        if picture.source is not None
+    }
+    shorter: list[str] = []
+    for address in sorted(last):
+        while shorter and not address.startswith(shorter[-1]):
+            shorter.pop()
+        for other in shorter:
+            last[other] = max(last[other][0], last[address][0]), last[other][1]
+        shorter.append(address)
+    found: defaultdict[str, list[str]] = defaultdict(list)
+    for number, url in last.values():
+        found[ids[number]].append(url)
+    return found
 
 
 _STATUS: Final = {PostStatus.PUBLISH: "publish", PostStatus.DRAFT: "draft", PostStatus.PRIVATE: "private"}

@@ -30,7 +30,7 @@ NOW = datetime(2026, 1, 1, tzinfo=UTC)
 POST = ("post_date", "post_date_gmt", "post_name", "status", "comment_status", "ping_status")
 COMMENT = ("author", "author_url", "date", "date_gmt", "content", "approved", "type")
 
-Move = Callable[[Tool, Path], "Home"]
+Move = Callable[..., "Home"]
 
 
 @dataclass
@@ -63,11 +63,11 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def move(installed: Path, tmp_path: Path) -> Move:
-    """Let an empty WordPress of its own take a file."""
+    """Let an empty WordPress of its own take files, each in a run of its own."""
 
-    def run(tool: Tool, file: Path) -> Home:
+    def run(tool: Tool, *files: Path) -> Home:
         site = shutil.copytree(installed, tmp_path / "wordpress")
-        refused = json.loads(tool("php", SCRIPT, "read", site, file))
+        refused = [each for file in files for each in json.loads(tool("php", SCRIPT, "read", site, file))]
         tool("php", SCRIPT, "write", site, into=tmp_path / "again.xml")
         return Home(refused, tmp_path / "again.xml")
 
@@ -147,6 +147,33 @@ def test_what_wordpress_exports_again_is_what_it_was_given(
             pictures=len(kept),
         )
         ledger.enter("wxr", "WordPress 6.5", name, moved.count(), count, report, tool.seconds)
+
+
+def test_several_files_leave_no_picture_on_the_old_host(tool: Tool, move: Move, tmp_path: Path) -> None:
+    shared = Memory()
+    for number in range(1, 61):
+        names = {number % 15, number // 4, 100 + number % 3}
+        pictures = [f"https://old.example/{name}" for name in sorted(names)]
+        for url in pictures:
+            shared.picture(url, entry_id=str(number))
+        shown = "".join(f'<img src="{url}">' for url in pictures)
+        shared.entry(str(number), title=f"題{number}", entry_text=shown)
+    moved = Blog("shared", shared, tmp_path / "archive")
+    shared.write_pictures(moved.root)
+    moved.export("wxr", tmp_path / "pictures", media_folder=True)
+    with serving(tmp_path / "pictures" / "media") as address:
+        moved.export("wxr", tmp_path / "out", media_base_url=address, max_entries=12)
+        files = sorted((tmp_path / "out").iterdir())
+        assert len(files) == 5
+        home = move(tool, *files, *files)
+        again = [why for _, _, why in home.refused]
+        assert again == ["known already by its title and date"] * (60 + len(moved.pictures()))
+        held = posts_of(home.export)
+        assert len(held) == 60
+        assert [number for number, post in held.items() if address in post["body"]] == []
+        kept = attachments(home.export)
+        assert len(kept) == len(moved.pictures()) == 19
+        assert all(sum(url in post["body"] for post in held.values()) for url in kept.values())
 
 
 STATUSES = {Side.PUBLIC: "publish", Side.REST: "private", Side.DRAFTS: "draft"}
