@@ -105,7 +105,7 @@ TARGETS: Final[dict[str, Target]] = {
                 Fact(
                     Matter.FORMAT,
                     "another plugin takes Movable Type's format",
-                    "http://moewe-net.com/wordpress/ameblo2wp/2016/mt-format",
+                    "https://github.com/WordPress/data-liberation/pull/96",
                     confirmed=False,
                 ),
                 Fact(Matter.FILES, "no limit of its own; large files can meet those of the host's PHP", _WORDPRESS),
@@ -205,7 +205,7 @@ TARGETS: Final[dict[str, Target]] = {
                     kept=True,
                     confirmed=False,
                 ),
-                Fact(Matter.COMMENTS, "with date, author and post; none without a text", _BLOGGER, kept=True),
+                Fact(Matter.COMMENTS, "with date, author and post; none without a text", _BLOGGER_CODE, kept=True),
                 Fact(Matter.PICTURES, "the file holds texts only, and their addresses", _BLOGGER, kept=False),
                 Fact(
                     Matter.DRAFTS,
