@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from exporter.export.media import Media
-from exporter.export.post_html import name_large, safe_body
+from exporter.export.post_html import report_bodies, safe_body
 from exporter.export.posts import ExportPost, Posts
 from exporter.export.words import Reason
 from exporter.export.xml import escaped
@@ -15,7 +15,7 @@ def feed_posts(posts: Posts, media: Media) -> Iterator[ExportPost]:
     """Yield the posts and report what becomes of them; each must be written before the next is asked for."""
     for post in posts.by_date(newest_first=True):
         media.account(post)
-        name_large(post, posts.report)
+        report_bodies(post, posts.report)
         yield post
         posts.leave_comments(post, Reason.NO_COMMENTS)
         posts.report.wrote(0, post.category)

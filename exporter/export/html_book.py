@@ -15,7 +15,7 @@ from exporter.export.file_names import safe_id
 from exporter.export.formats import Format
 from exporter.export.interface import Content, Copy, ExportFile, Inline
 from exporter.export.media import Media
-from exporter.export.post_html import name_large
+from exporter.export.post_html import report_bodies
 from exporter.export.posts import ExportPost, PostComment, Posts
 from exporter.export.report import Report
 from exporter.export.words import Reason
@@ -82,7 +82,7 @@ def _place_of(entry_id: str) -> str:
 
 
 def _article(post: ExportPost, posts: Posts, media: Media, bodies: BodyWriter) -> str:
-    name_large(post, posts.report)
+    report_bodies(post, posts.report)
     lead = collapse(post.record.more_title)
     facts = " · ".join(filter(None, [day(post.record.date), escape(post.category)]))
     parts = [

@@ -18,7 +18,7 @@ from urllib.parse import quote
 
 from exporter.export.interface import Copy
 from exporter.export.media import Copies, Media, PostPicture
-from exporter.export.post_html import as_html, name_large
+from exporter.export.post_html import as_html, report_bodies
 from exporter.export.posts import ExportPost, Posts
 from exporter.export.report import Report
 from exporter.export.targets import Matter, Target
@@ -78,7 +78,7 @@ class ImportFile:
         when = self.dates.fit(post.title, post.when)
         self.report.changed("entries", Reason.DATE_MOVED, post.id, int((when - post.when).total_seconds()))
         self.media.account(post, pictures)
-        name_large(post, self.report, bodies=False)
+        report_bodies(post, self.report, bodies=False)
         if not post.title:
             self.report.limit(Reason.NO_TITLE, post.id)
         if size(post.title) > TEXT_BYTES:

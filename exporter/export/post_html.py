@@ -8,11 +8,12 @@ from html import escape
 from exporter.export.posts import ExportPost
 from exporter.export.report import Report
 from exporter.export.words import Reason
+from exporter.html.embeds import parse_body, scripts_in
 from exporter.html.limits import TooComplex, TooLarge, too_large, too_large_words
 from exporter.html.safe_html import safe_html
 from exporter.html.tags import LINE_TAGS
 from exporter.html.text import collapse, text_of
-from exporter.html.tree import Element, parse
+from exporter.html.tree import Element
 from exporter.model.records import Comment
 
 _TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]*)")
@@ -29,7 +30,7 @@ def as_html(body: str) -> str:
 def comment_html(comment: Comment) -> str:
     """Return an untrusted comment as HTML without anything that runs; its title, if any, is its first line.
 
-    One beyond :mod:`exporter.html.limits` is its text; see :func:`name_large`.
+    One beyond :mod:`exporter.html.limits` is its text; see :func:`report_bodies`.
     """
     try:
         shown = safe_html(_tree(comment.text))
@@ -41,14 +42,17 @@ def comment_html(comment: Comment) -> str:
     return f"<b>{escape(title, quote=False)}</b><br>\n{shown}" if title else shown
 
 
-def name_large(post: ExportPost, report: Report, *, bodies: bool = True) -> None:
-    """Report the bodies and comments of a post of which an export holds the text only.
+def report_bodies(post: ExportPost, report: Report, *, bodies: bool = True) -> None:
+    """Report the bodies and comments of a post of which an export holds the text only, and scripts that it leaves out.
 
     Args:
         post: the post.
         report: records it.
-        bodies: whether that holds for the post's own bodies too, and not for its comments alone.
+        bodies: whether the post's own bodies are changed too, and not its comments alone.
     """
+    if bodies:
+        scripts = scripts_in(post.record.body) + scripts_in(post.record.more)
+        report.changed("entries", Reason.SCRIPTS_LEFT_OUT, post.id, scripts)
     if bodies and any(too_large(as_html(body)) for body in (post.record.body, post.record.more)):
         report.changed("entries", Reason.ONLY_TEXT, post.id)
     for found in post.comments:
@@ -60,7 +64,7 @@ def safe_body(body: str) -> str:
     """Return a body as HTML whose every tag is closed and where nothing runs.
 
     One that is too complex to be parsed is shown as its source; one beyond :mod:`exporter.html.limits` as its text,
-    after a sentence that says so: see :func:`name_large`.
+    after a sentence that says so: see :func:`report_bodies`.
     """
     try:
         return safe_html(_tree(body))
@@ -71,7 +75,7 @@ def safe_body(body: str) -> str:
 
 
 def _tree(body: str) -> Element:
-    return parse(as_html(body))
+    return parse_body(as_html(body))
 
 
 def only_text(body: str, language: str = "ja") -> str:

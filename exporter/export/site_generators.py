@@ -13,7 +13,7 @@ from exporter.export.entry_page import UNTITLED, day, render_comments
 from exporter.export.entry_page import heading as markdown_heading
 from exporter.export.interface import Content, ExportFile, ExportOptions
 from exporter.export.media import Copies, Media, old_addresses
-from exporter.export.post_html import comment_html, name_large, safe_body
+from exporter.export.post_html import comment_html, report_bodies, safe_body
 from exporter.export.posts import ExportPost, PostComment, Posts
 from exporter.export.words import Reason
 from exporter.export.xml import visible_xml
@@ -80,7 +80,7 @@ class PageWriter:
         if post.comments:
             parts += [self._heading(2, f"コメント ({len(post.comments)})"), *map(self._comment, post.comments)]
         self._media.account(post)
-        name_large(post, self._report)
+        report_bodies(post, self._report)
         # Generators put bodies into feeds, and fail where XML cannot hold a character.
         clean = visible_xml("\n\n".join(part for part in parts if part))
         self._report.changed("entries", Reason.NOT_IN_PAGES, post.id, clean.characters)

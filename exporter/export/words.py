@@ -121,6 +121,10 @@ class Reason(Enum):
         "an empty comment added, since WordPress drops posts without texts",
         "本文も題名もない記事は捨てられるので、見えない印を入れました",
     )
+    SCRIPTS_LEFT_OUT = (
+        "scripts left out; where one is known to show something, there is a link to it",
+        "スクリプトを除きました（何を表示するかわかるものは、リンクにしました）",
+    )
     COMMANDS_DEFUSED = (
         "comments defused that WordPress obeys, such as <!--more-->",
         "WordPress が指示と見るコメントを、無効にしました",

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from exporter.html.embeds import parse_body
 from exporter.html.limits import TooComplex, TooLarge, too_large_words
 from exporter.html.markdown_escape import code_fence, escape_heading_end
 from exporter.html.markdown_inline import collect, enter_inline, is_leaf, render_inline
@@ -16,7 +17,7 @@ from exporter.html.safe_html import safe_html
 from exporter.html.simple import Piece, element_at, element_of, plain, simple_pieces
 from exporter.html.tags import BLOCKS, CODE_BLOCKS, DROPPED, HEADINGS, HTML_BLOCKS, LINE_TAGS, LISTS, PLAIN_INLINE
 from exporter.html.text import text_of
-from exporter.html.tree import Element, parse
+from exporter.html.tree import Element
 from exporter.text import visible
 
 _LANGUAGE = re.compile(r"(?:^|\s)(?:language|lang|brush)[-:]\s*([A-Za-z0-9_+#.\-]{1,30})")
@@ -420,7 +421,7 @@ def to_markdown(html: str, change: Callable[[Element], None] | None = None) -> M
             change(Element("body", {}, [piece for piece in pieces if isinstance(piece, Element)]))
         return Markdown(pieces_to_markdown(pieces), replaced)
     try:
-        body = parse(source)
+        body = parse_body(source)
     except TooLarge:
         shown = code_fence(text_of(source).replace("\r", ""))
         return Markdown(f"{too_large_words(len(html))}\n\n{shown}", replaced)

@@ -14,13 +14,14 @@ from urllib.parse import urlsplit
 
 from markupsafe import Markup
 
+from exporter.html.embeds import parse_body
 from exporter.html.limits import TooComplex, TooLarge, too_large, too_large_words
 from exporter.html.links import absolute
 from exporter.html.page_sanitizer import ATTRIBUTES, ID_PREFIX, TAGS, clean, is_inline_picture, is_link
 from exporter.html.simple import Piece, plain, simple_pieces
 from exporter.html.tags import DROPPED, HEADINGS, LINE_TAGS, tag_set
 from exporter.html.text import plain_text, text_of
-from exporter.html.tree import Element, parse
+from exporter.html.tree import Element
 from exporter.html.valid import heading_below, picture_source, valid_alone, valid_html
 from exporter.model.asset import openable
 from exporter.text import visible
@@ -252,7 +253,7 @@ def _parse(source: str) -> list[Piece] | Element:
     if too_large(source):
         raise TooLarge
     named = {tag.lower() for tag in _WITH_ATTRIBUTES.findall(source)}
-    return parse(source, bare=_COMMON - named)
+    return parse_body(source, bare=_COMMON - named)
 
 
 def _has_text(pieces: list[Piece], until: str) -> bool:

@@ -8,10 +8,11 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Final
 
+from exporter.html.embeds import parse_body
 from exporter.html.limits import TooComplex, TooLarge
 from exporter.html.simple import Piece, plain, simple_pieces
 from exporter.html.tags import BLOCKS, DROPPED, LINE_TAGS
-from exporter.html.tree import Element, parse
+from exporter.html.tree import Element
 from exporter.text import visible
 
 _LINE_ENDING: Final = LINE_TAGS | {f"/{tag}" for tag in BLOCKS}
@@ -40,7 +41,7 @@ def read_body(source: str) -> list[Piece] | Element:
     Raises:
         TooComplex: as for :func:`~exporter.html.tree.parse`.
     """
-    return simple_pieces(visible(source)[0]) or parse(source)
+    return simple_pieces(visible(source)[0]) or parse_body(source)
 
 
 def plain_text(source: str, read: Callable[[str], list[Piece] | Element] = read_body) -> str:

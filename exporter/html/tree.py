@@ -13,7 +13,7 @@ from exporter.text import visible
 
 _BOLD = re.compile(r"font-weight\s*:\s*(?:bold|[6-9]00)", re.IGNORECASE)
 _STRUCK = re.compile(r"text-decoration[a-z-]*\s*:[^;]*line-through", re.IGNORECASE)
-_BARE = tag_set("b blockquote br center div em h1 h2 h3 h4 h5 h6 hr i li p s strong tbody tr u ul")
+BARE = tag_set("b blockquote br center div em h1 h2 h3 h4 h5 h6 hr i li p s strong tbody tr u ul")
 """Common tags none of whose attributes is ever read."""
 
 
@@ -41,7 +41,7 @@ class Element:
         return "".join(node for node in self.walk() if isinstance(node, str))
 
 
-def parse(html: str, *, bare: frozenset[str] = _BARE) -> Element:
+def parse(html: str, *, bare: frozenset[str] = BARE) -> Element:
     """Return a ``body`` element holding the fragment. Comments and the insides of ``template`` are not in it.
 
     Args:

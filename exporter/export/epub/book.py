@@ -20,7 +20,7 @@ from exporter.export.epub.links import FOREIGN, BookLinks, chapter_name, entry_a
 from exporter.export.formats import Format
 from exporter.export.interface import Content, Copy, ExportFile, Packed
 from exporter.export.media import Media
-from exporter.export.post_html import name_large
+from exporter.export.post_html import report_bodies
 from exporter.export.posts import ExportPost, Posts
 from exporter.export.words import Reason
 from exporter.html.text import collapse
@@ -142,7 +142,7 @@ class _Binder:
 
     def _account(self, post: ExportPost, links: BookLinks, characters: int) -> None:
         report = self._report
-        name_large(post, report)
+        report_bodies(post, report)
         report.wrote(len(post.comments) if self._options.comments else 0, post.category)
         if not self._options.comments:
             self._posts.leave_comments(post, Reason.COMMENTS_UNWANTED)
