@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -12,24 +12,26 @@ import click
 from exporter.cli import answers
 from exporter.cli.options import archive_argument, config_option, opened, setting_options, with_output
 from exporter.cli.output import OnLoss, Output
-from exporter.cli.signals import ended_by_sigterm
-from exporter.errors import Incomplete, UsageError
+from exporter.errors import Incomplete, Interrupted, UsageError
 from exporter.settings import SETTINGS, Settings
 from exporter.text import printable
 
 if TYPE_CHECKING:
     from exporter.archive.archive import Archive
     from exporter.archive.state import State
+    from exporter.cli.signals import Signals
+    from exporter.compare.posts import Wish
     from exporter.library.compare import Arrivals, Compared
 
 _EPILOG = """\b
 Examples:
   blog-exporter compare DIR https://new.example --public-open-flg 1
   blog-exporter compare DIR https://new.example --new-home-user me --report compare.json
+  blog-exporter compare DIR ./hugo-site/public
 
 \b
 A WordPress is read by its REST API, with the application password in BLOG_EXPORTER_NEW_HOME_TOKEN or
---new-home-token-file also its drafts, private posts and held comments.
+--new-home-token-file also its drafts, private posts and held comments; any other site by its sitemap or feed.
 """
 _OFTEN: Final = 500
 """After how many posts or pictures a line says so."""
@@ -60,7 +62,7 @@ _OFTEN: Final = 500
 def command(
     *, out: Output, archive: Path, home: str, at: str | None, report: Path | None, config: Path | None, **given: Any
 ) -> int:
-    """Compare the archive in DIR with NEW_HOME, the address of a WordPress.
+    """Compare the archive in DIR with NEW_HOME: the address of a site, or a folder of HTML or Markdown.
 
     Says which entries arrived as they were, which are missing or changed and how, what else is there, and what could
     not be compared. Ends with 0 only where nothing is missing or changed and all was compared that was asked for.
@@ -119,8 +121,8 @@ def _compare(out: Output, expected: Arrivals, place: str, settings: Settings, gi
     """Read the new home, with a line for people now and then, and compare."""
     import asyncio
 
+    from exporter.cli.signals import catch_signals
     from exporter.compare.posts import Aspect, Wish
-    from exporter.library.compare import compare, open_home
 
     left_out = {
         aspect for aspect, option in ((Aspect.COMMENTS, "no_comments"), (Aspect.SLUG, "no_slugs")) if given[option]
@@ -132,12 +134,30 @@ def _compare(out: Output, expected: Arrivals, place: str, settings: Settings, gi
         if count % _OFTEN == 0:
             out.say(f"{count:,} {what} read")
 
-    async def run() -> Compared:
-        async with open_home(place, settings, progress=progress) as home:
-            return await compare(home, expected, wish)
+    async def run(signals: Signals) -> Compared:
+        work, ended = asyncio.ensure_future(_read(place, settings, progress, expected, wish)), list[Interrupted]()
 
-    with ended_by_sigterm("nothing was written"):
-        return asyncio.run(run())
+        def stop(error: Interrupted) -> None:
+            ended.append(error)
+            work.cancel()
+
+        with signals.passed_to(stop):
+            try:
+                return await work
+            except asyncio.CancelledError:
+                raise ended[0] if ended else Interrupted("Cancelled.") from None
+
+    with catch_signals("nothing was written") as signals:
+        return asyncio.run(run(signals))
+
+
+async def _read(
+    place: str, settings: Settings, progress: Callable[[str, int], None], expected: Arrivals, wish: Wish
+) -> Compared:
+    from exporter.library.compare import compare, open_home
+
+    async with open_home(place, settings, progress=progress) as home:
+        return await compare(home, expected, wish)
 
 
 def _check_report(report: Path, archive: Path, *, force: bool) -> None:

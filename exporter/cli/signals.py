@@ -23,12 +23,12 @@ _KEPT = "what was read is kept; run the same command again to resume"
 
 
 class Signals:
-    """What the two signals do, for as long as :func:`catch_signals` lasts."""
+    """What the two signals do, for as long as :func:`catch_signals` lasts; ``kept`` ends their messages."""
 
-    def __init__(self) -> None:
+    def __init__(self, kept: str) -> None:
         self._errors = {
-            signal.SIGINT: Interrupted(f"Interrupted; {_KEPT}."),
-            signal.SIGTERM: Terminated(f"Terminated; {_KEPT}."),
+            signal.SIGINT: Interrupted(f"Interrupted; {kept}."),
+            signal.SIGTERM: Terminated(f"Terminated; {kept}."),
         }
         self._error: Interrupted | None = None
         self._stop: Callable[[Interrupted], None] | None = None
@@ -103,9 +103,9 @@ class Signals:
 
 
 @contextmanager
-def catch_signals() -> Iterator[Signals]:
+def catch_signals(kept: str = _KEPT) -> Iterator[Signals]:
     """Catch both signals; outside of the main thread, where Python has none, nothing is caught."""
-    signals = Signals()
+    signals = Signals(kept)
     if threading.current_thread() is not threading.main_thread():
         yield signals
         return

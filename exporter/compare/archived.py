@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final
 from urllib.parse import unquote
 
 from exporter.compare.pictures import host_of
 from exporter.compare.posts import OldComment, OldPost, Picture, ShownAs
-from exporter.compare.texts import body_letters, word_letters
+from exporter.compare.texts import body_letters, letters, only_words, word_letters
 from exporter.export.file_names import file_name, slug
 from exporter.export.importer_rules import UniqueNames, nicename
 from exporter.export.media import Media, new_address
 from exporter.export.post_html import comment_html
 from exporter.export.posts import ExportPost, PostComment, Posts
 from exporter.html.embedded import Use, embedded
+from exporter.html.text import collapse
 from exporter.model.asset import Asset
 from exporter.model.kinds import Kind
 
@@ -29,6 +31,7 @@ def old_posts(posts: Posts, *, asked: bool) -> Iterator[OldPost]:
     for post in posts:
         entry = post.record
         pictures, unknown = _pictures(post, media)
+        texts = tuple(filter(None, (body_letters(entry.body), body_letters(entry.more))))
         yield OldPost(
             id=post.id,
             title=post.title,
@@ -37,11 +40,22 @@ def old_posts(posts: Posts, *, asked: bool) -> Iterator[OldPost]:
             asked=asked,
             slugs=frozenset(_slugs(posts, post, names.fit(entry.slug, post.id))),
             category=post.category,
-            texts=tuple(filter(None, (body_letters(entry.body), body_letters(entry.more)))),
+            texts=texts,
             pictures=pictures,
             comments=tuple(_comment(each) for each in post.comments),
+            letters=letters("".join(texts)),  # what ends one and begins the other may be one dash
             unknown_pictures=unknown,
         )
+
+
+def in_words(old: OldPost) -> OldPost:
+    """Return a post with its texts as homes of Markdown are compared with."""
+    comments = (
+        replace(each, name=only_words(each.name), title=only_words(each.title), text=only_words(each.text))
+        for each in old.comments
+    )
+    texts = tuple(map(only_words, old.texts))
+    return replace(old, texts=texts, letters="".join(texts), comments=tuple(comments))
 
 
 def old_hosts(posts: Posts) -> frozenset[str]:
@@ -109,7 +123,8 @@ def _comment(found: PostComment) -> OldComment:
     days = {found.when.date()} | (set() if comment.date is None else {comment.date.date()})
     return OldComment(
         name=word_letters(comment.name),
-        letters=body_letters(comment_html(comment)),
+        title=letters(collapse(comment.title)),
+        text=body_letters(comment_html(replace(comment, title=""))),
         days=frozenset(days) if comment.date is not None else frozenset(),
         visible=found.visible,
     )

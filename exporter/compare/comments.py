@@ -47,7 +47,7 @@ def find_comments(olds: Sequence[OldComment], page: str) -> list[Difference]:
     """Look for comments on a page of which only the letters are known: one is there where its text and its name are."""
     differences = []
     for comment in olds:
-        there = comment.letters in page and comment.name in page
+        there = all(part in page for part in (comment.name, comment.title, comment.text))
         if comment.visible and not there:
             differences.append(Difference(Fault.COMMENT_MISSING, _shown(comment.name, comment.letters)))
         elif there and not comment.visible and comment.letters:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import io
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Final
 
 from exporter.compare.posts import PictureFacts
@@ -35,16 +35,12 @@ class PictureReader:
     async def read(self, addresses: Sequence[str]) -> Mapping[str, PictureFacts]:
         """Return what is known of each address; a failure is an answer here."""
         found: dict[str, PictureFacts] = {}
-        waiting = iter(dict.fromkeys(addresses))
 
-        async def work() -> None:
-            for address in waiting:
-                found[address] = await self._one(address)
-                self._progress(len(found))
+        async def look(address: str) -> None:
+            found[address] = await self._one(address)
+            self._progress(len(found))
 
-        async with asyncio.TaskGroup() as group:
-            for _ in range(_AT_A_TIME):
-                group.create_task(work())
+        await each_of(addresses, look)
         return found
 
     async def _one(self, address: str) -> PictureFacts:
@@ -60,6 +56,19 @@ class PictureReader:
         if answer.status != 200:
             return PictureFacts(unknown=f"it answers {answer.status}")
         return sink.facts()
+
+
+async def each_of(addresses: Sequence[str], work: Callable[[str], Awaitable[None]]) -> None:
+    """Do some work for each address once, for a few at a time."""
+    waiting = iter(dict.fromkeys(addresses))
+
+    async def worker() -> None:
+        for address in waiting:
+            await work(address)
+
+    async with asyncio.TaskGroup() as group:
+        for _ in range(_AT_A_TIME):
+            group.create_task(worker())
 
 
 def facts_of(head: bytes, sha256: str) -> PictureFacts:

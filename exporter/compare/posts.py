@@ -108,15 +108,21 @@ class Picture:
 
 @dataclass(frozen=True, slots=True)
 class OldComment:
-    """A comment of the archive, its writer's name and its text as letters.
+    """A comment of the archive, its writer's name, its title and its text as letters.
 
     ``days`` are those that it may be dated: its own, and the one that exports give it where it has no time.
     """
 
     name: str
-    letters: str
+    title: str
+    text: str
     days: frozenset[date]
     visible: bool
+
+    @property
+    def letters(self) -> str:
+        """Its text as importers get it: the title is its first line."""
+        return self.title + self.text
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +140,7 @@ class OldPost:
         texts: its body and its continuation as letters, see :mod:`exporter.compare.texts`.
         pictures: those it shows, each once and in their order.
         comments: in their order.
+        letters: all of its text as letters.
         unknown_pictures: how many pictures it shows that the archive does not have.
     """
 
@@ -147,12 +154,8 @@ class OldPost:
     texts: tuple[str, ...]
     pictures: tuple[Picture, ...]
     comments: tuple[OldComment, ...]
+    letters: str
     unknown_pictures: int = 0
-
-    @property
-    def letters(self) -> str:
-        """All of its text as letters."""
-        return "".join(self.texts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,12 +246,16 @@ class HomeState:
         posts: all that could be read.
         unchecked: what it does not show, or what of it could not be read.
         withheld: why drafts and private posts could not be read; empty where they could.
+        partial: why there may be posts that were not found; empty where all were.
+        words: whether texts are letters, digits and symbols only, see :func:`~exporter.compare.texts.only_words`.
     """
 
     kind: str
     posts: Sequence[NewPost]
     unchecked: Sequence[Unchecked] = ()
     withheld: str = ""
+    partial: str = ""
+    words: bool = False
 
 
 class Home(Protocol):

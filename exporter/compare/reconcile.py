@@ -111,6 +111,7 @@ class _Comparing:
         self._olds = olds
         self._news = home.posts
         self._withheld = home.withheld
+        self._partial = home.partial
         self._matches = matches
         self._facts = facts
         self._wish = wish
@@ -128,8 +129,9 @@ class _Comparing:
         made: list[PostResult] = []
         for at, old in enumerate(self._olds):
             new = self._matches.pairs.get(at)
-            if new is None and self._withheld and old.asked and old.status is not ShownAs.PUBLISH:
-                self._skip(Aspect.HELD_BACK, self._withheld)
+            unseen = self._partial if old.status is ShownAs.PUBLISH else self._withheld
+            if new is None and old.asked and unseen:
+                self._skip(Aspect.TEXT if old.status is ShownAs.PUBLISH else Aspect.HELD_BACK, unseen)
                 continue
             if new is None:
                 differences = [Difference(Fault.MISSING)] if old.asked else []
@@ -263,7 +265,7 @@ def _has_own_names(pairs: Sequence[tuple[OldPost, NewPost]]) -> bool:
 def _shows_comments(pairs: Sequence[tuple[OldPost, NewPost]]) -> bool:
     """Tell whether any page of a home has the letters of any comment, where that is all there is to go by."""
     return any(
-        len(comment.letters) >= _TELLING and comment.letters in new.page and comment.letters not in old.letters
+        len(comment.text) >= _TELLING and comment.text in new.page and comment.text not in old.letters
         for old, new in pairs
         if new.comments is None
         for comment in old.comments

@@ -40,6 +40,7 @@ _TYPOGRAPHY: Final = str.maketrans(
     }
 )
 _RUNS: Final = re.compile(r"-{2,}|\.{3,}")
+_WORDS: Final = frozenset({"Mn", "Mc", "No", "So"})
 _SHINGLE: Final = 6
 _SHINGLED: Final = 20_000
 """Letters of a text that its likeness to others is judged by."""
@@ -66,6 +67,11 @@ def body_letters(html: str) -> str:
 def word_letters(text: str) -> str:
     """Return the letters of a title, a name or a category, which may be written with character references."""
     return letters(unescape(text))
+
+
+def only_words(text: str) -> str:
+    """Return the letters, digits and symbols of a text: all that Markdown's marks can neither hide nor add."""
+    return "".join(char for char in text if char.isalnum() or unicodedata.category(char) in _WORDS)
 
 
 def sketch(text: str) -> frozenset[int]:

@@ -8,27 +8,31 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 
 from exporter.archive.archive import Archive, read_consistently
 from exporter.archive.state import State
-from exporter.compare.archived import old_hosts, old_posts
+from exporter.compare.archived import in_words, old_hosts, old_posts
 from exporter.compare.fetching import PictureReader
+from exporter.compare.folder import FolderHome
 from exporter.compare.matching import match
 from exporter.compare.pictures import host_of
 from exporter.compare.posts import Aspect, Home, OldPost, PictureFacts, Wish
 from exporter.compare.reconcile import Comparison, reconcile
+from exporter.compare.site import SiteHome
 from exporter.compare.wordpress import WordPressHome
 from exporter.errors import UsageError
 from exporter.export.interface import ExportOptions, Side
 from exporter.export.posts import Posts
 from exporter.export.report import Report
 from exporter.http.address_guard import AddressGuard
-from exporter.http.engine import DOWNLOAD_POLICY, Engine
+from exporter.http.credentials import Credentials
+from exporter.http.engine import DOWNLOAD_POLICY, Client, Engine
 from exporter.http.retry import RetryPolicy
 from exporter.library.export import newest_beside, read_at
 from exporter.library.new_home import new_home_credentials
 from exporter.settings import Settings
-from exporter.wordpress.rest import open_wordpress
+from exporter.wordpress.rest import find_wordpress, open_wordpress
 
 Progress = Callable[[str, int], None]
 
@@ -112,27 +116,38 @@ async def open_home(
         UsageError: there is nothing of the kind, or the credential must not travel there.
         NotAuthorised, ServiceError: it cannot be read.
     """
+    if not place.startswith(("http://", "https://")):
+        yield FolderHome(Path(place), lambda count: progress("pages", count))
+        return
     credentials = new_home_credentials(place, settings)
     async with contextlib.nullcontext(engine) if engine is not None else Engine() as shared:
         policy = RetryPolicy(retries=settings.retries, give_up_after=settings.give_up_after.total_seconds())
-        client = shared.client(
-            place,
-            credentials,
-            max_body=settings.max_body,
-            policy=policy,
-            concurrency=settings.concurrency,
-            rate=settings.rate,
-        )
+
+        def client(base: str, who: Credentials) -> Client:
+            return shared.client(
+                base,
+                who,
+                max_body=settings.max_body,
+                policy=policy,
+                concurrency=settings.concurrency,
+                rate=settings.rate,
+            )
+
         downloader = shared.downloader(
             AddressGuard(allow_private=settings.allow_private_network),
             max_bytes=settings.max_asset_size,
             policy=replace(DOWNLOAD_POLICY, retries=min(settings.retries, DOWNLOAD_POLICY.retries)),
         )
         pictures = PictureReader(downloader, lambda count: progress("pictures", count))
-        api = await open_wordpress(client)
-        yield WordPressHome(
-            api, pictures, known=bool(credentials.token), progress=lambda count: progress("posts", count)
-        )
+        listed = place.endswith((".xml", ".rss", ".atom"))
+        find = open_wordpress if credentials.token else find_wordpress
+        api = None if listed else await find(client(place, credentials))
+        if api is not None:
+            known = bool(credentials.token)
+            yield WordPressHome(api, pictures, known=known, progress=lambda count: progress("posts", count))
+        else:
+            origin = "{0.scheme}://{0.netloc}".format(urlsplit(place))
+            yield SiteHome(client(origin, Credentials()), place, pictures, lambda count: progress("pages", count))
 
 
 async def compare(home: Home, expected: Arrivals, wish: Wish) -> Compared:
@@ -142,9 +157,10 @@ async def compare(home: Home, expected: Arrivals, wish: Wish) -> Compared:
         NotAuthorised, ServiceError: the home failed as a whole.
     """
     state = await home.read()
-    matches = match(expected.posts, state.posts)
+    posts = [in_words(post) for post in expected.posts] if state.words else expected.posts
+    matches = match(posts, state.posts)
     facts: dict[str, PictureFacts] = {}
     if wish.fetch and Aspect.PICTURES in wish.aspects:
         shown = [address for new in matches.pairs.values() for address in state.posts[new].pictures]
         facts = dict(await home.pictures([each for each in shown if host_of(each) not in wish.old_hosts]))
-    return Compared(state.kind, reconcile(expected.posts, state, matches, facts, wish))
+    return Compared(state.kind, reconcile(posts, state, matches, facts, wish))

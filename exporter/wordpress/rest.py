@@ -205,6 +205,21 @@ class WordPressApi:
             await asyncio.gather(*ahead, return_exceptions=True)
 
 
+async def find_wordpress(client: Client) -> WordPressApi | None:
+    """Find the API of the WordPress at the client's base URL; ``None`` where there is none.
+
+    Raises:
+        NotAuthorised: it, or what stands before it, wants other credentials.
+        ServiceError: it failed.
+    """
+    for root in _ROOTS:
+        index = await _index(client, _request(root, "", {}))
+        names = index.get("namespaces") if isinstance(index, dict) else None
+        if isinstance(names, list) and _API in names:
+            return WordPressApi(client, root, index)
+    return None
+
+
 async def open_wordpress(client: Client) -> WordPressApi:
     """Find the API of the WordPress at the client's base URL.
 
@@ -212,15 +227,13 @@ async def open_wordpress(client: Client) -> WordPressApi:
         NotAuthorised: it, or what stands before it, wants other credentials.
         ServiceError: there is none, or it failed.
     """
-    for root in _ROOTS:
-        index = await _index(client, _request(root, "", {}))
-        names = index.get("namespaces") if isinstance(index, dict) else None
-        if isinstance(names, list) and _API in names:
-            return WordPressApi(client, root, index)
-    raise ServiceError(
-        f"{client.sender.place} answers, but has no REST API of WordPress: check the address, "
-        "or what a plugin for security closes"
-    )
+    found = await find_wordpress(client)
+    if found is None:
+        raise ServiceError(
+            f"{client.sender.place} answers, but has no REST API of WordPress: check the address, "
+            "or what a plugin for security closes"
+        )
+    return found
 
 
 async def _index(client: Client, request: Request) -> Any:

@@ -29,7 +29,10 @@ TWICE_AS_LARGE = 2
 
 @dataclass
 class MovedPost:
-    """What is put into the new home: HTML, ``{media}`` where its files are, and comments with name, text and date."""
+    """What is put into the new home: HTML, and comments with name, text and date.
+
+    ``{media}`` stands for the address of its files, ``{home}`` for its own.
+    """
 
     slug: str
     title: str
@@ -90,7 +93,7 @@ def moved_blog(entries: int, *, seed: int = 7) -> Moved:
         if chance.random() < 0.3:
             other = chance.randint(1, entries)
             old += f'<p>"See" <a href="{OLD}/Entry/{other}/">No. {other}</a> -- or not...</p>'
-            new += f'<p>&#8220;See&#8221; <a href="{{home}}/entry-{other}/">No. {other}</a> &#8211; or not&#8230;</p>'
+            new += f'<p>"See" <a href="{{home}}/entry-{other}/">No. {other}</a> -- or not...</p>'
         entry_id = record["entry_id"]
         category = blog.categories[record["category_id"]]
         moved.archive.add(Kind.ENTRIES, {**record, "entry_text": old})

@@ -25,11 +25,16 @@ def fill(home: FakeWordPress, moved: Moved) -> dict[str, int]:
         folder = home.file(name, picture).removesuffix(name)
     numbers = {}
     for entry_id, post in moved.posts.items():
-        content = post.content.replace("{media}", folder).replace("{home}", home.url)
+        content = typeset(post.content.replace("{media}", folder).replace("{home}", home.url))
         numbers[entry_id] = home.post(post.title, content, post.date, slug=post.slug, categories=(post.category,))
         for name, text, date in post.comments:
             home.comment(numbers[entry_id], name, text, date)
     return numbers
+
+
+def typeset(html: str) -> str:
+    """Write quotation marks, dashes and dots as WordPress shows them."""
+    return html.replace('"See"', "&#8220;See&#8221;").replace(" -- ", " &#8211; ").replace("...", "&#8230;")
 
 
 def harm(home: FakeWordPress, number: int, kind: Fault) -> None:

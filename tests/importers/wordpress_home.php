@@ -3,8 +3,8 @@
  * WordPress as a home that is read back: what a test wants of it beside wordpress.php.
  *
  *     php wordpress_home.php open SITE URL       make the blog answer at an address; print its owner's application password
- *     php wordpress_home.php fill SITE FILE      put posts with comments into it, from JSON
- *     php wordpress_home.php spoil SITE FILE     do harm to them, as JSON lists it
+ *     php wordpress_home.php fill SITE FILE      put posts with their comments into it, from JSON
+ *     php wordpress_home.php spoil SITE FILE     do harm to posts, as JSON lists it
  */
 
 [ , $mode, $site, $given ] = $argv;
@@ -27,30 +27,46 @@ $wpdb->query( 'BEGIN' );
 wp_defer_term_counting( true );
 wp_defer_comment_counting( true );
 array_map( 'fill' === $mode ? 'fill' : 'spoil', $asked );
+wp_defer_term_counting( false );
+wp_defer_comment_counting( false );
 $wpdb->query( 'COMMIT' );
 
 function fill( $post ) {
 	$post['post_category'] = array( wp_create_category( $post['category'] ) );
-	$comments              = $post['comments'];
 	$made                  = wp_insert_post( wp_slash( $post ), true );
-	foreach ( $comments as $comment ) {
+	foreach ( $post['comments'] as $comment ) {
 		wp_insert_comment( wp_slash( array( 'comment_post_ID' => $made ) + $comment ) );
 	}
 }
 
 function spoil( $harm ) {
-	$post = get_page_by_path( $harm['post'], OBJECT, 'post' )->to_array();
+	$post = get_page_by_path( $harm['slug'], OBJECT, 'post' )->to_array();
 	switch ( $harm['kind'] ) {
 		case 'missing':
 			return wp_delete_post( $post['ID'], true );
 		case 'comment_held':
 			return wp_set_comment_status( get_comments( array( 'post_id' => $post['ID'] ) )[0]->comment_ID, 'hold' );
+		case 'picture_missing':
+			return unlink( ABSPATH . $harm['file'] );
+		case 'text':
+			return change( $post, array( 'post_content' => mb_substr( $post['post_content'], 0, 400 ) ) );
+		case 'date':
+			$later = gmdate( 'Y-m-d H:i:s', strtotime( $post['post_date'] . ' UTC' ) + 9 * HOUR_IN_SECONDS );
+			return change( $post, array( 'post_date' => $later, 'post_date_gmt' => get_gmt_from_date( $later ), 'edit_date' => true ) );
 		case 'category':
 			return wp_set_post_categories( $post['ID'], array() );
+		case 'slug':
+			return change( $post, array( 'post_name' => 'p' . $post['ID'] ) );
+		case 'status':
+			return change( $post, array( 'post_status' => 'draft' ) );
 		case 'duplicate':
 			unset( $post['ID'], $post['post_name'], $post['guid'] );
 			return wp_insert_post( wp_slash( $post ), true );
-		default:
-			return wp_update_post( wp_slash( array( 'ID' => $post['ID'] ) + $harm['set'] ), true );
+		case 'link_on_old_host':
+			return change( $post, array( 'post_content' => $post['post_content'] . $harm['link'] ) );
 	}
+}
+
+function change( $post, $members ) {
+	return wp_update_post( wp_slash( array( 'ID' => $post['ID'] ) + $members ), true );
 }

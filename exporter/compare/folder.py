@@ -1,0 +1,128 @@
+"""A folder as a new home: what a site generator built, or the Markdown it is built from, or exported HTML."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Final
+from urllib.parse import quote, unquote, urlsplit
+
+from exporter.compare.fetching import facts_of
+from exporter.compare.markdown_page import NoPost, read_markdown
+from exporter.compare.pages import read_page
+from exporter.compare.posts import Aspect, HomeState, NewPost, PictureFacts, Unchecked
+from exporter.errors import UsageError
+from exporter.html.limits import TooComplex
+
+_HTML: Final = frozenset({".html", ".htm", ".xhtml"})
+_MARKDOWN: Final = frozenset({".md", ".markdown"})
+_ROOT: Final = "https://folder.invalid/"
+"""Stands for the folder in addresses; no such host can be (RFC 6761, section 6.4)."""
+_MOST_FILES: Final = 200_000
+_MOST_BYTES: Final = 32 * 1024 * 1024
+_PLACES: Final = ("", "static", "content", "public", "source", "src")
+"""Folders that generators serve as the root of a site."""
+_OUTSIDE: Final = "it is not in the folder"
+
+
+class FolderHome:
+    """A folder.
+
+    Args:
+        root: the folder; links that lead out of it are not followed.
+        progress: called with how many pages are read.
+    """
+
+    def __init__(self, root: Path, progress: Callable[[int], None]) -> None:
+        if not root.is_dir():
+            raise UsageError(f"{root} is no folder: name the new home's address, or the folder of its pages.")
+        self._root = root
+        self._progress = progress
+        self._unread: Counter[str] = Counter()
+
+    async def read(self) -> HomeState:
+        """Read all pages: those of Markdown with front matter where there are any, else those of HTML."""
+        files = list(self._files())
+        sources = [path for path in files if path.suffix.lower() in _MARKDOWN]
+        posts = list(self._pages(sources, self._markdown))
+        words = bool(posts)
+        if not words:
+            posts = list(self._pages([path for path in files if path.suffix.lower() in _HTML], self._html))
+        if not posts:
+            raise UsageError(f"{self._root} holds no page of HTML, and no Markdown with front matter.")
+        unread = [
+            Unchecked(Aspect.TEXT, count, f"files that cannot be read: {why}") for why, count in self._unread.items()
+        ]
+        kind, withheld = (
+            ("folder of Markdown", "") if words else ("folder of HTML", "built pages show only what is public")
+        )
+        return HomeState(kind, posts, unread, withheld, words=words)
+
+    async def pictures(self, addresses: Sequence[str]) -> Mapping[str, PictureFacts]:
+        """Look at the pictures in the folder."""
+        return {address: self._picture(address) for address in dict.fromkeys(addresses)}
+
+    def _files(self) -> Iterator[Path]:
+        count = 0
+        for folder, folders, names in os.walk(self._root):
+            folders[:] = sorted(name for name in folders if not name.startswith(".") and name != "node_modules")
+            for name in sorted(names):
+                path = Path(folder, name)
+                if path.suffix.lower() in _HTML | _MARKDOWN and path.is_file() and not path.is_symlink():
+                    count += 1
+                    if count > _MOST_FILES:
+                        raise UsageError(f"{self._root} holds over {_MOST_FILES:,} pages; name a smaller folder.")
+                    yield path
+
+    def _pages(self, paths: Sequence[Path], read: Callable[[str, str, str], NewPost | None]) -> Iterator[NewPost]:
+        for number, path in enumerate(paths, 1):
+            relative = path.relative_to(self._root).as_posix()
+            try:
+                if path.stat().st_size > _MOST_BYTES:
+                    self._unread["they are too large"] += 1
+                    continue
+                text = path.read_bytes().decode("utf-8", "replace")
+            except OSError as error:
+                self._unread[error.strerror or "the disk failed"] += 1
+                continue
+            made = read(text, relative, _ROOT + quote(relative, safe="/", errors="replace"))
+            if made is not None:
+                yield made
+            self._progress(number)
+
+    def _markdown(self, text: str, path: str, address: str) -> NewPost | None:
+        try:
+            return read_markdown(text, path, address)
+        except NoPost:
+            return None  # a README, or a page of the theme
+
+    def _html(self, text: str, _path: str, address: str) -> NewPost | None:
+        try:
+            return read_page(text, address)
+        except TooComplex:
+            self._unread["they are too large or too complex"] += 1
+            return None
+
+    def _picture(self, address: str) -> PictureFacts:
+        if not address.startswith(_ROOT):
+            return PictureFacts(unknown=_OUTSIDE)
+        relative = unquote(urlsplit(address).path).lstrip("/")
+        root = self._root.resolve()
+        for place in _PLACES:
+            path = (root / place / relative).resolve()
+            if path.is_relative_to(root) and path.is_file():
+                return _read_picture(path)
+        return PictureFacts(gone="there is no such file")
+
+
+def _read_picture(path: Path) -> PictureFacts:
+    try:
+        if path.stat().st_size > _MOST_BYTES:
+            return PictureFacts(unknown="it is too large")
+        content = path.read_bytes()
+    except OSError as error:
+        return PictureFacts(unknown=error.strerror or "the disk failed")
+    return facts_of(content, hashlib.sha256(content).hexdigest())

@@ -1,0 +1,162 @@
+"""Any site as a new home: its pages as its sitemap lists them, or those that its feed does.
+
+A sitemap or feed is untrusted text: only the addresses in it are looked for, by their marks, so that no document can
+make a parser of XML expand anything. Only addresses of the site's own host are asked for.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from html import unescape
+from typing import Final
+from urllib.parse import parse_qsl, urlsplit
+
+from exporter.compare.fetching import PictureReader, each_of
+from exporter.compare.pages import read_page
+from exporter.compare.posts import Aspect, HomeState, NewPost, PictureFacts, Unchecked
+from exporter.errors import ServiceError
+from exporter.html.limits import TooComplex
+from exporter.html.links import absolute
+from exporter.http.engine import Client
+from exporter.model.exchange import Request, Response
+
+_SITEMAPS: Final = ("sitemap.xml", "sitemap_index.xml", "wp-sitemap.xml", "sitemap-index.xml")
+_FEEDS: Final = ("index.xml", "feed/", "feed.xml", "atom.xml", "rss.xml", "feeds/all.atom.xml")
+_LOCATION: Final = re.compile(r"<loc>\s*(?:<!\[CDATA\[)?([^<\]]{1,8000})", re.IGNORECASE)
+_ITEM_LINK: Final = re.compile(
+    r"<link>\s*(?:<!\[CDATA\[)?\s*([^<\]\s]{1,8000})|<link\s[^<>]*?\bhref=[\"']([^\"']{1,8000})"
+)
+_FEED_LINK: Final = re.compile(r"<link\s[^<>]*application/(?:rss|atom)\+xml[^<>]*>", re.IGNORECASE)
+_HREF: Final = re.compile(r"\bhref=[\"']?([^\"'\s>]+)")
+_ROBOTS: Final = re.compile(r"^sitemap:\s*(\S+)", re.IGNORECASE | re.MULTILINE)
+_CHARSET: Final = re.compile(r"charset=[\"']?([A-Za-z0-9_.:-]{1,40})")
+_MOST_SITEMAPS: Final = 100
+_MOST_PAGES: Final = 50_000
+_NEWEST_ONLY: Final = "the site has a feed and no sitemap, and a feed may list the newest posts only"
+_TOO_MANY: Final = f"the site lists more than {_MOST_PAGES:,} pages"
+_PUBLIC_ONLY: Final = "a site shows only what is public"
+_NO_PAGE: Final = re.compile(r"\.(?:jpe?g|png|gif|webp|svg|pdf|xml|css|js|zip|mp[34]|ico)$", re.IGNORECASE)
+
+
+@dataclass(slots=True)
+class _Listed:
+    """The addresses of pages, and why they may not be all."""
+
+    pages: dict[str, None] = field(default_factory=dict)
+    partial: str = ""
+
+
+class SiteHome:
+    """A site.
+
+    Args:
+        client: asks the site's host, and no other.
+        address: of the site, of its sitemap, or of its feed.
+        pictures: reads its pictures.
+        progress: called with how many pages are read.
+    """
+
+    def __init__(self, client: Client, address: str, pictures: PictureReader, progress: Callable[[int], None]) -> None:
+        self._client = client
+        self._address = address
+        self._origin = "{0.scheme}://{0.netloc}".format(urlsplit(address))
+        self._pictures = pictures
+        self._progress = progress
+        self._unread: Counter[str] = Counter()
+
+    async def read(self) -> HomeState:
+        """Read all pages that are listed.
+
+        Raises:
+            ServiceError: there is neither a sitemap nor a feed, or the site does not answer.
+        """
+        listed = await self._listed()
+        posts: dict[str, NewPost] = {}
+
+        async def read(address: str) -> None:
+            try:
+                text = await self._text(address)
+                if text is None:
+                    self._unread["listed, and not there"] += 1
+                else:
+                    posts[address] = read_page(text, address)
+                    self._progress(len(posts))
+            except TooComplex:
+                self._unread["too large or too complex to be read"] += 1
+            except ServiceError as error:
+                self._unread[str(error)] += 1
+
+        await each_of(list(listed.pages), read)
+        unread = [Unchecked(Aspect.TEXT, count, f"pages: {why}") for why, count in self._unread.items()]
+        in_order = [posts[address] for address in listed.pages if address in posts]
+        return HomeState("site", in_order, unread, _PUBLIC_ONLY, partial=listed.partial)
+
+    async def pictures(self, addresses: Sequence[str]) -> Mapping[str, PictureFacts]:
+        """Look at pictures."""
+        return await self._pictures.read(addresses)
+
+    async def _listed(self) -> _Listed:
+        if self._address.endswith((".xml", ".rss", ".atom")):
+            text = await self._text(self._address)
+            return await self._of_document(text or "", [self._address])
+        base = self._address.rstrip("/") + "/"
+        robots = await self._text(f"{self._origin}/robots.txt")
+        named = [each for found in _ROBOTS.findall(robots or "") if (each := absolute(found, base)) is not None]
+        for place in dict.fromkeys([*named, *(base + name for name in _SITEMAPS)]):
+            text = await self._text(place)
+            if text is not None and _LOCATION.search(text):
+                return await self._of_document(text, [place])
+        front = await self._text(base) or ""
+        hrefs = [found[1] for link in _FEED_LINK.findall(front) if (found := _HREF.search(link)) is not None]
+        feeds = [each for href in hrefs if (each := absolute(unescape(href), base)) is not None]
+        for place in dict.fromkeys([*feeds, *(base + name for name in _FEEDS)]):
+            text = await self._text(place)
+            if text is not None and ("<rss" in text or "<feed" in text):
+                return await self._of_document(text, [place])
+        raise ServiceError(f"{self._client.sender.place} has neither a sitemap nor a feed: name the address of one.")
+
+    async def _of_document(self, text: str, seen: list[str]) -> _Listed:
+        """Return the pages that a sitemap, a list of sitemaps or a feed lists."""
+        listed = _Listed()
+        waiting = [text]
+        while waiting:
+            text = waiting.pop(0)
+            is_feed = "<rss" in text or "<feed" in text
+            locations = [a or b for a, b in _ITEM_LINK.findall(text)] if is_feed else _LOCATION.findall(text)
+            listed.partial = listed.partial or (_NEWEST_ONLY if is_feed else "")
+            for location in locations:
+                address = absolute(unescape(location.strip()), self._origin)
+                if address is None or not address.startswith(f"{self._origin}/"):
+                    continue
+                if "<sitemapindex" in text and address not in seen and len(seen) < _MOST_SITEMAPS:
+                    seen.append(address)
+                    waiting.append(await self._text(address) or "")
+                elif "<sitemapindex" not in text and not _NO_PAGE.search(urlsplit(address).path):
+                    listed.pages[address] = None
+            if len(listed.pages) > _MOST_PAGES:
+                return _Listed(dict.fromkeys(list(listed.pages)[:_MOST_PAGES]), _TOO_MANY)
+        return listed
+
+    async def _text(self, address: str) -> str | None:
+        """Return what an address of the site answers as text; ``None`` where there is nothing."""
+        parts = urlsplit(address)
+        request = Request("a page", parts.path or "/", dict(parse_qsl(parts.query)), {"Accept": "*/*"})
+
+        def read(response: Response) -> str | None:
+            return decoded(response) if response.status == 200 else None
+
+        return await self._client.fetch(request, read)
+
+
+def decoded(response: Response) -> str:
+    """Return the text of a page, in the encoding that its answer or its head names, else UTF-8."""
+    said = _CHARSET.search(response.headers.get("content-type", "")) or _CHARSET.search(
+        response.body[:2048].decode("ascii", "replace")
+    )
+    try:
+        return response.body.decode(said[1] if said is not None else "utf-8", "replace")
+    except LookupError:
+        return response.body.decode("utf-8", "replace")

@@ -1,0 +1,170 @@
+"""Comparisons with real homes: a WordPress that took the WXR file, a Hugo site, and a hundred losses among 2,000 posts."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from exporter.compare.archived import old_hosts, old_posts
+from exporter.compare.posts import Fault, Wish
+from exporter.compare.reconcile import Comparison
+from exporter.export.interface import ExportOptions
+from exporter.export.posts import Posts
+from exporter.export.report import Report
+from exporter.html.links import AddressPattern
+from exporter.library.compare import Arrivals, compare, open_home
+from exporter.settings import Settings
+from tests.compare.moved import OLD, Moved, moved_blog
+from tests.compare.test_losses import named
+from tests.export.memory import SAID
+from tests.importers.blogs import BLOGS, Blog, blog
+from tests.importers.conftest import Tool, serving
+from tests.importers.test_wordpress import SCRIPT as IMPORTER
+from tests.importers.test_wordpress import installed
+from tests.importers.wordpress_site import SCRIPT, Site, running_site
+
+__all__ = ["installed"]
+
+OLD_URLS = (AddressPattern("https://{blog_id}/Entry/{entry_id}/", "entry_url"),)
+MOST_SECONDS = 60
+KNOWN = {
+    "demo": {},
+    "hostile": {
+        "30": {Fault.TEXT},  # &copy without its semicolon is shown as it is written
+        "38": {Fault.TEXT},  # an attribute that holds what looks like another one becomes text
+        **{str(number): {Fault.PICTURE_ON_OLD_HOST} for number in range(8, 41, 8)},  # which the archive does not hold
+    },
+}
+"""What WordPress does show otherwise, and why."""
+
+
+def expected(moved: Blog, **options: Any) -> Arrivals:
+    """Return what should have arrived."""
+    chosen = ExportOptions(**{"declared": SAID, "hidden_comments": True, "old_urls": OLD_URLS, **options})
+    posts = Posts(moved.records, chosen, Report(), holds_back=True)
+    return Arrivals(list(old_posts(posts, asked=True)), old_hosts(posts), {})
+
+
+async def compared(place: str, arrivals: Arrivals, site: Site | None = None) -> Comparison:
+    settings = Settings(
+        new_home_user=None if site is None else "owner",
+        new_home_token=None if site is None else site.password,
+        allow_private_network=True,
+    )
+    async with open_home(place, settings) as home:
+        return (await compare(home, arrivals, Wish(old_hosts=arrivals.old_hosts))).comparison
+
+
+@pytest.mark.parametrize("name", BLOGS)
+async def test_wordpress_has_what_its_importer_took(tool: Tool, installed: Path, tmp_path: Path, name: str) -> None:
+    with blog(name, tmp_path / "archive") as moved, running_site(tool, installed, tmp_path / "site") as site:
+        links = {"old_urls": OLD_URLS, "new_url": AddressPattern(f"{site.url}/?p={{entry_id}}", "--new-url")}
+        moved.export("wxr", tmp_path / "pictures", media_folder=True)
+        with serving(tmp_path / "pictures" / "media") as address:
+            moved.export("wxr", tmp_path / "out", media_base_url=address, **links)
+            tool("php", IMPORTER, "read", site.folder, tmp_path / "out" / "wordpress-public.xml")
+        found = await compared(site.url, expected(moved), site)
+        assert named(found).items() <= KNOWN[name].items()
+        assert len(found.results) == len(moved.posts())
+        assert [each for each in found.unchecked if each.asked] == []
+        assert found.extra == []
+
+
+@pytest.mark.parametrize("body", ["markdown", "html"])
+@pytest.mark.parametrize("part", ["public", "content"])
+async def test_hugo_shows_what_was_exported(tool: Tool, tmp_path: Path, body: str, part: str) -> None:
+    with blog("demo", tmp_path / "archive") as moved:
+        moved.export(
+            "hugo",
+            tmp_path / "site",
+            body=body,
+            old_urls=OLD_URLS,
+            new_url=AddressPattern("https://new.example/{slug}/", "--new-url"),
+        )
+        layouts = tmp_path / "site" / "layouts" / "_default"
+        layouts.mkdir(parents=True)
+        (layouts / "single.html").write_text(
+            '<title>{{ .Title }} | 新しい家</title><time datetime="{{ .Date.Format "2006-01-02T15:04:05Z07:00" }}"></time>'
+            '{{ range .Params.categories }}<a rel="category">{{ . }}</a>{{ end }}<article>{{ .Content }}</article>'
+        )
+        (layouts / "list.html").write_text("{{ range .Pages }}<h2>{{ .Title }}</h2>{{ .Content }}{{ end }}")
+        tool("hugo", "--quiet", cwd=tmp_path / "site")
+        found = await compared(str(tmp_path / "site" / part), expected(moved))
+        assert named(found) == {}
+        assert found.identical == len(moved.posts())
+        assert [each for each in found.unchecked if each.asked] == []
+
+
+async def test_a_hundred_losses_among_2000_posts_are_all_named_and_nothing_else(
+    tool: Tool, installed: Path, tmp_path: Path
+) -> None:
+    moved = moved_blog(2000)
+    posts = Posts(moved.archive, ExportOptions(declared=SAID, hidden_comments=True), Report(), holds_back=True)
+    arrivals = Arrivals(list(old_posts(posts, asked=True)), old_hosts(posts), {})
+    with running_site(tool, installed, tmp_path / "site") as site:
+        fill(tool, site, moved, tmp_path / "posts.json")
+        found = await compared(site.url, arrivals, site)
+        assert named(found) == {}
+        assert (found.identical, found.whole) == (2000, True)
+        harmed = moved.harmed(10)
+        assert Counter(harmed.values()) == dict.fromkeys(harmed.values(), 10)
+        spoil(tool, site, moved, harmed, tmp_path / "harm.json")
+        begun = time.process_time()
+        found = await compared(site.url, arrivals, site)
+        busy = time.process_time() - begun
+        assert named(found) == {entry_id: {kind} for entry_id, kind in harmed.items()}
+        assert (found.identical, found.extra) == (1900, [])
+        assert busy < MOST_SECONDS  # beside the time that WordPress takes
+
+
+def fill(tool: Tool, site: Site, moved: Moved, file: Path) -> None:
+    """Put a blog into a WordPress."""
+    media = site.folder / "wp-content" / "uploads" / "old"
+    media.mkdir(parents=True)
+    for name, content in moved.files.items():
+        (media / name).write_bytes(content)
+    file.write_text(
+        json.dumps(
+            [
+                {
+                    "post_title": post.title,
+                    "post_content": post.content.replace("{media}", f"{site.url}/wp-content/uploads/old/").replace(
+                        "{home}", site.url
+                    ),
+                    "post_date": post.date.replace("T", " "),
+                    "post_name": post.slug,
+                    "post_status": "publish",
+                    "category": post.category,
+                    "comments": [
+                        {"comment_author": name, "comment_content": text, "comment_date": date.replace("T", " ")}
+                        for name, text, date in post.comments
+                    ],
+                }
+                for post in moved.posts.values()
+            ]
+        )
+    )
+    tool("php", SCRIPT, "fill", site.folder, file)
+
+
+def spoil(tool: Tool, site: Site, moved: Moved, harmed: dict[str, Fault], file: Path) -> None:
+    """Do harm to a WordPress."""
+    file.write_text(
+        json.dumps(
+            [
+                {
+                    "slug": moved.posts[entry_id].slug,
+                    "kind": str(kind),
+                    "file": f"wp-content/uploads/old/photo-{entry_id}.png",
+                    "link": f'<p><a href="{OLD}/Entry/1/"><!-- old --></a></p>',
+                }
+                for entry_id, kind in harmed.items()
+            ]
+        )
+    )
+    tool("php", SCRIPT, "spoil", site.folder, file)
