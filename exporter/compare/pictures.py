@@ -1,7 +1,8 @@
 """The pictures of one post against those of its new home. Pure.
 
 Two pictures are the same when their bytes are, or when one may be a resized or compressed copy of the other: the ratio
-of their sides is the same, up to the pixel that rounding may cost the smaller one.
+of their sides is the same, up to the pixel that rounding may cost the smaller one. A copy may be turned by a right
+angle, as WordPress turns what the camera held upright.
 """
 
 from __future__ import annotations
@@ -68,10 +69,13 @@ def same_picture(old: Picture, new: PictureFacts) -> bool:
         return True
     if not (old.width and old.height and new.width and new.height):
         return False
+    turned = (new.height, new.width)
+    return any(_same_ratio(old.width, old.height, *sides) for sides in ((new.width, new.height), turned))
+
+
+def _same_ratio(width: int, height: int, new_width: int, new_height: int) -> bool:
     # Whole pixels: the exact height of the copy is off by less than one, and likewise its width.
-    by_width = abs(new.width * old.height / old.width - new.height)
-    by_height = abs(new.height * old.width / old.height - new.width)
-    return min(by_width, by_height) <= 1.0
+    return min(abs(new_width * height / width - new_height), abs(new_height * width / height - new_width)) <= 1.0
 
 
 def host_of(address: str) -> str:

@@ -169,7 +169,8 @@ class _Comparing:
                 yield from compare(old, new)
 
     def _skip(self, aspect: Aspect, why: str, count: int = 1, *, asked: bool = True) -> None:
-        self._skipped[aspect, why, asked] += count
+        if count:
+            self._skipped[aspect, why, asked] += count
 
     def _title(self, old: OldPost, new: NewPost) -> Iterator[Difference]:
         if word_letters(old.title) and not same_words(old.title, new.titles):
@@ -188,7 +189,7 @@ class _Comparing:
 
     def _date(self, old: OldPost, new: NewPost) -> Iterator[Difference]:
         if old.when is None:
-            self._skip(Aspect.DATE, "the archive knows no date of them")
+            self._skip(Aspect.DATE, "the archive knows no date of them either", asked=False)
         elif new.when is None:
             self._skip(Aspect.DATE, "the new home does not say when they were written")
         elif not _same_moment(old.when, new.when):
@@ -234,8 +235,7 @@ class _Comparing:
             yield from find_comments(old.comments, new.page)
         else:
             shown = sum(comment.visible for comment in old.comments)
-            if shown:
-                self._skip(Aspect.COMMENTS, "the new home shows no comments", shown)
+            self._skip(Aspect.COMMENTS, "the new home shows no comments", shown)
 
 
 def missing_piece(text: str, page: str) -> tuple[str, str]:

@@ -148,7 +148,7 @@ class SiteHome:
         def read(response: Response) -> str | None:
             return decoded(response) if response.status == 200 else None
 
-        return await self._client.fetch(request, read)
+        return await self._client.fetch(request, read, probe=True)
 
 
 def decoded(response: Response) -> str:

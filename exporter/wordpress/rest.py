@@ -245,7 +245,8 @@ async def _index(client: Client, request: Request) -> Any:
         except (ApiError, BadBody):  # no other time brings another answer
             return None
 
-    return await client.fetch(request, read)
+    # In doubt it is asked for again, to tell a WordPress that is down from one record that it fails on.
+    return await client.fetch(request, read, probe=True)
 
 
 def _request(root: str, route: str, params: Mapping[str, str]) -> Request:

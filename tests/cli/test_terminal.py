@@ -16,6 +16,7 @@ import pytest
 from exporter import lossless_json
 from exporter.model.kinds import Kind
 from tests.archive.builder import Built, record
+from tests.hostile.commands import HOME
 from tests.support.terminal import Terminal
 
 pytestmark = [
@@ -99,6 +100,8 @@ COMMANDS: Final[list[tuple[Any, ...]]] = [
     ("status",),
     ("status", "--json"),
     ("verify",),
+    ("compare", HOME, "--all-as-draft", "-v"),
+    ("compare", HOME, "--all-as-draft", "--json"),
 ]  # fmt: skip
 
 

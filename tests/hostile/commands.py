@@ -9,10 +9,13 @@ from pathlib import Path
 from exporter.export.formats import FORMATS
 
 PUBLIC = ("--public-open-flg", "1", "--visible-delete-flg", "f", "--period-flg-public")
+HOME = str(Path(__file__).parent.parent.parent / "sample_output" / "latest" / "markdown")
+"""Pages of another blog."""
 READERS: tuple[tuple[str, ...], ...] = (
     ("status",), ("log",), ("diff",), ("show", "entry", "1"), ("show", "asset", "{picture}", "--json"),
     ("show", "entry", "1", "--markdown"), ("search", "海"), ("search", "海", "--regex"), ("files",), ("files", "--json"),
     ("inspect",), ("verify",), ("verify", "--quick"), ("prune", "--keep-last", "1", "--dry-run"),
+    ("compare", HOME, *PUBLIC),
 )  # fmt: skip
 COPIES: tuple[tuple[str, ...], ...] = (
     ("site", "{out}"),

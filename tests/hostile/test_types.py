@@ -21,6 +21,7 @@ from exporter.lossless_json import Frozen, freeze
 from exporter.model.kinds import Kind
 from tests.cli.conftest import Program
 from tests.hostile.building import seal
+from tests.hostile.commands import HOME
 from tests.hostile.conftest import Whole
 
 pytestmark = pytest.mark.hostile
@@ -41,6 +42,7 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
     ("files", "{archive}", "--json"),
     ("inspect", "{archive}"),
     ("prune", "{archive}", "--keep-daily", "1", "--dry-run"),
+    ("compare", "{archive}", HOME, *PUBLIC),
     ("site", "{archive}", "{out}/site"),
     ("export", "hugo", "{archive}", "{out}/hugo", *PUBLIC),
     ("export", "wordpress", "{archive}", "{out}/wordpress", *PUBLIC),

@@ -6,10 +6,12 @@ hides from them.
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from html import escape
 from typing import Any
@@ -155,6 +157,22 @@ class FakeWordPress:
     def refuse(self, status: int, code: str, message: str = "Sorry, you are not allowed to do that.") -> web.Response:
         body = json.dumps({"code": code, "message": message, "data": {"status": status}}).encode()
         return web.Response(status=status, body=body, content_type="application/json")
+
+
+@contextmanager
+def wordpress_in_thread() -> Iterator[FakeWordPress]:
+    """Run an empty one in a thread, for callers that block."""
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever, daemon=True)
+    thread.start()
+    running = running_wordpress()
+    try:
+        yield asyncio.run_coroutine_threadsafe(running.__aenter__(), loop).result()
+    finally:
+        asyncio.run_coroutine_threadsafe(running.__aexit__(None, None, None), loop).result()
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()
 
 
 @asynccontextmanager

@@ -1,0 +1,238 @@
+"""``compare``: its answers, its exit codes, and what it never does."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from aiohttp import web
+
+from exporter.export.interface import ExportOptions
+from exporter.html.links import AddressPattern
+from exporter.library.compare import expected_posts
+from exporter.model.publication import Declared
+from tests.cli.conftest import Program
+from tests.test_docs import ROOT
+from tests.wordpress.fake import LOGIN, FakeWordPress, wordpress_in_thread
+
+SAID = ("--public-open-flg", "1", "--visible-delete-flg", "f")
+OLD = "https://{blog_id}/Entry/{entry_id}/"
+NEW = ("--new-url", "https://new.example/{slug}")
+PASSWORD = {"BLOG_EXPORTER_NEW_HOME_USER": LOGIN[0], "BLOG_EXPORTER_NEW_HOME_TOKEN": LOGIN[1]}
+
+
+@pytest.fixture
+def home(program: Program, archive: Path, tmp_path: Path) -> Path:
+    """The demo as Markdown with its pictures, its links leading to its own pages."""
+    out = tmp_path / "home"
+    assert program("export", "markdown", archive, out, *SAID, "--old-url", OLD, *NEW).code == 0
+    return out
+
+
+def put_public(home: FakeWordPress, archive: Path) -> list[int]:
+    """Put the demo's public posts into a WordPress, as text; returns their numbers."""
+    options = ExportOptions(declared=Declared(frozenset({"1"}), visible_comment_flags=frozenset({"f"})))
+    numbers = []
+    for post in expected_posts(archive, options).posts:
+        if post.asked and post.when is not None:
+            slug = min(post.slugs)
+            date = post.when.replace(tzinfo=None).isoformat()
+            names = (post.category,) if post.category else ()
+            text = "".join(f"&#{ord(char)};" for char in post.letters)
+            numbers.append(home.post(post.title, text, date, slug=slug, categories=names))
+    return numbers
+
+
+def test_all_that_arrived_is_zero(program: Program, archive: Path, home: Path) -> None:
+    done = program("compare", archive, home)
+    assert (done.code, done.err.count("error")) == (0, 0)
+    assert done.out.splitlines()[:2] == [
+        "     55  entries to arrive",
+        "     55  as they were, in everything that was compared",
+    ]
+    assert done.out.splitlines()[-1] == "All 55 entries arrived as they were, without what is named as not compared."
+
+
+def test_what_is_missing_is_named_and_three(program: Program, archive: Path, home: Path) -> None:
+    lost = next(path for path in (home / "posts").iterdir() if path.name.endswith("-50.md"))
+    lost.unlink()
+    done = program("compare", archive, home)
+    assert done.code == 3
+    assert "      1  not in the new home\n           50 " in done.out
+    assert done.err.splitlines()[-1].endswith("of 55 entries 1 are missing and 0 changed.")
+
+
+def test_json_has_the_members_that_are_documented(program: Program, archive: Path, home: Path) -> None:
+    text = (ROOT / "docs" / "compare.md").read_text(encoding="utf-8").partition("## compare.json")[2]
+    rows = re.findall(r"^\| (`.*?) \|", text, re.MULTILINE)
+    documented = [name for row in rows for name in re.findall(r"`(\w+)`", row)]
+    next((home / "posts").iterdir()).unlink()
+    done = program("compare", archive, home, "--json")
+    found = done.answer_before_error
+    assert list(found) == documented
+    assert found["home"] == {"kind": "folder of Markdown", "place": str(home)}
+    assert found["counts"]["entries"] == found["counts"]["identical"] + 1 == 55
+    assert found["changes"] == {"missing": 1}
+    assert found["whole"] is False
+    assert all(name in text for name in re.findall(r'"(\w+)":', json.dumps(found["unchecked"])))
+
+
+def test_the_report_is_written_once_and_not_into_the_archive(
+    program: Program, archive: Path, home: Path, tmp_path: Path
+) -> None:
+    report = tmp_path / "compare.json"
+    done = program("compare", archive, home, "--report", report, "--json")
+    assert done.code == 0
+    assert json.loads(report.read_text(encoding="utf-8")) == done.json
+    again = program("compare", archive, home, "--report", report)
+    assert again.code == 2
+    assert "is there already" in again.err
+    assert program("compare", archive, home, "--report", report, "--force").code == 0
+    assert "inside the archive" in program("compare", archive, home, "--report", archive / "x.json").err
+    assert "is a folder" in program("compare", archive, home, "--report", tmp_path).err
+
+
+def test_nothing_changes_in_the_archive_or_the_new_home(program: Program, archive: Path, home: Path) -> None:
+    def state() -> dict[str, tuple[int, int]]:
+        return {
+            str(path): (path.stat().st_mtime_ns, path.stat().st_size)
+            for root in (archive, home)
+            for path in root.rglob("*")
+        }
+
+    before = state()
+    program("compare", archive, home)
+    assert state() == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (["nowhere", "home", *SAID], 10, "no archive"),
+        (["{archive}"], 2, "Missing argument"),
+        (["{archive}", "{archive}"], 2, "Nothing says yet which entries are public"),
+        (["{archive}", "nowhere", *SAID], 2, "is no folder"),
+        (["{archive}", "http://127.0.0.1:1", *SAID, "--retries", "0"], 20, "cannot connect"),
+        (["{archive}", "http://user:word@x", *SAID], 2, "must not hold a user name or password"),
+        (["{archive}", "http://x/?y", *SAID], 2, "without ? or #"),
+        (["{archive}", "https://x", "--public-open-flg", "banana"], 2, "banana"),
+        (["{archive}", "https://x", *SAID, "--new-url", "x"], 2, "--new-url"),
+        (["{archive}", "https://x", *SAID, "--at", "99"], 5, "99"),
+    ],
+)
+def test_every_failure_is_one_line_and_its_code(
+    program: Program, archive: Path, arguments: list[str], code: int, said: str
+) -> None:
+    done = program("compare", *(each.replace("{archive}", str(archive)) for each in arguments))
+    assert done.code == code
+    assert said in done.err.splitlines()[-1]
+    assert done.out == ""
+
+
+def test_a_wordpress_is_compared_with_its_owners_password(
+    program: Program, archive: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with wordpress_in_thread() as home:
+        numbers = put_public(home, archive)
+        plain = ("compare", archive, home.url, *SAID, "--no-comments", "--retries", "0")
+        done = program(*plain, "--json")
+        found = done.answer_before_error
+        assert found["home"]["kind"] == "WordPress"
+        assert set(found["changes"]) == {"picture_missing"}
+        home.posts[numbers[0]]["status"] = "draft"
+        assert program(*plain, "--json").answer_before_error["changes"]["missing"] == 1
+        for name, value in PASSWORD.items():
+            monkeypatch.setenv(name, value)
+        found = program(*plain, "--json").answer_before_error
+        assert "missing" not in found["changes"]
+        assert found["changes"]["status"] == 1
+        monkeypatch.setenv("BLOG_EXPORTER_NEW_HOME_TOKEN", "wrong")
+        refused = program(*plain)
+        assert refused.code == 12
+        assert "wrong" not in refused.err
+        monkeypatch.delenv("BLOG_EXPORTER_NEW_HOME_TOKEN")
+        secret = tmp_path / "secret"
+        secret.write_text(f"{LOGIN[1]}\n")
+        secret.chmod(0o600)
+        assert program(*plain, "--new-home-token-file", secret, "--json").answer_before_error["changes"]["status"] == 1
+
+
+def test_answers_of_an_earlier_export_are_used(program: Program, archive: Path, home: Path) -> None:
+    assert "Using what was kept" in program("compare", archive, home).err
+
+
+def test_drafts_and_everything_are_expected_where_they_were_asked_for(
+    program: Program, archive: Path, home: Path, tmp_path: Path
+) -> None:
+    found = program("compare", archive, home, "--everything", "--json").answer_before_error
+    assert (found["counts"]["entries"], found["changes"]) == (60, {"missing": 5})
+    drafts = tmp_path / "drafts"
+    assert program("export", "markdown", archive, drafts, "--all-as-draft", "--old-url", OLD, *NEW).code == 0
+    found = program("compare", archive, drafts, "--all-as-draft", "--json")
+    assert found.code == 0
+    assert found.json["counts"]["entries"] == found.json["counts"]["identical"] > 55
+
+
+def test_what_a_new_home_says_cannot_steer_the_terminal(program: Program, archive: Path, home: Path) -> None:
+    evil = '---\ntitle: "\\e]0;x\\a\\u202e"\ndate: 2020-01-01\n---\nz'
+    (home / "posts" / "evil.md").write_text(evil, encoding="utf-8")
+    (home / "posts" / "\x1b[31mred.md").write_text("---\ntitle: red\n---\nq", encoding="utf-8")
+    done = program("compare", archive, home, "-v")
+    assert "2  posts that the archive does not have" in done.out
+    assert not {"\x1b", "\x07", "\u202e"} & set(done.out)
+
+
+def test_a_signal_ends_it_soon(archive: Path) -> None:
+    with wordpress_in_thread() as home:
+        asked: list[str] = []
+
+        async def hang(request: web.Request) -> web.StreamResponse:
+            asked.append(request.path)
+            response = web.StreamResponse()
+            await response.prepare(request)
+            await response.write(b"{")
+            await asyncio.Event().wait()
+            return response
+
+        home.service.handler = hang
+        command = [sys.executable, "-m", "exporter", "compare", str(archive), home.url, *SAID]
+        environ = {name: value for name, value in os.environ.items() if not name.startswith("BLOG_EXPORTER_")}
+        running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environ)
+        deadline = time.monotonic() + 30
+        while not asked and time.monotonic() < deadline:
+            time.sleep(0.01)
+        running.send_signal(signal.SIGTERM)
+        _, said = running.communicate(timeout=20)
+        assert running.returncode == 143
+        assert said.splitlines()[-1] == "blog-exporter: error: Terminated; nothing was written."
+
+
+def test_a_hidden_entry_that_is_shown_is_named(program: Program, archive: Path, home: Path, tmp_path: Path) -> None:
+    everything = tmp_path / "all"
+    assert program("export", "markdown", archive, everything, *SAID, "--only", "all").code == 0
+    private = next((tmp_path / "all.NOT-PUBLIC").rglob("*.md"))
+    text = private.read_text(encoding="utf-8").replace("draft: true", "draft: false").replace("permalink: false\n", "")
+    (home / "posts" / private.name).write_text(text, encoding="utf-8")
+    shutil.rmtree(everything)
+    found = program("compare", archive, home, "--json").answer_before_error
+    assert found["changes"] == {"status": 1}
+    (difference,) = found["entries"][0]["differences"]
+    assert (difference["before"] in {"draft", "private"}, difference["after"]) == (True, "publish")
+
+
+def test_old_addresses_need_no_pattern_to_be_known(program: Program, archive: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    assert program("export", "markdown", archive, out, *SAID).code == 0
+    found = program("compare", archive, out, "--json").answer_before_error
+    assert found["changes"] == {"link_on_old_host": 4}
+    pattern = AddressPattern(OLD, "entry_url")
+    assert all(pattern.fits(each["after"]) for entry in found["entries"] for each in entry["differences"])

@@ -1,0 +1,133 @@
+"""Each difference of a pair is named, and what could not be compared is never called the same."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import date, timedelta
+from typing import Any
+
+import pytest
+
+from exporter.compare.matching import match
+from exporter.compare.posts import Aspect, Fault, HomeState, NewPost, OldPost, ShownAs, Unchecked, When, Wish
+from exporter.compare.reconcile import Comparison, reconcile
+from exporter.compare.report import document, lines, verdict
+from tests.compare.posts import TEXT, THEN, new, new_comment, old, old_comment
+
+SHOWN = THEN.replace(tzinfo=None) + timedelta(days=1)
+
+
+def compared(olds: list[OldPost], news: list[NewPost], wish: Wish | None = None, **home: object) -> Comparison:
+    state = replace(HomeState("home", news), **home)  # type: ignore[arg-type]
+    return reconcile(olds, state, match(olds, news), {}, wish or Wish(old_hosts=frozenset({"old.example"})))
+
+
+def faults(found: Comparison) -> list[Fault]:
+    return [each.change for result in found.results for each in result.differences]
+
+
+@pytest.mark.parametrize(
+    ("changed", "fault"),
+    [
+        ({"titles": ("ほか",)}, Fault.TITLE),
+        ({"text": TEXT}, Fault.TEXT),
+        ({"when": When(SHOWN + timedelta(hours=9))}, Fault.DATE),
+        ({"when": When(date(2020, 1, 4))}, Fault.DATE),
+        ({"status": ShownAs.DRAFT}, Fault.STATUS),
+        ({"status": ShownAs.PASSWORD}, Fault.STATUS),
+        ({"names": ("未分類",)}, Fault.CATEGORY),
+        ({"links": ("https://new.example/", "https://old.example/Entry/3/")}, Fault.LINK_ON_OLD_HOST),
+        ({"comments": ()}, Fault.COMMENT_MISSING),
+    ],
+)
+def test_each_difference_is_named(changed: dict[str, Any], fault: Fault) -> None:
+    found = compared([old(1, comments=(old_comment(),))], [new(1, **({"comments": (new_comment(),)} | changed))])
+    assert faults(found) == [fault]
+
+
+def test_the_same_in_other_words_is_no_difference() -> None:
+    ways: list[dict[str, Any]] = [
+        {"when": When(SHOWN + timedelta(seconds=90))},
+        {"when": When(SHOWN - timedelta(hours=9), THEN + timedelta(days=1))},
+        {"when": When(date(2020, 1, 3))},
+        {"names": ("旅", "日記")},
+        {"titles": ("題 1 | 新しい家", "題1")},
+    ]
+    for way in ways:
+        found = compared([old(1)], [new(1, **way)])
+        assert (faults(found), found.whole) == ([], True)
+
+
+def test_what_the_home_does_not_tell_is_named_and_keeps_it_from_being_whole() -> None:
+    shy = new(1, when=None, names=None, slug="", comments=None, page="本文だけ")
+    found = compared([old(1, comments=(old_comment(),), slugs=frozenset())], [shy])
+    assert faults(found) == []
+    assert {each.aspect for each in found.unchecked} == {Aspect.DATE, Aspect.CATEGORY, Aspect.SLUG, Aspect.COMMENTS}
+    assert not found.whole
+    assert verdict(found).startswith(
+        "nothing is missing or changed in what could be compared, but that is not everything"
+    )
+
+
+def test_what_was_left_out_by_choice_is_named_and_is_whole_all_the_same() -> None:
+    wish = Wish(frozenset(Aspect) - {Aspect.COMMENTS})
+    found = compared([old(1, comments=(old_comment(),))], [new(1)], wish)
+    assert found.unchecked == [Unchecked(Aspect.COMMENTS, 0, "left out by choice", asked=False)]
+    assert found.whole
+    assert verdict(found) == "all 1 entries arrived as they were, without what is named as not compared"
+
+
+def test_names_by_a_rule_of_its_own_are_named_once() -> None:
+    found = compared([old(n) for n in range(1, 6)], [new(n, slug=f"2020/{n}") for n in range(1, 6)])
+    assert faults(found) == []
+    assert [(each.aspect, each.count) for each in found.unchecked] == [(Aspect.SLUG, 5)]
+    one = compared([old(n) for n in range(1, 6)], [new(n, slug="p1" if n == 1 else f"entry-{n}") for n in range(1, 6)])
+    assert faults(one) == [Fault.SLUG]
+
+
+def test_what_is_not_public_must_not_be_shown_and_is_not_missed() -> None:
+    private = old(1, status=ShownAs.PRIVATE, asked=False)
+    found = compared([private], [])
+    assert (found.not_asked, list(found.results), found.whole) == (1, [], True)
+    assert compared([private], [new(1, status=ShownAs.PRIVATE, titles=("ほか",))]).not_asked == 1
+    assert faults(compared([private], [new(1)])) == [Fault.STATUS]
+
+
+def test_what_cannot_be_seen_is_not_called_missing() -> None:
+    draft = old(1, status=ShownAs.DRAFT)
+    found = compared([draft, old(2)], [new(2)], withheld="no password")
+    assert (faults(found), found.unchecked) == ([], [Unchecked(Aspect.HELD_BACK, 1, "no password")])
+    found = compared([draft, old(2)], [], partial="only a feed")
+    assert faults(found) == [Fault.MISSING]
+    assert found.unchecked == [Unchecked(Aspect.TEXT, 1, "only a feed")]
+    assert faults(compared([draft], [new(1)])) == [Fault.STATUS]
+
+
+def test_a_text_cut_on_a_page_is_shown_from_there() -> None:
+    page = new(1, whole=False, text="見出し" + TEXT[:20] + "フッター")
+    result = compared([old(1)], [page]).results[0]
+    assert [each.change for each in result.differences] == [Fault.TEXT]
+    assert result.differences[0].after.endswith("フッター")
+    assert result.differences[0].before.startswith("…")
+    gone = compared([old(1)], [new(1, whole=False, text="zzz")]).results[0].differences[0]
+    assert gone.after == ""
+
+
+def test_the_document_and_the_lines_say_the_same() -> None:
+    olds = [old(n) for n in range(1, 10)]
+    news = [new(n, titles=("ほか",)) for n in range(2, 10)] + [
+        new(1, text="ほかの話", titles=("!",), slug="x", when=None)
+    ]
+    found = compared(olds, news)
+    written = document(found, archive="a")
+    assert written["counts"] == {
+        "entries": 9, "identical": 0, "missing": 1, "changed": 8, "extra": 1, "not_asked": 0, "later_comments": 0,
+    }  # fmt: skip
+    assert written["changes"] == {"missing": 1, "title": 8}
+    assert written["entries"][0]["differences"] == [{"change": "missing", "before": "", "after": ""}]
+    assert written["extra"] == [{"address": "https://new.example/1", "title": "!"}]
+    text = "\n".join(lines(found))
+    assert "… 3 more (-v names all)" in text
+    assert "… 3 more" not in "\n".join(lines(found, every=True))
+    assert "2 題2: 題2 -> ほか" in text
+    assert verdict(found) == "of 9 entries 1 are missing and 8 changed"
