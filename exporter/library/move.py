@@ -8,7 +8,7 @@ import hashlib
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import timedelta, tzinfo
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -34,9 +34,10 @@ from exporter.move.plan import Plan
 from exporter.move.run import MoveRun
 from exporter.move.writer import SETTLING, Writer
 from exporter.settings import Settings
-from exporter.wordpress.rest import open_wordpress
+from exporter.wordpress.rest import WordPressApi, open_wordpress
 
 _UPLOAD_SECONDS: Final = 600.0
+_DAY: Final = 24
 _NOT_IN_NAMES: Final = re.compile(r"[^a-z0-9.-]+")
 
 
@@ -123,8 +124,7 @@ def move_blog(
         ServiceError: the new home failed; what is there stays, and the next run goes on from there.
     """
     _credentials(home.url, settings)
-    watching = watching or Watching()
-    clock = clock or SystemClock()
+    mover = _Mover(home, settings, watching or Watching(), clock or SystemClock(), dry_run)
 
     def moved(reader: Archive) -> list[Moved]:
         version = reader.resolve(at)
@@ -136,13 +136,13 @@ def move_blog(
             check_patterns(chosen, state)
             check_category(state, chosen.service, chosen.category)
             place = _place(home.url)
-            with MapFile(home.map_file, reader.info.blog_id, place, clock.now(), keep=not dry_run) as mapped:
+            with MapFile(home.map_file, reader.info.blog_id, place, mover.clock.now(), keep=not dry_run) as mapped:
                 sides = []
                 for side in _sides(only, chosen):
                     report = Report(public=side is Side.PUBLIC)
                     posts = Posts(state, replace(chosen, side=side), report, holds_back=True, newest=newest)
                     sides.append(_Side(side, Plan(posts, report), report))
-                return asyncio.run(_move(sides, home, settings, mapped, reader.path, clock, watching, dry_run=dry_run))
+                return asyncio.run(mover.move(sides, mapped, reader.path, chosen.service.timezone))
 
     return read_consistently(archive, moved)
 
@@ -154,61 +154,74 @@ class _Side:
     report: Report
 
 
-async def _move(
-    sides: list[_Side],
-    home: NewHome,
-    settings: Settings,
-    mapped: MapFile,
-    archive: Path,
-    clock: Clock,
-    watching: Watching,
-    *,
-    dry_run: bool,
-) -> list[Moved]:
-    async with Engine(clock=clock) as engine:
-        api = await open_wordpress(_client(engine, home, settings, watching))
-        uploads = replace(api, client=_client(engine, home, settings, watching, uploads=True))
+@dataclass(frozen=True, slots=True)
+class _Mover:
+    """Moves sides of a blog into one home."""
+
+    home: NewHome
+    settings: Settings
+    watching: Watching
+    clock: Clock
+    dry_run: bool
+
+    async def move(self, sides: list[_Side], mapped: MapFile, archive: Path, zone: tzinfo) -> list[Moved]:
+        async with Engine(clock=self.clock) as engine:
+            api = await open_wordpress(self._client(engine))
+            uploads = replace(api, client=self._client(engine, longest=_UPLOAD_SECONDS))
+            await self._look_around(api, zone)
+            writer = None if self.dry_run else Writer(api, uploads, mapped, self.clock, self.home.settling)
+            done = []
+            for each in sides:
+                run = MoveRun(
+                    api,
+                    each.plan,
+                    mapped,
+                    writer,
+                    read=lambda picture: _content(archive, picture),
+                    concurrency=self.settings.concurrency,
+                    report=each.report,
+                    tell=self.watching.tell,
+                )
+                done.append(Moved(each.side, each.report, await run.run()))
+            return done
+
+    async def _look_around(self, api: WordPressApi, zone: tzinfo) -> None:
+        """Refuse what could not end well, and say what would end otherwise than somebody may expect."""
+        user, warn = self.settings.new_home_user, self.watching.warn
         missing = await missing_rights(api)
         if missing:
             raise NotAuthorised(
-                f"{settings.new_home_user} may not {', '.join(missing)} in the new home; name an editor or "
-                "administrator of it."
+                f"{user} may not {', '.join(missing)} in the new home; name an editor or administrator of it."
             )
         if not await may_write_any_html(api):
-            watching.warn(
-                f"WordPress removes scripts, frames and more from what {settings.new_home_user} writes; only an "
-                "administrator's text is kept as it is."
+            warn(
+                f"WordPress removes scripts, frames and more from what {user} writes; only an administrator's text is "
+                "kept as it is."
             )
-        done = []
-        for each in sides:
-            run = MoveRun(
-                api,
-                each.plan,
-                mapped,
-                None if dry_run else Writer(api, uploads, mapped, clock, home.settling),
-                read=lambda picture: _content(archive, picture),
-                concurrency=settings.concurrency,
-                tell=watching.tell,
-                report=each.report,
+        there, here = api.index.get("gmt_offset"), self.clock.now().astimezone(zone).utcoffset()
+        if isinstance(there, int | float) and abs(there) < _DAY and timedelta(hours=there) != here:
+            warn(
+                f"The new home's clock is {there:+g} hours from UTC, which is not the blog's: entries will be shown at "
+                "other hours, and some on other days. Set its time zone first (Settings, General)."
             )
-            done.append(Moved(each.side, each.report, await run.run()))
-        return done
 
-
-def _client(engine: Engine, home: NewHome, settings: Settings, watching: Watching, *, uploads: bool = False) -> Client:
-    read, total = settings.read_timeout.total_seconds(), settings.total_timeout.total_seconds()
-    if uploads:  # while a file is on its way nothing is heard, and its small forms take time to make
-        read, total = max(read, _UPLOAD_SECONDS), max(total, _UPLOAD_SECONDS)
-    return engine.client(
-        home.url,
-        _credentials(home.url, settings),
-        timeouts=Timeouts(connect=settings.connect_timeout.total_seconds(), read=read, total=total),
-        max_body=settings.max_body,
-        policy=RetryPolicy(retries=settings.retries, give_up_after=settings.give_up_after.total_seconds()),
-        concurrency=settings.concurrency,
-        rate=settings.rate,
-        on_retry=watching.on_retry,
-    )
+    def _client(self, engine: Engine, longest: float = 0.0) -> Client:
+        """Return what sends requests; while a file is on its way nothing is heard for up to ``longest`` seconds."""
+        settings = self.settings
+        return engine.client(
+            self.home.url,
+            _credentials(self.home.url, settings),
+            timeouts=Timeouts(
+                connect=settings.connect_timeout.total_seconds(),
+                read=max(settings.read_timeout.total_seconds(), longest),
+                total=max(settings.total_timeout.total_seconds(), longest),
+            ),
+            max_body=settings.max_body,
+            policy=RetryPolicy(retries=settings.retries, give_up_after=settings.give_up_after.total_seconds()),
+            concurrency=settings.concurrency,
+            rate=settings.rate,
+            on_retry=self.watching.on_retry,
+        )
 
 
 def _credentials(home: str, settings: Settings) -> Credentials:

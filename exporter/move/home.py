@@ -145,6 +145,16 @@ async def read_home(api: WordPressApi) -> HomeContent:
     return home
 
 
+async def read_post(api: WordPressApi, number: int) -> Any:
+    """Return a post as it is now, for :func:`post_of`; ``None`` where there is none of that number.
+
+    Raises:
+        NotAuthorised, ApiError, TransportError, ServiceError: as for :func:`read_home`.
+    """
+    wanted = {"include": str(number), "context": "edit", "status": POST_STATUSES, "_fields": POST_FIELDS}
+    return next(iter((await api.page("wp/v2/posts", wanted, 1)).items), None)
+
+
 async def _listed(
     api: WordPressApi, route: str, fields: str, read: Callable[[Any], T | None], **more: str
 ) -> AsyncIterator[T]:

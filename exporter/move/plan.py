@@ -7,7 +7,7 @@ whichever way it takes.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple
@@ -37,6 +37,7 @@ _UNKNOWN_ADDRESS: Final = "127.0.0.1"
 
 Places = Mapping[str, str]
 """New addresses by the SHA-256 of a picture, or by the id of an entry."""
+Place = Callable[[str], str | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +87,8 @@ class Plan:
     def __init__(self, posts: Posts, report: Report) -> None:
         self._posts = posts
         self._report = report
-        self._links: dict[str, str] = {}
-        self._media = Media(posts, self._links.get)
+        self._entry_at: Place = lambda _: None
+        self._media = Media(posts, self._new_home)
         self._slugs: dict[str, str] = {}
         names = UniqueNames()
         nicenames = Nicenames(posts.categories())
@@ -149,10 +150,14 @@ class Plan:
             "ping_status": "open" if post.record.pings_open else "closed",
         }
         # Addresses of the new home may change without anything to be done, so they are not in the digest.
-        files, entries = {each: f"file:{each}" for each in pictures}, {each: f"entry:{each}" for each in links}
-        said = {**fixed, "content": self._content(post, files, entries).text, "category": post.category}
+        plain = self._content(
+            post,
+            lambda sha256: f"file:{sha256}" if sha256 in pictures else None,
+            lambda entry_id: f"entry:{entry_id}" if entry_id in links else None,
+        )
+        said = {**fixed, "content": plain.text, "category": post.category}
         digest = hashlib.sha256(lossless_json.dumps(said)).hexdigest()[:_DIGITS]
-        shown = self._content(post, pictures, links)
+        shown = self._content(post, pictures.get, links.get)
         self._report.changed("entries", Reason.COMMANDS_DEFUSED, post.id, shown.commands)
         return Fields(
             digest,
@@ -163,13 +168,12 @@ class Plan:
             },
         )
 
-    def _content(self, post: ExportPost, pictures: Places, links: Places) -> Kept:
-        self._links.clear()
-        self._links.update(links)
+    def _content(self, post: ExportPost, picture_at: Place, entry_at: Place) -> Kept:
+        self._entry_at = entry_at
 
         def resolve(address: str) -> str | None:
             picture = self._media.find(address)
-            return self._media.new_home(address) if picture is None else pictures.get(picture.asset.sha256 or "")
+            return self._media.new_home(address) if picture is None else picture_at(picture.asset.sha256 or "")
 
         style = self._posts.options.body_style
         body, more = (
@@ -179,6 +183,9 @@ class Plan:
         lead = collapse(post.record.more_title)
         text = importer_rules.joined(body.text, more.text, lead, style) if more.text or lead else body.text
         return Kept(text, body.commands + more.commands)
+
+    def _new_home(self, entry_id: str) -> str | None:
+        return self._entry_at(entry_id)
 
     def comment(self, found: PostComment, post: int) -> dict[str, Any]:
         """Return the fields of a comment on the post of that number, and report what is cut of them."""

@@ -15,7 +15,7 @@ from exporter.export.media import PostPicture
 from exporter.export.posts import PostComment
 from exporter.export.report import Report
 from exporter.export.words import Reason
-from exporter.move.home import HomeContent, HomePost, fingerprint, read_home
+from exporter.move.home import HomeContent, HomePost, fingerprint, post_of, read_home, read_post
 from exporter.move.keys import RESERVED, file_slug, mark
 from exporter.move.map_file import MapFile
 from exporter.move.outcome import (
@@ -80,6 +80,7 @@ class MoveRun:
         self._categories: dict[str, int] = {}
         self._files: dict[str, str] = {}
         self._links: dict[str, str] = {}
+        self._fresh: set[str] = set()
         self.outcome = MoveOutcome()
 
     async def run(self) -> MoveOutcome:
@@ -191,6 +192,7 @@ class MoveRun:
                     self._did(Thing.POST, entry_id, Did.REFUSED, made.message)
                     return
                 self._home.posts[planned.key] = made
+                self._fresh.add(planned.key)
                 url = made.link
             self._links[entry_id] = url
         elif before is not None:
@@ -224,12 +226,16 @@ class MoveRun:
         before = self._map.of(Thing.POST, planned.post.id)
         if there is not None:
             return LeftAlone.TRASHED
-        if before is not None and self._writer is not None and await self._writer.has(before.id):
+        if before is not None and await read_post(self._api, before.id) is not None:
             return LeftAlone.CHANGED  # beyond recognition
         return LeftAlone.DELETED
 
     async def _bring(self, planned: PlannedPost, there: HomePost, fields: Fields) -> None:
         post, same, ours = planned.post, there.digest == fields.digest, self._is_ours(planned, there, fields)
+        if ours and not same and planned.key not in self._fresh:
+            # Somebody may have changed it while all the others were moved.
+            now = post_of(await read_post(self._api, there.id))
+            ours = now is not None and now[1].fingerprint == there.fingerprint
         refused = ""
         closed = ours and not there.reachable and any(self._is_new(each) for each in post.comments)
         if closed:

@@ -157,11 +157,6 @@ class Writer:
         self.enter(Thing.POST, planned.post.id, changed[1])
         return changed[1]
 
-    async def has(self, number: int) -> bool:
-        """Tell whether the new home still has a post."""
-        wanted = {"include": str(number), "context": "edit", "status": POST_STATUSES, "_fields": "id"}
-        return bool(await self._list(_POSTS, wanted))
-
     def enter(self, thing: Thing, key: str, found: HomePost | HomeFile | HomeComment) -> None:
         """Enter into the map what a record is in the new home."""
         before = self._map.of(thing, key)

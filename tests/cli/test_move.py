@@ -106,6 +106,15 @@ def test_a_user_who_may_not_do_it_is_told_what_is_missing(
         assert "owner may not" in done.err
 
 
+def test_another_time_zone_is_said(program: Program, archive: Path, home: Home) -> None:
+    command = ("move", "wordpress", archive, "--to", home.url, "--new-home-user", USER, *FLAGS, "--dry-run")
+    assert "clock" not in program(*command).err
+    home.change = lambda route, answer: {**answer, "gmt_offset": -3.5} if route == "" else answer
+    assert "The new home's clock is -3.5 hours from UTC" in program(*command).err
+    home.change = lambda route, answer: {**answer, "gmt_offset": 1e9} if route == "" else answer
+    assert "clock" not in program(*command).err
+
+
 def test_the_secret_needs_a_user_and_a_safe_way(
     program: Program, archive: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

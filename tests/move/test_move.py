@@ -166,6 +166,20 @@ async def test_what_a_person_changed_there_is_left_alone(home: Home, tmp_path: P
     assert outcome.named[Thing.POST, Did.LEFT, "changed there since it was moved"] == ["1"]
 
 
+async def test_what_a_person_changes_while_others_are_moved_is_left_alone(home: Home, tmp_path: Path) -> None:
+    await move(home, small_blog(), tmp_path)
+
+    def meddle(event: Any) -> None:
+        if str(getattr(event, "stage", "")) == "posts and comments":
+            edited(home, "一つ目", content="私の文")
+
+    blog = small_blog()
+    blog.entry("1", title="一つ目、改", name="first", entry_text="書き直した")
+    outcome = await move(home, blog, tmp_path, tell=meddle)
+    assert counts(outcome, Did.LEFT) == {"posts": 1}
+    assert post(home, "一つ目")["content"] == "私の文"
+
+
 async def test_without_the_map_nothing_that_may_be_a_persons_is_changed(home: Home, tmp_path: Path) -> None:
     await move(home, small_blog(), tmp_path)
     (tmp_path / "map.jsonl").unlink()
