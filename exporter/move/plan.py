@@ -16,7 +16,7 @@ from exporter import lossless_json
 from exporter.export import importer_rules
 from exporter.export.importer_rules import Nicenames, UniqueNames
 from exporter.export.media import Media, PostPicture
-from exporter.export.post_html import as_html, comment_html
+from exporter.export.post_html import as_html, comment_html, report_bodies
 from exporter.export.posts import ExportPost, PostComment, Posts
 from exporter.export.report import Report
 from exporter.export.words import Reason
@@ -120,6 +120,7 @@ class Plan:
         """
         names = {each.name for each in self._media.pictures(post) if each.asset.sha256 in uploaded}
         self._media.account(post, Reason.NOT_TAKEN, written=names)
+        report_bodies(post, self._report, bodies=False)
         self._report.changed("entries", Reason.NOT_IN_IMPORTS, post.id, _unclean(post))
         most = importer_rules.CATEGORY_CHARACTERS
         if len(post.category) > most:
