@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from exporter.export import csv_table
-from exporter.export.formats import FORMATS, Format
+from exporter.export.formats import Format
 from exporter.export.interface import Content
 from exporter.export.targets import TARGETS, Matter
 from tests.cli.conftest import Program, Result
@@ -158,12 +158,11 @@ def test_a_target_is_its_format_and_named_in_the_report(
     result = program("export", name, made, tmp_path / "out", *SAID, "--json")
     (side,) = result.json["exports"]
     assert (side["format"], side["target"]) == (target.form, name)
-    style = ["--wordpress-body", "plain"] if FORMATS[target.form].wordpress and not target.blocks else []
-    plain = exports(program("export", target.form, made, tmp_path / "plain", *SAID, *style, "--json"))[0]
-    assert plain["target"] is None
+    same = exports(program("export", target.form, made, tmp_path / "same", *SAID, "--target", name, "--json"))[0]
+    assert (same["format"], same["target"]) == (target.form, name)
     numbered = [path.stem.endswith("-001") for path in (tmp_path / "out").iterdir()]
     assert numbered == [target.max_entries > 0]
-    assert [file["sha256"] for file in side["files"]] == [file["sha256"] for file in plain["files"]]
+    assert [file["sha256"] for file in side["files"]] == [file["sha256"] for file in same["files"]]
     doubted = f"It is not confirmed that {target.title} takes {target.form} files"
     assert (doubted in result.err) == (not target.keeps(Matter.FORMAT))
 
@@ -179,6 +178,7 @@ def test_a_target_splits_by_its_limits_unless_told_otherwise(
     result = program("export", "wxr", made, tmp_path / "three", *SAID, "--target", "hatena", "--json")
     assert result.json["exports"][0]["target"] == "hatena"
     assert len(list((tmp_path / "three").iterdir())) > 5
+    assert exports(program("export", "wxr", made, tmp_path / "four", *SAID, "--json"))[0]["target"] is None
 
 
 @pytest.mark.parametrize(
