@@ -42,6 +42,7 @@ _POSTS: Final = "wp/v2/posts"
 _COMMENTS: Final = "wp/v2/comments"
 _MEDIA: Final = "wp/v2/media"
 _CATEGORIES: Final = "wp/v2/categories"
+_ROUTES: Final = {Thing.PICTURE: _MEDIA, Thing.POST: _POSTS, Thing.COMMENT: _COMMENTS, Thing.CATEGORY: _CATEGORIES}
 _KNOWN_ALREADY: Final = "comment_duplicate"
 _NUMBERED: Final = 5
 """How many names for an address are looked up: WordPress numbers those that it has already."""
@@ -209,6 +210,9 @@ class Writer:
             answer = known
         made = read(answer)
         if made is None:
+            number = answer.get("id")
+            if isinstance(number, int):  # nothing would know it again
+                await self._api.delete(f"{_ROUTES[thing]}/{number}")
             raise ServiceError(
                 f"The new home does not keep what tells {thing} {key} from others; a plugin there may remove it."
             )
@@ -230,7 +234,7 @@ class Writer:
             if each is not None and each.id < first.id:
                 first = each
         if first.id != made.id:
-            await self._api.delete(f"{_MEDIA if thing is Thing.PICTURE else _POSTS}/{made.id}")
+            await self._api.delete(f"{_ROUTES[thing]}/{made.id}")
         return first
 
     async def _list(self, route: str, params: Mapping[str, str]) -> list[Any]:

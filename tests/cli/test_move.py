@@ -8,7 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from aiohttp import web
 
+from exporter.cli import move
 from tests.cli.conftest import Program
 from tests.move.home import RIGHTS, Home, running_home
 from tests.wordpress.fake import LOGIN
@@ -69,6 +71,35 @@ def test_the_blog_is_moved_said_and_not_moved_again(program: Program, archive: P
     assert not [each for each in asked if "of-the-old-service" in str(each.headers)]
     for text in (tried.out, tried.err, done.out, done.err, again.out, again.err, map_file.read_text()):
         assert PASSWORD not in text
+
+
+def test_it_is_compared_in_the_end(program: Program, archive: Path, home: Home) -> None:
+    links = ("--old-url", "https://{blog_id}/Entry/{entry_id}/", "--allow-private-network", "--at", "1")
+    command = ("move", "wordpress", archive, "--to", home.url, "--new-home-user", USER, *FLAGS, *links)
+    done = program(*command, "--json")
+    assert done.code == 0, done.err
+    assert done.json["compare"]["counts"]["identical"] == done.json["compare"]["counts"]["entries"] > 0
+    assert "as they were, in everything that was compared" in done.err
+    home.rest_posts[next(iter(home.rest_posts))]["title"] = "私の題"
+    done = program(*command)
+    assert done.code == 3
+    assert "another title" in done.err
+    assert "not all of it is there as it was" in done.err
+
+
+def test_waits_and_counts_are_shown(
+    program: Program, archive: Path, home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(move, "_LINE_SECONDS", 0.0)
+    busy = iter(range(2))
+    home.refuse_write = lambda route, _: (
+        web.Response(status=503) if route.endswith("media") and next(busy, None) is not None else None
+    )
+    command = ("move", "wordpress", archive, "--to", home.url, "--new-home-user", USER, *FLAGS, "--no-compare", "-v")
+    done = program(*command)
+    assert done.code == 0
+    assert done.err.count("WordPress wp/v2/media: WordPress wp/v2/media answered 503") == 2
+    assert "pictures: 45 of 45" in done.err
 
 
 def test_what_is_not_there_as_it_was_is_exit_3(program: Program, archive: Path, home: Home, tmp_path: Path) -> None:

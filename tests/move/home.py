@@ -8,9 +8,12 @@ closed, and a file of a kind that is not taken is refused with the status of a b
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from html import escape
 from typing import Any
 from urllib.parse import quote
 
@@ -46,6 +49,7 @@ class Home(FakeWordPress):
         reads: how many others there were.
         death: where a connection breaks.
         refuse_write: gives the answer to a request that is refused.
+        spoil: changes what is sent, as a plugin does.
         late: the kind of the next record that is made twice, as by a request that went on and another in its place.
     """
 
@@ -58,6 +62,7 @@ class Home(FakeWordPress):
     reads: int = 0
     death: Death = field(default_factory=Death)
     refuse_write: Callable[[str, Any], web.Response | None] = lambda _route, _fields: None
+    spoil: Callable[[dict[str, Any]], dict[str, Any]] = lambda fields: fields
     late: str = ""
 
     async def answer(self, request: web.Request) -> web.StreamResponse:
@@ -89,9 +94,10 @@ class Home(FakeWordPress):
         refused = self.refuse_write(route, fields)
         if refused is not None:
             return refused
+        fields = self.spoil(fields)
         kind, _, number = route.removeprefix("wp/v2/").partition("/")
         if request.method == "DELETE":
-            {"posts": self.rest_posts, "media": self.media}[kind].pop(int(number))
+            {"posts": self.rest_posts, "media": self.media, "comments": self.rest_comments}[kind].pop(int(number))
             return self.reply(route, {"deleted": True})
         if kind == self.late:
             self.late = ""
@@ -120,8 +126,13 @@ class Home(FakeWordPress):
 
     def shown(self, post: dict[str, Any]) -> dict[str, Any]:
         place = f"?p={post['id']}" if post["status"] == "draft" else f"{post['slug']}/"
-        raw = {name: {"raw": post[name]} for name in ("title", "content")}
-        return {**post, **raw, "link": f"{self.url}/{place}"}
+        content = re.sub(r"<!-- /?wp:.*?-->|<!--more.*?-->", "", post["content"], flags=re.DOTALL)
+        both = {
+            "title": {"raw": post["title"], "rendered": escape(post["title"], quote=False)},
+            "content": {"raw": post["content"], "rendered": content, "protected": False},
+        }
+        more = {"date": japan(post["date_gmt"]), "tags": [], "featured_media": 0, "type": "post"}
+        return {**post, **more, **both, "link": f"{self.url}/{place}"}
 
     def free_slug(self, wanted: str, status: str) -> str:
         taken = {each["slug"] for each in [*self.rest_posts.values(), *self.media.values()]}
@@ -183,11 +194,14 @@ class Home(FakeWordPress):
         if route == "wp/v2/users/me" and owner:
             return self.reply(route, {"id": 1, "capabilities": dict.fromkeys(self.rights, True)})
         query = request.query
-        if not owner or query.get("context") != "edit":
+        if not owner or route == "wp/v2/tags":
             return super().routed(route, request, owner=owner)
         lists: dict[str, list[dict[str, Any]]] = {
             "wp/v2/posts": [self.shown(each) for each in self.rest_posts.values()],
-            "wp/v2/comments": list(self.rest_comments.values()),
+            "wp/v2/comments": [
+                {**each, "date": japan(each["date_gmt"]), "content": {"rendered": each["content"]}}
+                for each in self.rest_comments.values()
+            ],
             "wp/v2/media": list(self.media.values()),
             "wp/v2/categories": list(self.terms.values()),
         }
@@ -198,9 +212,14 @@ class Home(FakeWordPress):
             if name in query:
                 wanted = {quote(each).lower() if name == "slug" else each for each in query[name].split(",")}
                 found = [each for each in found if str(each[field_name]) in wanted]
-        if route != "wp/v2/categories" and query["status"] != "any":
+        if route != "wp/v2/categories" and query["status"] not in {"any", "all"}:
             found = [each for each in found if each["status"] in query["status"].split(",")]
         return self.listed(route, request, found)
+
+
+def japan(moment: str) -> str:
+    """Return a moment of UTC as clocks in Japan showed it."""
+    return (datetime.fromisoformat(moment) + timedelta(hours=9)).isoformat()
 
 
 @asynccontextmanager

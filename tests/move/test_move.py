@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from exporter.errors import ArchiveLocked
+from exporter.errors import ArchiveLocked, ServiceError
 from exporter.export.interface import Side
 from exporter.export.report import Report
 from exporter.move.outcome import Did, Thing
@@ -285,6 +285,51 @@ async def test_what_is_refused_is_named_and_the_rest_goes_on(
     for kind in ("entries", "comments"):
         left = sum(row["count"] for row in totals["left_out"] if row["kind"] == kind)
         assert totals["in"][kind] == totals["out"][kind] + left
+
+
+async def test_a_home_that_drops_the_mark_gets_no_posts(home: Home, tmp_path: Path) -> None:
+    home.spoil = lambda fields: fields | {"content": ""} if fields.get("status") == "private" else fields
+    for _ in range(2):
+        with pytest.raises(ServiceError, match=r"does not keep what tells posts [12] from others"):
+            await move(home, small_blog(), tmp_path)
+        assert home.rest_posts == {}
+
+
+async def test_a_post_that_loses_its_mark_later_is_named(home: Home, tmp_path: Path) -> None:
+    home.spoil = lambda fields: fields | {"content": "私の"} if fields.get("title") == "一つ目" else fields
+    with pytest.raises(ServiceError):
+        await move(home, small_blog(), tmp_path)
+    home.spoil = lambda fields: fields | {"content": "私の"} if fields.get("status") == "publish" else fields
+    outcome = await move(home, small_blog(), tmp_path)
+    assert outcome.named[Thing.POST, Did.REFUSED, "answered with something else than was asked for"] == ["1", "2", "3"]
+
+
+async def test_what_would_open_a_post_for_comments_may_be_refused(home: Home, tmp_path: Path) -> None:
+    await move(home, small_blog(), tmp_path)
+    blog = small_blog()
+    blog.comment("4", "2", name="x", cm_text="後から")
+    home.refuse_write = lambda route, _: home.refuse(403, "no", "No.") if route.startswith("wp/v2/posts/") else None
+    outcome = await move(home, blog, tmp_path)
+    assert outcome.named[Thing.POST, Did.REFUSED, "No."] == ["2"]
+    assert len(home.rest_comments) == 3
+
+
+async def test_a_category_may_be_made_by_somebody_meanwhile(home: Home, tmp_path: Path) -> None:
+    blog = small_blog()
+    blog.entry("5", title="五", entry_text="五", category="長" * 300)
+
+    def first(event: Any) -> None:
+        if str(getattr(event, "stage", "")) == "categories":
+            home.take_term({"name": "日記", "slug": "nikki"})
+
+    report = Report()
+    assert (await move(home, blog, tmp_path, tell=first, report=report)).whole
+    assert sorted(len(each["name"]) for each in home.terms.values()) == [1, 2, 200]
+    assert "category's name cut" in str(report.document()["changed"])
+    home.spoil = lambda fields: fields
+    home.refuse_write = lambda route, _: web.json_response({}, status=201) if route.endswith("categories") else None
+    home.terms.clear()
+    assert counts(await move(home, blog, tmp_path), Did.REFUSED) == {"categories": 3}
 
 
 async def test_the_text_of_a_post_may_be_refused(home: Home, tmp_path: Path) -> None:
