@@ -38,7 +38,7 @@ def old_posts(posts: Posts, *, asked: bool) -> Iterator[OldPost]:
             when=None if entry.date is None else post.when,
             status=ShownAs(post.status),
             asked=asked,
-            slugs=frozenset(_slugs(posts, post, names.fit(entry.slug, post.id))),
+            slugs=tuple(dict.fromkeys(_slugs(posts, post, names.fit(entry.slug, post.id)))),
             category=post.category,
             texts=texts,
             pictures=pictures,

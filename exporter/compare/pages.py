@@ -26,6 +26,7 @@ _BODY_MARKS: Final = (
 )  # fmt: skip
 """Classes, and a property of schema.org, of the element that holds a post's body; the surest first."""
 _TITLE_MARKS: Final = ("headline", "p-name", "entry-title", "post-title", "post__title", "article-title")
+_DATE_MARKS: Final = frozenset({"datepublished", "dt-published", "published"})
 _DATE_METAS: Final = ("article:published_time", "datepublished", "date", "dc.date", "dcterms.created")
 _NAME_METAS: Final = ("article:section", "article:tag", "category", "tags")
 _TYPED: Final = re.compile(r"schema\.org/(?:BlogPosting|Article|NewsArticle)", re.IGNORECASE)
@@ -136,8 +137,9 @@ def _note_words(found: _Found, element: Element, marks: set[str]) -> None:
         found.dates += _PUBLISHED.findall(element.text())
     elif tag in {"title", "h1"} or marks.intersection(_TITLE_MARKS):
         found.titles.append(" ".join(element.text().split()))
-    elif tag == "time" or "datepublished" in marks:
-        found.dates.append(attributes.get("datetime") or attributes.get("content") or element.text())
+    elif tag == "time" or marks.intersection(_DATE_MARKS):
+        values = (attributes.get(name) for name in ("datetime", "content", "title"))
+        found.dates.append(next(filter(None, values), None) or element.text())
     elif tag in {"a", "i", "span", "li"} and _names_category(element, marks):
         found.names.append(" ".join(element.text().split()))
 

@@ -135,7 +135,7 @@ class OldPost:
         when: its date, with the blog's offset; ``None`` where the archive knows none.
         status: what it is to be.
         asked: whether it was to be moved; what was not is only looked for where it must not be shown.
-        slugs: the names that exports give it in addresses.
+        slugs: the names that exports give it in addresses, that of WordPress' file first.
         category: empty for none.
         texts: its body and its continuation as letters, see :mod:`exporter.compare.texts`.
         pictures: those it shows, each once and in their order.
@@ -149,7 +149,7 @@ class OldPost:
     when: datetime | None
     status: ShownAs
     asked: bool
-    slugs: frozenset[str]
+    slugs: tuple[str, ...]
     category: str
     texts: tuple[str, ...]
     pictures: tuple[Picture, ...]

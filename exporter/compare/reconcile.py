@@ -148,6 +148,8 @@ class _Comparing:
         for aspect in Aspect:
             if aspect not in self._wish.aspects:
                 yield Unchecked(aspect, 0, "left out by choice", asked=False)
+        if self._withheld and not any(aspect is Aspect.HELD_BACK for aspect, _, _ in self._skipped):
+            yield Unchecked(Aspect.HELD_BACK, 0, self._withheld, asked=False)
         for (aspect, why, asked), count in self._skipped.items():
             yield Unchecked(aspect, count, why, asked=asked)
         if self._not_held and Aspect.PICTURES in self._wish.aspects:
@@ -199,7 +201,7 @@ class _Comparing:
         if not new.slug or self._own_names:
             self._skip(Aspect.SLUG, _OWN_RULE if new.slug else "the new home does not tell their names")
         elif new.slug not in old.slugs:
-            yield Difference(Fault.SLUG, min(old.slugs, default=""), new.slug)
+            yield Difference(Fault.SLUG, next(iter(old.slugs), ""), new.slug)
 
     def _category(self, old: OldPost, new: NewPost) -> Iterator[Difference]:
         if not old.category:

@@ -71,9 +71,11 @@ class SiteHome:
         """Read all pages that are listed.
 
         Raises:
-            ServiceError: there is neither a sitemap nor a feed, or the site does not answer.
+            ServiceError: there is neither a sitemap nor a feed, it lists nothing, or the site does not answer.
         """
         listed = await self._listed()
+        if not listed.pages:
+            raise ServiceError(f"{self._client.sender.place} lists no page of its own host: is it built for another?")
         posts: dict[str, NewPost] = {}
 
         async def read(address: str) -> None:

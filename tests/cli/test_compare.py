@@ -44,7 +44,7 @@ def put_public(home: FakeWordPress, archive: Path) -> list[int]:
     numbers = []
     for post in expected_posts(archive, options).posts:
         if post.asked and post.when is not None:
-            slug = min(post.slugs)
+            slug = post.slugs[0]
             date = post.when.replace(tzinfo=None).isoformat()
             names = (post.category,) if post.category else ()
             text = "".join(f"&#{ord(char)};" for char in post.letters)

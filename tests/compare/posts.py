@@ -5,7 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
-from exporter.compare.posts import NewComment, NewPost, OldComment, OldPost, ShownAs, When
+from exporter.compare.posts import NewComment, NewPost, OldComment, OldPost, ShownAs, Unchecked, When
+from exporter.compare.reconcile import Comparison
 from exporter.compare.texts import letters
 
 JAPAN = timezone(timedelta(hours=9))
@@ -18,7 +19,7 @@ def old(number: int = 1, **changes: Any) -> OldPost:
     text = letters(changes.pop("text", f"{TEXT}その{number}"))
     made: dict[str, Any] = {
         "id": str(number), "title": f"題{number}", "when": THEN + timedelta(days=number), "status": ShownAs.PUBLISH,
-        "asked": True, "slugs": frozenset({f"entry-{number}"}), "category": "日記", "texts": (text,) if text else (),
+        "asked": True, "slugs": (f"entry-{number}",), "category": "日記", "texts": (text,) if text else (),
         "pictures": (), "comments": (), "letters": text,
     }  # fmt: skip
     return OldPost(**(made | changes))
@@ -47,3 +48,8 @@ def old_comment(name: str = "umi", text: str = "いいですね", *, day: int = 
 
 def new_comment(name: str = "umi", text: str = "いいですね", *, day: int = 5, held: bool = False) -> NewComment:
     return NewComment(name, letters(text), When(datetime(2020, 1, day, tzinfo=UTC).date()), held=held)
+
+
+def left_open(found: Comparison) -> list[Unchecked]:
+    """What should have been looked at and was not."""
+    return [each for each in found.unchecked if each.asked]

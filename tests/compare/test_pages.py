@@ -63,6 +63,7 @@ def test_the_body_is_where_themes_put_it(html: str, letters: str) -> None:
         '<time datetime="2020-01-02">',
         "<time>2020-01-02</time>",
         '<span itemprop="datePublished" content="2020-01-02">',
+        '<abbr class="published" title="2020-01-02">きのう</abbr>',
         '<script type="application/ld+json">{"@type":"Article","datePublished":"2020-01-02"}</script>',
     ],
 )

@@ -14,7 +14,7 @@ from exporter.errors import ServiceError
 from exporter.http.engine import Engine
 from exporter.library.compare import Arrivals, compare, open_home
 from exporter.settings import Settings
-from tests.compare.posts import TEXT, THEN, old, old_comment
+from tests.compare.posts import TEXT, THEN, left_open, old, old_comment
 from tests.http.service import Service, running_service
 
 PLAIN = Settings(retries=0, allow_private_network=True)
@@ -123,8 +123,8 @@ async def test_a_feed_alone_may_not_list_all_and_is_not_believed_to(site: Static
     found = await compared(site)
     assert faults(found) == []
     assert not found.whole
-    assert [(each.aspect, each.count) for each in found.unchecked] == [(Aspect.TEXT, 1)]
-    assert "may list the newest posts only" in found.unchecked[0].why
+    assert [(each.aspect, each.count) for each in left_open(found)] == [(Aspect.TEXT, 1)]
+    assert "may list the newest posts only" in left_open(found)[0].why
 
 
 async def test_atom_is_a_feed_too(site: StaticSite) -> None:
@@ -142,11 +142,18 @@ async def test_comments_are_looked_for_where_pages_show_some(site: StaticSite) -
         site.post(number)
     found = await compared(site, comments=True)
     assert faults(found) == []
-    assert [(each.aspect, each.count, each.asked) for each in found.unchecked] == [(Aspect.COMMENTS, 3, True)]
+    assert [(each.aspect, each.count, each.asked) for each in left_open(found)] == [(Aspect.COMMENTS, 3, True)]
 
 
 async def test_without_sitemap_and_feed_nothing_is_said_to_be_missing(site: StaticSite) -> None:
     with pytest.raises(ServiceError, match="has neither a sitemap nor a feed"):
+        await compared(site)
+
+
+async def test_a_site_built_for_another_host_is_said_to_be(site: StaticSite) -> None:
+    site.post(1)
+    site.sitemap("https://example.org/posts/entry-1/")
+    with pytest.raises(ServiceError, match="lists no page of its own host: is it built for another"):
         await compared(site)
 
 
@@ -173,8 +180,8 @@ async def test_no_redirect_leads_to_another_host(site: StaticSite) -> None:
         found = await compared(site, 2)
         assert private.seen == []
         assert faults(found) == []
-        assert [each.aspect for each in found.unchecked] == [Aspect.TEXT]
-        assert "redirects to another origin" in found.unchecked[0].why
+        assert [each.aspect for each in left_open(found)] == [Aspect.TEXT]
+        assert "redirects to another origin" in left_open(found)[0].why
 
 
 async def test_pages_that_cannot_be_read_are_named(site: StaticSite) -> None:
@@ -182,7 +189,7 @@ async def test_pages_that_cannot_be_read_are_named(site: StaticSite) -> None:
     site.broken.add("/broken/")
     site.files["/deep/"] = "<p>" * 200_000
     found = await compared(site, 1)
-    assert {each.why.partition(":")[2].strip()[:12] for each in found.unchecked} == {
+    assert {each.why.partition(":")[2].strip()[:12] for each in left_open(found)} == {
         "listed, and ", "a page answe", "too large or",
     }  # fmt: skip
     assert not found.whole
@@ -210,8 +217,8 @@ async def test_pictures_of_private_addresses_are_not_asked(site: StaticSite) -> 
         if allowed:
             assert faults(found) == [Fault.PICTURE_MISSING]
         else:
-            assert [each.aspect for each in found.unchecked] == [Aspect.PICTURES]
-            assert "--allow-private-network" in found.unchecked[0].why
+            assert [each.aspect for each in left_open(found)] == [Aspect.PICTURES]
+            assert "--allow-private-network" in left_open(found)[0].why
 
 
 async def test_a_compressed_bomb_is_refused(site: StaticSite) -> None:
@@ -226,4 +233,4 @@ async def test_a_compressed_bomb_is_refused(site: StaticSite) -> None:
 
     site.service.handler = answer
     found = await compared(site, 1)
-    assert ["has more than" in each.why for each in found.unchecked] == [True]
+    assert ["has more than" in each.why for each in left_open(found)] == [True]

@@ -75,29 +75,72 @@ async def test_wordpress_has_what_its_importer_took(tool: Tool, installed: Path,
         assert found.extra == []
 
 
-@pytest.mark.parametrize("body", ["markdown", "html"])
-@pytest.mark.parametrize("part", ["public", "content"])
-async def test_hugo_shows_what_was_exported(tool: Tool, tmp_path: Path, body: str, part: str) -> None:
+LINKED: dict[str, Any] = {"old_urls": OLD_URLS, "new_url": AddressPattern("https://new.example/{slug}/", "--new-url")}
+both_bodies = pytest.mark.parametrize("body", ["markdown", "html"])
+
+
+async def check(place: Path | str, moved: Blog) -> None:
+    """Check that a home without faults is said to have none."""
+    found = await compared(str(place), expected(moved))
+    assert named(found) == {}
+    assert found.identical == len(moved.posts())
+    assert [each for each in found.unchecked if each.asked] == []
+
+
+@both_bodies
+async def test_hugo_shows_what_was_exported(tool: Tool, tmp_path: Path, body: str) -> None:
     with blog("demo", tmp_path / "archive") as moved:
-        moved.export(
-            "hugo",
-            tmp_path / "site",
-            body=body,
-            old_urls=OLD_URLS,
-            new_url=AddressPattern("https://new.example/{slug}/", "--new-url"),
-        )
-        layouts = tmp_path / "site" / "layouts" / "_default"
+        moved.export("hugo", tmp_path / "site", body=body, **LINKED)
+        layouts, public = tmp_path / "site" / "layouts" / "_default", tmp_path / "site" / "public"
         layouts.mkdir(parents=True)
         (layouts / "single.html").write_text(
             '<title>{{ .Title }} | 新しい家</title><time datetime="{{ .Date.Format "2006-01-02T15:04:05Z07:00" }}"></time>'
             '{{ range .Params.categories }}<a rel="category">{{ . }}</a>{{ end }}<article>{{ .Content }}</article>'
         )
         (layouts / "list.html").write_text("{{ range .Pages }}<h2>{{ .Title }}</h2>{{ .Content }}{{ end }}")
-        tool("hugo", "--quiet", cwd=tmp_path / "site")
-        found = await compared(str(tmp_path / "site" / part), expected(moved))
-        assert named(found) == {}
-        assert found.identical == len(moved.posts())
-        assert [each for each in found.unchecked if each.asked] == []
+        public.mkdir()
+        with serving(public) as address:
+            tool("hugo", "--quiet", "--baseURL", address, cwd=tmp_path / "site")
+            assert (public / "sitemap.xml").is_file()
+            await check(address, moved)
+        await check(tmp_path / "site" / "content", moved)
+
+
+async def test_jekyll_shows_what_was_exported(tool: Tool, tmp_path: Path) -> None:
+    with blog("demo", tmp_path / "archive") as moved:
+        moved.export("jekyll", tmp_path / "site", body="html", **LINKED)
+        (tmp_path / "site" / "_layouts").mkdir()
+        (tmp_path / "site" / "_layouts" / "post.html").write_text(
+            '<title>{{ page.title | escape }}</title><time datetime="{{ page.date | date_to_xmlschema }}"></time>'
+            '{% for each in page.categories %}<i class="category">{{ each | escape }}</i>{% endfor %}<main>{{ content }}</main>'
+        )
+        (tmp_path / "site" / "_config.yml").write_text("future: true\ntimezone: Asia/Tokyo\n")
+        tool("jekyll", "build", "--quiet", cwd=tmp_path / "site")
+        await check(tmp_path / "site" / "_site", moved)
+
+
+async def test_pelican_shows_what_was_exported(tool: Tool, tmp_path: Path) -> None:
+    with blog("demo", tmp_path / "archive") as moved:
+        moved.export("pelican", tmp_path / "site", body="html", **LINKED)
+        tool("pelican", "content", "-o", "output", "-e", f"TIMEZONE={json.dumps('Asia/Tokyo')}", cwd=tmp_path / "site")
+        await check(tmp_path / "site" / "output", moved)
+
+
+async def test_eleventy_shows_what_was_exported(tool: Tool, tmp_path: Path) -> None:
+    with blog("demo", tmp_path / "archive") as moved:
+        site = tmp_path / "site"
+        moved.export("markdown", site, body="markdown", **LINKED)
+        (site / "_includes").mkdir()
+        (site / "_includes" / "post.njk").write_text(
+            '<title>{{ title }}</title><time datetime="{{ date.toISOString() }}"></time>'
+            '{% for each in categories %}<i class="category">{{ each }}</i>{% endfor %}<main>{{ content | safe }}</main>'
+        )
+        (site / "posts" / "posts.json").write_text('{"layout": "post.njk"}')
+        (site / "eleventy.config.mjs").write_text(
+            'export default (config) => { config.addPassthroughCopy("media"); config.setUseGitIgnore(false); };\n'
+        )
+        tool("eleventy", "--quiet", cwd=site)
+        await check(site / "_site", moved)
 
 
 async def test_a_hundred_losses_among_2000_posts_are_all_named_and_nothing_else(
