@@ -104,7 +104,7 @@ def _expected(out: Output, archive: Archive, settings: Settings, at: str | None,
     options = ExportOptions(
         declared=declared,
         old_urls=() if settings.entry_url is None else (AddressPattern(settings.entry_url, "entry_url"),),
-        new_url=None if given["new_url"] is None else AddressPattern(given["new_url"], "--new-url"),
+        new_url=None if given["new_url"] is None else AddressPattern(given["new_url"], "--new-url", path=True),
         service=service,
     )
     version = None

@@ -207,7 +207,7 @@ def unused_options(form: str, given: Mapping[str, Any]) -> list[str]:
         "media_base_url": known.media,
         "max_entries": known.splits,
         "max_bytes": known.splits,
-        "target": known.splits,
+        "target": known.splits or given["new_url"] is not None,
     }
     values = {**given, "target": given["limits_of"], "body": given["body"] == "html"}
     return [f"--{name.replace('_', '-')}" for name, means in used.items() if values[name] and not means]
@@ -283,7 +283,7 @@ def _read(given: Mapping[str, Any], found: Settings, declared: Declared, service
         max_entries=given["max_entries"] or 0,
         max_bytes=given["max_bytes"] or 0,
         old_urls=old_urls(given, found),
-        new_url=None if new_url is None else AddressPattern(new_url, "--new-url"),
+        new_url=None if new_url is None else AddressPattern(new_url, "--new-url", path=True),
         title=given["title"] or "",
         language=given["language"] or "ja",
         by_year=given["by_year"],

@@ -11,9 +11,10 @@ from exporter.compare.pictures import host_of
 from exporter.compare.posts import OldComment, OldPost, Picture, ShownAs
 from exporter.compare.texts import body_letters, letters, only_words, word_letters
 from exporter.export.file_names import file_name, slug
-from exporter.export.importer_rules import UniqueNames, nicename
+from exporter.export.importer_rules import nicename
 from exporter.export.media import Media, new_address
 from exporter.export.post_html import comment_html
+from exporter.export.post_names import UniqueNames
 from exporter.export.posts import ExportPost, PostComment, Posts
 from exporter.html.embedded import Use, embedded
 from exporter.html.text import collapse

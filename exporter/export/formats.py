@@ -12,6 +12,8 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from exporter.export.interface import ExportFile, ExportOptions, RecordSource
+from exporter.export.media import POST_NAME
+from exporter.export.post_names import Spelling, plain_name, wordpress_name
 from exporter.export.posts import Posts
 from exporter.export.report import Report
 from exporter.export.targets import TARGETS, Target
@@ -45,6 +47,7 @@ class Format:
         splits: whether it can be several files of a limited size.
         book: whether it is a book, which has a title, a language and a direction of writing.
         target: whose limits it keeps to.
+        names: how it spells the names of entries in addresses, where it writes them.
     """
 
     help: str
@@ -59,6 +62,7 @@ class Format:
     splits: bool = False
     book: bool = False
     target: Target | None = None
+    names: Spelling | None = None
 
     @property
     def whole(self) -> bool:
@@ -74,8 +78,22 @@ class Format:
         elif self.export is not None:
             if self.target is not None:
                 options = options.aimed_at(self.target)
-            posts = Posts(records, options, report, holds_back=self.holds_back, newest=newest)
+            posts = Posts(
+                records,
+                options,
+                report,
+                holds_back=self.holds_back,
+                newest=newest,
+                spelling=self._spelling(options),
+            )
             yield from self.export(posts)
+
+    def _spelling(self, options: ExportOptions) -> Spelling | None:
+        """Return how names in addresses are spelled: for the target too, where one is named; ``None`` without any."""
+        if self.names is None and (options.new_url is None or POST_NAME not in options.new_url.fields):
+            return None
+        aim = None if options.target is None else FORMATS[options.target.form].names
+        return plain_name if plain_name in {self.names, aim} else wordpress_name
 
 
 class _Formats(Mapping[str, Format]):

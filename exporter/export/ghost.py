@@ -9,11 +9,12 @@ from typing import Any, Final
 
 from exporter.export.entry_page import UNTITLED
 from exporter.export.formats import Format
-from exporter.export.importer_rules import Numbers, UniqueNames
+from exporter.export.importer_rules import Numbers
 from exporter.export.interface import Content, Copy, ExportFile, Packed
 from exporter.export.jsonl import comment_lines
 from exporter.export.media import Copies, Media
 from exporter.export.post_html import as_html
+from exporter.export.post_names import plain_name
 from exporter.export.posts import ExportPost, Posts
 from exporter.export.report import Report
 from exporter.export.words import Reason
@@ -44,13 +45,12 @@ def _members(posts: Posts, media: Media) -> Iterator[Content | Copy]:
 
 def _document(posts: Posts, media: Media) -> Iterator[bytes]:
     numbers = Numbers(posts.ids())
-    names = UniqueNames()
     tags = {name: number for number, name in enumerate(posts.categories(), 1)}
     meta = {"exported_on": int(posts.newest().timestamp() * 1000), "version": _VERSION}
     yield b'{"db": [{"meta": ' + _json(meta) + b', "data": {"posts": ['
     end = b"\n"
     for post in posts:
-        yield end + _json(_post(post, numbers.of(post.id), names, posts, media))
+        yield end + _json(_post(post, numbers.of(post.id), posts, media))
         end = b",\n"
         posts.report.wrote(len(post.comments), post.category)
     rows = [{"id": number, "name": _tag(name, posts.report), "slug": f"tag-{number}"} for name, number in tags.items()]
@@ -63,7 +63,7 @@ def _document(posts: Posts, media: Media) -> Iterator[bytes]:
     yield b"\n]}}]}\n"
 
 
-def _post(post: ExportPost, number: int, names: UniqueNames, posts: Posts, media: Media) -> dict[str, Any]:
+def _post(post: ExportPost, number: int, posts: Posts, media: Media) -> dict[str, Any]:
     report = posts.report
     if len(post.title) > TITLE_CHARACTERS:
         report.changed("entries", Reason.TITLE_CUT.at(TITLE_CHARACTERS), post.id)
@@ -77,7 +77,7 @@ def _post(post: ExportPost, number: int, names: UniqueNames, posts: Posts, media
     return {
         "id": number,
         "title": (post.title or UNTITLED)[:TITLE_CHARACTERS],
-        "slug": names.fit(post.record.slug, post.id),
+        "slug": posts.name(post.id),
         "lexical": json.dumps(_card(clean.text), ensure_ascii=False),
         "type": "post",
         "status": "published" if public else "draft",
@@ -122,4 +122,4 @@ def _json(value: Any) -> bytes:
     return cleaned(json.dumps(value, ensure_ascii=False)).text.encode()
 
 
-FORMAT: Final = Format("Ghost: a ZIP with its JSON and the pictures", export, drafts=True)
+FORMAT: Final = Format("Ghost: a ZIP with its JSON and the pictures", export, drafts=True, names=plain_name)

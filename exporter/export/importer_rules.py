@@ -19,6 +19,7 @@ from urllib.parse import quote
 from exporter.export.interface import Copy
 from exporter.export.media import Copies, Media, PostPicture
 from exporter.export.post_html import as_html, report_bodies
+from exporter.export.post_names import NAME_BYTES
 from exporter.export.posts import ExportPost, Posts
 from exporter.export.report import Report
 from exporter.export.targets import Matter, Target
@@ -64,7 +65,6 @@ class ImportFile:
         self.report = posts.report
         self.media = Media(posts)
         self.dates = UniqueDates()
-        self.names = UniqueNames()
         self.copies: list[Copy] = []
         self._copies = Copies(posts.report)
 
@@ -178,10 +178,8 @@ def size(text: str) -> int:
     return len(text.encode("utf-8", "replace"))
 
 
-_PLAIN_NAME = re.compile(r"(?=.*[a-z])[a-z0-9][a-z0-9_-]{0,99}")
 _KATAKANA: Final = {code: code - 0x60 for code in range(0x30A1, 0x30F7)}
 _SMALL: Final = str.maketrans("ぁぃぅぇぉっゃゅょゎゕゖ", "あいうえおつやゆよわかけ")
-NICENAME_BYTES: Final = 200
 _LARGEST_ID: Final = 10**15
 
 
@@ -214,36 +212,6 @@ def _hash(key: str, when: datetime) -> bytes:
     return blake2b(text, digest_size=12).digest()
 
 
-class UniqueNames:
-    """Names for addresses: an entry's own where it is plain ASCII and not taken, else ``entry-ID``."""
-
-    def __init__(self) -> None:
-        self._taken: set[str] = set()
-
-    def fit(self, name: str, entry_id: str) -> str:
-        """Return the name to write."""
-        wanted = name.lower()
-        if not _PLAIN_NAME.fullmatch(wanted) or wanted in self._taken:
-            wanted = f"entry-{plain_id(entry_id)}"
-        while wanted in self._taken:
-            wanted += "-2"
-        self._taken.add(wanted)
-        return wanted
-
-
-def plain_id(entry_id: str) -> str:
-    """Return an id in ASCII letters and digits, as it is where it is that already."""
-    return (
-        entry_id
-        if re.fullmatch(r"[a-z0-9]{1,40}", entry_id)
-        else f"x{blake2b(_bytes(entry_id), digest_size=8).hexdigest()}"
-    )
-
-
-def _bytes(text: str) -> bytes:
-    return text.encode("utf-8", "surrogatepass")
-
-
 class Nicenames:
     """Names of categories for addresses, each once: WordPress takes two categories of one nicename for the same."""
 
@@ -255,7 +223,7 @@ class Nicenames:
             number = 1
             while wanted in taken:
                 number += 1
-                wanted = f"{nicename(name, NICENAME_BYTES - len(str(number)) - 1)}-{number}"
+                wanted = f"{nicename(name, NAME_BYTES - len(str(number)) - 1)}-{number}"
             taken.add(wanted)
             self._of[name] = wanted
 
@@ -264,7 +232,7 @@ class Nicenames:
         return self._of[name]
 
 
-def nicename(category: str, most: int = NICENAME_BYTES) -> str:
+def nicename(category: str, most: int = NAME_BYTES) -> str:
     """Return a category's name for addresses: percent-encoded as WordPress does, with a limited number of bytes."""
     name = ""
     for char in visible("-".join(category.lower().split()))[0]:

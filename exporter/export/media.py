@@ -26,7 +26,9 @@ from exporter.text import visible
 
 FOLDER: Final = "media"
 SLUG: Final = "slug"
-"""A field of new addresses beside those of the record: the title as names of files have it."""
+POST_NAME: Final = "post_name"
+MADE_FIELDS: Final = (SLUG, POST_NAME)
+"""Fields of new addresses beside those of the record: the title as names of files have it; the name that is written."""
 
 
 _SHOWN_DIGITS: Final = 16
@@ -214,19 +216,23 @@ def old_addresses(post: ExportPost, options: ExportOptions) -> Iterator[str]:
 def new_address(posts: Posts, entry_id: str) -> str | None:
     """Return the address of an entry in the new home; ``None`` without a pattern, or where it lacks one of its fields.
 
-    Beside the record's own fields there is :data:`SLUG`.
+    Beside the record's own fields there are :data:`MADE_FIELDS`.
     """
     pattern = posts.options.new_url
     if pattern is None:
         return None
     raw = posts.records.load(Kind.ENTRIES, entry_id) or {}
     title = posts.options.service.title(Kind.ENTRIES, raw)
-    return pattern.fill({**raw, SLUG: slug(title, 150) or f"entry-{entry_id}"})
+    made = {SLUG: slug(title, 150) or f"entry-{entry_id}"}
+    if POST_NAME in pattern.fields:
+        made[POST_NAME] = posts.name(entry_id)
+    return pattern.fill({**raw, **made}, encoded=POST_NAME)
 
 
 def address_of(posts: Posts, post: ExportPost) -> str | None:
-    """Return the new address of a post, or else its old one, as far as there are patterns for them."""
-    return new_address(posts, post.id) or next(old_addresses(post, posts.options), None)
+    """Return the new address of a post, or else its old one, as far as there are patterns for them; never a path."""
+    new = new_address(posts, post.id)
+    return new if new is not None and new[0] != "/" else next(old_addresses(post, posts.options), None)
 
 
 class _Read(NamedTuple):

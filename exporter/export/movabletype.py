@@ -16,6 +16,7 @@ from exporter.export.formats import Format
 from exporter.export.importer_rules import ImportFile
 from exporter.export.interface import ExportFile
 from exporter.export.post_html import as_html, comment_html
+from exporter.export.post_names import plain_name
 from exporter.export.posts import ExportPost, PostComment, Posts
 from exporter.export.splitting import EntryData, Frame, split
 from exporter.export.words import Reason
@@ -158,7 +159,7 @@ class _Writer(ImportFile):
         entry = post.record
         yield f"AUTHOR: {_line(self.posts.author)}"
         yield f"TITLE: {_line(post.title)}"
-        yield f"BASENAME: {self.names.fit(entry.slug, post.id)}"
+        yield f"BASENAME: {self.posts.name(post.id)}"
         yield f"STATUS: {'Publish' if post.status is PostStatus.PUBLISH else 'Draft'}"
         yield f"ALLOW COMMENTS: {int(bool(entry.comments_open))}"
         yield f"ALLOW PINGS: {int(bool(entry.pings_open))}"
@@ -219,5 +220,6 @@ FORMAT: Final = Format(
     export,
     drafts=True,
     splits=True,
+    names=plain_name,
     wordpress=True,
 )

@@ -8,8 +8,8 @@ from typing import Final
 
 from exporter.export.file_names import file_name
 from exporter.export.formats import Format
-from exporter.export.importer_rules import UniqueNames
 from exporter.export.interface import ExportFile
+from exporter.export.post_names import plain_name
 from exporter.export.posts import ExportPost, Posts
 from exporter.export.site_generators import PageWriter, SitePage, shown_title
 from exporter.model.publication import PostStatus
@@ -23,11 +23,10 @@ _CATEGORY_CHARACTERS = 30
 
 def export(posts: Posts) -> Iterator[ExportFile]:
     """Yield an article for each post and the pictures they show, all below ``content``."""
-    names = UniqueNames()
 
     def page(post: ExportPost, category: str, body: str) -> SitePage:
         path = f"content/{file_name(post.record.date, post.title, post.id).removesuffix('.md')}"
-        facts = _facts(post, category, names.fit(post.record.slug, post.id))
+        facts = _facts(post, category, posts.name(post.id))
         if posts.options.body == "html":
             return SitePage(f"{path}.html", _html(facts, body), f"content/{_PICTURES}")
         head = "".join(f"{key.capitalize()}: {value}\n" for key, value in facts.items())
@@ -55,4 +54,4 @@ def _html(facts: dict[str, str], body: str) -> str:
     return f"<!DOCTYPE html>\n<html>\n<head>\n{head}\n</head>\n<body>\n{body}</body>\n</html>\n"
 
 
-FORMAT: Final = Format("Pelican", export, drafts=True, bodies=True)
+FORMAT: Final = Format("Pelican", export, drafts=True, bodies=True, names=plain_name)

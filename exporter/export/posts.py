@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 
 from exporter.export.id_list import IdList
 from exporter.export.interface import ExportOptions, RecordSource, Side
+from exporter.export.post_names import Spelling, UniqueNames
 from exporter.export.report import Report
 from exporter.export.visibility import Newest, Visibility
 from exporter.export.words import Reason
@@ -100,6 +101,7 @@ class Posts:
         report: records what is there and what is left out, and why.
         holds_back: whether the target can keep a comment unapproved.
         newest: the newest state, where ``records`` is an older one: nothing hidden or removed since is public.
+        spelling: how the target spells the names of posts in addresses, where these are asked for.
     """
 
     def __init__(
@@ -110,6 +112,7 @@ class Posts:
         *,
         holds_back: bool = False,
         newest: Newest | None = None,
+        spelling: Spelling | None = None,
     ) -> None:
         self.records = records
         self.blog_id = records.blog_id
@@ -120,6 +123,8 @@ class Posts:
         self._hidden = holds_back and (options.hidden_comments or options.side is Side.REST)
         self._categories: dict[str, None] = {}
         self._rows: dict[str, int] = {}
+        self._spell = None if spelling is None else UniqueNames(spelling).fit
+        self._post_names: dict[str, str] = {}
         self._statuses = array("B")
         self._moments = array("q")
         self._choose()
@@ -152,6 +157,10 @@ class Posts:
         """Return the names of the posts' categories, each once, in the order of the posts."""
         return list(self._categories)
 
+    def name(self, entry_id: str) -> str:
+        """Return the name of a post of this export in addresses, as every writer of it writes it: each once."""
+        return self._post_names[entry_id]
+
     @cached_property
     def author(self) -> str:
         """The name of the blog's user; the blog's id where there is none."""
@@ -183,6 +192,8 @@ class Posts:
                 self._rows[entry_id] = len(self._rows)
                 self._statuses.append(_STATUSES.index(status))
                 self._moments.append(int(_when(post).timestamp()))
+                if self._spell is not None:
+                    self._post_names[entry_id] = self._spell(post.slug, entry_id)
         for entry_id in self.records.ids(Kind.ENTRY_LIST):
             if not self._is_read(entry_id):
                 self.report.took("entries")

@@ -175,6 +175,10 @@ class Reason(Enum):
         "has an old address that only redirects.csv can hold",
         "元の URL を表せるのは redirects.csv だけです",
     )
+    NAME_OF_DIGITS = (
+        "has a name of digits alone, to which WordPress adds -2 where addresses have only the name (/%postname%/)",
+        "URL の名前が数字だけです。パーマリンクが /%postname%/ の WordPress では -2 が付きます",
+    )
     NO_TITLE = ("without a title", "題名がありません")
     TITLE_LONG = (
         "has a title above the {value} bytes WordPress holds",

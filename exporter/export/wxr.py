@@ -19,6 +19,7 @@ from exporter.export.importer_rules import ImportFile, Nicenames, Numbers
 from exporter.export.interface import ExportFile
 from exporter.export.media import Media, PostPicture, address_of
 from exporter.export.post_html import comment_html
+from exporter.export.post_names import wordpress_name
 from exporter.export.posts import ExportPost, PostComment, Posts
 from exporter.export.splitting import EntryData, Frame, split
 from exporter.export.words import Reason
@@ -90,6 +91,9 @@ class _Writer(ImportFile):
     def _item(self, post: ExportPost) -> Iterator[str]:
         when = self.begin(post, Reason.FETCHED)
         number = self._numbers.of(post.id)
+        name = self.posts.name(post.id)
+        if name.isdecimal():
+            self.report.limit(Reason.NAME_OF_DIGITS, post.id)
         updated = max(post.record.updated or when, when)
         entry = post.record
         yield "<item>"
@@ -104,7 +108,7 @@ class _Writer(ImportFile):
         yield f"<wp:post_id>{number}</wp:post_id>"
         yield f"<wp:comment_status>{cdata('open' if entry.comments_open else 'closed')}</wp:comment_status>"
         yield f"<wp:ping_status>{cdata('open' if entry.pings_open else 'closed')}</wp:ping_status>"
-        yield f"<wp:post_name>{cdata(self.names.fit(entry.slug, post.id))}</wp:post_name>"
+        yield f"<wp:post_name>{cdata(name)}</wp:post_name>"
         yield f"<wp:status>{cdata(_STATUS[post.status])}</wp:status>"
         yield "<wp:post_parent>0</wp:post_parent><wp:menu_order>0</wp:menu_order>"
         yield "<wp:post_type><![CDATA[post]]></wp:post_type><wp:post_password></wp:post_password>"
@@ -262,4 +266,12 @@ def _date(when: datetime) -> str:
     return f"{when:%Y-%m-%d %H:%M:%S}"
 
 
-FORMAT: Final = Format("WordPress, Hatena (WXR 1.2)", export, holds_back=True, drafts=True, splits=True, wordpress=True)
+FORMAT: Final = Format(
+    "WordPress, Hatena (WXR 1.2)",
+    export,
+    holds_back=True,
+    drafts=True,
+    splits=True,
+    wordpress=True,
+    names=wordpress_name,
+)

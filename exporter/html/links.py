@@ -83,6 +83,7 @@ _ABSOLUTE = re.compile(
 _WEB = re.compile(r"(https?):[/\\]*", re.IGNORECASE)
 _WEB_SCHEME = re.compile(r"[a-zA-Z][a-zA-Z0-9+.\-]*:")
 _FIELD = re.compile(r"\{([^{}]*)\}")
+_ANY_HOST = "https://path.invalid"
 
 
 def absolute(text: str, base: str) -> str | None:
@@ -141,28 +142,44 @@ def is_picture(address: str) -> bool:
 class AddressPattern:
     """An address with fields of a record in braces, such as ``https://files.example/{user_id}/{mtime}``.
 
+    Args:
+        text: the address.
+        what: what it is called where it is refused.
+        path: whether it may be a path, such as ``/archives/{name}/``, which is then filled as one.
+
     Raises:
         UsageError: it is no such thing.
     """
 
-    def __init__(self, text: str, what: str) -> None:
+    def __init__(self, text: str, what: str, *, path: bool = False) -> None:
         self.text = text.strip()
         self._what = what
+        self._host = _ANY_HOST if path and re.match(r"/(?!/)", self.text) else ""
         self.fields = tuple(_FIELD.findall(self.text))
-        sample = absolute(_FIELD.sub("x", self.text), "")
+        sample = absolute(self._host + _FIELD.sub("x", self.text), "")
         if sample is None or not self.fields or not all(self.fields) or set("{}") & set(_FIELD.sub("", self.text)):
-            raise UsageError(f"{what} must be an address with fields in braces, such as https://HOST/{{name}}.")
+            also = ", or a path: /archives/{name}/" if path else ""
+            raise UsageError(f"{what} must be an address with fields in braces, such as https://HOST/{{name}}{also}.")
         rest = _FIELD.split(_WEB.sub("", self.text))
         shape = "".join("[^/?#]+" if at % 2 else re.escape(part) for at, part in enumerate(rest))
         self._shape = re.compile(shape.rstrip("/"))
 
-    def fill(self, record: Mapping[str, Any]) -> str | None:
-        """Return a record's address; ``None`` when it lacks one of the fields or has it empty."""
+    def fill(self, record: Mapping[str, Any], *, encoded: str = "") -> str | None:
+        """Return a record's address; ``None`` when it lacks one of the fields or has it empty.
+
+        Args:
+            record: the values of the fields.
+            encoded: the field whose value is percent-encoded already.
+        """
         values = [record.get(name) for name in self.fields]
         if any(value is None or isinstance(value, bool | dict | list) or str(value) == "" for value in values):
             return None
-        filled = iter(quote(str(value), safe="", errors="replace") for value in values)
-        return absolute(_FIELD.sub(lambda _: next(filled), self.text), "")
+        safe = ("%" if name == encoded else "" for name in self.fields)
+        filled = iter(
+            [quote(str(value), safe=kept, errors="replace") for value, kept in zip(values, safe, strict=True)]
+        )
+        made = absolute(self._host + _FIELD.sub(lambda _: next(filled), self.text), "")
+        return None if made is None else made.removeprefix(self._host)
 
     def check(self, names: Iterable[str]) -> None:
         """Compare the fields with those that records have.

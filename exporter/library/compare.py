@@ -23,6 +23,7 @@ from exporter.compare.site import SiteHome
 from exporter.compare.wordpress import WordPressHome
 from exporter.errors import UsageError
 from exporter.export.interface import ExportOptions, Side
+from exporter.export.post_names import wordpress_name
 from exporter.export.posts import Posts
 from exporter.export.report import Report
 from exporter.http.address_guard import AddressGuard
@@ -91,7 +92,7 @@ def expected_posts(
             found: list[OldPost] = []
             hosts: frozenset[str] = frozenset()
             for options_of, asked in ((chosen, True), (replace(chosen, side=Side.REST), everything)):
-                posts = Posts(state, options_of, Report(), holds_back=True, newest=newest)
+                posts = Posts(state, options_of, Report(), holds_back=True, newest=newest, spelling=wordpress_name)
                 found += old_posts(posts, asked=asked)
                 hosts |= old_hosts(posts)
         about = {"archive": str(archive.resolve()), "blog_id": reader.info.blog_id, "version": version}

@@ -17,7 +17,7 @@ from exporter.errors import UsageError
 from exporter.export.folder import check_target, measure_export, write_export
 from exporter.export.formats import FORMATS, NAMED, Format
 from exporter.export.interface import ExportOptions, RecordSource, Side, WrittenFile
-from exporter.export.media import SLUG
+from exporter.export.media import MADE_FIELDS
 from exporter.export.report import Report
 from exporter.export.targets import TARGETS
 from exporter.export.visibility import Newest
@@ -199,7 +199,7 @@ def check_patterns(options: ExportOptions, records: RecordSource) -> None:
     known = options.service.post_fields
     patterns = [(each, known) for each in options.old_urls]
     if options.new_url is not None:
-        patterns.append((options.new_url, (*known, SLUG)))
+        patterns.append((options.new_url, (*known, *MADE_FIELDS)))
     if any(set(pattern.fields) - set(names) for pattern, names in patterns):
         # The service may send fields that its documents do not name.
         sent = {name for _, raw in records.scan(Kind.ENTRIES) for name in raw}

@@ -14,9 +14,10 @@ from typing import Any, Final, NamedTuple
 
 from exporter import lossless_json
 from exporter.export import importer_rules
-from exporter.export.importer_rules import Nicenames, UniqueNames
+from exporter.export.importer_rules import Nicenames
 from exporter.export.media import Media, PostPicture
 from exporter.export.post_html import as_html, comment_html, report_bodies
+from exporter.export.post_names import UniqueNames
 from exporter.export.posts import ExportPost, PostComment, Posts
 from exporter.export.report import Report
 from exporter.export.words import Reason

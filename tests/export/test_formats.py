@@ -18,8 +18,8 @@ import yaml
 from exporter.errors import UsageError
 from exporter.export.csv_table import CELL_CHARACTERS
 from exporter.export.flags import comment_combinations, entry_combinations, flag_lines
-from exporter.export.importer_rules import UniqueNames
 from exporter.export.interface import Side
+from exporter.export.post_names import UniqueNames, plain_name, wordpress_name
 from exporter.export.report import Report
 from exporter.export.sqlite import spaced
 from exporter.export.words import Reason
@@ -244,8 +244,43 @@ def test_drafts_of_folders_say_so() -> None:
 def test_names_in_addresses_are_unique() -> None:
     names = UniqueNames()
     made = [names.fit(*pair) for pair in (("a-b", "1"), ("A-B", "2"), ("", "3"), ("123", "4"), ("entry-5", "9"), ("x y", "5"), ("", "\ud83d"))]  # fmt: skip
-    assert made[:6] == ["a-b", "entry-2", "entry-3", "entry-4", "entry-5", "entry-5-2"]
+    assert made[:6] == ["a-b", "entry-2", "entry-3", "123", "entry-5", "entry-5-2"]
     assert made[6].isascii()
+
+
+@pytest.mark.parametrize(
+    ("name", "written"),
+    [
+        ("20240305", "20240305"),
+        ("Umi_no-Hi", "umi_no-hi"),
+        ("海の日", "%e6%b5%b7%e3%81%ae%e6%97%a5"),
+        ("カ\u3099ルー", "%e3%82%ac%e3%83%ab%e3%83%bc"),
+        ("café", "caf%c3%a9"),
+        ("海。！", "%e6%b5%b7%e3%80%82%ef%bc%81"),
+        *(
+            (name, "")
+            for name in (
+                "",
+                "a b",
+                "a.b",
+                "a--b",
+                "-a",
+                "a%20",
+                "feed",
+                "海\u3000日",
+                "\ud83d",
+                "字" * 23,
+                "×",
+                "a\u0301\u0301",
+            )
+        ),
+    ],
+)
+def test_a_name_is_spelled_as_wordpress_keeps_it_or_not_at_all(name: str, written: str) -> None:
+    assert wordpress_name(name) == written
+    assert plain_name(name) == (
+        written if written.isalnum() or name == "Umi_no-Hi" else {"a--b": "a--b", "feed": "feed"}.get(name, "")
+    )
 
 
 def test_the_short_table() -> None:

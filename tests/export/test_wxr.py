@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
 
+from exporter.errors import UsageError
 from exporter.export.importer_rules import nicename
 from exporter.export.interface import Side
+from exporter.export.targets import TARGETS
 from exporter.html.links import AddressPattern
 from tests.export.hostile import hostile_blog
 from tests.export.memory import Made, Memory, export
@@ -184,6 +187,40 @@ def test_files_stay_below_the_limits_and_hold_every_entry_once() -> None:
         len(data) <= 150_000 or data.count(b"<wp:post_type><![CDATA[post]]>") == 1 for data in made.files.values()
     )
     assert texts(made, f"{WP}post_id") == texts(whole, f"{WP}post_id")
+
+
+def test_links_and_redirects_have_the_names_that_are_written() -> None:
+    blog = Memory()
+    old = "https://umi.blog.example.jp/Entry/"
+    for entry_id, name in (("1", "20240305"), ("2", "海の日"), ("3", "umi"), ("4", "umi"), ("5", "a b")):
+        links = "".join(f'<a href="{old}{each}/">次</a>' for each in range(1, 6))
+        blog.entry(entry_id, title=entry_id, name=name, entry_text=links)
+    patterns = {
+        "old_urls": (AddressPattern("https://{blog_id}/Entry/{entry_id}/", "x"),),
+        "new_url": AddressPattern("/archives/{post_name}/", "x", path=True),
+    }
+    made = export("wxr", blog, **patterns)
+    names = texts(made, f"{WP}post_name")
+    assert names == ["20240305", "%e6%b5%b7%e3%81%ae%e6%97%a5", "umi", "entry-4", "entry-5"]
+    wanted = [f"/archives/{name}/" for name in names]
+    assert [re.findall('href="(.*?)"', body) for body in texts(made, BODY)] == [wanted] * 5
+    assert texts(made, "link") == [f"{old}{each}/" for each in range(1, 6)]
+    rows = export("redirects", blog, **patterns).files["redirects.csv"].decode().splitlines()[1:]
+    assert rows == [f'"{old}{each}/","{new}"' for each, new in enumerate(wanted, 1)]
+    ascii_names = ["20240305", "entry-2", "umi", "entry-4", "entry-5"]
+    plain = export("redirects", blog, target=TARGETS["hatena"], **patterns).files["redirects.csv"].decode()
+    assert re.findall("/archives/(.*?)/", plain) == ascii_names
+    assert re.findall("BASENAME: (.*)", export("movabletype", blog).only().decode()) == ascii_names
+    limits = {row["limit"]: row["entries"] for row in made.document["preflight"]}
+    assert [ids for limit, ids in limits.items() if "digits alone" in limit] == [["1"]]
+
+
+@pytest.mark.parametrize("text", ["//host/{a}", "archives/{a}", "/archives/", "/{}", "/{a}}"])
+def test_what_is_no_path_with_fields_is_refused(text: str) -> None:
+    with pytest.raises(UsageError, match="or a path"):
+        AddressPattern(text, "--new-url", path=True)
+    with pytest.raises(UsageError, match=r"\{name\}\.$"):
+        AddressPattern("/archives/{a}", "--old-url")
 
 
 def attached(made: Made) -> dict[str, list[str]]:

@@ -176,6 +176,31 @@ def test_several_files_leave_no_picture_on_the_old_host(tool: Tool, move: Move, 
         assert all(sum(url in post["body"] for post in held.values()) for url in kept.values())
 
 
+def test_wordpress_keeps_the_names_of_posts(tool: Tool, move: Move, tmp_path: Path) -> None:
+    names = [
+        "20240305",
+        "7",
+        "海の日",
+        "カ\u3099ルー",
+        "café",
+        "über-Straße",
+        "海。「！」",
+        "umi_no-hi",
+        "feed",
+        "a.b",
+        "①",
+        "ａｂｃ",
+    ]
+    named = Memory()
+    for number, name in enumerate(names, 1):
+        named.entry(str(number), title=f"題{number}", name=name)
+    Blog("named", named, tmp_path).export("wxr", tmp_path / "out")
+    file = next((tmp_path / "out").iterdir())
+    wanted = [post["post_name"] for post in posts_of(file).values()]
+    assert [name for name in wanted if name.startswith("entry-")] == ["entry-9", "entry-10"]
+    assert [post["post_name"] for post in posts_of(move(tool, file).export).values()] == wanted
+
+
 STATUSES = {Side.PUBLIC: "publish", Side.REST: "private", Side.DRAFTS: "draft"}
 
 

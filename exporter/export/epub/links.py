@@ -11,9 +11,9 @@ from html import escape
 from typing import Final
 from urllib.parse import quote
 
-from exporter.export.importer_rules import plain_id
 from exporter.export.interface import Content, Copy
 from exporter.export.media import Media, new_address
+from exporter.export.post_names import plain_id
 from exporter.export.posts import Posts
 from exporter.html.links import absolute
 from exporter.html.local_links import EntryAddresses
@@ -103,7 +103,8 @@ class BookLinks:
         if entry_id is not None and self._holds(entry_id):
             return chapter_name(entry_id)
         if entry_id is not None and entry_id in self._posts:
-            address = new_address(self._posts, entry_id) or address
+            new = new_address(self._posts, entry_id) or "/"
+            address = address if new[0] == "/" else new
         found = self._media.find(address)
         made = web_address(address if found is None else self._media.new_address(found), self._base)
         self.dropped += made is None
