@@ -117,12 +117,15 @@ def embedded_in(element: Element) -> Iterator[EmbeddedAddress]:
 # What is never closed lasts until the end, as in browsers; looking for its end from each of many would take hours.
 _SKIPPED = r"<!--(?:-?>|.*?(?:--!?>|\Z))|<(script|style|textarea|xmp)(?=[\s/>]).*?(?:</\1(?=[\s/>])|\Z)"
 _TAG_WITH_ADDRESS = re.compile(
-    rf"{_SKIPPED}|<[a-zA-Z](?=[^<>]*?(?:href|src|poster|background))[^<>]*>", re.DOTALL | re.IGNORECASE
+    rf"{_SKIPPED}|<[a-zA-Z](?=[^<>]*?(?:href|src|original|poster|background|url\())[^<>]*>", re.DOTALL | re.IGNORECASE
 )
 _ATTRIBUTE = re.compile(
     r"(?P<lead>(?<![^\s\"'<>/=])(?P<name>[^\s\"'<>/=]++)\s*=\s*)(?:\"(?P<double>[^\"]*)\"|'(?P<single>[^']*)'|(?P<bare>[^\s\"'>]+))"
 )
-_ADDRESSES = frozenset({"href", "src", "data-src", "poster", "background", "srcset"})
+_ADDRESSES = frozenset(
+    {"href", "src", "data-src", "data-original", "lowsrc", "poster", "background", "srcset", "style"}
+)
+_NOT_IN_STYLES = re.compile(r"[ \t\n\r\f\"'()\\]")
 
 Resolve = Callable[[str], str | None]
 
@@ -163,8 +166,18 @@ def _readdressed(name: str, value: str, resolve: Resolve) -> str:
     """Return the value that an attribute is to have."""
     if name == "srcset":
         return _replaced(value, ((at, end, resolve(value[at:end])) for at, end in candidate_places(value)))
+    if name == "style":
+        return _replaced(value, _in_style(value, resolve)) if "url(" in value.lower() else value
     new = resolve(value)
     return value if new is None else new
+
+
+def _in_style(value: str, resolve: Resolve) -> Iterator[tuple[int, int, str | None]]:
+    """Yield where each address of a style is, and the new one as a style may hold it."""
+    for found in _STYLE_URL.finditer(value):
+        start, end = next(found.span(number) for number in (1, 2, 3) if found[number] is not None)
+        new = resolve(value[start:end])
+        yield start, end, None if new is None else _NOT_IN_STYLES.sub(lambda char: f"%{ord(char[0]):02X}", new)
 
 
 def _replaced(text: str, places: Iterator[tuple[int, int, str | None]]) -> str:

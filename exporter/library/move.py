@@ -124,6 +124,8 @@ def move_blog(
         ServiceError: the new home failed; what is there stays, and the next run goes on from there.
     """
     _credentials(home.url, settings)
+    if home.map_file.resolve().is_relative_to(archive.resolve()):
+        raise UsageError(f"{home.map_file} would be inside the archive; name a file outside of it with --map.")
     mover = _Mover(home, settings, watching or Watching(), clock or SystemClock(), dry_run)
 
     def moved(reader: Archive) -> list[Moved]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,6 +15,7 @@ from aiohttp import web
 from exporter.cli import move
 from tests.cli.conftest import Program
 from tests.move.home import RIGHTS, Home, running_home
+from tests.support.runs import Runs
 from tests.wordpress.fake import LOGIN
 
 USER, PASSWORD = LOGIN
@@ -146,6 +149,21 @@ def test_another_time_zone_is_said(program: Program, archive: Path, home: Home) 
     assert "clock" not in program(*command).err
 
 
+@pytest.mark.no_cover
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_a_signal_ends_it_in_one_line(runs: Runs, archive: Path, home: Home, number: signal.Signals, code: int) -> None:
+    command = ("move", "wordpress", archive, "--to", home.url, "--new-home-user", USER, *FLAGS)
+    run = runs.start(*command, environ={"BLOG_EXPORTER_NEW_HOME_TOKEN": PASSWORD})
+    while len(home.writes) < 20:
+        time.sleep(0.002)
+    run.signal(number)
+    done = run.wait()
+    assert done.code == code
+    (line,) = done.err.split("\n")[-2:-1]
+    assert line.startswith("blog-exporter: error: ")
+    assert done.err.strip() == line
+
+
 def test_the_secret_needs_a_user_and_a_safe_way(
     program: Program, archive: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -173,6 +191,7 @@ def test_options_that_contradict_each_other_are_refused(program: Program, archiv
     assert program(*command, "--since", "2020-01-02", "--until", "2020-01-01").code == 2
     assert program(*command, "--public-only", "--only", "all").code == 2
     assert program(*command, "--category", "ない").code == 2
+    assert "would be inside the archive" in program(*command, "--map", archive / "latest" / "map").err
     assert program("move", "elsewhere", archive, "--to", home.url).code == 2
     assert home.writes == []
 
