@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from exporter.cli import answers
+from exporter.cli.export_options import check_choice, choice_options, old_urls, stop_undeclared
 from exporter.cli.options import archive_argument, config_option, opened, setting_options, with_output
 from exporter.cli.output import OnLoss, Output
 from exporter.errors import Incomplete, Interrupted, UsageError
@@ -40,12 +41,7 @@ _OFTEN: Final = 500
 @click.command("compare", epilog=_EPILOG)
 @archive_argument
 @click.argument("home", metavar="NEW_HOME")
-@click.option("--at", metavar="N|DATE", help="As of version N, or of a date. [default: the newest]")
-@click.option("--everything", is_flag=True, help="What is not public was to be moved too, as with export --only all.")
-@click.option("--all-as-draft", is_flag=True, help="All but private entries were to become drafts.")
-@click.option("--public-open-flg", metavar="VALUE", help="Values of open_flg that mean published: 1 or 1,3.")
-@click.option("--period-flg-public", is_flag=True, help="Entries with period_flg t are as public as others.")
-@click.option("--visible-delete-flg", metavar="VALUE", help="Values of delete_flg that mean shown: f, t, f,t.")
+@choice_options
 @click.option("--new-url", metavar="PATTERN", help="Addresses of the new posts, as for export.")
 @click.option("--old-host", "old_hosts", multiple=True, metavar="HOST", help="Another host that dies with it.")
 @click.option("--no-pictures", is_flag=True, help="Fetch no pictures; compare their addresses only.")
@@ -59,9 +55,7 @@ _OFTEN: Final = 500
 )  # fmt: skip
 @config_option
 @with_output(OnLoss.STOP)
-def command(
-    *, out: Output, archive: Path, home: str, at: str | None, report: Path | None, config: Path | None, **given: Any
-) -> int:
+def command(*, out: Output, archive: Path, home: str, report: Path | None, config: Path | None, **given: Any) -> int:
     """Compare the archive in DIR with NEW_HOME: the address of a site, or a folder of HTML or Markdown.
 
     Says which entries arrived as they were, which are missing or changed and how, what else is there, and what could
@@ -69,11 +63,12 @@ def command(
     """
     from exporter.compare.report import document, lines, verdict
 
+    check_choice(given)
     if report is not None:
         _check_report(report, archive, force=given["force"])
     options = {name: value for name, value in given.items() if name in SETTINGS} | answers.flag_answers(given)
     found, settings = opened(out, archive, options, config)
-    expected = _expected(out, found, settings, at, given)
+    expected = _expected(out, found, settings, given)
     kind, comparison = _compare(out, expected, home, settings, given)
     result = document(comparison, **expected.about, home={"kind": kind, "place": home})
     out.document(result)
@@ -88,7 +83,7 @@ def command(
     return 0
 
 
-def _expected(out: Output, archive: Archive, settings: Settings, at: str | None, given: Mapping[str, Any]) -> Arrivals:
+def _expected(out: Output, archive: Archive, settings: Settings, given: Mapping[str, Any]) -> Arrivals:
     """Return what should have arrived, by what the owner said of the blog's flags."""
     from exporter.archive.archive import read_consistently
     from exporter.export.interface import ExportOptions
@@ -98,23 +93,27 @@ def _expected(out: Output, archive: Archive, settings: Settings, at: str | None,
 
     blog_id, drafts = archive.info.blog_id, given["all_as_draft"]
     declared = answers.declared_flags(settings, blog_id, answers.stored_printer(out, blog_id), all_as_draft=drafts)
-    if declared.public_access is None and not drafts:
-        raise UsageError(f"Nothing says yet which entries are public: say so with --public-open-flg. {answers.HINT}")
     service = service_of(settings, archive.info.service)
     options = ExportOptions(
         declared=declared,
-        old_urls=() if settings.entry_url is None else (AddressPattern(settings.entry_url, "entry_url"),),
+        since=given["since"],
+        until=given["until"],
+        category=given["category"],
+        hidden_comments=given["hidden_comments"],
+        old_urls=old_urls(given, settings),
         new_url=None if given["new_url"] is None else AddressPattern(given["new_url"], "--new-url", path=True),
         service=service,
     )
-    version = None
+    at, version = given["at"], None
     if at is not None:
         version = read_consistently(archive.path, lambda reader: reader.version_at(at, settings.timezone))
 
     def check(state: State) -> None:
+        if declared.public_access is None and not drafts:
+            stop_undeclared(state, service, out, drafts=True)
         answers.check_answers(declared, given, state, service, out.warn)
 
-    return expected_posts(archive.path, options, at=version, everything=given["everything"], check=check)
+    return expected_posts(archive.path, options, at=version, only=given["only"], check=check)
 
 
 def _compare(out: Output, expected: Arrivals, place: str, settings: Settings, given: Mapping[str, Any]) -> Compared:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from exporter.cli.progress import ProgressBar
     from exporter.http.retry import RetryEvent
     from exporter.library.compare import Compared
+    from exporter.library.export import Only
     from exporter.library.move import Moved
     from exporter.move.outcome import MoveEvent
 
@@ -132,8 +133,7 @@ def command(
     else:
         keep_given(given, info.blog_id, out)
         if compare and given["only"] != "private":
-            everything = given["only"] == "all"
-            compared, same = _compare(out, archive, home, settings, options, version, everything=everything)
+            compared, same = _compare(out, archive, home, settings, options, version, only=given["only"])
             whole = whole and same
         out.answer(f"What became what in {printable(home)} is in {place.map_file}.")
     out.document(
@@ -160,7 +160,7 @@ def _compare(
     options: ExportOptions,
     version: int | None,
     *,
-    everything: bool,
+    only: Only,
 ) -> tuple[dict[str, Any], bool]:
     """Compare the new home with the archive; return the result as ``--json`` prints it, and whether it is the same."""
     import asyncio
@@ -173,7 +173,7 @@ def _compare(
         async with open_home(home, settings) as opened:
             return await compare(opened, expected, Wish(frozenset(Aspect), old_hosts=expected.old_hosts))
 
-    expected = expected_posts(archive, options, at=version, everything=everything)
+    expected = expected_posts(archive, options, at=version, only=only)
     found = asyncio.run(run())
     for line in lines(found.comparison):
         out.say(printable(line))

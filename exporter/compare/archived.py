@@ -14,7 +14,7 @@ from exporter.export.file_names import file_name, slug
 from exporter.export.importer_rules import nicename
 from exporter.export.media import Media, new_address
 from exporter.export.post_html import comment_html
-from exporter.export.post_names import UniqueNames
+from exporter.export.post_names import UniqueNames, wordpress_name
 from exporter.export.posts import ExportPost, PostComment, Posts
 from exporter.html.embedded import Use, embedded
 from exporter.html.text import collapse
@@ -25,10 +25,10 @@ _TITLE_BYTES: Final = 150
 _DAY: Final = len("2016-03-19-")
 
 
-def old_posts(posts: Posts, *, asked: bool) -> Iterator[OldPost]:
-    """Yield the posts of one side; ``asked`` is whether it was to be moved."""
+def old_posts(posts: Posts, *, asked: bool, hidden_comments: bool = False) -> Iterator[OldPost]:
+    """Yield the posts of one side; ``asked`` is whether they were to be moved, perhaps with their hidden comments."""
     media = Media(posts)
-    names = UniqueNames()
+    spellings = UniqueNames(wordpress_name), UniqueNames()
     for post in posts:
         entry = post.record
         pictures, unknown = _pictures(post, media)
@@ -39,11 +39,11 @@ def old_posts(posts: Posts, *, asked: bool) -> Iterator[OldPost]:
             when=None if entry.date is None else post.when,
             status=ShownAs(post.status),
             asked=asked,
-            slugs=tuple(dict.fromkeys(_slugs(posts, post, names.fit(entry.slug, post.id)))),
+            slugs=tuple(dict.fromkeys(_slugs(posts, post, [names.fit(entry.slug, post.id) for names in spellings]))),
             category=post.category,
             texts=texts,
             pictures=pictures,
-            comments=tuple(_comment(each) for each in post.comments),
+            comments=tuple(_comment(each, hidden_comments) for each in post.comments),
             letters=letters("".join(texts)),  # what ends one and begins the other may be one dash
             unknown_pictures=unknown,
         )
@@ -91,10 +91,10 @@ def _pictures(post: ExportPost, media: Media) -> tuple[tuple[Picture, ...], int]
     return tuple(found.values()), len(unknown)
 
 
-def _slugs(posts: Posts, post: ExportPost, imported: str) -> Iterator[str]:
+def _slugs(posts: Posts, post: ExportPost, imported: list[str]) -> Iterator[str]:
     """Yield the names that exports give an entry in addresses, as :func:`slug_of` has them."""
     entry = post.record
-    yield slug_of(imported)
+    yield from map(slug_of, imported)
     if entry.slug:
         yield slug_of(nicename(entry.slug))
         yield slug_of(entry.slug)
@@ -119,7 +119,7 @@ def slug_of(address: str) -> str:
     return last.lower()
 
 
-def _comment(found: PostComment) -> OldComment:
+def _comment(found: PostComment, hidden_comments: bool) -> OldComment:
     comment = found.comment
     days = {found.when.date()} | (set() if comment.date is None else {comment.date.date()})
     return OldComment(
@@ -128,4 +128,5 @@ def _comment(found: PostComment) -> OldComment:
         text=body_letters(comment_html(replace(comment, title=""))),
         days=frozenset(days) if comment.date is not None else frozenset(),
         visible=found.visible,
+        asked=found.visible or hidden_comments,
     )

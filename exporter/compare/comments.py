@@ -33,7 +33,7 @@ def compare_comments(olds: Sequence[OldComment], news: Sequence[NewComment]) -> 
     for old, comment in enumerate(olds):
         if old in pairs:
             differences += _compare(comment, news[pairs[old]])
-        elif comment.visible:
+        elif comment.asked:
             differences.append(Difference(Fault.COMMENT_MISSING, _shown(comment.name, comment.letters)))
     known = {(comment.name, comment.letters) for comment in olds}
     taken = set(pairs.values())

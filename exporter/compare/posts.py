@@ -110,7 +110,8 @@ class Picture:
 class OldComment:
     """A comment of the archive, its writer's name, its title and its text as letters.
 
-    ``days`` are those that it may be dated: its own, and the one that exports give it where it has no time.
+    ``days`` are those that it may be dated: its own, and the one that exports give it where it has no time. ``asked``
+    is whether it was to be moved, be it to be held back.
     """
 
     name: str
@@ -118,6 +119,7 @@ class OldComment:
     text: str
     days: frozenset[date]
     visible: bool
+    asked: bool
 
     @property
     def letters(self) -> str:

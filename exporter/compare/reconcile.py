@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -230,7 +230,10 @@ class _Comparing:
 
     def _comments(self, old: OldPost, new: NewPost) -> Iterator[Difference]:
         if new.comments is not None:
-            found = compare_comments(old.comments, new.comments)
+            unseen = [each for each in old.comments if each.asked and not each.visible] if self._withheld else []
+            self._skip(Aspect.HELD_BACK, self._withheld, len(unseen))
+            olds = [replace(each, asked=each.visible) if self._withheld else each for each in old.comments]
+            found = compare_comments(olds, new.comments)
             self.later_comments += found.extra
             yield from found.differences
         elif self._shows_comments:

@@ -30,7 +30,7 @@ from exporter.http.address_guard import AddressGuard
 from exporter.http.credentials import Credentials
 from exporter.http.engine import DOWNLOAD_POLICY, Client, Engine
 from exporter.http.retry import RetryPolicy
-from exporter.library.export import newest_beside, read_at
+from exporter.library.export import Only, newest_beside, read_at
 from exporter.library.new_home import new_home_credentials
 from exporter.settings import Settings
 from exporter.wordpress.rest import find_wordpress, open_wordpress
@@ -64,16 +64,16 @@ def expected_posts(
     options: ExportOptions,
     *,
     at: int | None = None,
-    everything: bool = False,
+    only: Only = "public",
     check: Callable[[State], None] = lambda _: None,
 ) -> Arrivals:
     """Return the archive's posts as they should have arrived.
 
     Args:
         archive: its folder.
-        options: what is public, and how addresses are made; ``side`` and ``as_of`` are set by this function.
+        options: what was to be moved, and how addresses are made; ``side`` and ``as_of`` are set by this function.
         at: the version; by default the newest.
-        everything: whether what is not public was to be moved too.
+        only: whether what is public was to be moved, or what is not, or both.
         check: called with the records before anything else; may raise.
 
     Raises:
@@ -88,15 +88,27 @@ def expected_posts(
             if options.declared.public_access is None and not options.declared.all_as_draft:
                 raise UsageError("Nothing says yet which entries are public: declare it, or make drafts of all.")
             side = Side.DRAFTS if options.declared.all_as_draft else Side.PUBLIC
-            chosen = replace(options, side=side, as_of=read_at(reader, version), hidden_comments=True)
-            found: list[OldPost] = []
+            chosen = replace(options, as_of=read_at(reader, version), hidden_comments=True)
+            rest = replace(chosen, since=None, until=None, category=None)
+            found: dict[str, OldPost] = {}
             hosts: frozenset[str] = frozenset()
-            for options_of, asked in ((chosen, True), (replace(chosen, side=Side.REST), everything)):
-                posts = Posts(state, options_of, Report(), holds_back=True, newest=newest, spelling=wordpress_name)
-                found += old_posts(posts, asked=asked)
-                hosts |= old_hosts(posts)
+            for each in (side, Side.REST):
+                wanted = only != ("private" if each is side else "public")
+                # What was not chosen must be known too: it is no post that the archive does not have.
+                for part, asked in ((chosen, wanted), (rest, False)) if rest != chosen else ((chosen, wanted),):
+                    posts = Posts(
+                        state,
+                        replace(part, side=each),
+                        Report(),
+                        holds_back=True,
+                        newest=newest,
+                        spelling=wordpress_name,
+                    )
+                    for post in old_posts(posts, asked=asked, hidden_comments=options.hidden_comments):
+                        found.setdefault(post.id, post)
+                    hosts |= old_hosts(posts)
         about = {"archive": str(archive.resolve()), "blog_id": reader.info.blog_id, "version": version}
-        return Arrivals(found, hosts, about)
+        return Arrivals(list(found.values()), hosts, about)
 
     return read_consistently(archive, read)
 

@@ -173,8 +173,11 @@ def test_answers_of_an_earlier_export_are_used(program: Program, archive: Path, 
 def test_drafts_and_everything_are_expected_where_they_were_asked_for(
     program: Program, archive: Path, home: Path, tmp_path: Path
 ) -> None:
-    found = program("compare", archive, home, "--everything", "--json").answer_before_error
+    found = program("compare", archive, home, "--only", "all", "--json").answer_before_error
     assert (found["counts"]["entries"], found["changes"]) == (60, {"missing": 5})
+    found = program("compare", archive, home, "--since", "2020-01-01", "--category", "パン", "--json").json
+    assert 0 < found["counts"]["entries"] < 20
+    assert (found["counts"]["entries"] + found["counts"]["not_asked"], found["extra"]) == (60, [])
     drafts = tmp_path / "drafts"
     assert program("export", "markdown", archive, drafts, "--all-as-draft", "--old-url", OLD, *NEW).code == 0
     found = program("compare", archive, drafts, "--all-as-draft", "--json")

@@ -42,6 +42,7 @@ def old_comment(name: str = "umi", text: str = "いいですね", *, day: int = 
         "title": "",
         "days": frozenset({datetime(2020, 1, day, tzinfo=UTC).date()}),
         "visible": True,
+        "asked": changes.get("visible", True),
     }
     return OldComment(name=name, text=letters(text), **(made | changes))
 

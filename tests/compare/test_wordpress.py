@@ -58,6 +58,15 @@ async def test_a_stranger_sees_what_is_public_and_says_what_was_not_seen() -> No
         assert (await compared(home, old(1), draft, commented, **OWNER)).whole
 
 
+async def test_hidden_comments_are_expected_where_they_were_to_be_moved() -> None:
+    async with running_wordpress() as home:
+        put(home, 1)
+        asked = old(1, comments=(old_comment(visible=False, asked=True),))
+        assert faults(await compared(home, asked, **OWNER)) == [Fault.COMMENT_MISSING]
+        stranger = await compared(home, asked)
+        assert (faults(stranger), [each.aspect for each in left_open(stranger)]) == ([], [Aspect.HELD_BACK])
+
+
 async def test_a_user_without_rights_sees_what_is_public(monkeypatch: pytest.MonkeyPatch) -> None:
     async with running_wordpress() as home:
         put(home, 1)
