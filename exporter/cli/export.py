@@ -118,10 +118,21 @@ def _print(out: Output, exported: Exported, declared: Declared, *, dry_run: bool
         out.answer(f"{folder}: {files}, {total}; the whole report is {report_path(folder)}.")
     if document["in"]["entries"] and not document["out"]["entries"]:
         out.warn(f"No entry is in {folder}; the lines above say why.")
+    _print_hidden_since(out, exported)
     hidden = report.hidden_comments()
     if hidden and not declared.visible_comment_flags:
         out.warn(
             f"{counted(hidden, 'comment')} left out: say which are shown with --visible-delete-flg f (see inspect)."
+        )
+
+
+def _print_hidden_since(out: Output, exported: Exported) -> None:
+    """Say that an older version has entries that its export leaves out, since they were hidden or removed later."""
+    hidden = exported.report.hidden_since()
+    if hidden and not exported.private:
+        out.warn(
+            f"{counted(hidden, 'entry')} of version {exported.document['version']} left out: hidden or "
+            "removed since. --only all or --only private puts what is not public into OUT.NOT-PUBLIC."
         )
 
 

@@ -23,8 +23,8 @@ _ROOT: Final = "https://folder.invalid/"
 """Stands for the folder in addresses; no such host can be (RFC 6761, section 6.4)."""
 _MOST_FILES: Final = 200_000
 _MOST_BYTES: Final = 32 * 1024 * 1024
-_PLACES: Final = ("", "static", "content", "public", "source", "src")
-"""Folders that generators serve as the root of a site."""
+_PLACES: Final = ("", "static", "content", "public", "source", "src", "drafts", "_drafts")
+"""Folders that generators serve as the root of a site, and those of drafts in an export."""
 _OUTSIDE: Final = "it is not in the folder"
 
 

@@ -35,7 +35,9 @@ def export(posts: Posts) -> Iterator[ExportFile]:
         public = post.status is PostStatus.PUBLISH
         # Jekyll wants a date in the name of a post, and none in that of a draft.
         name = file_name(post.when if public else None, post.title, post.id).removesuffix(".md")
-        return SitePage(f"{'_posts' if public else '_drafts'}/{name}{ending}", f"{head}\n{body}", FOLDER)
+        # What is beside `_drafts` would be copied into the site, though no page showed it.
+        pictures = FOLDER if public else f"_drafts/{FOLDER}"
+        return SitePage(f"{'_posts' if public else '_drafts'}/{name}{ending}", f"{head}\n{body}", pictures)
 
     yield from PageWriter(posts, f"/{FOLDER}/").pages(page)
 

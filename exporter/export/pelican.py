@@ -22,15 +22,19 @@ _CATEGORY_CHARACTERS = 30
 
 
 def export(posts: Posts) -> Iterator[ExportFile]:
-    """Yield an article for each post and the pictures they show, all below ``content``."""
+    """Yield an article for each post and the pictures they show, all below ``content``, or ``drafts``.
+
+    Of a draft in ``content`` Pelican makes a page, whose address anybody could find out.
+    """
 
     def page(post: ExportPost, category: str, body: str) -> SitePage:
-        path = f"content/{file_name(post.record.date, post.title, post.id).removesuffix('.md')}"
+        place = "content" if post.status is PostStatus.PUBLISH else "drafts"
+        path = f"{place}/{file_name(post.record.date, post.title, post.id).removesuffix('.md')}"
         facts = _facts(post, category, posts.name(post.id))
         if posts.options.body == "html":
-            return SitePage(f"{path}.html", _html(facts, body), f"content/{_PICTURES}")
+            return SitePage(f"{path}.html", _html(facts, body), f"{place}/{_PICTURES}")
         head = "".join(f"{key.capitalize()}: {value}\n" for key, value in facts.items())
-        return SitePage(f"{path}.md", f"{head}\n{body}", f"content/{_PICTURES}")
+        return SitePage(f"{path}.md", f"{head}\n{body}", f"{place}/{_PICTURES}")
 
     yield from PageWriter(posts, f"/{_PICTURES}/", most=_CATEGORY_CHARACTERS).pages(page)
 

@@ -18,7 +18,8 @@ def export(posts: Posts) -> Iterator[ExportFile]:
     """Yield a page for each post, below ``posts`` or ``drafts``, and the pictures they show below ``media``.
 
     No mark for drafts is known to all generators: Eleventy publishes what ``draft`` alone holds back elsewhere. So
-    drafts are in a folder of their own, and Eleventy is asked to make neither a page nor a feed's item of them.
+    drafts and their pictures are in a folder of their own, and Eleventy is asked to make neither a page nor a feed's
+    item of them.
     """
 
     def page(post: ExportPost, category: str, body: str) -> SitePage:
@@ -39,7 +40,9 @@ def export(posts: Posts) -> Iterator[ExportFile]:
             }
         )
         name = file_name(post.record.date, post.title, post.id)
-        return SitePage(f"{'posts' if public else 'drafts'}/{name}", f"{head}\n{body}", FOLDER)
+        if public:
+            return SitePage(f"posts/{name}", f"{head}\n{body}", FOLDER)
+        return SitePage(f"drafts/{name}", f"{head}\n{body}", f"drafts/{FOLDER}")
 
     yield from PageWriter(posts, f"/{FOLDER}/").pages(page)
 

@@ -125,6 +125,11 @@ class Report:
         """Return how many comments are left out since nobody said that they are shown."""
         return sum(len(ids) for (_, cause), ids in self._left.items() if cause.reason is Hidden.COMMENT)
 
+    def hidden_since(self) -> int:
+        """Return how many entries of an older version are left out since the newest one does not show them any more."""
+        causes = ((cause, ids) for (kind, cause), ids in self._left.items() if kind == "entries")
+        return sum(len(ids) for cause, ids in causes if cause.newest or cause.reason is Hidden.REMOVED)
+
     def rows(self) -> dict[Part, list[Row]]:
         """Return what happened to records beside being written."""
         lost = [name for name, is_written in self._categories.items() if not is_written]

@@ -241,6 +241,17 @@ def test_drafts_of_folders_say_so() -> None:
     assert b"draft: true" in export("markdown", blog, side=Side.REST).only()
 
 
+@pytest.mark.parametrize(("form", "folder"), [("jekyll", "_drafts/"), ("pelican", "drafts/"), ("markdown", "drafts/")])
+def test_drafts_and_their_pictures_are_where_no_generator_looks(form: str, folder: str) -> None:
+    blog = Memory()
+    url = "https://files.example.jp/a.png"
+    blog.entry("1", open_flg="2", entry_text=f'<img src="{url}">')
+    blog.picture(url, entry_id="1")
+    made = export(form, blog, side=Side.REST)
+    assert len(made.copies) == 1
+    assert all(path.startswith(folder) for path in [*made.files, *made.copies])
+
+
 def test_names_in_addresses_are_unique() -> None:
     names = UniqueNames()
     made = [names.fit(*pair) for pair in (("a-b", "1"), ("A-B", "2"), ("", "3"), ("123", "4"), ("entry-5", "9"), ("x y", "5"), ("", "\ud83d"))]  # fmt: skip

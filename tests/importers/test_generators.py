@@ -106,6 +106,7 @@ eleventyExcludeFromCollections: true
         ("hugo", ("hugo", "--quiet"), "public"),
         ("jekyll", ("jekyll", "build", "--quiet"), "_site"),
         ("markdown", ("eleventy", "--quiet"), "_site"),
+        ("pelican", ("pelican", "content", "-o", "output"), "output"),
     ],
 )
 def test_no_generator_publishes_a_draft(
@@ -115,7 +116,10 @@ def test_no_generator_publishes_a_draft(
         site = tmp_path / "site"
         report = moved.export(form, site, side=Side.DRAFTS, declared=Declared(all_as_draft=True))
         assert report["out"]["entries"] >= 40
-        (site / "eleventy.config.mjs").write_text("export default (config) => { config.setUseGitIgnore(false); };\n")
+        (site / "eleventy.config.mjs").write_text(
+            'export default (config) => { config.addPassthroughCopy("media"); config.setUseGitIgnore(false); };\n'
+        )
+        (site / "content").mkdir(exist_ok=True)
         (site / "feed.njk").write_text(ELEVENTY_FEED)
         (site / "layouts" / "_default").mkdir(parents=True)
         (site / "layouts" / "_default" / "single.html").write_text("<main>{{ .Title }}{{ .Content }}</main>")
@@ -130,6 +134,7 @@ def test_no_generator_publishes_a_draft(
         assert titles
         assert [title for title in titles if title in bare(text)] == []
         assert [number for number in range(1, 41) if entry_word(number) in text] == []
+        assert moved.pictures() & {path.name for path in (site / built).rglob("*")} == set()
 
 
 @both_blogs
