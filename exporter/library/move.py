@@ -19,8 +19,10 @@ from exporter.clock import Clock, SystemClock
 from exporter.errors import ArchiveDamaged, NotAuthorised, UsageError
 from exporter.export.interface import ExportOptions, Side
 from exporter.export.media import PostPicture
+from exporter.export.post_names import wordpress_name
 from exporter.export.posts import Posts
 from exporter.export.report import Report
+from exporter.export.visibility import Newest
 from exporter.http.credentials import Credentials
 from exporter.http.deadline import Timeouts
 from exporter.http.engine import Client, Engine
@@ -142,7 +144,7 @@ def move_blog(
                 sides = []
                 for side in _sides(only, chosen):
                     report = Report(public=side is Side.PUBLIC)
-                    posts = Posts(state, replace(chosen, side=side), report, holds_back=True, newest=newest)
+                    posts = _posts(state, replace(chosen, side=side), report, newest)
                     sides.append(_Side(side, Plan(posts, report), report))
                 return asyncio.run(mover.move(sides, mapped, reader.path, chosen.service.timezone))
 
@@ -246,6 +248,10 @@ def _sides(only: Only, options: ExportOptions) -> Iterator[Side]:
         yield Side.DRAFTS if options.declared.all_as_draft else Side.PUBLIC
     if only != "public":
         yield Side.REST
+
+
+def _posts(state: State, options: ExportOptions, report: Report, newest: Newest | None) -> Posts:
+    return Posts(state, options, report, holds_back=True, newest=newest, spelling=wordpress_name)
 
 
 def _content(archive: Path, picture: PostPicture) -> bytes:

@@ -11,13 +11,13 @@ from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple
+from urllib.parse import unquote
 
 from exporter import lossless_json
 from exporter.export import importer_rules
 from exporter.export.importer_rules import Nicenames
 from exporter.export.media import Media, PostPicture
 from exporter.export.post_html import as_html, comment_html, report_bodies
-from exporter.export.post_names import UniqueNames
 from exporter.export.posts import ExportPost, PostComment, Posts
 from exporter.export.report import Report
 from exporter.export.words import Reason
@@ -49,13 +49,11 @@ class PlannedPost:
         post: the entry.
         key: under which it is known in the new home.
         slug: its name in addresses.
-        pictures: what it shows and the archive holds.
     """
 
     post: ExportPost
     key: str
     slug: str
-    pictures: tuple[PostPicture, ...]
 
     @property
     def title(self) -> str:
@@ -81,7 +79,7 @@ class Plan:
     """Says of the posts of one export what they are to be, one at a time; each time it is iterated over, the same.
 
     Args:
-        posts: what goes.
+        posts: what goes, their names in addresses spelled as WordPress spells them.
         report: records what had to be changed; once only, whatever is iterated over how often.
     """
 
@@ -90,14 +88,11 @@ class Plan:
         self._report = report
         self._entry_at: Place = lambda _: None
         self._media = Media(posts, self._new_home)
-        self._slugs: dict[str, str] = {}
-        names = UniqueNames()
         nicenames = Nicenames(posts.categories())
         self.categories = {name: _category(name, nicenames.of(name)) for name in posts.categories()}
         self.pictures: dict[str, PostPicture] = {}
         self.comments = 0
         for post in posts:
-            self._slugs[post.id] = names.fit(post.record.slug, post.id)
             self.comments += len(post.comments)
             for picture in self._media.pictures(post):
                 if picture.source is not None and picture.asset.sha256 is not None:
@@ -108,8 +103,7 @@ class Plan:
 
     def __iter__(self) -> Iterator[PlannedPost]:
         for post in self._posts:
-            held = tuple(each for each in self._media.pictures(post) if each.source is not None)
-            yield PlannedPost(post, post_key(self._posts.blog_id, post.id), self._slugs[post.id], held)
+            yield PlannedPost(post, post_key(self._posts.blog_id, post.id), unquote(self._posts.name(post.id)))
 
     def account(self, post: ExportPost, uploaded: Container[str], comments: int) -> None:
         """Report what became of a post that is in the new home.

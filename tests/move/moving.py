@@ -9,6 +9,7 @@ from typing import Any
 
 from exporter.clock import Clock, FixedClock
 from exporter.export.interface import ExportOptions, Side
+from exporter.export.post_names import wordpress_name
 from exporter.export.posts import Posts
 from exporter.export.report import Report
 from exporter.html.links import AddressPattern
@@ -66,7 +67,7 @@ async def move(
     clock = clock or FixedClock(NOW)
     report = report or Report()
     chosen = ExportOptions(**{"declared": SAID, "side": Side.PUBLIC, "old_urls": (OLD,), **options})
-    plan = Plan(Posts(blog, chosen, report, holds_back=True), report)
+    plan = Plan(Posts(blog, chosen, report, holds_back=True, spelling=wordpress_name), report)
     async with Engine(clock=clock) as engine:
         client = engine.client(home.url, application_password(*LOGIN), policy=RetryPolicy(retries=retries))
         api = await open_wordpress(client)

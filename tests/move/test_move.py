@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import pytest
 from aiohttp import web
@@ -62,6 +63,16 @@ async def test_a_blog_arrives_with_everything_in_its_place(home: Home, tmp_path:
     document = report.document()
     assert document["in"] == document["out"] == {"entries": 3, "comments": 3, "pictures": 2, "categories": 2}
     assert all(address in home.files for address in (url.removeprefix(home.url) for url in pictures))
+
+
+async def test_names_in_any_script_are_kept_in_addresses(home: Home, tmp_path: Path) -> None:
+    blog = Memory()
+    for number, name in enumerate(("海の日", "2016", "Aa_b", "a b"), 1):
+        blog.entry(str(number), title=name, name=name, entry_text="い")
+    assert (await move(home, blog, tmp_path)).whole
+    found = [unquote(each["slug"]) for each in home.rest_posts.values()]
+    assert found == ["海の日", "2016", "aa_b", "entry-4"]
+    assert counts(await move(home, blog, tmp_path), Did.THERE)["posts"] == 4
 
 
 async def test_nobody_sees_a_post_before_it_is_whole(home: Home, tmp_path: Path) -> None:
