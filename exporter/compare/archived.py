@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Final
 from urllib.parse import unquote
 
-from exporter.compare.pictures import host_of
 from exporter.compare.posts import OldComment, OldPost, Picture, ShownAs
 from exporter.compare.texts import body_letters, letters, only_words, word_letters
 from exporter.export.file_names import file_name, slug
@@ -18,8 +17,6 @@ from exporter.export.post_names import UniqueNames, wordpress_name
 from exporter.export.posts import ExportPost, PostComment, Posts
 from exporter.html.embedded import Use, embedded
 from exporter.html.text import collapse
-from exporter.model.asset import Asset
-from exporter.model.kinds import Kind
 
 _TITLE_BYTES: Final = 150
 _DAY: Final = len("2016-03-19-")
@@ -57,16 +54,6 @@ def in_words(old: OldPost) -> OldPost:
     )
     texts = tuple(map(only_words, old.texts))
     return replace(old, texts=texts, letters="".join(texts), comments=tuple(comments))
-
-
-def old_hosts(posts: Posts) -> frozenset[str]:
-    """Return the hosts that die with the blog: its own, that of its addresses, and those of its uploaded files."""
-    hosts = {host_of(f"https://{posts.blog_id}/")} | {host_of(pattern.text) for pattern in posts.options.old_urls}
-    for _, raw in posts.records.scan(Kind.ASSETS):
-        asset = Asset.from_raw(raw)
-        if asset.ids("file"):
-            hosts.add(host_of(asset.url))
-    return frozenset(hosts - {""})
 
 
 def shown_pictures(html: str) -> Iterator[str]:

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from exporter.compare.posts import Difference, Fault, Picture, PictureFacts
-from exporter.html.links import meaning
+from exporter.html.links import host_of, meaning
 
 _RESIZED: Final = re.compile(r"-(?:[0-9]{1,5}x[0-9]{1,5}|scaled|rotated|e[0-9]{10,13}|[0-9]{1,3})(?=\.[a-z0-9]+$)")
 """What WordPress adds to the names of copies, and of files whose name was taken."""
@@ -76,14 +76,6 @@ def same_picture(old: Picture, new: PictureFacts) -> bool:
 def _same_ratio(width: int, height: int, new_width: int, new_height: int) -> bool:
     # Whole pixels: the exact height of the copy is off by less than one, and likewise its width.
     return min(abs(new_width * height / width - new_height), abs(new_height * width / height - new_width)) <= 1.0
-
-
-def host_of(address: str) -> str:
-    """Return the host of an absolute address, in lower case; empty where it has none."""
-    try:
-        return (urlsplit(address).hostname or "").rstrip(".").lower()
-    except ValueError:
-        return ""
 
 
 def _pairs(olds: Sequence[Picture], news: Sequence[str], facts: Mapping[str, PictureFacts]) -> dict[int, str]:

@@ -10,7 +10,7 @@ from typing import Final
 
 from exporter.compare.comments import compare_comments, find_comments
 from exporter.compare.matching import Matches
-from exporter.compare.pictures import compare_pictures, host_of
+from exporter.compare.pictures import compare_pictures
 from exporter.compare.posts import (
     Aspect,
     Difference,
@@ -25,6 +25,7 @@ from exporter.compare.posts import (
     Wish,
 )
 from exporter.compare.texts import first_difference, same_words, word_letters
+from exporter.html.links import host_of
 
 _SAME_MOMENT: Final = timedelta(minutes=2)
 """Exports move posts by seconds where two of a title have the same one."""

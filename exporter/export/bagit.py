@@ -11,10 +11,10 @@ from functools import partial
 from typing import Final
 
 from exporter import __version__
+from exporter.export.closing import why_not_saved
 from exporter.export.formats import Format
 from exporter.export.interface import Content, ExportFile, ExportOptions, RecordSource, Summary, Whole, WrittenFile
 from exporter.export.report import Report
-from exporter.export.words import Reason
 from exporter.html.text import collapse
 from exporter.model.asset import Asset
 from exporter.model.kinds import Kind
@@ -47,7 +47,8 @@ def _account(records: RecordSource, options: ExportOptions, report: Report) -> N
     report.took("comments", comments)
     report.written["comments"] += comments
     for url, raw in records.scan(Kind.ASSETS):
-        report.picture(url, None if Asset.from_raw(raw).sha256 is not None else Reason.NOT_SAVED)
+        asset = Asset.from_raw(raw)
+        report.picture(url, None if asset.sha256 is not None else why_not_saved(asset))
 
 
 def _info(blog_id: str, options: ExportOptions, files: Sequence[WrittenFile]) -> Iterator[bytes]:

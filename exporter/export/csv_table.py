@@ -40,7 +40,7 @@ def _rows(posts: Posts) -> Iterator[bytes]:
     yield _BOM + _row(list(COLUMNS))
     media = Media(posts)
     for post in posts:
-        media.account(post, Reason.NO_PICTURES, referred=False)
+        media.account(post, Reason.NO_PICTURES, referred=False, links=False)
         cells = [_safe(cell, post, posts.report) for cell in _cells(post, posts)]
         posts.report.wrote(0, post.category)
         posts.leave_comments(post, Reason.ROWS_OF_ENTRIES)

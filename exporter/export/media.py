@@ -8,6 +8,7 @@ from functools import lru_cache, partial
 from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
+from exporter.export.closing import why_not_saved
 from exporter.export.file_names import slug
 from exporter.export.interface import Copy, ExportOptions
 from exporter.export.posts import ExportPost, Posts
@@ -104,6 +105,7 @@ class Media:
         *,
         written: Container[str] = (),
         referred: bool = True,
+        links: bool = True,
     ) -> None:
         """Report what a post shows or holds that the target may not take, and each of its pictures.
 
@@ -114,6 +116,7 @@ class Media:
             reason: why the bytes of pictures are not in this export; by default, that follows from the options.
             written: the names of those whose bytes are.
             referred: whether their addresses are in it.
+            links: whether its links are.
         """
         report = self._posts.report
         why = reason or (Reason.NEW_ADDRESS if self._options.media_base_url else Reason.OLD_ADDRESS)
@@ -125,16 +128,23 @@ class Media:
                     report.picture(picture.asset.url, None if picture.name in written else why, referred=referred)
                 elif picture is not None or found.use is Use.SHOWN:
                     lost = lost or found.use is Use.SHOWN
-                    report.picture(picture.asset.url if picture is not None else found.text, Reason.NOT_SAVED)
-                elif self._home is not None and not leads_out:
-                    entry_id = self._own.entry_of(found.text)
-                    leads_out = entry_id is not None and entry_id not in self._posts
+                    asset = None if picture is None else picture.asset
+                    report.picture(found.text if asset is None else asset.url, why_not_saved(asset))
+                elif links and self.new_home(found.text) is None:
+                    leads_out = self._leads_out(found.text, post) or leads_out
         if leads_out:
             report.limit(Reason.LEADS_OUT, post.id)
         if lost:
             report.limit(Reason.PICTURE_LOST, post.id)
         if post.record.date is None:
             report.changed("entries", Reason.DATE_REPLACED, post.id)
+
+    def _leads_out(self, address: str, post: ExportPost) -> bool:
+        """Report a link that stays as it is, and tell whether it leads to an entry that is not in this export."""
+        if not address.lstrip().startswith("#"):
+            self._posts.report.link(absolute(address, self._base) or "", post.id)
+        entry_id = None if self._home is None else self._own.entry_of(address)
+        return entry_id is not None and entry_id not in self._posts
 
     def new_address(self, picture: PostPicture) -> str:
         """Return where a target will find a picture: under the base that was named, or where it always was."""

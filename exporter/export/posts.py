@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from typing import Final, NamedTuple
 
+from exporter.export.closing import old_hosts
 from exporter.export.id_list import IdList
 from exporter.export.interface import ExportOptions, RecordSource, Side
 from exporter.export.post_names import Spelling, UniqueNames
@@ -127,6 +128,7 @@ class Posts:
         self._post_names: dict[str, str] = {}
         self._statuses = array("B")
         self._moments = array("q")
+        report.old_hosts = old_hosts(records, options)
         self._choose()
         for name in self._categories:
             report.category(name)

@@ -9,13 +9,23 @@ from enum import IntEnum
 from typing import Any, Final
 
 from exporter import text
-from exporter.export.words import HEADINGS, IDS, ROWS, Language, Part, Reason, kind_name, sentence
+from exporter.export.closing import CLOSING, Fading
+from exporter.export.words import HEADINGS, IDS, NOTHING_LOST, ROWS, Language, Part, Reason, kind_name, sentence
+from exporter.html.links import host_of
 from exporter.model.publication import Cause, Hidden
 
 KINDS: Final = ("entries", "comments", "pictures", "categories")
 _OF_IDS: Final = ("entries", "comments")
 """The kinds whose names in a report are ids of the service; those of the others are words that people chose."""
 
+_PRIVATE: Final = (Hidden.FLAG, Hidden.REMOVED)
+"""Why an entry is private; for all other reasons it is a draft."""
+
+_NOT_SAVED: Final = {
+    Reason.NOT_SAVED_YET: "not_saved_yet",
+    Reason.GONE: "gone",
+    Reason.NOT_SAVED: "not_saved",
+}
 _NAMED: Final = 5
 _NAMED_LONG: Final = 2
 _SHORT: Final = 24
@@ -57,6 +67,9 @@ class Report:
     Args:
         public: whether the entries of this export are; the report of any other names ids and flags, but no category and
             no address of a picture, which their writers chose.
+
+    Attributes:
+        old_hosts: the hosts that die with the old blog; whoever reads its posts says which.
     """
 
     def __init__(self, *, public: bool = True) -> None:
@@ -69,6 +82,8 @@ class Report:
         self._categories: dict[str, bool] = {}
         self._pictures: dict[int, _Fate] = {}
         self._addresses: defaultdict[tuple[_Fate, Cause], dict[str, None]] = defaultdict(dict)
+        self._links: Counter[str] = Counter()
+        self.old_hosts: frozenset[str] = frozenset()
 
     def took(self, kind: str, count: int = 1) -> None:
         """Count records that the archive holds."""
@@ -106,6 +121,11 @@ class Report:
         if why is not None:
             self._addresses[fate, Cause(why)][address] = None
 
+    def link(self, address: str, entry_id: str) -> None:
+        """Count a link that an entry keeps as it is, where it leads to a host that dies with the old blog."""
+        if host_of(address) in self.old_hosts:
+            self._links[entry_id] += 1
+
     def left(self, kind: str, why: Reason | Cause, record_id: str) -> None:
         """Name a record that is in no file, and say why."""
         self._left[kind, _cause(why)].append(record_id)
@@ -130,6 +150,27 @@ class Report:
         causes = ((cause, ids) for (kind, cause), ids in self._left.items() if kind == "entries")
         return sum(len(ids) for cause, ids in causes if cause.newest or cause.reason is Hidden.REMOVED)
 
+    def closing(self) -> dict[str, Fading]:
+        """Return what is lost when the old blog closes, and what only the archive keeps, by the names of CLOSING."""
+        fates: Counter[str] = Counter()
+        for (fate, cause), addresses in self._addresses.items():
+            if fate is _Fate.REFERRED and cause.reason is not Reason.NEW_ADDRESS:
+                name = "fetched" if cause.reason is Reason.FETCHED else "old_address"
+                fates[name] += sum(host_of(address) in self.old_hosts for address in addresses)
+            elif cause.reason in _NOT_SAVED:
+                fates[_NOT_SAVED[cause.reason]] += len(addresses)
+        entries: defaultdict[str, list[str]] = defaultdict(list)
+        for (kind, cause), ids in self._left.items():
+            if kind == "entries" and isinstance(cause.reason, Hidden):
+                entries["private" if cause.reason in _PRIVATE else "drafts"] += ids
+        not_read = self._left.get(("entries", Cause(Reason.NOT_READ)), [])
+        return {
+            **{name: Fading(fates[name]) for name, (kind, _) in CLOSING.items() if kind == "pictures"},
+            "not_read": Fading(len(not_read), not_read),
+            "links": Fading(self._links.total(), list(self._links)),
+            **{name: Fading(len(entries[name]), entries[name]) for name in ("drafts", "private")},
+        }
+
     def rows(self) -> dict[Part, list[Row]]:
         """Return what happened to records beside being written."""
         lost = [name for name, is_written in self._categories.items() if not is_written]
@@ -139,6 +180,11 @@ class Report:
             "by_address": self._rows(self._of_pictures(_Fate.REFERRED)),
             "changed": self._rows(self._changes),
             "preflight": self._rows({("entries", cause): ids for cause, ids in self._limits.items()}),
+            "closing": [
+                Row(CLOSING[name][0], Cause(CLOSING[name][1]), found.number, list(found.entries), found.number)
+                for name, found in self.closing().items()
+                if found.number
+            ],
         }
 
     def totals(self) -> dict[str, dict[str, int]]:
@@ -172,6 +218,9 @@ class Report:
             "preflight": [
                 {"limit": _english(row), "count": row.count, "entries": row.ids} for row in rows["preflight"]
             ],
+            "closing": {
+                name: {"count": found.number, "entries": list(found.entries)} for name, found in self.closing().items()
+            },
         }
 
     def lines(self, language: Language = "en") -> Iterator[str]:
@@ -188,6 +237,8 @@ class Report:
                 yield template.format(
                     kind=kind_name(row.kind, row.count, language), count=f"{row.count:,}", why=why
                 ) + (IDS[language].format(names(row.ids)) if row.ids else "")
+        if not rows["closing"]:
+            yield NOTHING_LOST[language]
 
     def _of_pictures(self, fate: _Fate) -> dict[tuple[str, Cause], list[str]]:
         rows = self._addresses.items()

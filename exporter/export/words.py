@@ -10,7 +10,7 @@ from exporter.export.targets import Matter
 from exporter.model.publication import Cause, Hidden
 
 Language = Literal["en", "ja"]
-Part = Literal["left_out", "by_address", "changed", "preflight"]
+Part = Literal["left_out", "by_address", "changed", "preflight", "closing"]
 
 HEADINGS: Final[Mapping[Language, Sequence[str]]] = {
     "en": ("in", "written", "referred", "left out"),
@@ -22,13 +22,19 @@ ROWS: Final[Mapping[Language, Mapping[Part, str]]] = {
         "by_address": "referred: {count} {kind}: {why}",
         "changed": "changed: {count} {kind}: {why}",
         "preflight": "mind: {count} {kind}: {why}",
+        "closing": "closing: {count} {kind}: {why}",
     },
     "ja": {
         "left_out": "残す　: {kind} {count}件 {why}",
         "by_address": "URLだけ: {kind} {count}件 {why}",
         "changed": "変える: {kind} {count}件 {why}",
         "preflight": "注意　: {kind} {count}件 {why}",
+        "closing": "閉鎖後: {kind} {count}件 {why}",
     },
+}
+NOTHING_LOST: Final[Mapping[Language, str]] = {
+    "en": "closing: nothing of this is lost when the old blog closes",
+    "ja": "閉鎖後: 元のブログがなくなっても、失われるものはありません",
 }
 IDS: Final[Mapping[Language, str]] = {"en": " ({})", "ja": "（{}）"}
 _KINDS: Final = {
@@ -36,6 +42,7 @@ _KINDS: Final = {
     "comments": ("comment", "comments", "コメント"),
     "pictures": ("picture", "pictures", "画像など"),
     "categories": ("category", "categories", "カテゴリー"),
+    "links": ("link", "links", "リンク"),
 }
 
 
@@ -67,6 +74,11 @@ class Reason(Enum):
     NO_TEXT = ("without a text, and Blogger takes none such", "本文がなく、Blogger に受け取られません")
     # Pictures that are left out or referred to.
     NOT_SAVED = ("the archive does not have it", "アーカイブにありません")
+    NOT_SAVED_YET = (
+        "the archive does not have it yet; every backup tries again",
+        "まだアーカイブにありません。バックアップのたびに、もう一度読みます",
+    )
+    GONE = ("it was gone before it could be saved", "保存する前に、なくなっていました")
     NO_PICTURES = ("the format has no place for pictures", "この形式には画像の場所がありません")
     NOT_SHOWN = ("the page shows it nowhere", "このページには表示されません")
     OLD_ADDRESS = (
@@ -204,6 +216,33 @@ class Reason(Enum):
     NOT_SURE = (
         "has {field}, which {value} is not confirmed to keep",
         "{value} で{field}が保たれるかは、確認できていません",
+    )
+    # What is lost, or stays in the archive alone, when the old blog closes.
+    LOST_UNLESS_FETCHED = (
+        "lost with the old blog, unless fetched before by the import",
+        "閉じる前にインポートを済ませないと、失われます",
+    )
+    LOST_WITH_THE_OLD = (
+        "lost with the old blog, since only the old address is written",
+        "元の場所の URL だけを書くので、引っ越し先で見えなくなります",
+    )
+    LOST_UNLESS_SAVED = (
+        "lost with the old blog, unless saved before by a backup",
+        "閉じる前のバックアップで保存できなければ、失われます",
+    )
+    LOST_ALREADY = ("gone already, and not in the archive", "もうなくなっていて、アーカイブにもありません")
+    NOT_IN_ARCHIVE = (
+        "never saved, by choice or since nothing is known of them",
+        "保存しないと決めたか、何もわかっていません",
+    )
+    LINK_DEAD = ("to the old blog, dead once it closes", "元のブログを指しているので、開けなくなります")
+    DRAFT_STAYS = (
+        "not in this export, being drafts; kept by the archive",
+        "下書きなので、ここには入りません（アーカイブには残ります）",
+    )
+    PRIVATE_STAYS = (
+        "not in this export, being private; kept by the archive",
+        "非公開なので、ここには入りません（アーカイブには残ります）",
     )
     FILE_LARGE = ("is larger than a file may be, and has one of its own", "1記事だけでファイルの上限を超えます")
 

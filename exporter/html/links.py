@@ -128,6 +128,14 @@ def _place(scheme: str, netloc: str) -> str | None:
     return f"{quote(user, safe='%:', errors='replace')}{at}{quote(name, safe='[]:-._~%')}{shown}"
 
 
+def host_of(address: str) -> str:
+    """Return the host of an absolute address, in lower case; empty where it has none."""
+    try:
+        return (urlsplit(address).hostname or "").rstrip(".").lower()
+    except ValueError:
+        return ""
+
+
 def meaning(address: str) -> str:
     """Return what two addresses of one place share: the address without its scheme and without a final slash."""
     return address.partition("://")[2].rstrip("/")

@@ -12,11 +12,10 @@ from urllib.parse import urlsplit
 
 from exporter.archive.archive import Archive, read_consistently
 from exporter.archive.state import State
-from exporter.compare.archived import in_words, old_hosts, old_posts
+from exporter.compare.archived import in_words, old_posts
 from exporter.compare.fetching import PictureReader
 from exporter.compare.folder import FolderHome
 from exporter.compare.matching import match
-from exporter.compare.pictures import host_of
 from exporter.compare.posts import Aspect, Home, OldPost, PictureFacts, Wish
 from exporter.compare.reconcile import Comparison, reconcile
 from exporter.compare.site import SiteHome
@@ -26,6 +25,7 @@ from exporter.export.interface import ExportOptions, Side
 from exporter.export.post_names import wordpress_name
 from exporter.export.posts import Posts
 from exporter.export.report import Report
+from exporter.html.links import host_of
 from exporter.http.address_guard import AddressGuard
 from exporter.http.credentials import Credentials
 from exporter.http.engine import DOWNLOAD_POLICY, Client, Engine
@@ -106,7 +106,7 @@ def expected_posts(
                     )
                     for post in old_posts(posts, asked=asked, hidden_comments=options.hidden_comments):
                         found.setdefault(post.id, post)
-                    hosts |= old_hosts(posts)
+                    hosts |= posts.report.old_hosts
         about = {"archive": str(archive.resolve()), "blog_id": reader.info.blog_id, "version": version}
         return Arrivals(list(found.values()), hosts, about)
 

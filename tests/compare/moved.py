@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any
 
-from exporter.compare.archived import old_hosts, old_posts
+from exporter.compare.archived import old_posts
 from exporter.compare.posts import Fault
 from exporter.demo.content import fields
 from exporter.export.interface import ExportOptions
@@ -59,7 +59,7 @@ class Moved:
     def expected(self) -> Arrivals:
         """What should have arrived, of what is public."""
         posts = Posts(self.archive, ExportOptions(declared=SAID, hidden_comments=True), Report(), holds_back=True)
-        return Arrivals(list(old_posts(posts, asked=True)), old_hosts(posts), {})
+        return Arrivals(list(old_posts(posts, asked=True)), posts.report.old_hosts, {})
 
     def harmed(self, each: int, *, seed: int = 11) -> dict[str, Fault]:
         """Choose which entries are to be harmed, so many in each of the ten ways; by their ids."""

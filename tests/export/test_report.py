@@ -82,7 +82,10 @@ def test_the_pictures_of_one_entry_come_along_stay_or_are_lost() -> None:
         for form in ("hugo", "jsonl", "csv", "wxr")
         for document in [export(form, blog).document]
     }
-    lost = {"the archive does not have it": urls[1:]}
+    lost = {
+        "the archive does not have it": urls[2:],
+        "the archive does not have it yet": urls[1:2],
+    }
     assert found["hugo"] == lost
     assert found["jsonl"] == {**lost, "only its old address is written": urls[:1]}
     assert found["csv"] == {**lost, "the format has no place for pictures": urls[:1]}
@@ -108,6 +111,67 @@ def test_a_picture_is_written_only_where_its_bytes_are(form: str, media: dict[st
     assert document["out"]["pictures"] == kept
     assert document["in"]["pictures"] == (0 if form == "redirects" else 2)
     assert kept == 2 or not (media.get("media_folder") and form in {"wxr", "movabletype", "atom", "jsonl", "parquet"})
+
+
+def closing(document: dict[str, Any]) -> dict[str, Any]:
+    """What a report says of the closing day, without what does not occur; the ids of entries where there are some."""
+    return {name: each["entries"] or each["count"] for name, each in document["closing"].items() if each["count"]}
+
+
+def blog_that_closes() -> Memory:
+    """A blog with pictures in every state and links of every kind, of which one entry is a draft and one private."""
+    blog = Memory()
+    files = "https://files.example.jp/v1"
+    blog.picture(f"{files}/held.png", entry_id="1", file_id="1")
+    blog.picture(f"{files}/later.png", entry_id="1", file_id="2", data=None)
+    blog.picture("https://elsewhere.example/held.png", entry_id="1")
+    for name, absence in (("gone", "lost"), ("unwanted", "left_out")):
+        blog.picture(f"{files}/{name}.png", entry_id="1", data=None)
+        blog.kinds[Kind.ASSETS][f"{files}/{name}.png"]["state"] = absence
+    names = [f"{files}/{name}.png" for name in ("held", "later", "gone", "unwanted")]
+    shown = "".join(f'<img src="{url}">' for url in [*names, "https://elsewhere.example/held.png"])
+    links = ("/Entry/2/", f"https://{blog.blog_id.upper()}/Entry/3/#more", f"//{blog.blog_id}/Category/1/", "#top",
+             "https://elsewhere.example/Entry/2/", "mailto:a@b.example", f"{files}/list.html", "http://[")  # fmt: skip
+    blog.entry("1", entry_text=shown + "".join(f'<a href="{address}">x</a>' for address in links))
+    blog.entry("2", entry_text='<a href="/Entry/1/">x</a>')
+    blog.entry("3", open_flg="2", entry_text='<a href="/Entry/1/">x</a>')
+    blog.entry("4", is_private="t", entry_text='<img src="https://files.example.jp/v1/secret.png">')
+    blog.add(Kind.ENTRY_LIST, {"entry_id": "9", "title": "読めない"})
+    return blog
+
+
+REST = {"not_saved_yet": 1, "gone": 1, "not_saved": 1, "not_read": ["9"], "drafts": ["3"], "private": ["4"]}
+
+
+@pytest.mark.parametrize(
+    ("form", "options", "expected"),
+    [
+        ("wxr", {}, {"fetched": 1, "links": {"1": 4, "2": 1}}),
+        ("hatena", {}, {"old_address": 1, "links": {"1": 4, "2": 1}}),
+        ("movabletype", {"media_folder": True}, {"links": {"1": 4, "2": 1}}),
+        ("movabletype", {"media_base_url": "https://new.example/m/"}, {"links": {"1": 4, "2": 1}}),
+        ("wxr", {**PATTERNS, "media_folder": True}, {"links": {"1": 3}}),
+        ("jsonl", PATTERNS, {"old_address": 1, "links": {"1": 3}}),
+        ("hugo", {}, {"links": {"1": 4, "2": 1}}),
+        ("csv", {}, {}),
+    ],
+)
+def test_the_closing_day_is_told_before_it_comes(form: str, options: dict[str, Any], expected: dict[str, Any]) -> None:
+    made = export(form, blog_that_closes(), **options)
+    links: dict[str, int] = expected.pop("links", {})
+    assert closing(made.document) == {**REST, **expected, **({"links": list(links)} if links else {})}
+    assert made.document["closing"]["links"]["count"] == sum(links.values())
+    for language in ("en", "ja"):
+        lines = [line for line in made.report.lines(language) if line.startswith(("closing: ", "閉鎖後: "))]
+        assert len(lines) == len(closing(made.document))
+
+
+def test_what_needs_the_old_blog_no_more_says_so() -> None:
+    blog = Memory()
+    blog.entry("1", entry_text='<a href="https://elsewhere.example/">x</a>')
+    report = export("wxr", blog).report
+    assert list(report.lines())[-1] == "closing: nothing of this is lost when the old blog closes"
+    assert list(report.lines("ja"))[-1].startswith("閉鎖後: 元のブログがなくなっても")
 
 
 def test_nothing_of_entries_outside_is_named_but_their_ids() -> None:
@@ -206,6 +270,7 @@ def test_the_table_in_both_languages() -> None:
         "URLだけ: 画像など 1件 URL だけを書きます。引っ越し先がそこから取り込みます（https://files.example.jp/2）",
         "変える: 記事 1件 長すぎる行を、見た目の変わらない所で分けました（9）",
         "注意　: 記事 1件 題名がありません（9）",
+        "閉鎖後: 記事 1件 非公開なので、ここには入りません（アーカイブには残ります）（8）",
     ]
     english = list(report.lines())
     assert english[3].split() == ["pictures", "2", "1", "1", "0"]

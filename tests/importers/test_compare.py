@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from exporter.compare.archived import old_hosts, old_posts
+from exporter.compare.archived import old_posts
 from exporter.compare.posts import Fault, Wish
 from exporter.compare.reconcile import Comparison
 from exporter.export.interface import ExportOptions
@@ -47,7 +47,7 @@ def expected(moved: Blog, **options: Any) -> Arrivals:
     """Return what should have arrived."""
     chosen = ExportOptions(**{"declared": SAID, "hidden_comments": True, "old_urls": OLD_URLS, **options})
     posts = Posts(moved.records, chosen, Report(), holds_back=True)
-    return Arrivals(list(old_posts(posts, asked=True)), old_hosts(posts), {})
+    return Arrivals(list(old_posts(posts, asked=True)), posts.report.old_hosts, {})
 
 
 async def compared(place: str, arrivals: Arrivals, site: Site | None = None) -> Comparison:
@@ -148,7 +148,7 @@ async def test_a_hundred_losses_among_2000_posts_are_all_named_and_nothing_else(
 ) -> None:
     moved = moved_blog(2000)
     posts = Posts(moved.archive, ExportOptions(declared=SAID, hidden_comments=True), Report(), holds_back=True)
-    arrivals = Arrivals(list(old_posts(posts, asked=True)), old_hosts(posts), {})
+    arrivals = Arrivals(list(old_posts(posts, asked=True)), posts.report.old_hosts, {})
     with running_site(tool, installed, tmp_path / "site") as site:
         fill(tool, site, moved, tmp_path / "posts.json")
         found = await compared(site.url, arrivals, site)
