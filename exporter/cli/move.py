@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -207,6 +208,7 @@ class _Progress:
 
     def __init__(self, out: Output) -> None:
         self._out = out
+        self._shown = contextlib.ExitStack()
         self._bar: ProgressBar | None = None
         self._next = time.monotonic() + _LINE_SECONDS
         self._stage, self._done, self._total = "", 0, 0
@@ -219,8 +221,7 @@ class _Progress:
         if isinstance(event, MoveStage):
             self.close()
             self._stage, self._done, self._total = str(event.stage), 0, event.total
-            self._bar = ProgressBar(self._out, self._stage)
-            self._bar.__enter__()
+            self._bar = self._shown.enter_context(ProgressBar(self._out, self._stage))
             return
         self._done += 1
         if self._bar is not None:
@@ -236,6 +237,4 @@ class _Progress:
 
     def close(self) -> None:
         """Remove the bar."""
-        if self._bar is not None:
-            self._bar.__exit__()
-            self._bar = None
+        self._shown.close()

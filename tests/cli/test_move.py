@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import signal
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -14,8 +15,10 @@ from aiohttp import web
 
 from exporter.cli import move
 from tests.cli.conftest import Program
+from tests.cli.test_terminal import OWN, PAYLOAD, STEERING
 from tests.move.home import RIGHTS, Home, running_home
 from tests.support.runs import Runs
+from tests.support.terminal import Terminal
 from tests.wordpress.fake import LOGIN
 
 USER, PASSWORD = LOGIN
@@ -162,6 +165,19 @@ def test_a_signal_ends_it_in_one_line(runs: Runs, archive: Path, home: Home, num
     (line,) = done.err.split("\n")[-2:-1]
     assert line.startswith("blog-exporter: error: ")
     assert done.err.strip() == line
+
+
+@pytest.mark.no_cover
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no pseudo-terminals")
+def test_a_terminal_sees_bars_and_nothing_that_a_home_says_steers_it(archive: Path, home: Home, tmp_path: Path) -> None:
+    home.refuse_write = lambda route, _: (
+        home.refuse(403, "no", f"No{PAYLOAD}\x1b[2J") if route.endswith("comments") else None
+    )
+    command = ("move", "wordpress", archive, "--to", home.url, "--new-home-user", USER, *FLAGS, "--no-compare")
+    terminal = Terminal(command, tmp_path, {"XDG_CONFIG_HOME": str(tmp_path / "config")})
+    assert terminal.end() == 3
+    assert "posts and comments" in terminal.shown
+    assert STEERING.search(OWN.sub("", terminal.shown)) is None
 
 
 def test_the_secret_needs_a_user_and_a_safe_way(
