@@ -95,15 +95,15 @@ def front_matter(text: str) -> tuple[Mapping[Any, Any], str]:
         NoPost: there is none that can be read.
     """
     found = _FENCED.match(text)
-    try:
-        if found is not None and len(found[2]) > _LONGEST:
-            raise NoPost("its front matter is too long")
-        if found is not None:
-            head = tomllib.loads(found[2]) if found[1] == "+++" else yaml.load(found[2], _Loader)  # noqa: S506
-        elif (found := _LINES.match(text[:_LONGEST])) is not None:
-            head = dict(line.split(": ", 1) for line in found[0].splitlines())
-        else:
+    if found is None:
+        lines = _LINES.match(text[:_LONGEST])
+        if lines is None:
             raise NoPost("it has no front matter")
+        return dict(line.split(": ", 1) for line in lines[0].splitlines()), text[lines.end() :]
+    if len(found[2]) > _LONGEST:
+        raise NoPost("its front matter is too long")
+    try:
+        head = tomllib.loads(found[2]) if found[1] == "+++" else yaml.load(found[2], _Loader)  # noqa: S506
     except (yaml.YAMLError, tomllib.TOMLDecodeError, ValueError, RecursionError) as error:
         raise NoPost(f"its front matter cannot be read: {error}") from None
     if not isinstance(head, Mapping):

@@ -249,6 +249,7 @@ class HomeState:
         unchecked: what it does not show, or what of it could not be read.
         withheld: why drafts and private posts could not be read; empty where they could.
         partial: why there may be posts that were not found; empty where all were.
+        host: its own, which does not die with the old blog, be it the same; empty where it has none.
         words: whether texts are letters, digits and symbols only, see :func:`~exporter.compare.texts.only_words`.
     """
 
@@ -257,6 +258,7 @@ class HomeState:
     unchecked: Sequence[Unchecked] = ()
     withheld: str = ""
     partial: str = ""
+    host: str = ""
     words: bool = False
 
 

@@ -19,7 +19,7 @@ from exporter.compare.pages import read_page
 from exporter.compare.posts import Aspect, HomeState, NewPost, PictureFacts, Unchecked
 from exporter.errors import ServiceError
 from exporter.html.limits import TooComplex
-from exporter.html.links import absolute
+from exporter.html.links import absolute, host_of
 from exporter.http.engine import Client
 from exporter.model.exchange import Request, Response
 
@@ -62,7 +62,7 @@ class SiteHome:
     def __init__(self, client: Client, address: str, pictures: PictureReader, progress: Callable[[int], None]) -> None:
         self._client = client
         self._address = address
-        self._origin = "{0.scheme}://{0.netloc}".format(urlsplit(address))
+        self._origin = client.origin
         self._pictures = pictures
         self._progress = progress
         self._unread: Counter[str] = Counter()
@@ -94,7 +94,7 @@ class SiteHome:
         await each_of(list(listed.pages), read)
         unread = [Unchecked(Aspect.TEXT, count, f"pages: {why}") for why, count in self._unread.items()]
         in_order = [posts[address] for address in listed.pages if address in posts]
-        return HomeState("site", in_order, unread, _PUBLIC_ONLY, partial=listed.partial)
+        return HomeState("site", in_order, unread, _PUBLIC_ONLY, listed.partial, host_of(self._origin))
 
     async def pictures(self, addresses: Sequence[str]) -> Mapping[str, PictureFacts]:
         """Look at pictures."""

@@ -14,7 +14,7 @@ from exporter.compare.posts import Aspect, HomeState, NewComment, NewPost, Pictu
 from exporter.compare.texts import body_letters, word_letters
 from exporter.errors import ApiError, NotAuthorised
 from exporter.html.embedded import Use, embedded
-from exporter.html.links import absolute
+from exporter.html.links import absolute, host_of
 from exporter.wordpress.records import STATUSES, RestComment, RestPost, WrongShape, number_in, text_in
 from exporter.wordpress.rest import WordPressApi
 
@@ -56,6 +56,7 @@ class WordPressHome:
             [_post(post, names, None if comments is None else comments.get(post.id, ())) for post in posts.values()],
             self._unchecked,
             self._withheld,
+            host=host_of(self._api.client.origin),
         )
 
     async def pictures(self, addresses: Sequence[str]) -> Mapping[str, PictureFacts]:

@@ -8,7 +8,6 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
-from urllib.parse import urlsplit
 
 from exporter.archive.archive import Archive, read_consistently
 from exporter.archive.state import State
@@ -26,7 +25,7 @@ from exporter.export.post_names import wordpress_name
 from exporter.export.posts import Posts
 from exporter.export.report import Report
 from exporter.html.links import host_of
-from exporter.http.address_guard import AddressGuard
+from exporter.http.address_guard import AddressGuard, check_base_url
 from exporter.http.credentials import Credentials
 from exporter.http.engine import DOWNLOAD_POLICY, Client, Engine
 from exporter.http.retry import RetryPolicy
@@ -129,9 +128,10 @@ async def open_home(
         UsageError: there is nothing of the kind, or the credential must not travel there.
         NotAuthorised, ServiceError: it cannot be read.
     """
-    if not place.startswith(("http://", "https://")):
+    if not place.lower().startswith(("http://", "https://")):
         yield FolderHome(Path(place), lambda count: progress("pages", count))
         return
+    origin = str(check_base_url(place).origin())
     credentials = new_home_credentials(place, settings)
     async with contextlib.nullcontext(engine) if engine is not None else Engine() as shared:
         policy = RetryPolicy(retries=settings.retries, give_up_after=settings.give_up_after.total_seconds())
@@ -159,7 +159,6 @@ async def open_home(
             known = bool(credentials.token)
             yield WordPressHome(api, pictures, known=known, progress=lambda count: progress("posts", count))
         else:
-            origin = "{0.scheme}://{0.netloc}".format(urlsplit(place))
             yield SiteHome(client(origin, Credentials()), place, pictures, lambda count: progress("pages", count))
 
 
@@ -170,6 +169,7 @@ async def compare(home: Home, expected: Arrivals, wish: Wish) -> Compared:
         NotAuthorised, ServiceError: the home failed as a whole.
     """
     state = await home.read()
+    wish = replace(wish, old_hosts=wish.old_hosts - {state.host})
     posts = [in_words(post) for post in expected.posts] if state.words else expected.posts
     matches = match(posts, state.posts)
     facts: dict[str, PictureFacts] = {}

@@ -124,6 +124,7 @@ def test_nothing_changes_in_the_archive_or_the_new_home(program: Program, archiv
         (["{archive}", "http://127.0.0.1:1", *SAID, "--retries", "0"], 20, "cannot connect"),
         (["{archive}", "http://user:word@x", *SAID], 2, "must not hold a user name or password"),
         (["{archive}", "http://x/?y", *SAID], 2, "without ? or #"),
+        (["{archive}", "http://[/x.xml", *SAID], 2, "not a valid URL"),
         (["{archive}", "https://x", "--public-open-flg", "banana"], 2, "banana"),
         (["{archive}", "https://x", *SAID, "--new-url", "x"], 2, "--new-url"),
         (["{archive}", "https://x", *SAID, "--at", "99"], 5, "99"),

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 from datetime import UTC, date, datetime
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from exporter.compare.archived import slug_of
 from exporter.compare.markdown_page import NoPost, front_matter, read_markdown
@@ -172,3 +175,19 @@ def test_a_day_is_a_day_and_other_types_are_nothing() -> None:
 def test_what_has_no_front_matter_is_no_post(text: str) -> None:
     with pytest.raises(NoPost):
         front_matter(text)
+
+
+MARKS = st.sampled_from(
+    ["<", ">", "&", "</", "<!--", "<a href=", "<img src=", "http://[", "[", "](", "![", "---\n", "+++\n", ": ", "- ", "*", "\\", '"',
+     "<meta content=", "<time datetime=", "<base href=", "<article>", "\ud83d", "\x00", "\u202e", "2020-01-02", "\n", " "]
+)  # fmt: skip
+
+
+@given(st.lists(MARKS | st.text(max_size=4), max_size=40).map("".join), st.sampled_from([AT, "", "http://[", "x"]))
+def test_nothing_that_stands_on_a_page_is_an_error(text: str, address: str) -> None:
+    page = read_page(text, address)
+    assert all(each.startswith(("http://", "https://")) for each in (*page.pictures, *page.links))
+    with contextlib.suppress(NoPost):
+        read_markdown(text, "x.md", address)
+    with contextlib.suppress(NoPost):
+        read_markdown(f"---\n{text}\n---\n{text}", "x.md", address)

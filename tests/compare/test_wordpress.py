@@ -129,6 +129,17 @@ async def test_a_password_never_travels_unencrypted_unless_it_may() -> None:
         assert (await compared(home, old(1), **OWNER)).whole
 
 
+async def test_a_home_on_the_old_blogs_own_host_is_not_the_old_host() -> None:
+    async with running_wordpress() as home:
+        put(home, 1, content=f'<p>{TEXT}その1<a href="{home.url}/Entry/2/"></a><a href="https://old.example/"></a></p>')
+        chosen = Settings(retries=0)
+        async with Engine() as engine, open_home(home.url, chosen, engine=engine) as reader:
+            hosts = frozenset({"127.0.0.1", "old.example"})
+            found = (await compare(reader, Arrivals([old(1)], hosts, {}), Wish(old_hosts=hosts))).comparison
+        (difference,) = found.results[0].differences
+        assert difference == (Fault.LINK_ON_OLD_HOST, "", "https://old.example/")
+
+
 async def test_a_text_behind_a_password_is_said_to_be() -> None:
     async with running_wordpress() as home:
         put(home, 1, protected=True)
