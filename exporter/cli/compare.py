@@ -70,6 +70,7 @@ def command(*, out: Output, archive: Path, home: str, report: Path | None, confi
     found, settings = opened(out, archive, options, config)
     expected = _expected(out, found, settings, given)
     kind, comparison = _compare(out, expected, home, settings, given)
+    out.say(f"Compared with {printable(home, 200)}, a {kind}:")
     result = document(comparison, **expected.about, home={"kind": kind, "place": home})
     out.document(result)
     if report is not None:

@@ -91,6 +91,8 @@ def verdict(found: Comparison) -> str:
         return f"of {len(found.results):,} entries {missing:,} are missing and {changed:,} changed{also}"
     if unseen:
         return f"nothing is missing or changed in what could be compared, but that is not everything: {names}"
+    if not found.results:
+        return "no entry was to arrive, so there was nothing to compare"
     left = "" if not found.unchecked else ", without what is named as not compared"
     return f"all {len(found.results):,} entries arrived as they were{left}"
 
@@ -122,8 +124,8 @@ def _change(each: Any) -> str:
 
 
 def _not_compared(each: Unchecked) -> str:
-    count = f"{each.count:,} " if each.count else ""
-    return f"{count}{str(each.aspect).replace('_', ' ')}: {each.why}"
+    count = f" ({each.count:,})" if each.count else ""
+    return f"{str(each.aspect).replace('_', ' ')}{count}: {each.why}"
 
 
 def _cut(text: str, most: int) -> str:
