@@ -111,12 +111,6 @@ _PIXELS = re.compile(r"data:image/(?:png|gif|jpeg|jpg|webp|bmp|avif);base64,[A-Z
 _LOCAL_PAGE = re.compile(r"(?:\.\./)*entry/[0-9a-z]{1,64}\.html")
 _FRAGMENT = re.compile(r"#[^\s\\]{1,200}")
 _USUAL: Final = 200
-_VOID: Final = tag_set("br hr img")
-_TABLE_AROUND: Final = {
-    "tbody": ("<table>", "</table>"), "tr": ("<table><tbody>", "</tbody></table>"),
-    "td": ("<table><tbody><tr>", "</tr></tbody></table>"),
-}  # fmt: skip
-"""What a part of a table must be in to be one."""
 _SCHEME = re.compile(r"(?:https?://[^/\\]|mailto:[^/\\])", re.IGNORECASE)
 
 
@@ -127,32 +121,6 @@ def clean(html: str) -> str:
     pages of the archive, or to a place in the fragment.
     """
     return _cleaner().clean(html)
-
-
-@lru_cache(maxsize=1024)
-def clean_opening(written: str) -> tuple[str, str] | None:
-    """Return the name of an opening tag, and the tag as :func:`clean` leaves it, whatever is in it and around it.
-
-    It is ``None`` where the element does not stay what it is. A blog has few tags, thousands of times.
-
-    Args:
-        written: one tag, as a page writes it in a place where it may be.
-    """
-    name = written[1:].split(">", 1)[0].split(" ", 1)[0]
-    before, after = _TABLE_AROUND.get(name, ("", ""))
-    end = after if name in _VOID else f"</{name}>{after}"
-    left = clean(f"{before}{written}{end}")
-    return (name, left[len(before) : len(left) - len(end)]) if left.startswith(before) and left.endswith(end) else None
-
-
-@lru_cache(maxsize=1024)
-def clean_words(written: str, *, in_link: bool = False) -> str:
-    """Return what :func:`clean` leaves of the words for a picture; in a link, their own link ends it."""
-    if not in_link:
-        return clean(written)
-    around = '<a href="https://a/">'
-    known = clean_opening(around)
-    return clean(f"{around}{written}</a>").removeprefix(known[1] if known else "")
 
 
 @cache
