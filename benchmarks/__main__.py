@@ -16,7 +16,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import exporter
-from benchmarks import conversion, crawl, exports, history, kept, search, site, starts
+from benchmarks import conversion, crawl, exports, history, kept, search, site, starts, throttle
 from benchmarks.measure import Bench
 from benchmarks.table import RESULTS, Row, recorded, table, write_results
 
@@ -34,6 +34,7 @@ MEASURES: dict[str, Measure] = {
     "search": search.search,
     "clients": crawl.clients,
     "latency": crawl.latency,
+    "throttle": throttle.throttle,
 }
 """What is measured where nothing is named."""
 BY_NAME: dict[str, Measure] = {"large": crawl.large, "kept": kept.kept}

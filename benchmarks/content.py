@@ -158,13 +158,16 @@ class Content:
             template(fields(each), **known, comment_count="@count@")
             for each in blog.list_page(0, _POOL, newest_first=True)
         ]
-        self._comments = [template(fields(each), cm_id="@id@", entry_id="@entry@") for each in blog.comments]
+        self._comments = [
+            template(fields(each), cm_id="@id@", entry_id="@entry@", regist_date="@year@/04/12")
+            for each in blog.comments
+        ]
         self._files = [template(fields(each), file_id="@id@", file_size=str(_FILE_BYTES)) for each in blog.files]
 
     def entry(self, number: int) -> bytes:
         """Return an entry's record."""
-        year = _FIRST_YEAR + _YEARS * number // (self._size.entries + 1)
-        return self._entries[number % _POOL] % {b"id": number, b"year": year, b"edit": self._edits(number)}
+        values = {b"id": number, b"year": self._year(number), b"edit": self._edits(number)}
+        return self._entries[number % _POOL] % values
 
     def item(self, number: int) -> bytes:
         """Return an entry's list item."""
@@ -174,7 +177,8 @@ class Content:
 
     def comment(self, number: int) -> bytes:
         """Return a comment's record."""
-        return self._comments[number % _POOL] % {b"id": number, b"entry": (number - 1) % self._size.entries + 1}
+        entry = (number - 1) % self._size.entries + 1
+        return self._comments[number % _POOL] % {b"id": number, b"entry": entry, b"year": self._year(entry)}
 
     def file(self, number: int) -> bytes:
         """Return a file's record."""
@@ -203,6 +207,10 @@ class Content:
         if path == b"/blog/v1/file/list":
             return self._file_page(page)
         return None
+
+    def _year(self, entry: int) -> int:
+        """Return the year of an entry, and of its comments."""
+        return _FIRST_YEAR + _YEARS * entry // (self._size.entries + 1)
 
     def _edits(self, number: int) -> int:
         return self.edits if number == 1 else 0

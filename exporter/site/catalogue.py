@@ -234,8 +234,13 @@ class Catalogue:
         return self.comment_table.of(post.id)
 
     def comments(self, comment_ids: Iterable[str]) -> list[Comment]:
-        """Read comments."""
+        """Read the comments of an entry."""
         return self._comments.get(tuple(comment_ids))
+
+    def each_comment(self, comment_ids: Iterable[str]) -> Iterator[Comment]:
+        """Read comments one at a time, none of which is kept."""
+        raws = (self.records.load(Kind.COMMENTS, comment_id) for comment_id in comment_ids)
+        return (self.service.comment(raw) for raw in raws if raw is not None)
 
     def page_of(self, address: str) -> str | None:
         """Return the path of the page of the entry that an address of the blog leads to, if it leads to one."""
@@ -258,8 +263,7 @@ class Catalogue:
         return self.service.post(self.records.load(Kind.ENTRIES, entry_id) or {})
 
     def _load_comments(self, comment_ids: tuple[str, ...]) -> list[Comment]:
-        raws = (self.records.load(Kind.COMMENTS, comment_id) for comment_id in comment_ids)
-        return [self.service.comment(raw) for raw in raws if raw is not None]
+        return list(self.each_comment(comment_ids))
 
     def _item_facts(self, raw: Raw) -> ItemFacts:
         return ItemFacts(one_line(self.service.post(None, raw).category or "")[:_TITLE_KEPT])

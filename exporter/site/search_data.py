@@ -53,8 +53,8 @@ _LARGEST_CHUNK: Final = 96
 _MEAN_SHARD: Final = 20
 _CODEC: Final = f"utf-16-{sys.byteorder[0]}e"
 _ASTRAL = re.compile("[\U00010000-\U0010ffff]")
-_LATIN_THREE = re.compile("(?=([0-9a-z]{3}))")
-_KANA_THREE = re.compile("(?=([\u3041-\u309f]{3}))")
+_LATIN_RUN = re.compile("[0-9a-z]{3,}")
+_KANA_RUN = re.compile("[\u3041-\u309f]{3,}")
 _PAIR = re.compile(f"(.)({SEVERAL}.{{5}}|.)")
 _PRIVATE, _GONE = 1, 2
 _PIECE: Final = 100_000
@@ -242,10 +242,10 @@ def pairs_of(entries: list[list[Any]]) -> set[int]:
     key = _ASTRAL.sub(BEYOND, fold(END.join(texts) + END))
     latin_threes: set[str] = set()
     kana_threes: set[str] = set()
-    # Piece by piece, since each three takes fifty bytes until the set has it.
+    # Piece by piece, since each run takes fifty bytes and more; they overlap, so that no three is cut.
     for at in range(0, len(key), _PIECE):
-        latin_threes.update(_LATIN_THREE.findall(key, at, at + _PIECE + 2))
-        kana_threes.update(_KANA_THREE.findall(key, at, at + _PIECE + 2))
+        latin_threes.update(_threes(_LATIN_RUN.findall(key, at, at + _PIECE + 2)))
+        kana_threes.update(_threes(_KANA_RUN.findall(key, at, at + _PIECE + 2)))
     threes = "".join([*map(_latin, latin_threes), *map(_kana, kana_threes)]).encode(_CODEC)
     units = memoryview(key.encode(_CODEC))
     shifted = units[2:]
@@ -258,6 +258,11 @@ def pairs_of(entries: list[list[Any]]) -> set[int]:
 def pair_text(number: int) -> str:
     """Return the two characters a number from :func:`pairs_of` stands for."""
     return number.to_bytes(4, sys.byteorder).decode(_CODEC)
+
+
+def _threes(runs: list[str]) -> Iterator[str]:
+    """Yield what three letters stand together in runs of them, many of which are said again and again."""
+    return (run[at : at + 3] for run in set(runs) for at in range(len(run) - 2))
 
 
 def _latin(three: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -40,6 +41,7 @@ _ESCAPED: Final = (
 )
 
 
+_TOGETHER: Final = 1_000
 _CUT: Final = "\x00"
 """Where a shell is cut; no page holds it otherwise."""
 _SHELL: Final = (
@@ -80,8 +82,12 @@ class PageRenderer:
         """Return the page at ``path`` in UTF-8; ``title`` is its own title, ``current`` its place in the navigation."""
         values = {"title": "", "current": "", "path": path, "root": root_of(path), **self._common, **context}
         frame = self._frame(values["root"], values["current"])
-        text = self._environment.get_template(template).render(values, frame=frame)
-        return visible(text)[0].encode()
+        pieces = self._environment.get_template(template).generate(values, frame=frame)
+        made = []
+        # Some at a time, since as text a page of a year's comments takes twice the memory of its bytes and more.
+        while some := list(islice(pieces, _TOGETHER)):
+            made.append(visible("".join(some))[0].encode())
+        return b"".join(made)
 
     def shell(self, root: str, current: str) -> Shell:
         """Return the page around what differs on the pages of one folder and one place in the navigation, made once."""

@@ -7,15 +7,17 @@ import re
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from exporter.archive.archive import Archive
+from exporter.archive.repair import find_damage
 from exporter.demo.content import Blog, fields
 from exporter.demo.service import DemoService
 from exporter.model.kinds import Kind
+from tests.archive.builder import Built
 from tests.cli.conftest import Program
 from tests.support.pictures import png
 from tests.support.records import comment_record, entry_record, file_record
@@ -338,3 +340,27 @@ def test_a_damaged_picture_is_not_handed_on(
     assert {path.name for path in tmp_path.iterdir()} <= {"made", "copy", "config"}
     assert program(*origin.order(root)).code == 0
     assert program(*words).code == 0
+
+
+def test_of_many_versions_some_are_checked_in_each_run_and_all_where_one_is_damaged(tmp_path: Path) -> None:
+    made = Built(tmp_path / "archive")
+    for number in range(1, 301):
+        made.commit({Kind.ENTRIES: {str(number): b'{"entry_id":"%d"}' % number}}, run=number == 300)
+    reader = made.reader
+    state = reader.state()
+    days = [datetime(2026, 3, day, tzinfo=UTC) for day in range(1, 10)]
+    assert not any(find_damage(reader, state, day).found for day in days)
+
+    def damaged(day: datetime) -> list[int]:
+        found = find_damage(reader, state, day)
+        assert {line.version for line in found.lines} == set(map(int, found.records[Kind.ENTRIES]))
+        return sorted(line.version for line in found.lines)
+
+    for number in (5, 6):
+        flip(segment(made.root, number, Kind.ENTRIES), 70)
+    found = [damaged(day) for day in days]
+    assert [] in found
+    assert [5, 6] in found
+    assert all(each in ([], [5, 6]) for each in found)
+    flip(segment(made.root, 300, Kind.ENTRIES), 70)
+    assert [damaged(day) for day in days] == [[5, 6, 300]] * len(days)

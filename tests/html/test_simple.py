@@ -116,6 +116,12 @@ def _said(element: Element) -> list[object]:
 @example("<ul><li>海</li> <li><ol><li value=7>山</li></ol></li></ul>")
 @example("<table><tbody>\n<tr> <td align=center valign=top>海</td><td><ul></ul>山</td></tr></tbody></table>")
 @example('<center>海<font size="7">山</font></center><big>川</big>')
+@example('<div><a href="https://other.example/">海<img src="b.png" alt="\xa0>">山<img src="c.png"><b>&quot;川</b></a>&#39;</div>')  # fmt: skip
+@example('<b><a href="https://other.example/"><img src="b.png"></a>海</b><p>\xa0></p>')
+@example('<span><a href="https://other.example/"><img src="b.png"></a>海</span>')
+@example('<p><a href="https://other.example/"><b><img src="b.png"></b>海</a>山</p>')
+@example("<p>海\ufeff</p><p>\ufeff山</p>")
+@example("\ufeff<b>海</b>")
 def test_a_simple_body_is_shown_and_read_as_its_tree_is(body: str) -> None:
     source = visible(body)[0]
     if simple_pieces(source) is None or not ("<" in body or "&" in body):

@@ -10,6 +10,8 @@ from functools import partial
 from itertools import chain, groupby, islice
 from typing import TYPE_CHECKING, Any, Final
 
+from markupsafe import Markup
+
 from exporter.export.interface import ViewFile
 from exporter.html.embedded import Use, embedded
 from exporter.html.text import plain_text
@@ -18,10 +20,11 @@ from exporter.site.catalogue import ORPHANS_PAGE, PostSummary, fingerprint, one_
 from exporter.site.charts import SHADES, ChartValue, grid
 from exporter.site.comment_table import UNDATED
 from exporter.site.pages.site import Site, category_page, listed
+from exporter.site.parts import CONTENT_LANGUAGE, escaped
 from exporter.site.templating import data_script, root_of
 
 if TYPE_CHECKING:
-    from markupsafe import Markup
+    from exporter.model.records import Comment
 
 _NEWEST_ENTRIES: Final = 12
 _NEWEST_COMMENTS: Final = 40
@@ -221,7 +224,7 @@ def _comments(site: Site) -> Iterator[ViewFile]:
             return {
                 "title": title,
                 "current": "comments",
-                "comments": list(zip(site.comments(ids, path), posts, strict=True)),
+                "comments": map(partial(_comment, site, path), catalogue.each_comment(ids), posts),
                 "total": len(ids),
                 "rows": [],
                 "orphans": 0,
@@ -239,3 +242,15 @@ def _comments(site: Site) -> Iterator[ViewFile]:
     if orphans:
         alone = [place for place in table.newest_first() if table.at(place)[0] not in catalogue.by_id]
         yield page(ORPHANS_PAGE, words["orphans"], alone, lead=words["orphans_lead"])
+
+
+def _comment(site: Site, page: str, comment: Comment, post: PostSummary | None) -> Markup:
+    """Return a comment in a list, with its entry; a page may have thousands, which are read one at a time."""
+    shown = site.shown(comment, page)
+    anchor, about = escaped(shown.anchor), ""
+    if post is not None:
+        link = f'<a href="{root_of(page)}{post.page}#{anchor}" lang="{CONTENT_LANGUAGE}">{site.parts.title(post)}</a>'
+        about = f'<p class="about">{link}</p>'
+    return Markup(  # noqa: S704  escaped above
+        f'<li id="{anchor}" class="comment" data-item>\n{about}{shown.html}\n</li>\n'
+    )

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
     from exporter.export.interface import RecordSource
+    from exporter.model.records import Comment
     from exporter.service.interface import Records
     from exporter.site.history import ArchiveHistory
     from exporter.site.options import SiteOptions
@@ -100,14 +101,13 @@ class Site:
         return self.words["undated"] if year == UNDATED else self.dates.year(year)
 
     def comments(self, comment_ids: Iterable[str], page: str) -> list[ShownComment]:
-        """Read comments as a page shows them, in the order of their ids."""
-        root = root_of(page)
-        return [
-            ShownComment(
-                f"comment-{escaped(one_line(each.id))}", self.parts.comment(each, self.bodies.html(each.text, root))
-            )
-            for each in self.catalogue.comments(comment_ids)
-        ]
+        """Read the comments of an entry as its page shows them, in the order of their ids."""
+        return [self.shown(each, page) for each in self.catalogue.comments(comment_ids)]
+
+    def shown(self, comment: Comment, page: str) -> ShownComment:
+        """Return a comment as a page shows it."""
+        html = self.parts.comment(comment, self.bodies.html(comment.text, root_of(page)))
+        return ShownComment(f"comment-{escaped(one_line(comment.id))}", html)
 
 
 def listed(posts: Iterable[PostSummary]) -> bytes:
