@@ -16,7 +16,8 @@ from exporter.model.publication import PostStatus
 _CONFIG = """# What the content needs of Hugo; take it over into your site's own configuration.
 baseURL = "https://example.org/"
 title = {title}
-languageCode = "ja"
+locale = "ja"
+defaultContentLanguage = "ja" # what Hugo before 0.158 knows in its place
 hasCJKLanguage = true
 
 [markup.goldmark.renderer]

@@ -1,21 +1,37 @@
-"""A Jekyll site's posts; Liquid does not touch them. Pure."""
+"""A Jekyll site's posts; of what is in them, Liquid finds the addresses of pictures alone. Pure."""
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterator
+from datetime import datetime, timedelta
 from typing import Final
 
 from exporter.export.file_names import file_name
 from exporter.export.formats import Format
-from exporter.export.interface import ExportFile
+from exporter.export.interface import Content, ExportFile
 from exporter.export.media import FOLDER
 from exporter.export.posts import ExportPost, Posts
 from exporter.export.site_generators import MORE, PageWriter, SitePage, old_paths, page_header, shown_title
 from exporter.model.publication import PostStatus
 
+_CONFIG: Final = """# What the content needs of Jekyll; take it over into your site's own configuration.
+title: {title}
+timezone: {timezone}
+future: true # what is here was public when the archive was made, whatever clock builds the site
+kramdown:
+  smart_quotes: ["apos", "apos", "quot", "quot"]
+  typographic_symbols: {{hellip: "...", mdash: "---", ndash: "--", laquo: "<<", raquo: ">>"}}
+"""
+_RAW: Final = "{% raw %}"
+_END_RAW: Final = "{% endraw %}"
+
 
 def export(posts: Posts) -> Iterator[ExportFile]:
-    """Yield posts below ``_posts`` and drafts below ``_drafts``, and the pictures they show."""
+    """Yield the configuration, posts below ``_posts`` and drafts below ``_drafts``, and the pictures they show."""
+    zone = _zone(posts.newest().astimezone(posts.options.service.timezone))
+    yield Content("_config.yml", [_CONFIG.format(title=json.dumps(posts.blog_id), timezone=zone).encode()])
     ending = ".html" if posts.options.body == "html" else ".md"
 
     def page(post: ExportPost, category: str, body: str) -> SitePage:
@@ -29,7 +45,6 @@ def export(posts: Posts) -> Iterator[ExportFile]:
                 "redirect_from": list(old_paths(post, posts.options)) or None,
                 "entry_id": post.id,
                 "excerpt_separator": MORE,
-                "render_with_liquid": False,
             }
         )
         public = post.status is PostStatus.PUBLISH
@@ -39,7 +54,31 @@ def export(posts: Posts) -> Iterator[ExportFile]:
         pictures = FOLDER if public else f"_drafts/{FOLDER}"
         return SitePage(f"{'_posts' if public else '_drafts'}/{name}{ending}", f"{head}\n{body}", pictures)
 
-    yield from PageWriter(posts, f"/{FOLDER}/").pages(page)
+    # Jekyll's reader of Markdown reads none between tags.
+    unread = re.compile("^<[a-z][^\n]*>\n\n", re.MULTILINE)
+    yield from PageWriter(
+        posts, f"/{FOLDER}/", risky=lambda text: unread.search(text) is not None, finish=_in_liquid
+    ).pages(page)
+
+
+def _in_liquid(text: str, pictures: list[str]) -> str:
+    """Return a page's text of which Liquid makes the same, with the pictures where the site is.
+
+    A site below a folder of its host is known to Liquid alone (``baseurl``), and Jekyll before 4, which GitHub Pages
+    has, runs it over everything. Each part of an excerpt is enclosed alone, since Jekyll cuts between them.
+    """
+    text = text.replace("{%", f'{_END_RAW}{{{{ "{{%" }}}}{_RAW}')
+    for name in pictures:
+        path = f"/{FOLDER}/{name}"
+        text = text.replace(path, f'{_END_RAW}{{{{ "{path}" | relative_url }}}}{_RAW}')
+    return MORE.join(f"{_RAW}{part}{_END_RAW}" for part in text.split(MORE))
+
+
+def _zone(when: datetime) -> str:
+    """Return the name that a moment's zone has in the database of time zones; one of a fixed offset, if it has none."""
+    name = getattr(when.tzinfo, "key", "Asia/Tokyo" if when.tzname() == "JST" else "")
+    hours = (when.utcoffset() or timedelta()) // timedelta(hours=1)
+    return name or (f"Etc/GMT{-hours:+}" if hours else "Etc/UTC")
 
 
 FORMAT: Final = Format("Jekyll, GitHub Pages", export, drafts=True, bodies=True)

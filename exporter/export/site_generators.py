@@ -41,10 +41,17 @@ class PageWriter:
         way: from a page to its pictures, with a slash at the end; unused where they have an address.
         risky: tells Markdown that the generator would take for its own commands.
         most: the most characters of a category's name, which generators make folders of.
+        finish: makes a page's final text of it and of the names of the pictures beside it.
     """
 
     def __init__(
-        self, posts: Posts, way: str, *, risky: Callable[[str], bool] = lambda _: False, most: int = _NAME_CHARACTERS
+        self,
+        posts: Posts,
+        way: str,
+        *,
+        risky: Callable[[str], bool] = lambda _: False,
+        most: int = _NAME_CHARACTERS,
+        finish: Callable[[str, list[str]], str] = lambda text, _: text,
     ) -> None:
         self._posts = posts
         self._media = Media(posts)
@@ -53,6 +60,7 @@ class PageWriter:
         self._way = None if posts.options.media_base_url else way
         self._risky = risky
         self._most = most
+        self._finish = finish
 
     def pages(self, page: Callable[[ExportPost, str, str], SitePage]) -> Iterator[ExportFile]:
         """Yield the page of each post, then the pictures it shows that were not there yet.
@@ -84,7 +92,8 @@ class PageWriter:
         # Generators put bodies into feeds, and fail where XML cannot hold a character.
         clean = visible_xml("\n\n".join(part for part in parts if part))
         self._report.changed("entries", Reason.NOT_IN_PAGES, post.id, clean.characters)
-        return f"{clean.text}\n"
+        beside = [] if self._way is None else [each.name for each in self._media.pictures(post) if each.source]
+        return f"{self._finish(clean.text, beside)}\n"
 
     def _category(self, post: ExportPost) -> str:
         """Return the name of a post's category as the generator can name a folder after it; empty for none."""

@@ -122,8 +122,8 @@ class Reason(Enum):
         "「続きを読む」の文字を、続きの1行目に書きました",
     )
     KEPT_AS_HTML = (
-        "body kept as HTML, since the generator would run what is in it",
-        "命令と間違われる本文を HTML で書きました",
+        "body kept as HTML, since the generator would run its Markdown, or leave it unread",
+        "命令と間違われるか、読まれない本文を、HTML で書きました",
     )
     ONLY_TEXT = (
         "too large to be shown with its markup: its text only",

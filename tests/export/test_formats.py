@@ -9,8 +9,10 @@ import re
 import sqlite3
 import zipfile
 from contextlib import closing
+from datetime import UTC, timedelta, timezone, tzinfo
 from typing import Any
 from xml.etree import ElementTree as ET
+from zoneinfo import ZoneInfo
 
 import pytest
 import yaml
@@ -26,6 +28,7 @@ from exporter.export.words import Reason
 from exporter.html.embedded import rewrite_addresses
 from exporter.html.links import AddressPattern
 from exporter.model.publication import Cause, Hidden
+from exporter.service.blog_v1 import BlogV1, Options
 from exporter.service.registry import DEFAULT_SERVICE
 from tests.export.hostile import entry_word, hostile_blog, hostile_export
 from tests.export.memory import Memory, export
@@ -236,7 +239,7 @@ def test_drafts_of_folders_say_so() -> None:
     assert b"draft: true" in next(
         data for name, data in export("hugo", blog, side=Side.REST).files.items() if "content" in name
     )
-    assert list(export("jekyll", blog, side=Side.REST).files) == ["_drafts/下書き-1.md"]
+    assert list(export("jekyll", blog, side=Side.REST).files) == ["_config.yml", "_drafts/下書き-1.md"]
     assert b"Status: draft" in export("pelican", blog, side=Side.REST).only()
     assert b"draft: true" in export("markdown", blog, side=Side.REST).only()
 
@@ -249,7 +252,7 @@ def test_drafts_and_their_pictures_are_where_no_generator_looks(form: str, folde
     blog.picture(url, entry_id="1")
     made = export(form, blog, side=Side.REST)
     assert len(made.copies) == 1
-    assert all(path.startswith(folder) for path in [*made.files, *made.copies])
+    assert all(path.startswith((folder, "_config")) for path in [*made.files, *made.copies])
 
 
 def test_names_in_addresses_are_unique() -> None:
@@ -350,3 +353,19 @@ def test_the_survey_tells_values_apart() -> None:
 )  # fmt: skip
 def test_addresses_are_rewritten_and_nothing_else(html: str, expected: str) -> None:
     assert rewrite_addresses(html, lambda address: "n&w" if address == "old" else None) == expected
+
+
+@pytest.mark.parametrize(
+    ("zone", "name"),
+    [
+        (timezone(timedelta(hours=9), "JST"), "Asia/Tokyo"),
+        (ZoneInfo("Europe/Berlin"), "Europe/Berlin"),
+        (timezone(timedelta(hours=-5)), "Etc/GMT+5"),
+        (UTC, "Etc/UTC"),
+    ],
+)
+def test_jekyll_is_told_the_time_zone_of_the_dates(zone: tzinfo, name: str) -> None:
+    blog = Memory()
+    blog.entry("1")
+    service = BlogV1(Options(timezone=zone))
+    assert f"timezone: {name}\n".encode() in export("jekyll", blog, service=service).files["_config.yml"]

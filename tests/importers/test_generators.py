@@ -71,7 +71,6 @@ def test_jekyll(tool: Tool, ledger: Ledger, tmp_path: Path, name: str, body: str
             "<title>{{ page.title | escape }}</title>{% for each in page.categories %}"
             '<i class="category">{{ each | escape }}</i>{% endfor %}<main>{{ content }}</main>'
         )
-        (site / "_config.yml").write_text("future: true\n")
         tool("jekyll", "build", "--quiet", cwd=site)
         found = found_in(site / "_site", moved, list((site / "_site").rglob("*.html")))
         ledger.enter(f"jekyll, {body}", "Jekyll", name, moved.count(), found, report, tool.seconds)
@@ -155,3 +154,24 @@ def test_eleventy(tool: Tool, ledger: Ledger, tmp_path: Path, name: str, body: s
         tool("eleventy", "--quiet", cwd=site)
         found = found_in(site / "_site", moved, list((site / "_site" / "posts").rglob("index.html")))
         ledger.enter(f"markdown, {body}", "Eleventy", name, moved.count(), found, report, tool.seconds)
+
+
+@both_bodies
+def test_pictures_of_jekyll_are_found_below_a_folder_of_the_host(tool: Tool, tmp_path: Path, body: str) -> None:
+    with blog("demo", tmp_path / "archive") as moved:
+        site = tmp_path / "site"
+        moved.export("jekyll", site, body=body)
+        with (site / "_config.yml").open("a", encoding="utf-8") as config:
+            config.write("baseurl: /blog\n")
+        (site / "_layouts").mkdir()
+        (site / "_layouts" / "post.html").write_text("<main>{{ page.excerpt }}{{ content }}</main>")
+        said = tool("jekyll", "build", cwd=site)
+        assert "Warning" not in said
+        pages = "".join(path.read_text(encoding="utf-8") for path in (site / "_site").rglob("*.html"))
+        shown_there = set(re.findall(r'(?:src|href)="(/[^"]*/media/[^"]+)"', pages))
+        written = "".join(path.read_text(encoding="utf-8") for path in (site / "_posts").iterdir())
+        assert {path.removeprefix("/blog/media/") for path in shown_there} == {
+            name for name in moved.pictures() if name in written
+        }
+        assert len(shown_there) > 40
+        assert (site / "_site" / "media").is_dir()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from exporter.clock import Clock, FixedClock
 from exporter.export.interface import ExportOptions, Side
@@ -22,7 +22,6 @@ from exporter.move.run import MoveRun
 from exporter.move.writer import Writer
 from exporter.wordpress.rest import application_password, open_wordpress
 from tests.export.memory import BLOG, SAID, Memory
-from tests.move.home import Home
 from tests.wordpress.fake import LOGIN
 
 NOW = datetime(2026, 2, 3, 4, 5, 6, tzinfo=UTC)
@@ -48,8 +47,16 @@ def small_blog() -> Memory:
     return blog
 
 
+class Place(Protocol):
+    """A home, as far as it is moved into."""
+
+    @property
+    def url(self) -> str:
+        """Its address."""
+
+
 async def move(
-    home: Home,
+    home: Place,
     blog: Memory,
     folder: Path,
     *,
@@ -60,6 +67,7 @@ async def move(
     settling: timedelta = timedelta(),
     report: Report | None = None,
     tell: Callable[[Any], None] = lambda _: None,
+    login: tuple[str, str] = LOGIN,
     **options: Any,
 ) -> MoveOutcome:
     """Move what is public, unless told otherwise; ``folder`` holds the map and the pictures."""
@@ -69,7 +77,7 @@ async def move(
     chosen = ExportOptions(**{"declared": SAID, "side": Side.PUBLIC, "old_urls": (OLD,), **options})
     plan = Plan(Posts(blog, chosen, report, holds_back=True, spelling=wordpress_name), report)
     async with Engine(clock=clock) as engine:
-        client = engine.client(home.url, application_password(*LOGIN), policy=RetryPolicy(retries=retries))
+        client = engine.client(home.url, application_password(*login), policy=RetryPolicy(retries=retries))
         api = await open_wordpress(client)
         with MapFile(folder / "map.jsonl", BLOG, "home", clock.now(), keep=not dry_run) as mapped:
             run = MoveRun(
