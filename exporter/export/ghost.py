@@ -26,14 +26,20 @@ TITLE_CHARACTERS: Final = 255
 _TAG_CHARACTERS: Final = 191
 _WIDE: Final = str.maketrans({"#": "＃", ",": "，"})
 _IMAGES: Final = "content/images"
-_ADDRESS: Final = "__GHOST_URL__/content/images/"
+_HOME: Final = "__GHOST_URL__/"
+_ADDRESS: Final = f"{_HOME}{_IMAGES}/"
 _VERSION: Final = "5.0.0"
 
 
 def export(posts: Posts) -> Iterator[ExportFile]:
     """Yield the ZIP, and the comments, which Ghost cannot import, as JSON lines."""
     label = posts.options.label
-    yield Packed(f"ghost-{label}.zip", _members(posts, Media(posts)))
+
+    def place(entry_id: str) -> str:
+        return f"{_HOME}{posts.name(entry_id)}/"
+
+    home = place if posts.options.new_url is None else None
+    yield Packed(f"ghost-{label}.zip", _members(posts, Media(posts, home)))
     yield Content(f"comments-{label}.jsonl", comment_lines(posts))
 
 

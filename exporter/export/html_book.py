@@ -68,7 +68,11 @@ def _chunks(posts: Posts, media: Media, linked: dict[str, None]) -> Iterator[byt
     def drawn(path: str) -> bool:
         return _ending(path) in _TYPES
 
-    bodies = BodyWriter(local_path, base, alone=True, page_of=media.new_home, drawn=drawn)
+    def place(address: str) -> str | None:
+        entry_id = media.own_post(address)
+        return None if entry_id is None else _place_of(entry_id)
+
+    bodies = BodyWriter(local_path, base, alone=True, page_of=place, drawn=drawn)
     for post in posts.by_date():
         article = _article(post, posts, media, bodies)
         linked.update((found[1], None) for found in _LINK.finditer(article))

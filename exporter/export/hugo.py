@@ -6,11 +6,10 @@ import json
 from collections.abc import Iterator
 from typing import Final
 
-from exporter.export.file_names import file_name
 from exporter.export.formats import Format
 from exporter.export.interface import Content, ExportFile
 from exporter.export.posts import ExportPost, Posts
-from exporter.export.site_generators import PageWriter, SitePage, old_paths, page_header, shown_title
+from exporter.export.site_generators import PageWriter, SitePage, beside, old_paths, page_header, page_name, shown_title
 from exporter.model.publication import PostStatus
 
 _CONFIG = """# What the content needs of Hugo; take it over into your site's own configuration.
@@ -48,10 +47,16 @@ def export(posts: Posts) -> Iterator[ExportFile]:
                 "params": {"entry_id": post.id, "comments": len(post.comments)},
             }
         )
-        bundle = f"content/posts/{file_name(post.record.date, post.title, post.id).removesuffix('.md')}"
+        bundle = f"content/posts/{page_name(post)}"
         return SitePage(f"{bundle}/index.md", f"{head}\n{body}", bundle)
 
-    yield from PageWriter(posts, "", risky=lambda text: "{{<" in text or "{{%" in text).pages(page)
+    writer = PageWriter(
+        posts,
+        "",
+        home=lambda post: beside(page_name(post).lower()),  # as Hugo writes the paths of pages
+        risky=lambda text: "{{<" in text or "{{%" in text,
+    )
+    yield from writer.pages(page)
 
 
 FORMAT: Final = Format("Hugo: page bundles with their pictures", export, drafts=True, bodies=True)

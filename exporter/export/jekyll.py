@@ -13,7 +13,7 @@ from exporter.export.formats import Format
 from exporter.export.interface import Content, ExportFile
 from exporter.export.media import FOLDER
 from exporter.export.posts import ExportPost, Posts
-from exporter.export.site_generators import MORE, PageWriter, SitePage, old_paths, page_header, shown_title
+from exporter.export.site_generators import MORE, PageWriter, SitePage, beside, old_paths, page_header, shown_title
 from exporter.model.publication import PostStatus
 
 _CONFIG: Final = """# What the content needs of Jekyll; take it over into your site's own configuration.
@@ -35,6 +35,7 @@ def export(posts: Posts) -> Iterator[ExportFile]:
     ending = ".html" if posts.options.body == "html" else ".md"
 
     def page(post: ExportPost, category: str, body: str) -> SitePage:
+        public = post.status is PostStatus.PUBLISH
         head = page_header(
             {
                 "layout": "post",
@@ -42,23 +43,26 @@ def export(posts: Posts) -> Iterator[ExportFile]:
                 "date": post.when,
                 "last_modified_at": post.record.updated,
                 "categories": [category] if post.category else None,
+                "permalink": f"/posts/{_name(post)}/" if posts.options.old_urls and public else None,
                 "redirect_from": list(old_paths(post, posts.options)) or None,
                 "entry_id": post.id,
                 "excerpt_separator": MORE,
             }
         )
-        public = post.status is PostStatus.PUBLISH
-        # Jekyll wants a date in the name of a post, and none in that of a draft.
-        name = file_name(post.when if public else None, post.title, post.id).removesuffix(".md")
         # What is beside `_drafts` would be copied into the site, though no page showed it.
         pictures = FOLDER if public else f"_drafts/{FOLDER}"
-        return SitePage(f"{'_posts' if public else '_drafts'}/{name}{ending}", f"{head}\n{body}", pictures)
+        return SitePage(f"{'_posts' if public else '_drafts'}/{_name(post)}{ending}", f"{head}\n{body}", pictures)
 
     # Jekyll's reader of Markdown reads none between tags.
     unread = re.compile("^<[a-z][^\n]*>\n\n", re.MULTILINE)
-    yield from PageWriter(
-        posts, f"/{FOLDER}/", risky=lambda text: unread.search(text) is not None, finish=_in_liquid
-    ).pages(page)
+    writer = PageWriter(
+        posts,
+        f"/{FOLDER}/",
+        home=lambda post: beside(_name(post)),
+        risky=lambda text: unread.search(text) is not None,
+        finish=_in_liquid,
+    )
+    yield from writer.pages(page)
 
 
 def _in_liquid(text: str, pictures: list[str]) -> str:
@@ -79,6 +83,12 @@ def _zone(when: datetime) -> str:
     name = getattr(when.tzinfo, "key", "Asia/Tokyo" if when.tzname() == "JST" else "")
     hours = (when.utcoffset() or timedelta()) // timedelta(hours=1)
     return name or (f"Etc/GMT{-hours:+}" if hours else "Etc/UTC")
+
+
+def _name(post: ExportPost) -> str:
+    """Return the name of a page: Jekyll wants a date in that of a post, and none in that of a draft."""
+    day = post.when if post.status is PostStatus.PUBLISH else None
+    return file_name(day, post.title, post.id).removesuffix(".md")
 
 
 FORMAT: Final = Format("Jekyll, GitHub Pages", export, drafts=True, bodies=True)

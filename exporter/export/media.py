@@ -12,10 +12,10 @@ from exporter.export.closing import why_not_saved
 from exporter.export.file_names import slug
 from exporter.export.interface import Copy, ExportOptions
 from exporter.export.posts import ExportPost, Posts
-from exporter.export.report import Report
+from exporter.export.report import Link, Report
 from exporter.export.words import Reason
 from exporter.html.embedded import EmbeddedAddress, Use, embedded, embedded_in, rewrite_addresses, with_addresses
-from exporter.html.links import absolute, meaning
+from exporter.html.links import absolute, host_of, meaning
 from exporter.html.local_links import EntryAddresses
 from exporter.html.markdown import Markdown, pieces_to_markdown, to_markdown
 from exporter.html.simple import Piece, simple_pieces
@@ -54,6 +54,10 @@ class PostPicture:
     info: Upload | None
 
 
+Home = Callable[[str], str | None]
+"""Gives the new address of a post by its id."""
+
+
 class Media:
     """Finds the pictures that posts show, and rewrites addresses; reads the records one at a time.
 
@@ -63,7 +67,7 @@ class Media:
         home: gives a post's new address by its id, where the format knows it by itself.
     """
 
-    def __init__(self, posts: Posts, home: Callable[[str], str | None] | None = None) -> None:
+    def __init__(self, posts: Posts, home: Home | None = None) -> None:
         options = posts.options
         self._records = posts.records
         self._posts = posts
@@ -71,8 +75,10 @@ class Media:
         self._base = f"https://{posts.blog_id}/"
         self._folder_url = options.media_base_url or (f"/{FOLDER}/" if options.media_folder else "")
         self._home = self._by_pattern if home is None and options.new_url is not None else home
-        entries = posts.records.scan(Kind.ENTRIES) if options.old_urls and self._home is not None else iter(())
+        entries = posts.records.scan(Kind.ENTRIES) if options.old_urls else iter(())
         self._own = EntryAddresses(options.old_urls, entries, self._base)
+        patterns = [pattern.text.replace("{blog_id}", posts.blog_id) for pattern in options.old_urls]
+        self._hosts = {host_of(text) for text in [self._base, *patterns]}
         self.find = lru_cache(maxsize=_FOUND)(self._look_up)
         """Returns what the archive knows of an address; ``None`` when it is none of the blog's pictures or files."""
 
@@ -106,6 +112,7 @@ class Media:
         written: Container[str] = (),
         referred: bool = True,
         links: bool = True,
+        home: Home | None = None,
     ) -> None:
         """Report what a post shows or holds that the target may not take, and each of its pictures.
 
@@ -117,7 +124,9 @@ class Media:
             written: the names of those whose bytes are.
             referred: whether their addresses are in it.
             links: whether its links are.
+            home: gives the new address of a post by its id, where that hangs on which post links to it.
         """
+        home = home or self._home
         report = self._posts.report
         why = reason or (Reason.NEW_ADDRESS if self._options.media_base_url else Reason.OLD_ADDRESS)
         lost = leads_out = False
@@ -130,8 +139,8 @@ class Media:
                     lost = lost or found.use is Use.SHOWN
                     asset = None if picture is None else picture.asset
                     report.picture(found.text if asset is None else asset.url, why_not_saved(asset))
-                elif links and self.new_home(found.text) is None:
-                    leads_out = self._leads_out(found.text, post) or leads_out
+                elif links and not found.text.lstrip().startswith("#"):
+                    leads_out = self._leads_out(found.text, post, home) or leads_out
         if leads_out:
             report.limit(Reason.LEADS_OUT, post.id)
         if lost:
@@ -139,12 +148,18 @@ class Media:
         if post.record.date is None:
             report.changed("entries", Reason.DATE_REPLACED, post.id)
 
-    def _leads_out(self, address: str, post: ExportPost) -> bool:
-        """Report a link that stays as it is, and tell whether it leads to an entry that is not in this export."""
-        if not address.lstrip().startswith("#"):
-            self._posts.report.link(absolute(address, self._base) or "", post.id)
-        entry_id = None if self._home is None else self._own.entry_of(address)
-        return entry_id is not None and entry_id not in self._posts
+    def _leads_out(self, address: str, post: ExportPost, home: Home | None) -> bool:
+        """Report what becomes of a link, and tell whether it leads to an entry that is not in this export."""
+        url = absolute(address, self._base) or ""
+        entry_id = self._own.entry_of(address)
+        if entry_id is not None and entry_id in self._posts and home is not None and home(entry_id) is not None:
+            self._posts.report.own_link(Link.REWRITTEN)
+            return False
+        self._posts.report.link(url, post.id)
+        if host_of(url) in self._hosts:
+            is_dead = entry_id is None and any(each.fits(url.partition("?")[0]) for each in self._options.old_urls)
+            self._posts.report.own_link(Link.DEAD if is_dead else Link.OLD_HOST)
+        return home is not None and entry_id is not None and entry_id not in self._posts
 
     def new_address(self, picture: PostPicture) -> str:
         """Return where a target will find a picture: under the base that was named, or where it always was."""
@@ -184,11 +199,15 @@ class Media:
 
     def new_home(self, address: str) -> str | None:
         """Return where a post of this export will be, given its old address; ``None`` for any other address."""
-        if self._home is None:
-            return None
+        entry_id = None if self._home is None else self.own_post(address)
+        new = None if self._home is None or entry_id is None else self._home(entry_id)
+        return new if new is None else f"{new}{''.join(address.partition('#')[1:])}"
+
+    def own_post(self, address: str) -> str | None:
+        """Return the id of the post of this export that an address leads to; ``None`` for any other address."""
         entry_id = self._own.entry_of(address)
         # The address of a post that is not in this export would tell its title.
-        return None if entry_id is None or entry_id not in self._posts else self._home(entry_id)
+        return entry_id if entry_id is not None and entry_id in self._posts else None
 
     def _by_pattern(self, entry_id: str) -> str | None:
         return new_address(self._posts, entry_id)

@@ -6,12 +6,11 @@ from collections.abc import Iterator
 from html import escape
 from typing import Final
 
-from exporter.export.file_names import file_name
 from exporter.export.formats import Format
 from exporter.export.interface import ExportFile
 from exporter.export.post_names import plain_name
 from exporter.export.posts import ExportPost, Posts
-from exporter.export.site_generators import PageWriter, SitePage, shown_title
+from exporter.export.site_generators import PageWriter, SitePage, page_name, shown_title
 from exporter.model.publication import PostStatus
 
 _PICTURES = "images"
@@ -29,14 +28,18 @@ def export(posts: Posts) -> Iterator[ExportFile]:
 
     def page(post: ExportPost, category: str, body: str) -> SitePage:
         place = "content" if post.status is PostStatus.PUBLISH else "drafts"
-        path = f"{place}/{file_name(post.record.date, post.title, post.id).removesuffix('.md')}"
+        path = f"{place}/{page_name(post)}"
         facts = _facts(post, category, posts.name(post.id))
         if posts.options.body == "html":
             return SitePage(f"{path}.html", _html(facts, body), f"{place}/{_PICTURES}")
         head = "".join(f"{key.capitalize()}: {value}\n" for key, value in facts.items())
         return SitePage(f"{path}.md", f"{head}\n{body}", f"{place}/{_PICTURES}")
 
-    yield from PageWriter(posts, f"/{_PICTURES}/", most=_CATEGORY_CHARACTERS).pages(page)
+    def home(post: ExportPost) -> str:
+        # All articles are beside each other, unless the site's configuration says otherwise.
+        return f"{posts.name(post.id)}.html"
+
+    yield from PageWriter(posts, f"/{_PICTURES}/", home=home, most=_CATEGORY_CHARACTERS).pages(page)
 
 
 def _facts(post: ExportPost, category: str, name: str) -> dict[str, str]:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from exporter.export.file_names import file_name
 from exporter.export.formats import Format
 from exporter.export.interface import ExportFile
 from exporter.export.media import FOLDER
 from exporter.export.posts import ExportPost, Posts
-from exporter.export.site_generators import PageWriter, SitePage, old_paths, page_header, shown_title
+from exporter.export.site_generators import PageWriter, SitePage, beside, old_paths, page_header, page_name, shown_title
 from exporter.model.publication import PostStatus
 
 
@@ -39,12 +38,12 @@ def export(posts: Posts) -> Iterator[ExportFile]:
                 "templateEngineOverride": "md",
             }
         )
-        name = file_name(post.record.date, post.title, post.id)
+        name = f"{page_name(post)}.md"
         if public:
             return SitePage(f"posts/{name}", f"{head}\n{body}", FOLDER)
         return SitePage(f"drafts/{name}", f"{head}\n{body}", f"drafts/{FOLDER}")
 
-    yield from PageWriter(posts, f"/{FOLDER}/").pages(page)
+    yield from PageWriter(posts, f"/{FOLDER}/", home=lambda post: beside(page_name(post))).pages(page)
 
 
 FORMAT: Final = Format("Eleventy, Astro and others: Markdown with front matter", export, drafts=True, bodies=True)

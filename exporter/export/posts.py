@@ -159,6 +159,10 @@ class Posts:
         """Return the names of the posts' categories, each once, in the order of the posts."""
         return list(self._categories)
 
+    def post(self, entry_id: str) -> ExportPost:
+        """Return a post of this export."""
+        return self._load(entry_id, self._rows[entry_id])
+
     def name(self, entry_id: str) -> str:
         """Return the name of a post of this export in addresses, as every writer of it writes it: each once."""
         return self._post_names[entry_id]

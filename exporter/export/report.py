@@ -5,12 +5,24 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from enum import IntEnum
+from enum import IntEnum, StrEnum
 from typing import Any, Final
 
 from exporter import text
 from exporter.export.closing import CLOSING, Fading
-from exporter.export.words import HEADINGS, IDS, NOTHING_LOST, ROWS, Language, Part, Reason, kind_name, sentence
+from exporter.export.words import (
+    HEADINGS,
+    IDS,
+    INFERRED,
+    LINKS,
+    NOTHING_LOST,
+    ROWS,
+    Language,
+    Part,
+    Reason,
+    kind_name,
+    sentence,
+)
 from exporter.html.links import host_of
 from exporter.model.publication import Cause, Hidden
 
@@ -58,6 +70,17 @@ class _Fate(IntEnum):
     WRITTEN = 2
 
 
+class Link(StrEnum):
+    """What became of a link to the blog itself, by its name in ``OUT.report.json``."""
+
+    REWRITTEN = "rewritten"
+    """It leads to the place that the entry has in the new home."""
+    OLD_HOST = "old_host"
+    """It leads to the old blog, and dies with it."""
+    DEAD = "dead"
+    """It has the address of an entry that the archive does not have: the old blog deleted it."""
+
+
 class Report:
     """The account of one export; every record that went in is written, referred to or left out, with the reason.
 
@@ -83,7 +106,13 @@ class Report:
         self._pictures: dict[int, _Fate] = {}
         self._addresses: defaultdict[tuple[_Fate, Cause], dict[str, None]] = defaultdict(dict)
         self._links: Counter[str] = Counter()
+        self._own_links = Counter(dict.fromkeys(Link, 0))
+        self._inferred: tuple[str, int] | None = None
         self.old_hosts: frozenset[str] = frozenset()
+
+    def infer(self, pattern: str, matches: int) -> None:
+        """Say how the addresses of entries are made, as so many links between them show."""
+        self._inferred = pattern, matches
 
     def took(self, kind: str, count: int = 1) -> None:
         """Count records that the archive holds."""
@@ -125,6 +154,10 @@ class Report:
         """Count a link that an entry keeps as it is, where it leads to a host that dies with the old blog."""
         if host_of(address) in self.old_hosts:
             self._links[entry_id] += 1
+
+    def own_link(self, fate: Link) -> None:
+        """Count a link to the blog itself; one address counts once in a text."""
+        self._own_links[fate] += 1
 
     def left(self, kind: str, why: Reason | Cause, record_id: str) -> None:
         """Name a record that is in no file, and say why."""
@@ -202,8 +235,11 @@ class Report:
     def document(self) -> dict[str, Any]:
         """Return the report as it is written to ``OUT.report.json``."""
         rows = self.rows()
+        pattern, matches = self._inferred or (None, 0)
         return {
             **self.totals(),
+            "links": {str(fate): count for fate, count in self._own_links.items()},
+            "inferred": None if pattern is None else {"old_url": pattern, "links": matches},
             **{
                 part: [
                     {"kind": row.kind, "reason": _english(row), "count": row.count, "ids": row.ids}
@@ -231,6 +267,11 @@ class Report:
             left = sum(row.count for row in rows["left_out"] if row.kind == kind)
             numbers = (*(totals[part][kind] for part in ("in", "out", "referred")), left)
             yield text.left(kind_name(kind, 2, language), 12) + "".join(f"{number:>11,}" for number in numbers)
+        if self._inferred is not None:
+            pattern, matches = self._inferred
+            yield INFERRED[language].format(pattern=pattern, count=f"{matches:,}")
+        if self._own_links.total():
+            yield LINKS[language].format(**{str(fate): f"{count:,}" for fate, count in self._own_links.items()})
         for part, template in ROWS[language].items():
             for row in rows[part]:
                 why = sentence(row.kind, row.cause, language)

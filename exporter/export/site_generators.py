@@ -6,11 +6,14 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
+from functools import lru_cache
 from html import escape
 from typing import Any, Final, NamedTuple
+from urllib.parse import quote
 
 from exporter.export.entry_page import UNTITLED, day, render_comments
 from exporter.export.entry_page import heading as markdown_heading
+from exporter.export.file_names import file_name
 from exporter.export.interface import Content, ExportFile, ExportOptions
 from exporter.export.media import Copies, Media, old_addresses
 from exporter.export.post_html import comment_html, report_bodies, safe_body
@@ -22,6 +25,9 @@ from exporter.html.text import collapse
 
 _ESCAPED_IN_YAML = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 _NAME_CHARACTERS: Final = 60
+_LINKED: Final = 1024
+"""How many posts' places are remembered: the newest ones link to each other, all others to few."""
+
 MORE: Final = "<!--more-->"
 
 
@@ -42,6 +48,7 @@ class PageWriter:
         risky: tells Markdown that the generator would take for its own commands.
         most: the most characters of a category's name, which generators make folders of.
         finish: makes a page's final text of it and of the names of the pictures beside it.
+        home: gives the way from any page to that of a post.
     """
 
     def __init__(
@@ -49,12 +56,14 @@ class PageWriter:
         posts: Posts,
         way: str,
         *,
+        home: Callable[[ExportPost], str],
         risky: Callable[[str], bool] = lambda _: False,
         most: int = _NAME_CHARACTERS,
         finish: Callable[[str, list[str]], str] = lambda text, _: text,
     ) -> None:
         self._posts = posts
-        self._media = Media(posts)
+        known = lru_cache(maxsize=_LINKED)(lambda entry_id: home(posts.post(entry_id)))
+        self._media = Media(posts, known if posts.options.new_url is None else None)
         self._html = posts.options.body == "html"
         self._report = posts.report
         self._way = None if posts.options.media_base_url else way
@@ -156,6 +165,16 @@ def _visible(value: Any) -> Any:
     if isinstance(value, list):
         return [_visible(each) for each in value]
     return visible_xml(value).text if isinstance(value, str) else value
+
+
+def page_name(post: ExportPost) -> str:
+    """Return the name of a post's page, without its ending."""
+    return file_name(post.record.date, post.title, post.id).removesuffix(".md")
+
+
+def beside(name: str) -> str:
+    """Return the way to a page from one beside it, where each is the index of a folder of its name."""
+    return f"../{quote(name)}/"
 
 
 def shown_title(post: ExportPost) -> str:

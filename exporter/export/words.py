@@ -37,6 +37,15 @@ NOTHING_LOST: Final[Mapping[Language, str]] = {
     "ja": "閉鎖後: 元のブログがなくなっても、失われるものはありません",
 }
 IDS: Final[Mapping[Language, str]] = {"en": " ({})", "ja": "（{}）"}
+INFERRED: Final[Mapping[Language, str]] = {
+    "en": "addresses of entries are read as {pattern}, as {count} in the texts show; --old-url gives another pattern",
+    "ja": "記事の URL は {pattern} とみなします（本文中の {count}件から）。--old-url で変えられます",
+}
+LINKS: Final[Mapping[Language, str]] = {
+    "en": "links to the blog itself: {rewritten} lead to the new home, {old_host} to the old blog still, "
+    "{dead} to entries that are gone",
+    "ja": "自分のブログへのリンク: 新しい場所へ {rewritten}件、元のブログのまま {old_host}件、消えた記事へ {dead}件",
+}
 _KINDS: Final = {
     "entries": ("entry", "entries", "記事"),
     "comments": ("comment", "comments", "コメント"),

@@ -18,6 +18,7 @@ from exporter.export.folder import check_target, measure_export, write_export
 from exporter.export.formats import FORMATS, NAMED, Format
 from exporter.export.interface import ExportOptions, RecordSource, Side, WrittenFile
 from exporter.export.media import MADE_FIELDS
+from exporter.export.own_links import InferredPattern, infer_entry_url
 from exporter.export.report import Report
 from exporter.export.targets import TARGETS
 from exporter.export.visibility import Newest
@@ -94,8 +95,11 @@ def export_blog(
                 raise UsageError("Nothing says yet which entries are public: declare it, or make drafts of all.")
             check_patterns(options, state)
             check_category(state, options.service, options.category)
+            shown = None if known.whole or options.old_urls else infer_entry_url(options.service, state)
+            old_urls = options.old_urls if shown is None else (shown.pattern,)
+            chosen = replace(options, old_urls=old_urls, as_of=as_of)
             return [
-                _side(reader, state, newest, form, replace(options, side=side, as_of=as_of), folder, dry_run=dry_run)
+                _side(reader, state, newest, form, replace(chosen, side=side), shown, folder, dry_run=dry_run)
                 for side, folder in folders.items()
             ]
 
@@ -228,12 +232,15 @@ def _side(
     newest: Newest | None,
     form: str,
     options: ExportOptions,
+    shown: InferredPattern | None,
     folder: Path,
     *,
     dry_run: bool,
 ) -> Exported:
     public = options.side is Side.PUBLIC
     report = Report(public=public)
+    if shown is not None:
+        report.infer(shown.pattern.text, shown.matches)
     known = NAMED[form]
     target = known.target or options.target
     files = known.files(state, options, report, newest)

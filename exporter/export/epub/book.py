@@ -149,7 +149,7 @@ class _Binder:
         for address in links.inline:
             report.picture(address)
         links.inline.clear()
-        self._media.account(post, Reason.NO_PICTURE, written=links.pictures)
+        self._media.account(post, Reason.NO_PICTURE, written=links.pictures, home=links.home)
         report.changed("entries", Reason.NOT_IN_BOOKS, post.id, characters)
 
     def _frame(self, book: _Book, links: BookLinks) -> Iterator[Content]:

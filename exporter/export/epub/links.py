@@ -103,12 +103,18 @@ class BookLinks:
         if entry_id is not None and self._holds(entry_id):
             return chapter_name(entry_id)
         if entry_id is not None and entry_id in self._posts:
-            new = new_address(self._posts, entry_id) or "/"
-            address = address if new[0] == "/" else new
+            address = self.home(entry_id) or address
         found = self._media.find(address)
         made = web_address(address if found is None else self._media.new_address(found), self._base)
         self.dropped += made is None
         return made
+
+    def home(self, entry_id: str) -> str | None:
+        """Return where an entry of the export is: in this book, or on the web; ``None`` where that is unknown."""
+        if self._holds(entry_id):
+            return chapter_name(entry_id)
+        new = new_address(self._posts, entry_id)
+        return None if new is None or new[0] == "/" else new
 
     def lost(self, words: str) -> str:
         """Return the words of a picture that is not there."""

@@ -1,0 +1,117 @@
+"""Links between the blog's own entries lead to their places in each format that knows these, and are counted."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from exporter.export.interface import ExportOptions
+from exporter.export.own_links import infer_entry_url
+from exporter.html.links import AddressPattern
+from exporter.library.export import export_blog
+from exporter.service.registry import DEFAULT_SERVICE
+from tests.export.memory import BLOG, SAID, Memory, export
+
+ROOT = Path(__file__).parent.parent.parent
+OLD = (AddressPattern("https://{blog_id}/Entry/{entry_id}/", "x"),)
+
+
+def linked(*paths: str, count: int = 12, host: str = f"https://{BLOG}", **fields: Any) -> Memory:
+    """Return a blog whose first entry links to these paths."""
+    blog = Memory()
+    for number in range(1, count + 1):
+        links = "".join(f'<a href="{host}{path}">次</a>' for path in paths) if number == 1 else ""
+        blog.entry(str(100 + number), title=f"題{number}", entry_text=f"<p>{links}</p>", name=f"umi-{number}", **fields)
+    return blog
+
+
+@pytest.mark.parametrize(
+    ("paths", "pattern"),
+    [
+        (("/Entry/101/", "/Entry/102/", "/Entry/103/"), "/Entry/{entry_id}/"),
+        (("/Entry/101/", "/Entry/102/#c", "/Entry/103?x=1", "/Entry/104/"), "/Entry/{entry_id}/"),
+        (("/blog-entry-101.html", "/blog-entry-102.html", "/blog-entry-112.html"), "/blog-entry-{entry_id}.html"),
+        (("/2024/03/05/umi-1", "/2024/03/05/umi-2", "/2024/03/05/umi-3"), "/{year}/{mon}/{day}/{name}"),
+        (("/?no=101&amp;x=1", "/?no=102&amp;x=1", "/?no=103&amp;x=1"), "/?no={entry_id}&x=1"),
+        (("/Entry/101/", "/Entry/102/"), None),
+        (("/Entry/101/", "/Entry/101/#a", "/Entry/101/#b", "/Entry/102/"), None),
+        (("/page/1/", "/page/2/", "/page/3/", "/category/4/"), None),
+        (("/n/101", "/n/102", "/n/103", "/n/5", "/n/6", "/n/7", "/n/8"), None),
+        ((), None),
+    ],
+)
+def test_the_pattern_of_addresses_shows_in_the_links(paths: tuple[str, ...], pattern: str | None) -> None:
+    for host in (f"https://{BLOG}", f"http://{BLOG}", f"//{BLOG}", ""):
+        found = infer_entry_url(DEFAULT_SERVICE, linked(*paths, host=host))
+        assert (found and found.pattern.text) == (pattern and f"https://{BLOG}{pattern}")
+    assert infer_entry_url(DEFAULT_SERVICE, linked(*paths, host="https://other.example")) is None
+
+
+PLACES = {
+    "hugo": "../2024-03-05-題2-102/",
+    "jekyll": "../2024-03-05-題2-102/",
+    "markdown": "../2024-03-05-題2-102/",
+    "pelican": "umi-2.html",
+    "ghost": "__GHOST_URL__/umi-2/",
+    "html": "#e102",
+    "epub": "entry-102.xhtml",
+}
+
+
+@pytest.mark.parametrize("form", PLACES)
+def test_formats_that_know_their_paths_lead_links_there(form: str) -> None:
+    blog = linked("/Entry/102/", "/Entry/103/#c7", "/Entry/999/", "/category/1/", "/Entry/104/")
+    blog.entry("104", title="ひみつ", is_private="t")
+    made = export(form, blog, old_urls=OLD)
+    text = made.everything().decode("utf-8", "replace")
+    assert PLACES[form] in re.sub(
+        "%[0-9A-F]{2}(?:%[0-9A-F]{2})*", lambda found: bytes.fromhex(found[0].replace("%", "")).decode(), text
+    )
+    assert "/Entry/102/" not in text.replace("aliases", "").replace("redirect_from", "") or form in {
+        "hugo",
+        "jekyll",
+        "markdown",
+    }
+    assert "ひみつ" not in text
+    assert made.document["links"] == {"rewritten": 2, "old_host": 2, "dead": 1}
+    assert any("not in this export" in row["limit"] for row in made.document["preflight"])
+
+
+def test_an_address_that_was_asked_for_goes_before_the_own_one() -> None:
+    made = export(
+        "hugo", linked("/Entry/102/"), old_urls=OLD, new_url=AddressPattern("/a/{post_name}/", "x", path=True)
+    )
+    assert "](/a/umi-2/)" in made.files["content/posts/2024-03-05-題1-101/index.md"].decode()
+
+
+def test_a_fragment_goes_along() -> None:
+    made = export("markdown", linked("/Entry/102/?x=1#c7"), old_urls=OLD)
+    assert re.search(r"\]\(\.\./[^)]*-102/#c7\)", made.files["posts/2024-03-05-題1-101.md"].decode())
+
+
+def test_links_stay_where_nobody_knows_the_new_place() -> None:
+    made = export("wxr", linked("/Entry/102/", "/Entry/103/", "/"), old_urls=OLD)
+    assert made.document["links"] == {"rewritten": 0, "old_host": 3, "dead": 0}
+    assert (
+        "links to the blog itself: 0 lead to the new home, 3 to the old blog still, 0 to entries that are gone"
+        in list(made.report.lines())
+    )
+    assert json.dumps(made.document)
+
+
+def test_an_export_says_what_the_links_show(tmp_path: Path) -> None:
+    options = ExportOptions(declared=SAID)
+    made = export_blog(ROOT / "sample_output", "jekyll", tmp_path / "out", options)[0]
+    pattern = "https://shiodamari.blog.example.jp/Entry/{entry_id}/"
+    assert made.document["inferred"] == {"old_url": pattern, "links": 4}
+    assert made.document["links"] == {"rewritten": 5, "old_host": 0, "dead": 0}
+    assert any(pattern in line for line in made.report.lines())
+    given = replace(options, old_urls=OLD)
+    again = export_blog(ROOT / "sample_output", "jekyll", tmp_path / "again", given)[0]
+    assert again.document["inferred"] is None
+    assert again.document["files"] == made.document["files"]
