@@ -20,7 +20,7 @@ from exporter.cli.signals import ended_by_sigterm
 from exporter.errors import UsageError
 from exporter.export.flags import flag_lines
 from exporter.export.formats import FORMATS, NAMED
-from exporter.export.interface import ExportOptions
+from exporter.export.interface import Comments, ExportOptions
 from exporter.export.targets import TARGETS
 from exporter.html.links import AddressPattern, absolute
 from exporter.library.export import Exported, check_form, export_blog
@@ -127,7 +127,13 @@ def export_options(command: Callable[..., Any]) -> Callable[..., Any]:
             click.option("--language", metavar="TAG", callback=_language, help="Language of a book. [default: ja]"),
             click.option("--by-year", is_flag=True, help="A book for each year."),
             click.option("--vertical", is_flag=True, help="Let the lines of a book run from top to bottom."),
-            click.option("--no-comments", is_flag=True, help="Make a book without the comments."),
+            click.option("--no-comments", is_flag=True, help="Make a book without the comments: --comments none."),
+            click.option(
+                "--comments",
+                type=click.Choice([str(each) for each in Comments]),
+                help="Comments below bodies, in files beside them (JSON and for Disqus), or left out; for formats that "
+                "readers see. [default: none in feeds, body elsewhere]",
+            ),
             click.option(
                 "--lang", type=click.Choice(["ja", "en"]), help="Language of the questions. [default: your system's]"
             ),
@@ -159,6 +165,11 @@ def check_options(form: str, given: Mapping[str, Any]) -> None:
     if books and not NAMED[form].book:
         known = ", ".join(name for name, each in FORMATS.items() if each.book)
         raise UsageError(f"{books[0]} is for books ({known}), not for {form}; leave it out.")
+    if given["comments"] is not None and NAMED[form].shows is None:
+        known = ", ".join(name for name, each in FORMATS.items() if each.shows is not None)
+        raise UsageError(f"--comments is for formats that readers see ({known}), not for {form}; leave it out.")
+    if given["no_comments"] and given["comments"] not in {None, Comments.NONE}:
+        raise UsageError(f"--no-comments and --comments {given['comments']} contradict each other; leave one out.")
     chosen = {name: given[name] for name in ("at", "since", "until", "category")}
     check_form(form, only=given["only"], all_as_draft=given["all_as_draft"], chosen=chosen)
     check_choice(given)
@@ -288,7 +299,7 @@ def _read(given: Mapping[str, Any], found: Settings, declared: Declared, service
         language=given["language"] or "ja",
         by_year=given["by_year"],
         vertical=given["vertical"],
-        comments=not given["no_comments"],
+        comments=Comments.NONE if given["no_comments"] else given["comments"] and Comments(given["comments"]),
         service=service,
     )
     return options if target is None else options.aimed_at(target)

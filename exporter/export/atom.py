@@ -7,7 +7,7 @@ from typing import Final
 
 from exporter.export.feed import feed_body, feed_id, feed_posts
 from exporter.export.formats import Format
-from exporter.export.interface import ExportFile
+from exporter.export.interface import Comments, ExportFile
 from exporter.export.media import Copies, Media, address_of
 from exporter.export.posts import ExportPost, Posts
 from exporter.export.splitting import EntryData, Frame, split
@@ -57,4 +57,6 @@ def _entry(post: ExportPost, posts: Posts, media: Media) -> Iterator[str]:
     yield "</entry>"
 
 
-FORMAT: Final = Format("feed readers, and whatever reads Atom 1.0", export, comments=False, splits=True)
+FORMAT: Final = Format(
+    "feed readers, and whatever reads Atom 1.0", export, comments=False, shows=Comments.NONE, splits=True
+)

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from exporter.export.media import Media
-from exporter.export.post_html import report_bodies, safe_body
+from exporter.export.post_html import comments_html, report_bodies, safe_body
 from exporter.export.posts import ExportPost, Posts
-from exporter.export.words import Reason
 from exporter.export.xml import escaped
 
 
@@ -17,15 +16,15 @@ def feed_posts(posts: Posts, media: Media) -> Iterator[ExportPost]:
         media.account(post)
         report_bodies(post, posts.report)
         yield post
-        posts.leave_comments(post, Reason.NO_COMMENTS)
-        posts.report.wrote(0, post.category)
+        posts.report.wrote(len(post.comments), post.category)
 
 
 def feed_body(post: ExportPost, media: Media) -> str:
-    """Return a post's whole text as HTML in which nothing runs."""
+    """Return a post's whole text, and its comments if it has them, as HTML in which nothing runs."""
     lead = escaped(post.record.more_title.strip())
     parts = [safe_body(media.rewritten(post.record.body)), f"<h2>{lead}</h2>" if lead else ""]
-    return "\n".join(part for part in [*parts, safe_body(media.rewritten(post.record.more))] if part)
+    parts += [safe_body(media.rewritten(post.record.more)), comments_html(post.comments)]
+    return "\n".join(part for part in parts if part)
 
 
 def feed_id(post: ExportPost, posts: Posts) -> str:

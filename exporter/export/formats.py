@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
-from exporter.export.interface import ExportFile, ExportOptions, RecordSource
+from exporter.export.interface import Comments, ExportFile, ExportOptions, RecordSource
 from exporter.export.media import POST_NAME
 from exporter.export.post_names import Spelling, plain_name, wordpress_name
 from exporter.export.posts import Posts
@@ -42,7 +42,9 @@ class Format:
         drafts: whether what takes it holds a draft back from readers.
         bodies: whether bodies can be Markdown or HTML.
         wordpress: whether WordPress takes it, so that bodies can be in its blocks.
-        comments: whether it carries comments at all.
+        comments: whether it carries comments at all, unless more is asked for.
+        shows: where it has them unasked, if it is for readers; ``None`` for any other.
+        beside: the folder for what stands beside the pages of a site.
         media: whether it is asked for where pictures are, or will be.
         splits: whether it can be several files of a limited size.
         book: whether it is a book, which has a title, a language and a direction of writing.
@@ -58,6 +60,8 @@ class Format:
     bodies: bool = False
     wordpress: bool = False
     comments: bool = True
+    shows: Comments | None = None
+    beside: str = ""
     media: bool = True
     splits: bool = False
     book: bool = False
@@ -78,6 +82,7 @@ class Format:
         elif self.export is not None:
             if self.target is not None:
                 options = options.aimed_at(self.target)
+            options = replace(options, comments=None if self.shows is None else options.comments or self.shows)
             posts = Posts(
                 records,
                 options,
@@ -87,6 +92,9 @@ class Format:
                 spelling=self._spelling(options),
             )
             yield from self.export(posts)
+            if options.comments is Comments.SIDECAR:
+                # What it needs is loaded where it is asked for.
+                yield from importlib.import_module("exporter.export.sidecar").sidecar(posts, self.beside)
 
     def _spelling(self, options: ExportOptions) -> Spelling | None:
         """Return how names in addresses are spelled: for the target too, where one is named; ``None`` without any."""

@@ -10,10 +10,10 @@ from typing import Any, Final
 from exporter.export.entry_page import UNTITLED
 from exporter.export.formats import Format
 from exporter.export.importer_rules import Numbers
-from exporter.export.interface import Content, Copy, ExportFile, Packed
+from exporter.export.interface import Comments, Content, Copy, ExportFile, Packed
 from exporter.export.jsonl import comment_lines
 from exporter.export.media import Copies, Media
-from exporter.export.post_html import as_html
+from exporter.export.post_html import as_html, comments_html, report_bodies
 from exporter.export.post_names import plain_name
 from exporter.export.posts import ExportPost, Posts
 from exporter.export.report import Report
@@ -32,7 +32,7 @@ _VERSION: Final = "5.0.0"
 
 
 def export(posts: Posts) -> Iterator[ExportFile]:
-    """Yield the ZIP, and the comments, which Ghost cannot import, as JSON lines."""
+    """Yield the ZIP, and the comments, of which Ghost imports no more than their text in posts, as JSON lines."""
     label = posts.options.label
 
     def place(entry_id: str) -> str:
@@ -40,7 +40,8 @@ def export(posts: Posts) -> Iterator[ExportFile]:
 
     home = place if posts.options.new_url is None else None
     yield Packed(f"ghost-{label}.zip", _members(posts, Media(posts, home)))
-    yield Content(f"comments-{label}.jsonl", comment_lines(posts))
+    if posts.options.comments is Comments.BODY:
+        yield Content(f"comments-{label}.jsonl", comment_lines(posts))
 
 
 def _members(posts: Posts, media: Media) -> Iterator[Content | Copy]:
@@ -76,6 +77,7 @@ def _post(post: ExportPost, number: int, posts: Posts, media: Media) -> dict[str
     if not post.title:
         report.changed("entries", Reason.TITLE_MADE, post.id)
     media.account(post)
+    report_bodies(post, report, bodies=False)
     clean = cleaned(_html(post, media, None if posts.options.media_base_url else _ADDRESS))
     report.changed("entries", Reason.NOT_IN_IMPORTS, post.id, clean.characters)
     updated = post.record.updated or post.when
@@ -110,6 +112,7 @@ def _html(post: ExportPost, media: Media, way: str | None) -> str:
         media.rewritten(as_html(post.record.body), way),
         f"<h2>{escaped(lead)}</h2>" if lead else "",
         media.rewritten(as_html(post.record.more), way),
+        comments_html(post.comments),
     ]
     return "\n".join(part for part in parts if part)
 
@@ -128,4 +131,6 @@ def _json(value: Any) -> bytes:
     return cleaned(json.dumps(value, ensure_ascii=False)).text.encode()
 
 
-FORMAT: Final = Format("Ghost: a ZIP with its JSON and the pictures", export, drafts=True, names=plain_name)
+FORMAT: Final = Format(
+    "Ghost: a ZIP with its JSON and the pictures", export, drafts=True, shows=Comments.BODY, names=plain_name
+)

@@ -13,7 +13,7 @@ from typing import Final
 from exporter.export.entry_page import UNTITLED, day
 from exporter.export.file_names import safe_id
 from exporter.export.formats import Format
-from exporter.export.interface import Content, Copy, ExportFile, Inline
+from exporter.export.interface import Comments, Content, Copy, ExportFile, Inline
 from exporter.export.media import Media
 from exporter.export.post_html import report_bodies
 from exporter.export.posts import ExportPost, PostComment, Posts
@@ -150,4 +150,6 @@ def _title(post: ExportPost) -> str:
     return escape(visible_xml(post.title).text) or UNTITLED
 
 
-FORMAT: Final = Format("people: one page to print, with the pictures in it; it loads nothing", export, media=False)
+FORMAT: Final = Format(
+    "people: one page to print, with the pictures in it; it loads nothing", export, media=False, shows=Comments.BODY
+)

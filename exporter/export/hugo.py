@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from exporter.export.formats import Format
-from exporter.export.interface import Content, ExportFile
+from exporter.export.interface import Comments, Content, ExportFile
 from exporter.export.posts import ExportPost, Posts
 from exporter.export.site_generators import PageWriter, SitePage, beside, old_paths, page_header, page_name, shown_title
 from exporter.model.publication import PostStatus
@@ -59,4 +59,4 @@ def export(posts: Posts) -> Iterator[ExportFile]:
     yield from writer.pages(page)
 
 
-FORMAT: Final = Format("Hugo: page bundles with their pictures", export, drafts=True, bodies=True)
+FORMAT: Final = Format("Hugo: page bundles with their pictures", export, drafts=True, bodies=True, shows=Comments.BODY)

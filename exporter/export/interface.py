@@ -29,6 +29,16 @@ class Side(StrEnum):
     """Where every entry is to be a draft, those that are not private; there is nothing public then."""
 
 
+class Comments(StrEnum):
+    """Where an export for readers has the comments."""
+
+    BODY = "body"
+    """Below what they are about."""
+    SIDECAR = "sidecar"
+    """In files of their own, for a script or a service that shows them."""
+    NONE = "none"
+
+
 @dataclass(frozen=True, slots=True)
 class ExportOptions:
     """The options of one export.
@@ -55,7 +65,7 @@ class ExportOptions:
         language: the language of a book (BCP 47).
         by_year: whether each year becomes a book of its own.
         vertical: whether a book's lines run from top to bottom.
-        comments: whether a book holds the comments.
+        comments: where the comments are, in a format that has the choice; ``None`` for where it has them unasked.
         target: the service whose limits are to be kept, where one is named.
         service: reads the records.
     """
@@ -79,7 +89,7 @@ class ExportOptions:
     language: str = "ja"
     by_year: bool = False
     vertical: bool = False
-    comments: bool = True
+    comments: Comments | None = None
     target: Target | None = None
     service: Records = DEFAULT_SERVICE
 

@@ -10,7 +10,7 @@ from typing import Final
 
 from exporter.export.file_names import file_name
 from exporter.export.formats import Format
-from exporter.export.interface import Content, ExportFile
+from exporter.export.interface import Comments, Content, ExportFile
 from exporter.export.media import FOLDER
 from exporter.export.posts import ExportPost, Posts
 from exporter.export.site_generators import MORE, PageWriter, SitePage, beside, old_paths, page_header, shown_title
@@ -91,4 +91,4 @@ def _name(post: ExportPost) -> str:
     return file_name(day, post.title, post.id).removesuffix(".md")
 
 
-FORMAT: Final = Format("Jekyll, GitHub Pages", export, drafts=True, bodies=True)
+FORMAT: Final = Format("Jekyll, GitHub Pages", export, drafts=True, bodies=True, shows=Comments.BODY, beside="_data")

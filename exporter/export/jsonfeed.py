@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from exporter.export.feed import feed_body, feed_id, feed_posts
 from exporter.export.formats import Format
-from exporter.export.interface import Content, ExportFile
+from exporter.export.interface import Comments, Content, ExportFile
 from exporter.export.media import Copies, Media, address_of
 from exporter.export.posts import ExportPost, Posts
 from exporter.text import visible
@@ -55,4 +55,4 @@ def _text(value: dict[str, Any]) -> str:
     return visible(json.dumps(shown, ensure_ascii=False))[0]
 
 
-FORMAT: Final = Format("feed readers, and whatever reads JSON Feed 1.1", export, comments=False)
+FORMAT: Final = Format("feed readers, and whatever reads JSON Feed 1.1", export, comments=False, shows=Comments.NONE)

@@ -7,7 +7,7 @@ from html import escape
 from typing import Final
 
 from exporter.export.formats import Format
-from exporter.export.interface import ExportFile
+from exporter.export.interface import Comments, ExportFile
 from exporter.export.post_names import plain_name
 from exporter.export.posts import ExportPost, Posts
 from exporter.export.site_generators import PageWriter, SitePage, page_name, shown_title
@@ -61,4 +61,4 @@ def _html(facts: dict[str, str], body: str) -> str:
     return f"<!DOCTYPE html>\n<html>\n<head>\n{head}\n</head>\n<body>\n{body}</body>\n</html>\n"
 
 
-FORMAT: Final = Format("Pelican", export, drafts=True, bodies=True, names=plain_name)
+FORMAT: Final = Format("Pelican", export, drafts=True, bodies=True, shows=Comments.BODY, names=plain_name)

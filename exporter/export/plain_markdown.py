@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from exporter.export.formats import Format
-from exporter.export.interface import ExportFile
+from exporter.export.interface import Comments, ExportFile
 from exporter.export.media import FOLDER
 from exporter.export.posts import ExportPost, Posts
 from exporter.export.site_generators import PageWriter, SitePage, beside, old_paths, page_header, page_name, shown_title
@@ -46,4 +46,6 @@ def export(posts: Posts) -> Iterator[ExportFile]:
     yield from PageWriter(posts, f"/{FOLDER}/", home=lambda post: beside(page_name(post))).pages(page)
 
 
-FORMAT: Final = Format("Eleventy, Astro and others: Markdown with front matter", export, drafts=True, bodies=True)
+FORMAT: Final = Format(
+    "Eleventy, Astro and others: Markdown with front matter", export, drafts=True, bodies=True, shows=Comments.BODY
+)

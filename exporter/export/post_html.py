@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from html import escape
 
-from exporter.export.posts import ExportPost
+from exporter.export.entry_page import day
+from exporter.export.posts import ExportPost, PostComment
 from exporter.export.report import Report
 from exporter.export.words import Reason
 from exporter.html.embeds import parse_body, scripts_in
 from exporter.html.limits import TooComplex, TooLarge, too_large, too_large_words
+from exporter.html.links import commenter_link
 from exporter.html.safe_html import safe_html
 from exporter.html.tags import LINE_TAGS
 from exporter.html.text import collapse, text_of
@@ -40,6 +43,23 @@ def comment_html(comment: Comment) -> str:
         shown = escape(as_html(comment.text))
     title = collapse(comment.title)
     return f"<b>{escape(title, quote=False)}</b><br>\n{shown}" if title else shown
+
+
+def comment_block(found: PostComment) -> str:
+    """Return a comment with its writer and its day, as HTML in which nothing runs."""
+    comment = found.comment
+    name = escape(collapse(comment.name), quote=False)
+    url = commenter_link(comment.url) or ""
+    shown = f'<a href="{escape(url)}" rel="nofollow">{name or escape(url)}</a>' if url else name
+    head = " · ".join(filter(None, [shown, day(comment.date)]))
+    return f"<div>\n<h3>{head}</h3>\n<div>{comment_html(comment)}</div>\n</div>"
+
+
+def comments_html(comments: Sequence[PostComment]) -> str:
+    """Return the comments of a post as a list below it, marked as what it is; empty where there are none."""
+    if not comments:
+        return ""
+    return "\n".join(["<hr>", f"<h2>コメント ({len(comments)})</h2>", *map(comment_block, comments)])
 
 
 def report_bodies(post: ExportPost, report: Report, *, bodies: bool = True) -> None:

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 from exporter.export.closing import old_hosts
 from exporter.export.id_list import IdList
-from exporter.export.interface import ExportOptions, RecordSource, Side
+from exporter.export.interface import Comments, ExportOptions, RecordSource, Side
 from exporter.export.post_names import Spelling, UniqueNames
 from exporter.export.report import Report
 from exporter.export.visibility import Newest, Visibility
@@ -122,6 +122,7 @@ class Posts:
         self._service = options.service
         self._visibility = Visibility(options.declared, options.as_of, options.service, newest)
         self._hidden = holds_back and (options.hidden_comments or options.side is Side.REST)
+        self._with_comments = options.comments in {None, Comments.BODY}
         self._categories: dict[str, None] = {}
         self._rows: dict[str, int] = {}
         self._spell = None if spelling is None else UniqueNames(spelling).fit
@@ -172,6 +173,13 @@ class Posts:
         """The name of the blog's user; the blog's id where there is none."""
         users = (self._service.user(raw) for _, raw in self.records.scan(Kind.USER))
         return next((user.name for user in users if user.name), self.blog_id)
+
+    def commented(self) -> Iterator[ExportPost]:
+        """Yield the posts that have comments, with these, also where the posts themselves are to be without."""
+        for row, entry_id in enumerate(self._rows):
+            comments = tuple(self._comment(*each) for each in self._comments.of(row))
+            if comments:
+                yield replace(self._load(entry_id, row), comments=comments)
 
     def leave_comments(self, post: ExportPost, why: Reason) -> None:
         """Report that the comments of a post are in no file."""
@@ -242,6 +250,8 @@ class Posts:
             comment = self._service.comment(raw)
             if (cause := self._visibility.why_hidden(comment_id, comment)) is not None and not self._keeps(cause):
                 self.report.left("comments", cause, comment_id)
+            elif self.options.comments is Comments.NONE:
+                self.report.left("comments", Reason.COMMENTS_UNWANTED, comment_id)
             else:
                 self._comments.add(row, comment_id, _second_of(comment, self._moments[row]))
         self._comments.finish()
@@ -259,7 +269,7 @@ class Posts:
             when=_when(post).astimezone(self._service.timezone),
             title=collapse(post.title),
             category=self._category(post),
-            comments=tuple(self._comment(*each) for each in self._comments.of(row)),
+            comments=tuple(self._comment(*each) for each in self._comments.of(row)) if self._with_comments else (),
         )
 
     def _comment(self, comment_id: str, second: int) -> PostComment:

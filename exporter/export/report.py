@@ -129,6 +129,10 @@ class Report:
         if category:
             self._categories[category] = True
 
+    def wrote_beside(self, comments: int) -> None:
+        """Count comments that are in a file of their own now."""
+        self.written["comments"] += comments
+
     def picture(self, address: str, why: Reason | None = None, *, referred: bool = False) -> None:
         """Count a picture or file of the entries, once and by the best that happened to it.
 

@@ -11,16 +11,15 @@ from html import escape
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote
 
-from exporter.export.entry_page import UNTITLED, day, render_comments
+from exporter.export.entry_page import UNTITLED, render_comments
 from exporter.export.entry_page import heading as markdown_heading
 from exporter.export.file_names import file_name
 from exporter.export.interface import Content, ExportFile, ExportOptions
 from exporter.export.media import Copies, Media, old_addresses
-from exporter.export.post_html import comment_html, report_bodies, safe_body
+from exporter.export.post_html import comment_block, report_bodies, safe_body
 from exporter.export.posts import ExportPost, PostComment, Posts
 from exporter.export.words import Reason
 from exporter.export.xml import visible_xml
-from exporter.html.links import commenter_link
 from exporter.html.text import collapse
 
 _ESCAPED_IN_YAML = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
@@ -101,8 +100,8 @@ class PageWriter:
         # Generators put bodies into feeds, and fail where XML cannot hold a character.
         clean = visible_xml("\n\n".join(part for part in parts if part))
         self._report.changed("entries", Reason.NOT_IN_PAGES, post.id, clean.characters)
-        beside = [] if self._way is None else [each.name for each in self._media.pictures(post) if each.source]
-        return f"{self._finish(clean.text, beside)}\n"
+        names = [] if self._way is None else [each.name for each in self._media.pictures(post) if each.source]
+        return f"{self._finish(clean.text, names)}\n"
 
     def _category(self, post: ExportPost) -> str:
         """Return the name of a post's category as the generator can name a folder after it; empty for none."""
@@ -132,15 +131,8 @@ class PageWriter:
         return made
 
     def _comment(self, found: PostComment) -> str:
-        comment = found.comment
-        made = render_comments([comment]).text
-        if not self._html and not self._risky(made):
-            return made
-        name = escape(collapse(comment.name), quote=False)
-        url = commenter_link(comment.url) or ""
-        shown = f'<a href="{escape(url)}" rel="nofollow">{name or url}</a>' if url else name
-        head = " · ".join(filter(None, [shown, day(comment.date)]))
-        return without_commands(f"<div>\n<h3>{head}</h3>\n<div>{comment_html(comment)}</div>\n</div>")
+        made = render_comments([found.comment]).text
+        return made if not self._html and not self._risky(made) else without_commands(comment_block(found))
 
 
 def without_commands(html: str) -> str:

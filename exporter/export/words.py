@@ -77,9 +77,8 @@ class Reason(Enum):
     ENTRY_LEFT_OUT = ("its entry is not in this export", "その記事を書き出しません")
     ENTRY_UNKNOWN = ("its entry is not in the archive", "その記事がアーカイブにありません")
     ROWS_OF_ENTRIES = ("the format has a row for each entry only", "1記事1行の表なので入りません")
-    NO_COMMENTS = ("the format has no place for comments", "この形式にはコメントの場所がありません")
     ADDRESSES_ONLY = ("redirects hold addresses only", "転送の一覧には入りません")
-    COMMENTS_UNWANTED = ("the book was asked for without comments", "コメントなしの本にすると決めました")
+    COMMENTS_UNWANTED = ("only --comments body or sidecar writes them", "--comments body か sidecar で書き出せます")
     NO_TEXT = ("without a text, and Blogger takes none such", "本文がなく、Blogger に受け取られません")
     # Pictures that are left out or referred to.
     NOT_SAVED = ("the archive does not have it", "アーカイブにありません")
@@ -201,6 +200,14 @@ class Reason(Enum):
         "URL の名前が数字だけです。パーマリンクが /%postname%/ の WordPress では -2 が付きます",
     )
     NO_TITLE = ("without a title", "題名がありません")
+    NO_ADDRESS = (
+        "without a whole address for Disqus, which --new-url gives",
+        "Disqus に要る URL が、まだわかりません（--new-url で指定します）",
+    )
+    COMMENT_SHORT = (
+        "has a comment under three characters, which Disqus does not take",
+        "Disqus に受け取られない、3文字より短いコメントがあります",
+    )
     TITLE_LONG = (
         "has a title above the {value} bytes WordPress holds",
         "題名が、WordPress に入る {value} バイトより長くなっています",

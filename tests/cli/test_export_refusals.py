@@ -188,3 +188,27 @@ def test_a_draft_in_markdown_is_held_back_from_every_generator(program: Program,
     published = [page.read_text("utf-8").split("---")[1] for page in (tmp_path / "new" / "posts").glob("*.md")]
     assert published
     assert not any("permalink" in head or "eleventyExclude" in head for head in published)
+
+
+@pytest.mark.parametrize(
+    ("form", "options", "said"),
+    [
+        ("wxr", ("--comments", "sidecar"), "--comments is for formats that readers see (ghost, epub, html, atom,"),
+        ("hatena", ("--comments", "none"), "not for hatena; leave it out"),
+        ("epub", ("--no-comments", "--comments", "body"), "--no-comments and --comments body contradict each other"),
+    ],
+)
+def test_comments_are_placed_only_where_there_is_a_choice(
+    program: Program, made: Path, tmp_path: Path, form: str, options: tuple[str, ...], said: str
+) -> None:
+    result = program("export", form, made, tmp_path / "out", "--public-open-flg", "1", *options)
+    assert result.code == 2
+    assert said in result.err
+
+
+def test_no_comments_means_comments_none(program: Program, made: Path, tmp_path: Path) -> None:
+    said = ("--public-open-flg", "1", "--visible-delete-flg", "f")
+    for name, options in {"a": ("--no-comments",), "b": ("--comments", "none"), "c": ()}.items():
+        assert program("export", "epub", made, tmp_path / name, *said, *options).code == 0
+    books = [(tmp_path / name / "book-public.epub").read_bytes() for name in "abc"]
+    assert (books[0] == books[1], books[0] == books[2]) == (True, False)

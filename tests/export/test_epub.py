@@ -14,7 +14,7 @@ import pytest
 from exporter.export.epub.cover import Moment, cover
 from exporter.export.folder import write_export
 from exporter.export.formats import FORMATS
-from exporter.export.interface import ExportOptions
+from exporter.export.interface import Comments, ExportOptions
 from exporter.export.report import Report
 from exporter.html.links import AddressPattern
 from exporter.model.kinds import Kind
@@ -186,10 +186,10 @@ def test_comments_are_there_unless_they_are_not_wanted() -> None:
     assert "コメント (1)" in text(with_them)
     assert "[絵]やあ" in text(with_them)
     assert with_them.find(f".//{XHTML}a[@href='http://a.example/']") is not None
-    made = export("epub", blog, comments=False)
+    made = export("epub", blog, comments=Comments.NONE)
     assert "やあ" not in str(parts(made))
     assert made.document["out"]["comments"] == 0
-    assert made.document["left_out"][0]["reason"] == "the book was asked for without comments"
+    assert made.document["left_out"][0]["reason"] == "only --comments body or sidecar writes them"
 
 
 def test_vertical_writing() -> None:

@@ -18,7 +18,7 @@ from exporter.export.epub.chapter import BookPages
 from exporter.export.epub.cover import Moment, cover
 from exporter.export.epub.links import FOREIGN, BookLinks, chapter_name, entry_addresses
 from exporter.export.formats import Format
-from exporter.export.interface import Content, Copy, ExportFile, Packed
+from exporter.export.interface import Comments, Content, Copy, ExportFile, Packed
 from exporter.export.media import Media
 from exporter.export.post_html import report_bodies
 from exporter.export.posts import ExportPost, Posts
@@ -132,9 +132,8 @@ class _Binder:
         return self._pages.page(template, **values).text.encode()
 
     def _chapter(self, book: _Book, post: ExportPost, links: BookLinks) -> bytes:
-        comments = post.comments if self._options.comments else ()
         before = links.dropped
-        page = self._pages.chapter(post, comments, links)
+        page = self._pages.chapter(post, links)
         self._account(post, links, page.characters)
         self._report.changed("entries", Reason.LINKS_DROPPED, post.id, links.dropped - before)
         book.add(post, self._pages.words.untitled)
@@ -143,9 +142,7 @@ class _Binder:
     def _account(self, post: ExportPost, links: BookLinks, characters: int) -> None:
         report = self._report
         report_bodies(post, report)
-        report.wrote(len(post.comments) if self._options.comments else 0, post.category)
-        if not self._options.comments:
-            self._posts.leave_comments(post, Reason.COMMENTS_UNWANTED)
+        report.wrote(len(post.comments), post.category)
         for address in links.inline:
             report.picture(address)
         links.inline.clear()
@@ -201,4 +198,6 @@ def _year_name(year: int) -> str:
     return f"year-{year:04}.xhtml"
 
 
-FORMAT: Final = Format("e-readers: a book (EPUB 3) with its pictures", export, book=True, media=False)
+FORMAT: Final = Format(
+    "e-readers: a book (EPUB 3) with its pictures", export, book=True, media=False, shows=Comments.BODY
+)

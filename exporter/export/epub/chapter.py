@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from datetime import datetime
 from functools import cache
 from html import escape
@@ -99,7 +99,7 @@ class BookPages:
         """Return the page before the chapters of a year."""
         return self.page("year.xhtml", year=year, year_label=self._spelt(self.words.year.format(year)))
 
-    def chapter(self, post: ExportPost, comments: Sequence[PostComment], links: BookLinks) -> Cleaned:
+    def chapter(self, post: ExportPost, links: BookLinks) -> Cleaned:
         """Return the page of a post."""
         entry = post.record
         facts = " · ".join(filter(None, [self._date(entry.date), post.category]))
@@ -112,8 +112,8 @@ class BookPages:
             body=self._text(entry.body, links),
             lead=self._line(collapse(entry.more_title)),
             more=self._text(entry.more, links),
-            comments_label=self._line(self.words.comments.format(len(comments))),
-            comments=[self._comment(found, comment_links) for found in comments],
+            comments_label=self._line(self.words.comments.format(len(post.comments))),
+            comments=[self._comment(found, comment_links) for found in post.comments],
         )
 
     def _comment(self, found: PostComment, links: CommentLinks) -> dict[str, Any]:
