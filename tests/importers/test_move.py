@@ -13,23 +13,19 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from exporter.export.interface import Side
 from exporter.export.post_html import as_html
 from exporter.move.keys import mark, marks_in
-from tests.export.memory import SAID
 from tests.importers.blogs import blog
 from tests.importers.conftest import ROOT, Tool
 from tests.importers.test_wordpress import SCRIPT as IMPORTER
 from tests.importers.test_wordpress import installed
 from tests.importers.test_wordpress_shows import MORE, page, scripts, seen
 from tests.importers.wordpress_site import Site, running_site
-from tests.move.moving import move, small_blog
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -166,26 +162,6 @@ def test_killed_fifty_times_it_makes_nothing_twice_and_loses_nothing(site: Site,
         rows(site, "SELECT * FROM wp_comments ORDER BY comment_ID"),
     )
     assert after == before
-
-
-async def test_drafts_take_comments_are_published_and_what_is_private_is_not(site: Site, tmp_path: Path) -> None:
-    login, drafts = ("owner", site.password), replace(SAID, all_as_draft=True)
-    statuses = "SELECT post_name, post_status, comment_status, comment_count FROM wp_posts WHERE post_type = 'post' ORDER BY post_name"
-    source = small_blog()
-    assert (await move(site, source, tmp_path, login=login, declared=drafts, side=Side.DRAFTS)).whole
-    source.comment("4", "2", name="x", cm_text="後から")
-    assert (await move(site, source, tmp_path, login=login, declared=drafts, side=Side.DRAFTS)).whole
-    assert rows(site, statuses) == [
-        ("entry-3", "draft", "open", 0), ("first", "draft", "open", 2), ("second", "draft", "closed", 2),
-    ]  # fmt: skip
-    source.comment("5", "2", name="x", cm_text="もっと後")
-    source.entry("9", title="秘密", name="secret", is_private="t")
-    assert (await move(site, source, tmp_path, login=login)).whole
-    assert (await move(site, source, tmp_path, login=login, side=Side.REST)).whole
-    assert rows(site, statuses) == [
-        ("entry-3", "publish", "open", 0), ("first", "publish", "open", 2), ("second", "publish", "closed", 3),
-        ("secret", "private", "open", 0),
-    ]  # fmt: skip
 
 
 def test_the_editor_keeps_the_mark_of_a_post(tool: Tool, installed: Path, page: Page) -> None:

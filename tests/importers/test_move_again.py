@@ -1,0 +1,43 @@
+"""What a second move does in a real WordPress, where drafts and closed posts take no comments."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from exporter.export.interface import Side
+from tests.export.memory import SAID
+from tests.importers.conftest import Tool
+from tests.importers.test_move import rows
+from tests.importers.test_wordpress import installed
+from tests.importers.wordpress_site import Site, running_site
+from tests.move.moving import move, small_blog
+
+__all__ = ["installed"]
+
+
+async def test_drafts_take_comments_are_published_and_what_is_private_is_not(
+    tool: Tool, installed: Path, tmp_path: Path
+) -> None:
+    with running_site(tool, installed, tmp_path / "site") as site:
+        await check(site, tmp_path)
+
+
+async def check(site: Site, tmp_path: Path) -> None:
+    login, drafts = ("owner", site.password), replace(SAID, all_as_draft=True)
+    statuses = "SELECT post_name, post_status, comment_status, comment_count FROM wp_posts WHERE post_type = 'post' ORDER BY post_name"
+    source = small_blog()
+    assert (await move(site, source, tmp_path, login=login, declared=drafts, side=Side.DRAFTS)).whole
+    source.comment("4", "2", name="x", cm_text="後から")
+    assert (await move(site, source, tmp_path, login=login, declared=drafts, side=Side.DRAFTS)).whole
+    assert rows(site, statuses) == [
+        ("entry-3", "draft", "open", 0), ("first", "draft", "open", 2), ("second", "draft", "closed", 2),
+    ]  # fmt: skip
+    source.comment("5", "2", name="x", cm_text="もっと後")
+    source.entry("9", title="秘密", name="secret", is_private="t")
+    assert (await move(site, source, tmp_path, login=login)).whole
+    assert (await move(site, source, tmp_path, login=login, side=Side.REST)).whole
+    assert rows(site, statuses) == [
+        ("entry-3", "publish", "open", 0), ("first", "publish", "open", 2), ("second", "publish", "closed", 3),
+        ("secret", "private", "open", 0),
+    ]  # fmt: skip
