@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["installed", "page"]
 
 KILLS = 50
-MOST_LINES = 12
+MOST_LINES = 4
 """New lines of the map in one life at most: fifty lives are not enough for the whole blog."""
 OLD_HOSTS = re.compile(r"https?://(?:pictures\.example\.jp|shiodamari\.blog\.example\.jp)/[^\s\"'<>]*")
 ENTRY = re.compile(r"/entry/([0-9]+) [0-9a-f]{16}\"")
@@ -86,7 +86,7 @@ class Mover:
             assert process.poll() is None, process.communicate()
             assert time.monotonic() < deadline
             time.sleep(0.001)
-        time.sleep(chance.uniform(0, 0.3))
+        time.sleep(chance.uniform(0, 0.1))
         process.kill()
         process.communicate()
         assert process.returncode == -9
