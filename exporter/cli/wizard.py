@@ -1,113 +1,45 @@
-"""Questions on a terminal: each is asked until its answer can be used. They go to standard error, as all talk does."""
+"""``export`` on a terminal: asks where the blog goes and what that needs, writes it, and tells what to do there."""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import re
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-import click
-
 from exporter.archive.archive import Archive
+from exporter.archive.state import State
 from exporter.cli import answers
 from exporter.cli.answers import flag_answers
-from exporter.cli.export_options import Job, check_options, resolved, run
+from exporter.cli.export_options import Job, check_options, old_urls, resolved, run
+from exporter.cli.flag_questions import FlagQuestions
 from exporter.cli.output import Output, size_text
+from exporter.cli.questions import Questions
 from exporter.cli.wizard_texts import DESTINATIONS, WORDS, Destination, language_of
 from exporter.errors import BlogExporterError, UsageError
-from exporter.export.flags import Combination, comment_combinations, entry_combinations, flag_lines
+from exporter.export.flags import entry_combinations
 from exporter.export.folder import check_target, report_path
 from exporter.export.formats import NAMED, Format
-from exporter.export.targets import Matter, Target
+from exporter.export.media import FOLDER, MADE_FIELDS
+from exporter.export.targets import TARGETS, Matter, Target
 from exporter.export.words import Language
-from exporter.html.links import absolute
+from exporter.html.links import AddressPattern, absolute
 from exporter.library.export import Exported, check_apart
-from exporter.model.publication import Declared
 from exporter.service.interface import Records
 from exporter.service.registry import service_of
-from exporter.text import printable
-
-
-class Questions:
-    """Asks in one language.
-
-    Args:
-        words: the texts of that language.
-    """
-
-    def __init__(self, words: Mapping[str, str]) -> None:
-        self.words = words
-
-    def say(self, text: str = "") -> None:
-        """Print a line; untrusted text in it cannot steer the terminal."""
-        click.echo(printable(text), err=True)
-
-    def text(self, question: str, default: str = "", check: Callable[[str], str] | None = None) -> str:
-        """Ask for a text.
-
-        Args:
-            question: what is asked.
-            default: the answer of whoever only presses Enter.
-            check: returns what is wrong with an answer, or nothing.
-        """
-        shown = f"{printable(question)} [{printable(default)}]" if default else printable(question)
-        while True:
-            answer = click.prompt(shown, default=default, show_default=False, err=True, type=str).strip()
-            wrong = "" if check is None else check(answer)
-            if not wrong:
-                return answer
-            self.say(wrong)
-
-    def number(self, question: str, options: Sequence[str], default: int | None = None) -> int:
-        """Ask for one of several options and return its place in the list, from 0."""
-        self.say(question)
-        for number, option in enumerate(options, 1):
-            self.say(f"{number:>4}  {option}")
-
-        def check(answer: str) -> str:
-            fits = answer.isascii() and answer.isdecimal() and 1 <= int(answer) <= len(options)
-            return "" if fits else self.words["no_number"].format(most=len(options))
-
-        return int(self.text(self.words["number"], "" if default is None else str(default + 1), check)) - 1
-
-    def values(self, question: str, known: Sequence[str]) -> list[str]:
-        """Ask for some of the values that occur, with commas between them; an empty answer gives none."""
-
-        def check(answer: str) -> str:
-            return "" if set(_split(answer)) <= set(known) else self.words["no_value"].format(known=", ".join(known))
-
-        return _split(self.text(question, "", check))
-
-    def agreed(self, question: str, *, default: bool) -> bool:
-        """Ask whether something is so."""
-        letters = "Y/n" if default else "y/N"
-
-        def check(answer: str) -> str:
-            return "" if not answer or _meaning(answer) is not None else self.words["yes_or_no"]
-
-        answer = self.text(f"{question} [{letters}]", "", check)
-        return default if not answer else bool(_meaning(answer))
-
-
-def _split(answer: str) -> list[str]:
-    return [part.strip() for part in answer.replace("、", ",").replace("，", ",").split(",") if part.strip()]
-
-
-def _meaning(answer: str) -> bool | None:
-    known = {"y": True, "yes": True, "はい": True, "n": False, "no": False, "いいえ": False}
-    return known.get(answer.lower())
-
+from exporter.settings import Settings
 
 _REPEATED: Final = {
     "limits_of": "--target",
     **{
         name: f"--{name.replace('_', '-')}"
         for name in (
-            "only", "media_base_url", "title", "at", "since", "until", "category", "all_as_draft", "media_folder",
-            "vertical", "by_year",
+            "only", "media_base_url", "new_url", "title", "at", "since", "until", "category", "all_as_draft",
+            "media_folder", "vertical", "by_year",
         )
     },
 }  # fmt: skip
@@ -133,6 +65,7 @@ class _Wizard:
         self._words = ask.words
         self._language = language
         self._given = given
+        self._home = ""
 
     def run(self, out: Output, named: Path | None) -> int:
         archive = named if named is not None else self._archive()
@@ -143,7 +76,7 @@ class _Wizard:
         self._given = {**self._given, **place.preset}
         check_options(place.form, self._given)
         if not NAMED[place.form].whole:
-            self._flags(out, reader, NAMED[place.form])
+            self._about_the_blog(out, reader, place)
         self._wishes(place, blog_id)
         target = self._target(archive, f"{blog_id}-{place.name}")
         job = Job(place.form, archive, target, self._given)
@@ -151,7 +84,10 @@ class _Wizard:
         tried, _ = run(job, out, dry_run=True, on_stored=_ignore)
         if self._agreed(tried, NAMED[place.form].target):
             done, _ = run(job, out, dry_run=False, on_stored=_ignore)
-            self._finish(out, place, job, done)
+            redirects = self._redirects(place, job)
+            if redirects is not None:
+                run(redirects, out, dry_run=False, on_stored=_ignore)
+            self._finish(out, place, job, done, redirects)
         return 0
 
     def _archive(self) -> Path:
@@ -168,65 +104,78 @@ class _Wizard:
         offered = [place for place in DESTINATIONS if place.form in NAMED]
         return offered[self._ask.number(self._words["where"], [one.label[self._language] for one in offered])]
 
-    def _flags(self, out: Output, reader: Archive, form: Format) -> None:
-        """Ask which values of the flags are public, as far as nothing says so yet.
+    def _about_the_blog(self, out: Output, reader: Archive, place: Destination) -> None:
+        """Ask what concerns the blog itself: its addresses, old and new, and what its flags mean.
 
         Raises:
             UsageError: what was said already names no value that occurs.
         """
-        given = self._given
-        settings = resolved(given, reader.info.blog_id, out)
-        words, blog_id, service = self._words, reader.info.blog_id, service_of(settings, reader.info.service)
+        settings = resolved(self._given, reader.info.blog_id, out)
+        service = service_of(settings, reader.info.service)
+        version = reader.version_at(self._given["at"], settings.timezone)
+        with contextlib.closing(reader.state(version)) as state:
+            if place.home:
+                self._addresses(place, state, service, old_urls(self._given, settings))
+            self._flags(out, settings, state, service, NAMED[place.form])
+
+    def _addresses(self, place: Destination, state: State, service: Records, known: tuple[AddressPattern, ...]) -> None:
+        """Ask where the new blog is and, where there is one, how old and new addresses of entries are made."""
+        words, given = self._words, self._given
+        self._home = self._ask.text(words["home"], "", self._no_home)
+        if self._home:
+            self._home = f"{self._home.rstrip('/')}/"
+        combinations = entry_combinations(state, service)
+        if not known and combinations:
+            entry_id = combinations[0].first
+            answer = self._ask.text(
+                words["old"].format(title=combinations[0].samples[0]), "", partial(self._no_old, entry_id)
+            )
+            given["old_urls"] = (_pattern_of(answer, entry_id),) if answer else ()
+        if self._home and (known or given["old_urls"]) and not given["new_url"]:
+            fields = (*service.post_fields, *MADE_FIELDS)
+            shown = ", ".join(f"{{{name}}}" for name in ("entry_id", "name", *MADE_FIELDS) if name in fields)
+            default = f"{self._home}{place.new_url}" if place.new_url else ""
+            question = words["new"].format(fields=shown)
+            given["new_url"] = self._ask.text(question, default, partial(self._no_new, fields)) or None
+
+    def _flags(self, out: Output, settings: Settings, state: State, service: Records, form: Format) -> None:
+        """Ask which values of the flags are public, as far as nothing says so yet."""
+        words, given, blog_id = self._words, self._given, state.blog_id
 
         def on_stored(said: str, path: Path) -> None:
             self._ask.say(words["using"].format(blog_id=blog_id, said=said, path=path))
 
         declared = answers.declared_flags(settings, blog_id, on_stored, all_as_draft=given["all_as_draft"])
-        with contextlib.closing(reader.state(reader.version_at(given["at"], settings.timezone))) as state:
-            if declared.public_access is not None or declared.all_as_draft:
-                answers.check_answers(declared, given, state, service, out.warn)
-                return
-            self._ask.say()
-            self._ask.say(words["flags"])
-            for line in flag_lines(state, service, words["entries"], words["comments"], words["such_as"]):
-                self._ask.say(line)
-            self._ask.say(words["flags_hint"])
-            comments = comment_combinations(state, service) if form.comments else []
-            self._ask_flags(form, service, entry_combinations(state, service), comments, declared)
-
-    def _ask_flags(
-        self,
-        form: Format,
-        service: Records,
-        entries: list[Combination],
-        comments: list[Combination],
-        declared: Declared,
-    ) -> None:
-        known = _values(entries, service.access_flag)
-        opened = self._ask.values(self._words["open"] if form.drafts else self._words["open_only"], known)
-        while not opened and not form.drafts:
-            self._ask.say(self._words["no_drafts"])
-            opened = self._ask.values(self._words["open_only"], known)
-        if not opened:
-            self._ask.say(self._words["drafts"])
-            self._given["all_as_draft"] = True
+        if declared.public_access is not None or declared.all_as_draft:
+            answers.check_answers(declared, given, state, service, out.warn)
+            return
+        questions = FlagQuestions(self._ask, state, service, old_urls(given, settings))
+        self._ask.say()
+        self._ask.say(words["flags"])
+        found = questions.entries()
+        while not found.public and not form.drafts:
+            self._ask.say(words["no_drafts"])
+            found = questions.entries()
+        if found.public:
+            given["public_open_flg"] = ",".join(found.public)
+            given["period_flg_public"] = given["period_flg_public"] or found.period
         else:
-            self._given["public_open_flg"] = ",".join(opened)
-        if opened and not declared.period_public and "t" in _values(entries, service.period_flag):
-            self._given["period_flg_public"] = self._ask.agreed(self._words["period"], default=False)
-        known = [value for value in _values(comments, service.deleted_flag) if value in {"t", "f"}]
-        if known and not declared.visible_comment_flags:
-            shown = self._ask.values(self._words["deleted"], known)
-            self._given["visible_delete_flg"] = ",".join(shown) or None
+            self._ask.say(words["drafts"])
+            given["all_as_draft"] = True
+        if form.comments and not declared.visible_comment_flags:
+            given["visible_delete_flg"] = ",".join(questions.comments()) or None
 
     def _wishes(self, place: Destination, blog_id: str) -> None:
         """Ask what is a matter of taste: pictures, the look of a book, what is not public."""
         words, given = self._words, self._given
         if place.fetches and not given["media_base_url"] and not given["media_folder"]:
-            brings = self._ask.number(words["pictures"], [words["stay"], words["bring"]], 0)
-            if brings:
-                given["media_base_url"] = self._ask.text(words["base"], "", self._no_address)
-                given["media_folder"] = True
+            brings = not self._ask.number(words["pictures"], [words["bring"], words["stay"]], 0)
+            proposed = f"{self._home}{place.media}" if self._home and place.media else ""
+            base = self._ask.text(words["base"], proposed, self._no_base) if brings else ""
+            if base:
+                given["media_base_url"], given["media_folder"] = base, True
+            elif brings:
+                self._ask.say(words["stays"])
         if NAMED[place.form].book:
             given["title"] = given["title"] or self._ask.text(words["title"], blog_id)
             given["vertical"] = given["vertical"] or self._ask.agreed(words["vertical"], default=False)
@@ -236,15 +185,29 @@ class _Wizard:
         if not settled and self._ask.agreed(rest, default=False):
             given["only"] = "all"
 
-    def _no_address(self, answer: str) -> str:
-        fits = answer.startswith(("https://", "http://")) and absolute(answer, "") is not None
-        return "" if fits else self._words["no_base"]
+    def _no_base(self, answer: str) -> str:
+        return "" if not answer or _is_address(answer) else self._words["no_base"]
+
+    def _no_home(self, answer: str) -> str:
+        return "" if not answer or _is_address(answer) else self._words["no_home"]
+
+    def _no_old(self, entry_id: str, answer: str) -> str:
+        fits = not answer or (_is_address(answer) and _pattern_of(answer, entry_id) is not None)
+        return "" if fits else self._words["no_old"].format(id=entry_id)
+
+    def _no_new(self, fields: Sequence[str], answer: str) -> str:
+        try:
+            if answer:
+                AddressPattern(answer, "--new-url", path=True).check(fields)
+        except UsageError as error:
+            return self._words["no_new"].format(wrong=error)
+        return ""
 
     def _target(self, archive: Path, proposed: str) -> Path:
         def check(answer: str) -> str:
             path = Path(answer).expanduser()
             try:
-                for folder in (path, path.with_name(f"{path.name}.NOT-PUBLIC")) if path.name else (path,):
+                for folder in _folders(path):
                     check_apart(folder, archive)
                     check_target(folder, force=self._given["force"])
             except UsageError:
@@ -275,7 +238,16 @@ class _Wizard:
         self._ask.say(self._words["stopped"])
         return False
 
-    def _finish(self, out: Output, place: Destination, job: Job, done: list[Exported]) -> None:
+    def _redirects(self, place: Destination, job: Job) -> Job | None:
+        """Return what makes the redirects beside an export; ``None`` where there is nothing public to lead to."""
+        given = job.given
+        if not given["new_url"] or given["all_as_draft"] or given["only"] == "private":
+            return None
+        limits = place.form if place.form in TARGETS else given["limits_of"]
+        unused = {"only": "public", "media_base_url": "", "media_folder": False}
+        return Job("redirects", job.archive, _redirects_of(job.target), {**given, **unused, "limits_of": limits})
+
+    def _finish(self, out: Output, place: Destination, job: Job, done: list[Exported], redirects: Job | None) -> None:
         words, say = self._words, self._ask.say
         say()
         for side in done:
@@ -284,15 +256,40 @@ class _Wizard:
             say(words["report"].format(path=report_path(side.folder)))
             if side.private:
                 say(words["private"].format(path=side.folder))
+        if redirects is not None:
+            say(words["redirects"].format(path=redirects.target))
         self._keep(out, job, done[0].document["blog_id"], say)
         if NAMED[place.form].whole or not done[0].private:
             say()
             say(words["next"])
-            for number, step in enumerate(place.steps[self._language], 1):
-                say(f"  {number}. {step.format(out=done[0].folder)}")
+            for number, step in enumerate(self._steps(place, job, done[0], redirects), 1):
+                say(f"  {number}. {step}")
         say()
         say(words["again"])
-        say(f"  {command_line(job)}")
+        for each in filter(None, (job, redirects)):
+            say(f"  {command_line(each)}")
+
+    def _steps(self, place: Destination, job: Job, done: Exported, redirects: Job | None) -> Iterator[str]:
+        """Yield what to do next, as the answers want it."""
+        words, base, home = self._words, job.given["media_base_url"], self._home or "NEW_HOME"
+        if place.form == "wordpress":
+            user = ("--to", home, "--new-home-user", "USER")
+            yield words["move"].format(command=_again("move", job, "wordpress", str(job.archive), *user))
+        brought = [file.path for file in done.files if file.path.startswith(f"{FOLDER}/")] if base else []
+        if brought:
+            sample = f"{base.rstrip('/')}/{brought[0].removeprefix(f'{FOLDER}/')}"
+            folder = place.folder[self._language] if self._home and base == f"{self._home}{place.media}" else ""
+            yield words["upload"].format(
+                media=done.folder / FOLDER, folder=folder or words["web_space"], base=base, sample=sample
+            )
+        for step in place.steps[self._language]:
+            if step.when in {"", "bring" if base else "stay"}:
+                yield step.text.format(out=done.folder)
+        if redirects is not None:
+            yield words["forward"].format(path=redirects.target)
+            yield words["rented"]
+        if place.home:
+            yield words["proof"].format(command=_again("compare", job, str(job.archive), home))
 
     def _keep(self, out: Output, job: Job, blog_id: str, say: Callable[[str], None]) -> None:
         try:
@@ -306,27 +303,55 @@ class _Wizard:
 
 def command_line(job: Job) -> str:
     """Return the command that does the same again without a question; the answers about the flags are kept."""
-    parts = ["blog-exporter", "export", job.form, str(job.archive), str(job.target)]
-    for name, option in _REPEATED.items():
+    return f"{_again('export', job, job.form, str(job.archive), str(job.target), names=tuple(_REPEATED))} --force"
+
+
+_CHOSEN: Final = ("only", "at", "since", "until", "category", "all_as_draft")
+"""What chooses a part of the blog, as other commands take it too."""
+
+
+def _again(command: str, job: Job, *arguments: str, names: Sequence[str] = _CHOSEN) -> str:
+    """Return a command for the same blog, with those options of an export that are named, and the old addresses."""
+    parts = ["blog-exporter", command, *arguments]
+    for name in names:
         value = job.given[name]
         if value and (name, value) != ("only", "public"):
-            parts += [option] if value is True else [option, str(value)]
-    return shlex.join([*parts, "--force"])
+            parts += [_REPEATED[name]] if value is True else [_REPEATED[name], str(value)]
+    parts += [part for pattern in job.given["old_urls"] for part in ("--old-url", pattern)]
+    return shlex.join(parts)
 
 
 def _ignore(_said: str, _path: Path) -> None:
     """Stand in for what prints the stored answers: they were printed already."""
 
 
-def _values(combinations: list[Combination], name: str) -> list[str]:
-    found = {one.flags[name] for one in combinations}
-    return sorted(str(value) for value in found if isinstance(value, str | int) and not isinstance(value, bool))
+def _is_address(answer: str) -> bool:
+    return answer.startswith(("https://", "http://")) and absolute(answer, "") is not None
+
+
+def _pattern_of(address: str, entry_id: str) -> str | None:
+    """Return how addresses are made, given that of an entry; ``None`` where its id is not in the path exactly once."""
+    scheme, mark, rest = address.partition("://")
+    host, slash, path = rest.partition("/")
+    made, times = re.subn(rf"(?<![0-9A-Za-z]){re.escape(entry_id)}(?![0-9A-Za-z])", "{entry_id}", path)
+    return f"{scheme}{mark}{host}{slash}{made}" if times == 1 and "{" not in path else None
+
+
+def _redirects_of(target: Path) -> Path:
+    return target.with_name(f"{target.name}.redirects")
+
+
+def _folders(target: Path) -> tuple[Path, ...]:
+    """Return the folders that an export may need, itself among them."""
+    if not target.name:
+        return (target,)
+    return target, target.with_name(f"{target.name}.NOT-PUBLIC"), _redirects_of(target)
 
 
 def _free(proposed: str) -> str:
     """Return a name no folder here has yet."""
     name, number = proposed, 1
-    while Path(name).exists() or Path(f"{name}.NOT-PUBLIC").exists():
+    while any(folder.exists() for folder in _folders(Path(name))):
         number += 1
         name = f"{proposed}-{number}"
     return name

@@ -26,11 +26,13 @@ class Combination:
         flags: the values as they were sent; ``None`` also where there is none.
         count: how many records have them.
         samples: the titles or texts of a few.
+        first: the id of the first of them.
     """
 
     flags: dict[str, Any]
     count: int = 0
     samples: list[str] = field(default_factory=list)
+    first: str = ""
 
     def document(self) -> dict[str, Any]:
         """Return it as ``--json`` prints it."""
@@ -75,7 +77,7 @@ def _combinations(
     for record_id, raw in records.scan(kind):
         flags = {name: _plain(raw.get(name)) for name in names}
         key = tuple(repr(value) for value in flags.values())
-        combination = found.setdefault(key, Combination(flags))
+        combination = found.setdefault(key, Combination(flags, first=record_id))
         combination.count += 1
         if len(combination.samples) < _SAMPLES:
             shown = collapse(sample(raw)[: 4 * _SHOWN])[:_SHOWN]

@@ -32,7 +32,14 @@ class Asked:
         self.terminal = Terminal(["export", *arguments], folder, environment)
 
     def reply(self, name: str, text: str = "") -> None:
-        self.terminal.answer(self.words[name], text)
+        self.terminal.answer(self.words[name].rpartition("}")[2], text)
+
+    def flags(self, *public: str, shown: tuple[str, ...] = ()) -> None:
+        """Answer for each sample, in the order they are shown, and for each of comments."""
+        for answer in public:
+            self.reply("public", answer)
+        for answer in shown:
+            self.reply("shown", answer)
 
     def end(self) -> str:
         self.code = self.terminal.end()
@@ -54,12 +61,12 @@ def test_a_move_in_japanese_from_the_first_question_to_the_next_steps(home: Path
     asked.reply("archive")
     asked.reply("number", "99")
     asked.reply("number", NUMBERS["hatena"])
-    asked.reply("open", "7")
-    asked.reply("open", "1")
-    asked.reply("period", "多分")
-    asked.reply("period", "はい")
-    asked.reply("deleted", "f")
-    asked.reply("number", "1")
+    asked.reply("home", "うちのブログ")
+    asked.reply("home")
+    asked.reply("old", f"https://{BLOG}/Entry/")
+    asked.reply("old", f"https://{BLOG}/Entry/3/")
+    asked.flags("多分", "はい", "n", "はい", shown=("y", ""))
+    asked.reply("number", "2")
     asked.reply("rest", "y")
     asked.reply("out")
     asked.reply("go")
@@ -70,7 +77,7 @@ def test_a_move_in_japanese_from_the_first_question_to_the_next_steps(home: Path
     assert [path.name for path in out.with_name(f"{out.name}.NOT-PUBLIC").iterdir()] == [
         "movabletype-NOT-PUBLIC-001.txt"
     ]
-    for text in ("nowhere はアーカイブではありません", "1 から", "表にある値で答えてください: 1, 2", "y か n", "はじめまして", "次にすること", "はてなブログの管理画面", "公開していない記事が入っています", "次からは聞きません"):  # fmt: skip
+    for text in ("nowhere はアーカイブではありません", "1 から", "この記事の番号 3 が", "y か n", "はじめまして", "次にすること", "はてなブログの管理画面", "画像は元の場所を指したままです", "compare my-blog NEW_HOME", "公開していない記事が入っています", "次からは聞きません"):  # fmt: skip
         assert text in shown, text
     assert shown.index("記事                 60         56          0          4") < shown.index(
         "この内容で書き出しますか"
@@ -84,7 +91,7 @@ def test_a_move_in_japanese_from_the_first_question_to_the_next_steps(home: Path
     again.reply("go", "n")
     shown = again.end()
     assert again.code == 0
-    assert "open_flg の値" not in shown
+    assert "だれでも読めますか" not in shown
     assert shown.count('前に控えた答えを使います: period_flg_public = "yes", public_open_flg = "1"') == 1
     assert "書き出せません" in shown
     assert "何も書き出しませんでした。" in shown
@@ -94,10 +101,12 @@ def test_a_move_in_japanese_from_the_first_question_to_the_next_steps(home: Path
 def test_the_command_that_is_shown_does_the_same(home: Path, program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = Asked(home, "C.UTF-8", "my-blog")
     asked.reply("number", NUMBERS["wordpress"])
-    asked.reply("open", "1")
-    asked.reply("period")
-    asked.reply("deleted")
-    asked.reply("number", "2")
+    asked.reply("home", "https://new.example")
+    asked.reply("old", f"https://{BLOG}/Entry/3/")
+    asked.reply("new", "https://new.example/{nofield}")
+    asked.reply("new")
+    asked.flags("y", "", "", shown=("y", ""))
+    asked.reply("number")
     asked.reply("base", "ftp://x")
     asked.reply("base", "https://new.example/media/")
     asked.reply("rest")
@@ -109,26 +118,74 @@ def test_the_command_that_is_shown_does_the_same(home: Path, program: Program, m
     out = home / "新しい ブログ"
     before = tree(out)
     assert any(name.startswith("media/") for name in map(str, before))
-    command = shlex.split(shown.splitlines()[-1])
+    redirects = home / "新しい ブログ.redirects"
+    assert f'"https://{BLOG}/Entry/3/","https://new.example/' in (redirects / "redirects.csv").read_text("utf-8")
+    steps = shown.partition("Next steps")[2]
+    for text in (
+        f"blog-exporter move wordpress my-blog --to https://new.example/ --new-home-user USER --old-url 'https://{BLOG}",
+        "Put what is in 新しい ブログ/media into your web space, so that it is found at https://new.example/media/",
+        "Pictures are fetched then from their new place",
+        "the one file of 新しい ブログ.redirects that suits the old server",
+        "compare my-blog https://new.example/",
+    ):
+        assert text in steps, text
+    assert "from the old blog" not in steps
+    sample = steps.partition("open https://new.example/")[2].partition(" ")[0]
+    assert (out / sample).is_file()
+    command, again = (shlex.split(line) for line in shown.splitlines()[-2:])
     assert command[:3] == ["blog-exporter", "export", "wordpress"]
+    before_redirects = tree(redirects)
     monkeypatch.chdir(home)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(home / "config"))
     assert program(*command[1:]).code == 0
     assert tree(out) == before
+    assert program(*again[1:]).code == 0
+    assert tree(redirects) == before_redirects
 
 
 def test_nothing_declared_makes_drafts_of_everything(home: Path) -> None:
     asked = Asked(home, "en_US.UTF-8", "my-blog", "--dry-run")
     asked.reply("number", NUMBERS["hugo"])
-    asked.reply("open")
-    asked.reply("deleted")
+    asked.reply("home", "https://new.example/")
+    asked.reply("old")
+    asked.flags("", "", shown=("", ""))
     asked.reply("rest_of_drafts")
     asked.reply("out")
     shown = asked.end()
     assert asked.code == 0
-    assert "Everything will be a draft. Private entries stay out." in shown
+    assert "so everything will be a draft. Private entries stay out." in shown
     assert "This was a check only; nothing was written." in shown
     assert sorted(path.name for path in home.iterdir()) == ["my-blog"]
+
+
+def test_pictures_have_their_place_where_the_target_has_one(home: Path) -> None:
+    said = ("--public-open-flg", "1", "--visible-delete-flg", "f", "--old-url", "https://{blog_id}/Entry/{entry_id}/")
+    asked = Asked(home, "ja_JP.UTF-8", "my-blog", *said)
+    asked.reply("number", NUMBERS["wordpress"])
+    asked.reply("home", "https://new.example/blog/")
+    for question in ("new", "number", "base", "rest", "out", "go"):
+        asked.reply(question)
+    shown = asked.end()
+    assert asked.code == 0
+    place = "https://new.example/blog/wp-content/uploads/media/"
+    assert f"を WordPress のサーバーの wp-content/uploads/media フォルダーに置きます。{place} で見えるはずです" in shown
+    assert "https://new.example/blog/{post_name}/" in shown
+    assert "閉鎖後: リンク" not in shown
+
+
+def test_a_format_without_drafts_asks_until_something_is_public(home: Path) -> None:
+    asked = Asked(home, "en_US.UTF-8", "my-blog")
+    asked.reply("number", NUMBERS["sqlite"])
+    asked.flags("", "", "y", "", "", shown=("y", "n"))
+    for question in ("rest", "out", "go"):
+        asked.reply(question)
+    shown = asked.end()
+    assert asked.code == 0
+    assert "without a public entry there is nothing to write" in shown
+    assert "Where it is on the blog is not known" in shown
+    out = f"{BLOG}-sqlite"
+    assert f"pip install datasette; then search in a browser with: datasette {out}\n" in shown
+    assert (home / out / "metadata.json").is_file()
 
 
 def test_a_book_and_a_bag_ask_what_concerns_them(home: Path) -> None:
@@ -171,18 +228,28 @@ def test_a_book_and_a_bag_ask_what_concerns_them(home: Path) -> None:
 )
 def test_every_target_is_written_and_doubted_as_far_as_is_known(home: Path, name: str, doubt: str, step: str) -> None:
     asked = Asked(home, "ja_JP.UTF-8", "my-blog", "--public-open-flg", "1", "--visible-delete-flg", "f")
-    for question, reply in (("number", NUMBERS[name]), ("number", "1"), ("rest", ""), ("out", "out"), ("go", "")):
+    for question, reply in (
+        ("number", NUMBERS[name]),
+        ("home", ""),
+        ("old", ""),
+        ("number", "1"),
+        ("base", ""),
+        ("rest", ""),
+        ("out", "out"),
+        ("go", ""),
+    ):
         asked.reply(question, reply)
     shown = asked.end()
     assert asked.code == 0
     assert ("確認できていません。まず少しの記事で" in shown) == bool(doubt)
     assert doubt in shown.partition(asked.words["go"])[0]
     assert step in shown
+    assert "画像は今の場所のままにします。" in shown
     assert f"export {name} my-blog out" in shown
 
 
 def test_every_target_is_offered() -> None:
-    assert {place.form for place in DESTINATIONS} >= set(TARGETS)
+    assert [place.name for place in DESTINATIONS[: len(TARGETS)]] == list(TARGETS)
 
 
 def test_a_blog_without_a_public_entry_says_so(home: Path) -> None:
@@ -208,7 +275,9 @@ def test_what_was_said_wrongly_ends_before_more_is_asked(home: Path) -> None:
 def test_what_is_not_public_comes_with_no_step_that_would_publish_it(home: Path) -> None:
     asked = Asked(home, "en_US.UTF-8", "my-blog", "--public-open-flg", "1", "--only", "private")
     asked.reply("number", NUMBERS["wordpress"])
-    asked.reply("number", "1")
+    asked.reply("home")
+    asked.reply("old")
+    asked.reply("number", "2")
     asked.reply("out", "blog")
     asked.reply("go")
     shown = asked.end()
@@ -218,11 +287,11 @@ def test_what_is_not_public_comes_with_no_step_that_would_publish_it(home: Path)
     assert sorted(path.name for path in home.glob("blog*")) == ["blog.NOT-PUBLIC", "blog.NOT-PUBLIC.report.json"]
 
 
-@pytest.mark.parametrize("question", ["archive", "number", "open_only", "out", "go"])
+@pytest.mark.parametrize("question", ["archive", "number", "public", "out", "go"])
 def test_ctrl_c_leaves_nothing(home: Path, question: str) -> None:
     before = sorted(map(str, home.rglob("*")))
     asked = Asked(home, "ja_JP.UTF-8")
-    for name, text in {"archive": "", "number": NUMBERS["csv"], "open_only": "1", "period": "", "rest": "", "out": "", "go": ""}.items():  # fmt: skip
+    for name, text in (("archive", ""), ("number", NUMBERS["csv"]), ("public", "y"), ("public", ""), ("public", ""), ("rest", ""), ("out", ""), ("go", "")):  # fmt: skip
         if name == question:
             asked.terminal.interrupt(asked.words[name])
             break
@@ -257,11 +326,14 @@ def test_every_text_is_there_in_every_language() -> None:
         assert fields[0] == fields[1], name
     assert WORDS["ja"].keys() == WORDS["en"].keys()
     for service in DESTINATIONS:
-        assert set(service.label) == set(service.steps) == {"ja", "en"}
+        assert set(service.label) == set(service.steps) == set(service.folder) == {"ja", "en"}
         assert service.form in NAMED
         for language in WORDS:
-            assert all(step.format(out="OUT") for step in service.steps[language])
-        assert all(any(ord(char) > 0x3000 for char in step) for step in service.steps["ja"])
+            assert all(step.text.format(out="OUT") for step in service.steps[language])
+            assert {step.when for step in service.steps[language]} <= (
+                {"", "bring", "stay"} if service.fetches else {""}
+            )
+        assert all(any(ord(char) > 0x3000 for char in step.text) for step in service.steps["ja"])
     assert len(NUMBERS) == len(DESTINATIONS)
 
 
