@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple
 
 import yaml
 
+from exporter.html.anchors import wanted_places
 from exporter.html.links import commenter_link
 from exporter.html.markdown import Block, quote_block, to_markdown
 from exporter.html.markdown_escape import escape_heading_end, escape_text, link_target
@@ -102,7 +103,7 @@ def _date(date: datetime | None) -> str | None:
     return None if date is None else date.isoformat()
 
 
-RENDERER_VERSION = 1
+RENDERER_VERSION = 2
 """Counts changes of what pages look like, so that pages written by an earlier renderer are written anew."""
 
 UNTITLED = "(無題)"
@@ -127,8 +128,9 @@ def render_entry(
     ``change`` is applied to the trees of the body and the continuation, such as to point them at local files.
     """
     head, replaced = front_matter(post, len(comments))
-    body = to_markdown(post.body, change)
-    more = to_markdown(post.more, change)
+    places = wanted_places(post.body) | wanted_places(post.more)
+    body = to_markdown(post.body, change, places)
+    more = to_markdown(post.more, change, places)
     blocks = [heading(1, collapse(post.title) or UNTITLED), body.text]
     lead = collapse(post.more_title)
     if lead or more.text:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator
+import re
+from collections import defaultdict
+from collections.abc import Callable, Collection, Container, Iterable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
+from html import unescape
 from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
@@ -14,6 +17,7 @@ from exporter.export.interface import Copy, ExportOptions
 from exporter.export.posts import ExportPost, Posts
 from exporter.export.report import Link, Report
 from exporter.export.words import Reason
+from exporter.html.anchors import place_of, wanted_places
 from exporter.html.embedded import EmbeddedAddress, Use, embedded, embedded_in, rewrite_addresses, with_addresses
 from exporter.html.links import absolute, host_of, meaning
 from exporter.html.local_links import EntryAddresses
@@ -22,7 +26,7 @@ from exporter.html.simple import Piece, simple_pieces
 from exporter.html.tree import Element
 from exporter.model.asset import Asset, extension_of
 from exporter.model.kinds import Kind
-from exporter.model.records import Upload
+from exporter.model.records import Raw, Upload
 from exporter.text import visible
 
 FOLDER: Final = "media"
@@ -33,6 +37,7 @@ MADE_FIELDS: Final = (SLUG, POST_NAME)
 
 
 _SHOWN_DIGITS: Final = 16
+_FAR: Final = re.compile(r"""href\s*=\s*["']?\s*([^\s"'<>#]+#[^\s"'<>]+)""", re.IGNORECASE)
 _FOUND: Final = 512
 """How many addresses are remembered: those of a post are asked for several times in a row."""
 
@@ -76,7 +81,8 @@ class Media:
         self._folder_url = options.media_base_url or (f"/{FOLDER}/" if options.media_folder else "")
         self._home = self._by_pattern if home is None and options.new_url is not None else home
         entries = posts.records.scan(Kind.ENTRIES) if options.old_urls else iter(())
-        self._own = EntryAddresses(options.old_urls, entries, self._base)
+        self._with_fragments: set[str] = set()
+        self._own = EntryAddresses(options.old_urls, self._noting(entries), self._base)
         patterns = [pattern.text.replace("{blog_id}", posts.blog_id) for pattern in options.old_urls]
         self._hosts = {host_of(text) for text in [self._base, *patterns]}
         self.find = lru_cache(maxsize=_FOUND)(self._look_up)
@@ -176,15 +182,38 @@ class Media:
         """
         return rewrite_addresses(body, partial(self._resolved, folder))
 
-    def markdown(self, body: str, folder: str | None = None) -> Markdown:
+    def places(self, post: ExportPost) -> frozenset[str]:
+        """Return the ids of a post's text that links lead to: its own, and those of other entries with a fragment."""
+        own = wanted_places(post.record.body) | wanted_places(post.record.more)
+        return own | self._asked_of.get(post.id, frozenset())
+
+    @cached_property
+    def _asked_of(self) -> dict[str, frozenset[str]]:
+        """The ids that links with the address of an entry lead to, by that entry's id."""
+        found: defaultdict[str, set[str]] = defaultdict(set)
+        for address in self._with_fragments:
+            entry_id, place = self._own.entry_of(address), place_of(address.partition("#")[2])
+            if entry_id is not None and place is not None:
+                found[entry_id].add(place)
+        return {entry_id: frozenset(places) for entry_id, places in found.items()}
+
+    def _noting(self, entries: Iterable[tuple[str, Raw]]) -> Iterator[tuple[str, Raw]]:
+        """Note which addresses with a fragment are in the entries, while these are read for theirs."""
+        for entry_id, raw in entries:
+            for text in raw.values():
+                if isinstance(text, str) and "#" in text:
+                    self._with_fragments.update(map(unescape, _FAR.findall(text)))
+            yield entry_id, raw
+
+    def markdown(self, body: str, folder: str | None = None, places: Collection[str] = ()) -> Markdown:
         """Return what :func:`~exporter.html.markdown.to_markdown` makes of what :meth:`rewritten` returns.
 
         A simple body, as nearly all are, is neither written as HTML again for it nor read a second time: a fifth of the
         time of an export of pages.
         """
-        pieces = _read(body).pieces
+        pieces = None if places else _read(body).pieces
         if pieces is None:
-            return to_markdown(self.rewritten(body, folder))
+            return to_markdown(self.rewritten(body, folder), places=places)
         resolve = partial(self._resolved, folder)
         new = [piece if isinstance(piece, str) else with_addresses(piece, resolve) for piece in pieces]
         return Markdown(pieces_to_markdown(new), 0)

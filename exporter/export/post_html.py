@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from html import escape
 
 from exporter.export.entry_page import day
@@ -80,22 +80,22 @@ def report_bodies(post: ExportPost, report: Report, *, bodies: bool = True) -> N
             report.changed("comments", Reason.ONLY_TEXT, found.comment.id)
 
 
-def safe_body(body: str) -> str:
+def safe_body(body: str, places: Collection[str] = ()) -> str:
     """Return a body as HTML whose every tag is closed and where nothing runs.
 
     One that is too complex to be parsed is shown as its source; one beyond :mod:`exporter.html.limits` as its text,
-    after a sentence that says so: see :func:`report_bodies`.
+    after a sentence that says so: see :func:`report_bodies`. The ids of ``places`` are marked.
     """
     try:
-        return safe_html(_tree(body))
+        return safe_html(_tree(body, places))
     except TooLarge:
         return only_text(body)
     except TooComplex:
         return f"<pre>{escape(body)}</pre>"
 
 
-def _tree(body: str) -> Element:
-    return parse_body(as_html(body))
+def _tree(body: str, places: Collection[str] = ()) -> Element:
+    return parse_body(as_html(body), places)
 
 
 def only_text(body: str, language: str = "ja") -> str:

@@ -111,17 +111,18 @@ class PageWriter:
         return name[: self._most].rstrip()
 
     def _text(self, body: str, post: ExportPost) -> str:
+        places = self._media.places(post)
         if self._html:
-            return self._as_html(body)
-        made = self._media.markdown(body, self._way)
+            return self._as_html(body, places)
+        made = self._media.markdown(body, self._way, places)
         self._report.changed("entries", Reason.NOT_IN_PAGES, post.id, made.replaced)
         if not self._risky(made.text):
             return made.text
         self._report.changed("entries", Reason.KEPT_AS_HTML, post.id)
-        return self._as_html(body)
+        return self._as_html(body, places)
 
-    def _as_html(self, body: str) -> str:
-        shown = safe_body(self._media.rewritten(body, self._way))
+    def _as_html(self, body: str, places: frozenset[str]) -> str:
+        shown = safe_body(self._media.rewritten(body, self._way), places)
         return f"<div>\n{without_commands(shown)}\n</div>" if shown else ""
 
     def _heading(self, level: int, text: str) -> str:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from typing import Final
 
+from exporter.html.anchors import mark_places
 from exporter.html.tree import BARE, Element, parse
 
 _PAGES: Final = (
@@ -15,12 +17,16 @@ _PAGES: Final = (
 _BLUESKY: Final = re.compile(r"at://([\w:.%-]{1,200})/app\.bsky\.feed\.post/(\w{1,64})")
 
 
-def parse_body(html: str, *, bare: frozenset[str] = BARE) -> Element:
+def parse_body(html: str, places: Collection[str] = (), *, bare: frozenset[str] = BARE) -> Element:
     """Return a body's tree as :func:`~exporter.html.tree.parse` does, where what only a script shows is a link to it.
 
     That is a script of a service that writes what it shows in its own place (Gist, Niconico, asciinema), and a
-    quotation of X or Bluesky whose link has no text, since their script replaces it.
+    quotation of X or Bluesky whose link has no text, since their script replaces it. The ids of ``places`` are marked.
     """
+    if places:
+        body = parse_body(html, bare=frozenset())
+        mark_places(body, places)
+        return body
     if "<script" not in html.lower():
         return parse(html, bare=bare)
     body = parse(html, bare=bare - {"blockquote"})

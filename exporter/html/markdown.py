@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -407,21 +407,21 @@ class Markdown(NamedTuple):
     replaced: int
 
 
-def to_markdown(html: str, change: Callable[[Element], None] | None = None) -> Markdown:
+def to_markdown(html: str, change: Callable[[Element], None] | None = None, places: Collection[str] = ()) -> Markdown:
     """Convert a body, its tree changed by ``change`` first: each element by itself, whatever is around it.
 
     A body without any tag that ends lines keeps its line ends, since the meanings of ``text_format`` are not known
     (API 2.8). One too complex to parse is shown as its source, and one beyond :mod:`exporter.html.limits` as its text
-    after a sentence that says so, each in a code block.
+    after a sentence that says so, each in a code block. The ids of ``places`` are marked as HTML.
     """
     source, replaced = visible(html)
-    pieces = simple_pieces(source)
+    pieces = None if places else simple_pieces(source)
     if pieces is not None:
         if change is not None:
             change(Element("body", {}, [piece for piece in pieces if isinstance(piece, Element)]))
         return Markdown(pieces_to_markdown(pieces), replaced)
     try:
-        body = parse_body(source)
+        body = parse_body(source, places)
     except TooLarge:
         shown = code_fence(text_of(source).replace("\r", ""))
         return Markdown(f"{too_large_words(len(html))}\n\n{shown}", replaced)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from html import escape
 from typing import Final
 
+from exporter.html.anchors import ANCHOR
 from exporter.html.links import safe_image_url, safe_url
 from exporter.html.markdown_escape import can_delimit, code_span, escape_line_start, escape_text, link_target
 from exporter.html.markdown_runs import SPACES, Mark, Marks, Run, RunKind, Runs
@@ -238,7 +240,7 @@ def enter_inline(element: Element, marks: Marks, runs: Runs) -> Marks | None:
 def is_leaf(element: Element) -> bool:
     """Tell whether :func:`enter_inline` shows all that there is of an element that is not dropped."""
     tag = element.tag
-    return tag in {"br", "img"} or (tag == "code" and all(isinstance(child, str) for child in element.children))
+    return tag in {"br", "img", ANCHOR} or (tag == "code" and all(isinstance(child, str) for child in element.children))
 
 
 def collect(element: Element, runs: Runs, marks: Marks) -> None:
@@ -311,7 +313,12 @@ def _code_runs(element: Element, marks: Marks, runs: Runs) -> Marks | None:
     return None
 
 
+def _anchor(element: Element, marks: Marks, runs: Runs) -> None:
+    runs.add(RunKind.RAW, f'<a id="{escape(element.attributes["id"])}"></a>', marks)
+
+
 _LEAVES: dict[str, Callable[[Element, Marks, Runs], Marks | None]] = {
+    ANCHOR: _anchor,
     "a": _link,
     "br": _line_break,
     "code": _code_runs,

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from html import escape
 from typing import Final
 
+from exporter.html.anchors import ANCHOR
 from exporter.html.links import safe_frame_url, safe_image_url, safe_url
 from exporter.html.tags import DROPPED, TAG_NAME, tag_set
 from exporter.html.tree import Element
@@ -105,6 +106,8 @@ class _Closing:
 
 def _tags(element: Element) -> tuple[str, _Closing]:
     tag = element.tag
+    if tag == ANCHOR:
+        return f'<a id="{escape(element.attributes["id"])}">', _Closing("</a>")
     if tag in _RAW_TEXT:
         return "<pre>", _Closing("</pre>", preformatted=True)
     if tag in _LISTED:
