@@ -20,8 +20,10 @@ from exporter.export.posts import ExportPost, PostComment, Posts
 from exporter.export.report import Report
 from exporter.export.words import Reason
 from exporter.export.xml import visible_xml
+from exporter.html.anchors import place_of
 from exporter.html.links import commenter_link
 from exporter.html.page_body import BodyWriter
+from exporter.html.page_sanitizer import ID_PREFIX
 from exporter.html.pages import page_head
 from exporter.html.text import collapse
 from exporter.model.asset import extension_of, openable
@@ -43,6 +45,7 @@ _TYPES: Final = {extension_of(kind): kind for kind in _PIXELS}
 _STORED: Final = r"(assets/[0-9a-f]{2}/[0-9a-f]{64}\.[a-z0-9]{1,8})"
 _BEFORE: Final = r"""(?:[^<>"]|"[^"]*")*?"""
 _PLACE: Final = re.compile(rf'(?<=<img ){_BEFORE}src="{_STORED}"')
+_TAG: Final = re.compile(r"""<[a-z][a-z0-9]*(?: [a-z]+="[^"]*")+>""")
 _LINK: Final = re.compile(rf'(?<=<a ){_BEFORE}href="{_STORED}"')
 
 
@@ -70,7 +73,11 @@ def _chunks(posts: Posts, media: Media, linked: dict[str, None]) -> Iterator[byt
 
     def place(address: str) -> str | None:
         entry_id = media.own_post(address)
-        return None if entry_id is None else _place_of(entry_id)
+        if entry_id is None:
+            return None
+        place = place_of(address.partition("#")[2])
+        is_there = place is not None and place in media.places(posts.post(entry_id))
+        return f"{_place_of(entry_id)}-{place}" if is_there else _place_of(entry_id)
 
     bodies = BodyWriter(local_path, base, alone=True, page_of=place, drawn=drawn)
     for post in posts.by_date():
@@ -93,9 +100,9 @@ def _article(post: ExportPost, posts: Posts, media: Media, bodies: BodyWriter) -
         f'<article id="e{safe_id(post.id)}">',
         f"<h2>{_title(post)}</h2>",
         f"<p>{facts}</p>",
-        f"<div>{bodies.html(post.record.body, '')}</div>",
+        f"<div>{_body(post.record.body, post, media, bodies)}</div>",
         f"<h3>{escape(lead)}</h3>" if lead else "",
-        f"<div>{bodies.html(post.record.more, '')}</div>" if post.record.more else "",
+        f"<div>{_body(post.record.more, post, media, bodies)}</div>" if post.record.more else "",
         f"<h3>コメント ({len(post.comments)})</h3>" if post.comments else "",
         *(_comment(found, bodies) for found in post.comments),
         "</article>",
@@ -106,6 +113,18 @@ def _article(post: ExportPost, posts: Posts, media: Media, bodies: BodyWriter) -
         post, media, posts.report, {place[1] for pattern in (_PLACE, _LINK) for place in pattern.finditer(article)}
     )
     return article
+
+
+def _body(source: str, post: ExportPost, media: Media, bodies: BodyWriter) -> str:
+    """Return a body whose ids, where links lead to them, are those of its entry alone: many entries have a ``fn1``."""
+    html = bodies.html(source, "", media.places(post))
+    place = _place_of(post.id)
+
+    def in_tag(tag: re.Match[str]) -> str:
+        own = tag[0].replace(f' id="{ID_PREFIX}', f' id="{place[1:]}-')
+        return own.replace(f' href="#{ID_PREFIX}', f' href="{place}-')
+
+    return _TAG.sub(in_tag, html)
 
 
 def _account(post: ExportPost, media: Media, report: Report, paths: Container[str]) -> None:

@@ -6,7 +6,7 @@ Used by the offline site, by books of HTML and by ``show --html``.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import cache, lru_cache
 from html import escape
 from typing import Final, NamedTuple
@@ -88,19 +88,20 @@ class BodyWriter:
         self._opened = lru_cache(maxsize=1024)(self._open)
         self._small = lru_cache(maxsize=_KEPT)(_parse)
 
-    def html(self, source: str, root: str) -> Markup:
+    def html(self, source: str, root: str, places: Collection[str] = ()) -> Markup:
         """Return a body, safe to stand in a page; never raises. One beyond the budget is its text, which it says.
 
         Args:
             source: HTML, or text: without any tag that ends lines, its own line ends do (API 2.8).
             root: from the page to the site's folder: empty, or ``../``.
+            places: the ids that links from elsewhere lead to, beside those that its own lead to.
         """
         text, _ = visible(source)
         if "<" not in text and "&" not in text:
             escaped = escape(text, quote=False).replace("\r\n", "\n").replace("\n", "<br>\n")
             return Markup(escaped)  # noqa: S704  nothing in it is markup but the line ends
         try:
-            body = self._read(text)
+            body = _parse(text, tree=True) if places else self._read(text)
         except TooLarge:
             words = too_large_words(len(source), self._language)
             return Markup('<p>{}</p>\n<div class="as-typed">{}</div>').format(words, text_of(text))
@@ -109,7 +110,7 @@ class BodyWriter:
         if isinstance(body, list):
             return Markup(clean(self._simple(body, root)))  # noqa: S704  cleaned in this line
         keep_lines = not any(isinstance(node, Element) and node.tag in LINE_TAGS for node in body.walk())
-        valid = valid_html(body, kept=_PLAYERS, dropped=_HIDDEN)
+        valid = valid_html(body, kept=_PLAYERS, dropped=_HIDDEN, places=places)
         return Markup(clean(self._written(valid, root, keep_lines=keep_lines)))  # noqa: S704  cleaned in this line
 
     def text(self, source: str) -> str:
@@ -245,9 +246,9 @@ class BodyWriter:
         return address + mark + fragment, False
 
 
-def _parse(source: str) -> list[Piece] | Element:
+def _parse(source: str, *, tree: bool = False) -> list[Piece] | Element:
     """Read a body; where none of a common tag has attributes in the source, the parser is asked for none."""
-    pieces = simple_pieces(source)
+    pieces = None if tree else simple_pieces(source)
     if pieces is not None:
         return pieces
     if too_large(source):

@@ -9,6 +9,7 @@ Rules: HTML Standard, sections 3.2.5 (content models), 4.3 to 4.5 (elements) and
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from typing import Final, NamedTuple
 from urllib.parse import unquote
 
@@ -85,15 +86,18 @@ class _Context(NamedTuple):
     depth: int
 
 
-def valid_html(body: Element, *, kept: frozenset[str], dropped: frozenset[str]) -> Element:
+def valid_html(
+    body: Element, *, kept: frozenset[str], dropped: frozenset[str], places: Collection[str] = ()
+) -> Element:
     """Return the tree as it may stand in a page.
 
     Args:
         body: as :func:`~exporter.html.tree.parse` gives it, with all attributes.
         kept: the tags that are left as they are with all that is in them, and shown by somebody else.
         dropped: the tags that go with all that is in them.
+        places: the ids that links from elsewhere lead to.
     """
-    return _Rewriter(body, kept, dropped).tree
+    return _Rewriter(body, kept, dropped, places).tree
 
 
 def heading_below(levels: list[int], tag: str) -> str:
@@ -121,8 +125,8 @@ def valid_alone(node: Element, *, heading: str = "", linked: bool = False) -> El
 
 
 class _Rewriter:
-    def __init__(self, body: Element, kept: frozenset[str], dropped: frozenset[str]) -> None:
-        self._ids = _targets(body)
+    def __init__(self, body: Element, kept: frozenset[str], dropped: frozenset[str], places: Collection[str]) -> None:
+        self._ids = _targets(body) | set(places)
         self._levels: list[int] = []
         self._blocky = holders(body, lambda node: _RENAMED.get(node.tag, node.tag) in _BLOCKS)
         self.tree = Element("body", {}, [])

@@ -104,6 +104,22 @@ def test_links_stay_where_nobody_knows_the_new_place() -> None:
     assert json.dumps(made.document)
 
 
+def test_places_of_a_page_with_all_entries_are_those_of_one_entry() -> None:
+    blog = Memory()
+    far = f'<a href="https://{BLOG}/Entry/1/#fn">遠</a><a href="https://{BLOG}/Entry/3/">無</a>'
+    for entry_id in ("1", "2"):
+        text = f'<p><a href="#fn" id="back">1</a> &lt;b id="c-x"&gt; {far}</p>'
+        blog.entry(entry_id, entry_text=text, ps_text='<ol><li id="fn">注 <a href="#back">戻る</a></li></ol>')
+    blog.entry("3", entry_text='<p id="alone">x</p>')
+    html = export("html", blog, old_urls=OLD).only().decode()
+    ids = re.findall(r'<[^>]* id="([^"]*)"', html)
+    assert ids == ["e1", "e1-back", "e1-fn", "e2", "e2-back", "e2-fn", "e3"]
+    leads = re.findall(r'href="#([^"]*)"', html.split("</nav>")[1])
+    assert leads == ["e1-fn", "e1-fn", "e3", "e1-back", "e2-fn", "e1-fn", "e3", "e2-back"]
+    assert '<b id="c-x">' not in html
+    assert 'b id="c-x"' in html
+
+
 def test_an_export_says_what_the_links_show(tmp_path: Path) -> None:
     options = ExportOptions(declared=SAID)
     made = export_blog(ROOT / "sample_output", "jekyll", tmp_path / "out", options)[0]
