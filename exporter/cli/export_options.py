@@ -20,7 +20,7 @@ from exporter.cli.signals import ended_by_sigterm
 from exporter.errors import UsageError
 from exporter.export.flags import flag_lines
 from exporter.export.formats import FORMATS, NAMED
-from exporter.export.interface import Comments, ExportOptions
+from exporter.export.interface import Comments, ExportOptions, Preset
 from exporter.export.targets import TARGETS
 from exporter.html.links import AddressPattern, absolute
 from exporter.library.export import Exported, check_form, export_blog
@@ -117,6 +117,11 @@ def export_options(command: Callable[..., Any]) -> Callable[..., Any]:
             ),
             click.option("--media-base-url", metavar="URL", default="", help="Where the pictures will be found."),
             click.option("--media-folder", is_flag=True, help="Write the pictures into OUT/media."),
+            click.option(
+                "--preset",
+                type=click.Choice([str(each) for each in Preset]),
+                help="For what a folder of Markdown is. [default: plain]",
+            ),
             click.option("--max-entries", type=click.IntRange(1), metavar="N", help="Most entries in a file."),
             click.option("--max-bytes", metavar="SIZE", callback=_bytes, help="Largest file, such as 90MB."),
             click.option(
@@ -165,6 +170,10 @@ def check_options(form: str, given: Mapping[str, Any]) -> None:
     if books and not NAMED[form].book:
         known = ", ".join(name for name, each in FORMATS.items() if each.book)
         raise UsageError(f"{books[0]} is for books ({known}), not for {form}; leave it out.")
+    if given["preset"] is not None and form != "markdown":
+        raise UsageError(f"--preset is for markdown, not for {form}; leave it out.")
+    if given["preset"] == Preset.OBSIDIAN and given["body"] == "html":
+        raise UsageError("--preset obsidian is for bodies in Markdown; leave out --body html.")
     if given["comments"] is not None and NAMED[form].shows is None:
         known = ", ".join(name for name, each in FORMATS.items() if each.shows is not None)
         raise UsageError(f"--comments is for formats that readers see ({known}), not for {form}; leave it out.")
@@ -300,6 +309,7 @@ def _read(given: Mapping[str, Any], found: Settings, declared: Declared, service
         by_year=given["by_year"],
         vertical=given["vertical"],
         comments=Comments.NONE if given["no_comments"] else given["comments"] and Comments(given["comments"]),
+        preset=Preset(given["preset"] or Preset.PLAIN),
         service=service,
     )
     return options if target is None else options.aimed_at(target)

@@ -39,6 +39,15 @@ class Comments(StrEnum):
     NONE = "none"
 
 
+class Preset(StrEnum):
+    """For what a folder of Markdown is."""
+
+    PLAIN = "plain"
+    ASTRO = "astro"
+    ELEVENTY = "eleventy"
+    OBSIDIAN = "obsidian"
+
+
 @dataclass(frozen=True, slots=True)
 class ExportOptions:
     """The options of one export.
@@ -66,6 +75,7 @@ class ExportOptions:
         by_year: whether each year becomes a book of its own.
         vertical: whether a book's lines run from top to bottom.
         comments: where the comments are, in a format that has the choice; ``None`` for where it has them unasked.
+        preset: for what a folder of Markdown is.
         target: the service whose limits are to be kept, where one is named.
         service: reads the records.
     """
@@ -90,6 +100,7 @@ class ExportOptions:
     by_year: bool = False
     vertical: bool = False
     comments: Comments | None = None
+    preset: Preset = Preset.PLAIN
     target: Target | None = None
     service: Records = DEFAULT_SERVICE
 

@@ -1,4 +1,4 @@
-"""Plain Markdown pages with front matter that Eleventy, Astro and most other generators take. Pure."""
+"""Markdown pages with front matter: plain ones that most generators take, or those of a preset. Pure."""
 
 from __future__ import annotations
 
@@ -6,14 +6,22 @@ from collections.abc import Iterator
 from typing import Final
 
 from exporter.export.formats import Format
-from exporter.export.interface import Comments, ExportFile
+from exporter.export.interface import Comments, ExportFile, Preset
+from exporter.export.markdown_presets import astro, eleventy
 from exporter.export.media import FOLDER
+from exporter.export.obsidian import vault
 from exporter.export.posts import ExportPost, Posts
 from exporter.export.site_generators import PageWriter, SitePage, beside, old_paths, page_header, page_name, shown_title
 from exporter.model.publication import PostStatus
 
 
 def export(posts: Posts) -> Iterator[ExportFile]:
+    """Yield the pages as the preset wants them."""
+    presets = {Preset.PLAIN: plain, Preset.ASTRO: astro, Preset.ELEVENTY: eleventy, Preset.OBSIDIAN: vault}
+    return presets[posts.options.preset](posts)
+
+
+def plain(posts: Posts) -> Iterator[ExportFile]:
     """Yield a page for each post, below ``posts`` or ``drafts``, and the pictures they show below ``media``.
 
     No mark for drafts is known to all generators: Eleventy publishes what ``draft`` alone holds back elsewhere. So
@@ -47,5 +55,5 @@ def export(posts: Posts) -> Iterator[ExportFile]:
 
 
 FORMAT: Final = Format(
-    "Eleventy, Astro and others: Markdown with front matter", export, drafts=True, bodies=True, shows=Comments.BODY
+    "Astro, Eleventy, Obsidian and others: Markdown (--preset)", export, drafts=True, bodies=True, shows=Comments.BODY
 )

@@ -209,6 +209,7 @@ CHOICES: Final[tuple[tuple[tuple[str, ...], ...], ...]] = (
     ((), ("--max-entries", "2")),
     ((), ("--since", "2020-01-01", "--until", "2020-12-31")),
     ((), PATTERNS),
+    ((), ("--preset", "astro"), ("--preset", "eleventy"), ("--preset", "obsidian")),
     ((), ("--comments", "body"), ("--comments", "sidecar"), ("--comments", "none")),
 )
 """With those that decide how it is written: every pair of options is in one of the exports."""
@@ -334,11 +335,13 @@ GRID: Final = [
 
 def wanted(form: str, variant: str) -> tuple[str, ...]:
     """The options of a variant, without those that the format refuses since it does not have the choice."""
-    options = VARIANTS[variant]
-    if "--comments" in options and NAMED[form].shows is None:
-        at = options.index("--comments")
-        return (*options[:at], *options[at + 2 :])
-    return options
+    options = list(VARIANTS[variant])
+    unknown = ["--comments"] * (NAMED[form].shows is None) + ["--preset"] * (form != "markdown")
+    unknown += ["--body"] * (form == "markdown" and "obsidian" in options)
+    for name in set(unknown) & set(options):
+        at = options.index(name)
+        del options[at : at + 2]
+    return tuple(options)
 
 
 def is_refused(form: str, variant: str) -> bool:

@@ -195,10 +195,12 @@ def test_a_draft_in_markdown_is_held_back_from_every_generator(program: Program,
     [
         ("wxr", ("--comments", "sidecar"), "--comments is for formats that readers see (ghost, epub, html, atom,"),
         ("hatena", ("--comments", "none"), "not for hatena; leave it out"),
+        ("hugo", ("--preset", "astro"), "--preset is for markdown, not for hugo; leave it out"),
+        ("markdown", ("--preset", "obsidian", "--body", "html"), "--preset obsidian is for bodies in Markdown"),
         ("epub", ("--no-comments", "--comments", "body"), "--no-comments and --comments body contradict each other"),
     ],
 )
-def test_comments_are_placed_only_where_there_is_a_choice(
+def test_a_choice_that_a_format_does_not_have_is_refused(
     program: Program, made: Path, tmp_path: Path, form: str, options: tuple[str, ...], said: str
 ) -> None:
     result = program("export", form, made, tmp_path / "out", "--public-open-flg", "1", *options)
