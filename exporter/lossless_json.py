@@ -255,6 +255,7 @@ _EXACTLY = {b"[": 500, b"{": 560, b":": 330, b",": 340}
 _ESCAPED_CONTROL = 92
 """Bytes for a control character there, which becomes an escape."""
 _HEAVIEST = 560
+_PLAIN = frozenset((str, int, bool, type(None)))
 _NEGATIVE_ZEROS = (b":-0", b"[-0", b",-0", b" -0", b"\n-0", b"\t-0", b"\r-0")
 
 
@@ -304,6 +305,32 @@ def loads(body: bytes, most: int | None = None) -> Any:
         return value
     del value
     return _loads_exactly(body, most)
+
+
+def values(body: bytes | memoryview) -> Any:
+    """Read what a JSON text says, for a caller that never writes it again: equal to what :func:`loads` returns.
+
+    How a text was written matters to a record that is to be stored. Of what it says, orjson changes one thing only, a
+    whole number of more than 64 bits, which it makes a float; so a text without floats needs no further look, which
+    halves the time of a long record.
+
+    Raises:
+        NotJson: the bytes are not UTF-8 or not JSON.
+    """
+    try:
+        value = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        return loads(bytes(body))
+    todo = [value]
+    while todo:
+        item = todo.pop()
+        kind = type(item)
+        if kind is float:
+            return loads(bytes(body))
+        inner = item.values() if kind is dict else item if kind is list else ()
+        if not _PLAIN.issuperset(map(type, inner)):
+            todo += inner
+    return value
 
 
 def is_object(body: bytes) -> bool:

@@ -9,6 +9,7 @@ import hashlib
 import json
 import math
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -206,6 +207,25 @@ class TestFastPath:
     @pytest.mark.parametrize("text", ['{"a":-0}', '{"a": -0}', '{"a":[-0]}', '{"a":[1,-0]}', '{"a":\n-0}', '{"a":0.5}'])
     def test_texts_of_numbers_leave_it(self, text: str) -> None:
         assert isinstance(lossless_json.loads(text.encode()), SourceDict)
+
+
+class TestValues:
+    @given(st.one_of(st.binary(max_size=40), written(values), texts().map(lambda text: text.encode())))
+    @example(b'{"a":[{"b":18446744073709551616}]}')
+    @example(b'{"a":[18446744073709551615,-9223372036854775808,-9223372036854775809,-0,1.10,1e400]}')
+    @example(b'{"a":1,"b":"\\ud83d","c":NaN}')
+    @example(b'{"b":1,"a":2,"\\u0062":3}')
+    @example(b'\xef\xbb\xbf{"a":[[],{}]}')
+    def test_are_those_of_the_text_read_exactly(self, body: bytes) -> None:
+        def shown(read: Callable[[bytes], Any]) -> str | None:
+            try:
+                return lossless_json.write(read(body), ordered=True)
+            except ValueError:  # not JSON, or not UTF-8
+                return None
+
+        expected = shown(lambda text: lossless_json.parse(text.removeprefix(b"\xef\xbb\xbf").decode()))
+        assert shown(lossless_json.values) == shown(lossless_json.loads) == expected
+        assert shown(lambda text: lossless_json.values(memoryview(text))) == expected
 
 
 class TestGarbage:

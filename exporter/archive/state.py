@@ -22,10 +22,11 @@ from exporter.archive.lines import (
     RecordLine,
     as_latest,
     fold_facts,
-    is_intact,
+    intact_data,
     latest_head,
     put_head,
     put_line,
+    record_in,
     split,
 )
 from exporter.archive.safe_files import inner
@@ -347,8 +348,9 @@ class State:
 
     def load(self, kind: Kind, record_id: str) -> dict[str, Any] | None:
         """Read a record's raw object; ``None`` when it is not there."""
-        line = self.line(kind, record_id)
-        return None if line is None else self._record(line)
+        state = self.kinds[kind]
+        row = state.row(record_id)
+        return None if row is None else self._record(kind, record_id, row, self.segments.read(*state.place(row)))
 
     def lines(self, kind: Kind) -> Iterator[RecordLine]:
         """Read the lines of a kind in the order of ids, one at a time."""
@@ -371,7 +373,7 @@ class State:
         text = self.segments.read_near(*state.place(row))
         shown = latest_head(record_id, state.version(row))
         head = put_head(record_id) if text.startswith(PUT) else shown
-        if is_intact(text, head, state.identity(row)):
+        if intact_data(text, head, state.identity(row)) is not None:
             return text if head is shown else shown + text[len(head) :]
         return as_latest(self._checked(kind, record_id, row, text)[0], state.version(row))
 
@@ -401,12 +403,17 @@ class State:
 
     def scan(self, kind: Kind) -> Iterator[tuple[str, dict[str, Any]]]:
         """Read the raw objects of a kind in the order of ids, one at a time."""
-        for line in self.lines(kind):
-            yield line.record_id, self._record(line)
+        state = self.kinds[kind]
+        for record_id, row in state.ordered():
+            yield record_id, self._record(kind, record_id, row, self.segments.read_near(*state.place(row)))
 
-    def _record(self, line: RecordLine) -> dict[str, Any]:
+    def _record(self, kind: Kind, record_id: str, row: int, text: bytes) -> dict[str, Any]:
         """Parse a line; what the newest version changed is asked for by one view after the other, the rest is not."""
-        return self.parsed.of(line) if line.version == self.version else line.record()
+        state = self.kinds[kind]
+        identity, version = state.identity(row), state.version(row)
+        head = put_head(record_id) if text.startswith(PUT) else latest_head(record_id, version)
+        data = intact_data(text, head, identity) or self._checked(kind, record_id, row, text)[1].data
+        return self.parsed.record(record_id, identity, data) if version == self.version else record_in(record_id, data)
 
     def close(self) -> None:
         """Close the files; reading opens them again."""

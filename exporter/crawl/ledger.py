@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from exporter import lossless_json
 from exporter.archive.ids import IdRows, Key, key_of_id, merged
-from exporter.archive.lines import is_intact, put_head, split, split_checked
+from exporter.archive.lines import intact_data, put_head, split, split_checked
 from exporter.archive.state import KindState, Lines, SegmentFiles
 from exporter.crawl.checkpoint import Checkpoint, note_of
 from exporter.errors import ArchiveDamaged
@@ -203,7 +203,7 @@ class Ledger:
         """
         text = self._segments.read_near(self._segment, *self.fresh.span(row))
         identity = self.fresh.identity(row)
-        if not is_intact(text, put_head(record_id), identity):
+        if intact_data(text, put_head(record_id), identity) is None:
             line, fault = split_checked(text)
             if fault is not None or line is None or (line.record_id, line.identity) != (record_id, identity):
                 raise ArchiveDamaged(f"{self.spool.path} was changed while it was in use; run the backup again.")

@@ -534,14 +534,12 @@ class FieldReader:
         if found is None:
             self._problem(name, value, "is not a date")
             return None
-        return self._date(name, [int(part or 0) for part in found.groups()])
+        return self._date(name, list(map(int, found.groups("0"))))
 
     def date_from_parts(self, prefix: str = "") -> datetime | None:
         """Return the date spread over ``year`` … ``sec`` (with ``prefix``); ``None`` when empty or impossible."""
         names = [prefix + part for part in ("year", "mon", "day", "hour", "min", "sec")]
-        values = [self._raw.get(name) for name in names]
-        if all(value is None or value == "" for value in values):
-            return None
+        values = list(map(self._raw.get, names))
         parts: list[int] = []
         for name, value in zip(names, values, strict=True):
             if type(value) is str and len(value) < 5 and value.isdecimal() and value.isascii():
@@ -549,7 +547,8 @@ class FieldReader:
                 continue
             text = str(value) if isinstance(value, int | str) and not isinstance(value, bool) else ""
             if not _INTEGER.fullmatch(text.strip()):
-                self._problem(name, value, "is not a part of a date")
+                if not all(each is None or each == "" for each in values):
+                    self._problem(name, value, "is not a part of a date")
                 return None
             parts.append(int(text))
         return self._date(f"{names[0]}…{names[-1]}", parts)
@@ -557,7 +556,7 @@ class FieldReader:
     def _date(self, name: str, parts: list[int]) -> datetime | None:
         try:
             if parts[0] >= _EARLIEST_YEAR:
-                year, month, day, hour, minute, second = [*parts, 0, 0, 0][:6]
+                year, month, day, hour, minute, second = parts
                 return datetime(year, month, day, hour, minute, second, tzinfo=self._timezone)
         except (ValueError, OverflowError):
             pass

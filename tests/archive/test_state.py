@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from exporter import lossless_json
-from exporter.archive.lines import put_line, remove_line
+from exporter.archive.lines import RecordLine, latest_line, put_line, remove_line
 from exporter.archive.state import KindState, State
 from exporter.errors import ArchiveDamaged
 from exporter.model.kinds import Kind, sort_key
 from tests.archive.builder import Built, open_files, record
-from tests.support.json_texts import objects
+from tests.support.json_texts import objects, texts
 
 IDS = st.one_of(
     st.integers(0, 5).map(str),
@@ -60,6 +61,57 @@ def test_folding_versions_is_setting_and_deleting(
             lossless_json.loads(data)
         )
     state.close()
+
+
+@pytest.mark.parametrize("place", ["version", "latest"])
+@settings(max_examples=60, deadline=None)
+@given(st.dictionaries(IDS, texts(), max_size=4), st.booleans(), st.integers(0, 400))
+def test_a_record_is_that_of_its_line(
+    tmp_path_factory: pytest.TempPathFactory, place: str, records: dict[str, str], newest: bool, flip: int
+) -> None:
+    """Read the short way or taken apart; and where a line is damaged, the record is the one found elsewhere."""
+    frozen = {
+        record_id: lossless_json.freeze(lossless_json.loads(f'{{"record":{text}}}'.encode()))
+        for record_id, text in records.items()
+    }
+    elsewhere = {
+        (record_id, each.identity): RecordLine(record_id, False, each.digest, each.raw_digest, each.data)
+        for record_id, each in frozen.items()
+    }
+    path = tmp_path_factory.mktemp("state") / "comments.jsonl"
+    path.write_bytes(
+        b"".join(put_line(*each) if place == "version" else latest_line(each[0], 7, each[1]) for each in frozen.items())
+    )
+    state = State("b", 7 if newest else 8)
+    state.fold(path, Kind.COMMENTS, 7)
+
+    def refused(read: Callable[[Kind, str], object]) -> set[str]:
+        found = set()
+        for record_id in frozen:
+            try:
+                read(Kind.COMMENTS, record_id)
+            except ArchiveDamaged:
+                found.add(record_id)
+        return found
+
+    for damaged in (False, True):
+        if damaged:
+            body = bytearray(path.read_bytes())
+            for at in range(flip, len(body), 401):
+                body[at] ^= 1
+            path.write_bytes(body)
+            state.close()
+            assert refused(state.load) == refused(state.line)
+            state.fallback = lambda _kind, record_id, identity: elsewhere[record_id, identity]
+        expected = {key: written(lossless_json.loads(each.data)) for key, each in frozen.items()}
+        assert {line.record_id: written(line.record()) for line in state.lines(Kind.COMMENTS)} == expected
+        assert {key: written(data) for key, data in state.scan(Kind.COMMENTS)} == expected
+        assert {key: written(state.load(Kind.COMMENTS, key)) for key in frozen} == expected
+    state.close()
+
+
+def written(value: object) -> str:
+    return lossless_json.write(value, ordered=True)
 
 
 class TestState:
