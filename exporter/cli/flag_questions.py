@@ -41,12 +41,12 @@ class FlagQuestions:
         self._ask = ask
         self._words = ask.words
         self._records = records
-        self._service = service
+        self.service = service
         self._addresses = addresses
 
     def entries(self) -> EntryAnswers:
         """Ask of the entries: a code is public only if all samples with it are."""
-        found = entry_combinations(self._records, self._service)[:_MOST]
+        found = entry_combinations(self._records, self.service)[:_MOST]
         answers: defaultdict[str, list[bool]] = defaultdict(list)
         periods: list[bool] = []
         for one in sorted(found, key=self._is_periodic):
@@ -65,8 +65,8 @@ class FlagQuestions:
 
     def comments(self) -> list[str]:
         """Ask of the comments; return the values of their flag that mean shown."""
-        found = comment_combinations(self._records, self._service)
-        flag = self._service.deleted_flag
+        found = comment_combinations(self._records, self.service)
+        flag = self.service.deleted_flag
         known = [one for one in found if one.flags[flag] in ("t", "f")]
         if known:
             self._ask.say()
@@ -75,7 +75,7 @@ class FlagQuestions:
 
     def _is_public(self, one: Combination) -> bool:
         raw = self._raw(Kind.ENTRIES, one.first)
-        date = self._service.post(raw).date
+        date = self.service.post(raw).date
         day = "-" if date is None else f"{date:%Y-%m-%d}"
         self._ask.say()
         self._say("sample", one, day=day)
@@ -83,7 +83,7 @@ class FlagQuestions:
         return self._ask.agreed(self._words["public"], default=False)
 
     def _is_shown(self, one: Combination) -> bool:
-        entry_id = self._service.post_id(self._raw(Kind.COMMENTS, one.first))
+        entry_id = self.service.post_id(self._raw(Kind.COMMENTS, one.first))
         self._say("comment", one)
         self._say_address(self._raw(Kind.ENTRIES, entry_id))
         return self._ask.agreed(self._words["shown"], default=False)
@@ -99,16 +99,16 @@ class FlagQuestions:
 
     def _is_periodic(self, one: Combination) -> bool:
         cause = self._verdict(one, self._code(one) or "", period=False).cause
-        return cause is not None and cause.field == self._service.period_flag
+        return cause is not None and cause.field == self.service.period_flag
 
     def _verdict(self, one: Combination, code: str, *, period: bool) -> Verdict:
         """Return what the sample would be if its code were public."""
-        post = self._service.post(self._raw(Kind.ENTRIES, one.first), self._records.load(Kind.ENTRY_LIST, one.first))
-        return self._service.publication(post, Declared(frozenset({code}), period_public=period), None)
+        post = self.service.post(self._raw(Kind.ENTRIES, one.first), self._records.load(Kind.ENTRY_LIST, one.first))
+        return self.service.publication(post, Declared(frozenset({code}), period_public=period), None)
 
     def _code(self, one: Combination) -> str | None:
         """Return the code of access as settings write it; ``None`` for what nobody can declare."""
-        value = self._raw(Kind.ENTRIES, one.first).get(self._service.access_flag)
+        value = self._raw(Kind.ENTRIES, one.first).get(self.service.access_flag)
         return str(value) if isinstance(value, str | int) and not isinstance(value, bool) and str(value) else None
 
     def _raw(self, kind: Kind, record_id: str) -> dict[str, Any]:

@@ -25,8 +25,9 @@ from exporter.export.flags import entry_combinations
 from exporter.export.folder import check_target, report_path
 from exporter.export.formats import NAMED, Format
 from exporter.export.media import FOLDER, MADE_FIELDS
+from exporter.export.own_links import infer_entry_url
 from exporter.export.targets import TARGETS, Matter, Target
-from exporter.export.words import Language
+from exporter.export.words import INFERRED, Language
 from exporter.html.links import AddressPattern, absolute
 from exporter.library.export import Exported, check_apart
 from exporter.service.interface import Records
@@ -114,31 +115,42 @@ class _Wizard:
         service = service_of(settings, reader.info.service)
         version = reader.version_at(self._given["at"], settings.timezone)
         with contextlib.closing(reader.state(version)) as state:
+            known = old_urls(self._given, settings) or self._inferred(state, service)
             if place.home:
-                self._addresses(place, state, service, old_urls(self._given, settings))
-            self._flags(out, settings, state, service, NAMED[place.form])
+                known = self._addresses(place, state, service, known)
+            self._flags(out, settings, state, FlagQuestions(self._ask, state, service, known), NAMED[place.form])
 
-    def _addresses(self, place: Destination, state: State, service: Records, known: tuple[AddressPattern, ...]) -> None:
-        """Ask where the new blog is and, where there is one, how old and new addresses of entries are made."""
+    def _inferred(self, state: State, service: Records) -> tuple[AddressPattern, ...]:
+        """Return how the texts' own links show the addresses of entries, and say so; nothing where they do not."""
+        shown = infer_entry_url(service, state)
+        if shown is None:
+            return ()
+        self._ask.say(INFERRED[self._language].format(pattern=shown.pattern.text, count=f"{shown.matches:,}"))
+        return (shown.pattern,)
+
+    def _addresses(
+        self, place: Destination, state: State, service: Records, known: tuple[AddressPattern, ...]
+    ) -> tuple[AddressPattern, ...]:
+        """Ask where the new blog is, and how old and new addresses of entries are made; return how the old ones are."""
         words, given = self._words, self._given
         self._home = self._ask.text(words["home"], "", self._no_home)
         if self._home:
             self._home = f"{self._home.rstrip('/')}/"
         combinations = entry_combinations(state, service)
         if not known and combinations:
-            entry_id = combinations[0].first
-            answer = self._ask.text(
-                words["old"].format(title=combinations[0].samples[0]), "", partial(self._no_old, entry_id)
-            )
-            given["old_urls"] = (_pattern_of(answer, entry_id),) if answer else ()
-        if self._home and (known or given["old_urls"]) and not given["new_url"]:
+            entry_id, question = combinations[0].first, words["old"].format(title=combinations[0].samples[0])
+            answer = self._ask.text(question, "", partial(self._no_old, entry_id))
+            known = (AddressPattern(_pattern_of(answer, entry_id) or "", "--old-url"),) if answer else ()
+        given["old_urls"] = tuple(pattern.text for pattern in known)
+        if self._home and known and not given["new_url"]:
             fields = (*service.post_fields, *MADE_FIELDS)
             shown = ", ".join(f"{{{name}}}" for name in ("entry_id", "name", *MADE_FIELDS) if name in fields)
             default = f"{self._home}{place.new_url}" if place.new_url else ""
             question = words["new"].format(fields=shown)
             given["new_url"] = self._ask.text(question, default, partial(self._no_new, fields)) or None
+        return known
 
-    def _flags(self, out: Output, settings: Settings, state: State, service: Records, form: Format) -> None:
+    def _flags(self, out: Output, settings: Settings, state: State, questions: FlagQuestions, form: Format) -> None:
         """Ask which values of the flags are public, as far as nothing says so yet."""
         words, given, blog_id = self._words, self._given, state.blog_id
 
@@ -147,9 +159,8 @@ class _Wizard:
 
         declared = answers.declared_flags(settings, blog_id, on_stored, all_as_draft=given["all_as_draft"])
         if declared.public_access is not None or declared.all_as_draft:
-            answers.check_answers(declared, given, state, service, out.warn)
+            answers.check_answers(declared, given, state, questions.service, out.warn)
             return
-        questions = FlagQuestions(self._ask, state, service, old_urls(given, settings))
         self._ask.say()
         self._ask.say(words["flags"])
         found = questions.entries()

@@ -85,6 +85,35 @@ def test_a_value_that_no_entry_has_names_those_that_occur(
     assert tree(tmp_path) == {}
 
 
+@pytest.mark.parametrize("said_by", ["variable", "settings", "kept"])
+@pytest.mark.parametrize("arguments", [(), ("--only", "all"), ("--only", "private"), ("--at", "1", "--dry-run")])
+def test_it_is_refused_whoever_says_it(
+    program: Program,
+    made: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    said_by: str,
+    arguments: tuple[str, ...],
+) -> None:
+    folder = tmp_path / "config" / "blog-exporter"
+    folder.mkdir(parents=True)
+    blog = "shiodamari.blog.example.jp"
+    options: tuple[object, ...] = ()
+    if said_by == "variable":
+        monkeypatch.setenv("BLOG_EXPORTER_PUBLIC_OPEN_FLG", "banana")
+    elif said_by == "settings":
+        (folder / "own.toml").write_text('public_open_flg = "banana"\n', "utf-8")
+        options = ("--config", folder / "own.toml")
+    else:
+        (folder / "exports.json").write_text(json.dumps({blog: {"public_open_flg": "banana"}}), "utf-8")
+    before = tree(tmp_path)
+    result = program("export", "wxr", made, tmp_path / "out", *options, *arguments)
+    assert result.code == 2
+    assert "public_open_flg is banana, which no entry has: open_flg is 1" in result.err.splitlines()[-1]
+    assert ("Using what was kept" in result.err) == (said_by == "kept")
+    assert tree(tmp_path) == before
+
+
 def test_the_site_for_strangers_refuses_it_too(program: Program, made: Path, tmp_path: Path) -> None:
     result = program("site", made, tmp_path / "out", "--public-only", "--public-open-flg", "banana")
     assert (result.code, SHOWS in result.err) == (2, True)

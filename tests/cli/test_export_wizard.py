@@ -12,6 +12,8 @@ import pytest
 from exporter.cli.wizard_texts import DESTINATIONS, WORDS, language_of
 from exporter.export.formats import NAMED
 from exporter.export.targets import TARGETS
+from exporter.model.kinds import Kind
+from tests.archive.builder import Built, record
 from tests.cli.conftest import Program
 from tests.support.runs import tree
 from tests.support.terminal import Terminal
@@ -63,8 +65,6 @@ def test_a_move_in_japanese_from_the_first_question_to_the_next_steps(home: Path
     asked.reply("number", NUMBERS["hatena"])
     asked.reply("home", "うちのブログ")
     asked.reply("home")
-    asked.reply("old", f"https://{BLOG}/Entry/")
-    asked.reply("old", f"https://{BLOG}/Entry/3/")
     asked.flags("多分", "はい", "n", "はい", shown=("y", ""))
     asked.reply("number", "2")
     asked.reply("rest", "y")
@@ -77,7 +77,7 @@ def test_a_move_in_japanese_from_the_first_question_to_the_next_steps(home: Path
     assert [path.name for path in out.with_name(f"{out.name}.NOT-PUBLIC").iterdir()] == [
         "movabletype-NOT-PUBLIC-001.txt"
     ]
-    for text in ("nowhere はアーカイブではありません", "1 から", "この記事の番号 3 が", "y か n", "はじめまして", "次にすること", "はてなブログの管理画面", "画像は元の場所を指したままです", "compare my-blog NEW_HOME", "公開していない記事が入っています", "次からは聞きません"):  # fmt: skip
+    for text in ("nowhere はアーカイブではありません", "1 から", f"https://{BLOG}/Entry/59/", "y か n", "はじめまして", "次にすること", "はてなブログの管理画面", "画像は元の場所を指したままです", "compare my-blog NEW_HOME", "公開していない記事が入っています", "次からは聞きません"):  # fmt: skip
         assert text in shown, text
     assert shown.index("記事                 60         56          0          4") < shown.index(
         "この内容で書き出しますか"
@@ -102,7 +102,6 @@ def test_the_command_that_is_shown_does_the_same(home: Path, program: Program, m
     asked = Asked(home, "C.UTF-8", "my-blog")
     asked.reply("number", NUMBERS["wordpress"])
     asked.reply("home", "https://new.example")
-    asked.reply("old", f"https://{BLOG}/Entry/3/")
     asked.reply("new", "https://new.example/{nofield}")
     asked.reply("new")
     asked.flags("y", "", "", shown=("y", ""))
@@ -147,7 +146,7 @@ def test_nothing_declared_makes_drafts_of_everything(home: Path) -> None:
     asked = Asked(home, "en_US.UTF-8", "my-blog", "--dry-run")
     asked.reply("number", NUMBERS["hugo"])
     asked.reply("home", "https://new.example/")
-    asked.reply("old")
+    asked.reply("new")
     asked.flags("", "", shown=("", ""))
     asked.reply("rest_of_drafts")
     asked.reply("out")
@@ -182,10 +181,34 @@ def test_a_format_without_drafts_asks_until_something_is_public(home: Path) -> N
     shown = asked.end()
     assert asked.code == 0
     assert "without a public entry there is nothing to write" in shown
-    assert "Where it is on the blog is not known" in shown
     out = f"{BLOG}-sqlite"
     assert f"pip install datasette; then search in a browser with: datasette {out}\n" in shown
     assert (home / out / "metadata.json").is_file()
+
+
+def test_one_address_of_an_entry_tells_those_of_all(home: Path) -> None:
+    """Where the texts have no links that show how the blog makes its addresses."""
+    root = home / "small"
+    root.mkdir()
+    when = {"year": "2020", "mon": "01", "day": "02", "hour": "03", "min": "04", "sec": "05"}
+    flags = {"open_flg": "1", "is_private": "f", "period_flg": "f"}
+    entries = {key: record(entry_id=key, title=f"題{key}", **flags, **when) for key in ("4", "17")}
+    Built(root).commit({Kind.ENTRIES: entries})
+    asked = Asked(home, "ja_JP.UTF-8", "small")
+    asked.reply("number", NUMBERS["ghost"])
+    asked.reply("home", "https://new.example/")
+    for wrong in ("4", "https://old.example/4/e-4.html", "https://old.example/entry-17.html"):
+        asked.reply("old", wrong)
+    asked.reply("old", "https://old.example/e/4.html")
+    asked.reply("new", "https://new.example/{slug}/")
+    asked.flags("y")
+    for question in ("rest", "out", "go"):
+        asked.reply(question)
+    shown = asked.end()
+    assert asked.code == 0
+    assert shown.count("この記事の番号 4 が一度だけ入った URL") == 3
+    (redirects,) = home.glob("*-ghost.redirects")
+    assert '"https://old.example/e/17.html"' in (redirects / "redirects.csv").read_text("utf-8")
 
 
 def test_a_book_and_a_bag_ask_what_concerns_them(home: Path) -> None:
@@ -231,7 +254,6 @@ def test_every_target_is_written_and_doubted_as_far_as_is_known(home: Path, name
     for question, reply in (
         ("number", NUMBERS[name]),
         ("home", ""),
-        ("old", ""),
         ("number", "1"),
         ("base", ""),
         ("rest", ""),
@@ -276,7 +298,6 @@ def test_what_is_not_public_comes_with_no_step_that_would_publish_it(home: Path)
     asked = Asked(home, "en_US.UTF-8", "my-blog", "--public-open-flg", "1", "--only", "private")
     asked.reply("number", NUMBERS["wordpress"])
     asked.reply("home")
-    asked.reply("old")
     asked.reply("number", "2")
     asked.reply("out", "blog")
     asked.reply("go")

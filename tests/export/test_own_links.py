@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
+import zipfile
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -118,6 +120,19 @@ def test_places_of_a_page_with_all_entries_are_those_of_one_entry() -> None:
     assert leads == ["e1-fn", "e1-fn", "e3", "e1-back", "e2-fn", "e1-fn", "e3", "e2-back"]
     assert '<b id="c-x">' not in html
     assert 'b id="c-x"' in html
+
+
+def test_places_of_a_book_are_in_their_chapter() -> None:
+    blog = Memory()
+    text = '<p><a href="#fn" id="back">1</a><a href="#%E6%B3%A8">2</a><a href="#gone">3</a></p>'
+    more = '<ol><li id="fn">注 <a href="#back">戻る</a></li></ol><select><b id="gone"></b></select><p id="注">注</p>'
+    blog.entry("1", entry_text=text, ps_text=more)
+    with zipfile.ZipFile(io.BytesIO(export("epub", blog).only())) as book:
+        page = book.read("EPUB/entry-1.xhtml").decode()
+    assert '<a id="c-back"></a><a href="#c-fn">1</a><a href="#c-%E6%B3%A8">2</a>' in page
+    assert '<li><a id="c-fn"></a>注 <a href="#c-back">戻る</a></li>' in page
+    assert '<p><a id="c-注"></a>注</p>' in page
+    assert ("#c-gone" in page) == ('id="c-gone"' in page)
 
 
 def test_an_export_says_what_the_links_show(tmp_path: Path) -> None:

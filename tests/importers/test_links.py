@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
+import zipfile
 from html import unescape
 from pathlib import Path
 from urllib.parse import unquote
@@ -11,12 +13,13 @@ from urllib.parse import unquote
 import pytest
 
 from exporter.html.links import AddressPattern
-from tests.export.memory import BLOG, Memory
+from tests.export.memory import BLOG, PIXEL, Memory
 from tests.importers.blogs import Blog
 from tests.importers.conftest import Tool
 
 OLD = (AddressPattern("https://{blog_id}/Entry/{entry_id}/", "x"),)
 ENTRIES = 50
+PICTURE = base64.b64encode(PIXEL).decode()
 IN_PAGE = 8
 TITLES = ("海の日", "Umi no Hi", "旅 & <食>", "2024年の夏！", "ÉCLAIR カモメ")
 
@@ -33,7 +36,7 @@ def linked_blog() -> Memory:
             '<a href="#cell">升へ</a></td></tr></table><pre id="code">a &lt; b</pre><a href="#image">絵へ</a>'
             f'<p><a href="https://{BLOG}/Entry/{other}/">次</a> <a href="http://{BLOG}/Entry/{far}/#one">見出しへ</a></p>'
         )
-        more = '<ol><li id="fn1">脚注 <a href="#fnref1">戻る</a></li></ol><img id="image" src="data:image/png;base64,iVBORw0KGgo=">'
+        more = f'<ol><li id="fn1">脚注 <a href="#fnref1">戻る</a></li></ol><img id="image" src="data:image/png;base64,{PICTURE}">'
         title = TITLES[number % len(TITLES)]
         blog.entry(str(number), title=title, entry_text=body, ps_text=more, name=f"umi-{number}", sec=f"{number:02}")
     return blog
@@ -84,3 +87,15 @@ def test_every_link_leads_somewhere(tool: Tool, tmp_path: Path, form: str, body:
     assert min(text.count('href="#') for text in texts) >= IN_PAGE
     assert sum(text.count(BLOG) for text in texts) == 0
     assert dead_links(built, pages) == []
+
+
+def test_a_book_has_every_place_that_its_links_lead_to(tool: Tool, tmp_path: Path) -> None:
+    Blog("linked", linked_blog(), tmp_path / "archive").export("epub", tmp_path / "out", old_urls=OLD)
+    book = next((tmp_path / "out").iterdir())
+    tool("java", "-jar", tool.path("epubcheck"), book, "--json", tmp_path / "said.json", "--quiet")
+    assert json.loads((tmp_path / "said.json").read_text(encoding="utf-8"))["messages"] == []
+    with zipfile.ZipFile(book) as opened:
+        pages = [opened.read(name).decode() for name in opened.namelist() if "/entry-" in name]
+    assert len(pages) == ENTRIES
+    assert {page.count('href="#c-') for page in pages} == {IN_PAGE}
+    assert {page.count('href="entry-') for page in pages} == {2}

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from datetime import datetime
 from functools import cache
-from html import escape
+from html import escape, unescape
 from typing import Any, Final, NamedTuple
+from urllib.parse import quote
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
@@ -19,8 +20,10 @@ from exporter.export.interface import ExportOptions
 from exporter.export.post_html import as_html, only_text
 from exporter.export.posts import ExportPost, PostComment
 from exporter.export.xml import Cleaned, visible_xml
+from exporter.html.anchors import mark_places
 from exporter.html.limits import TooComplex, TooLarge
 from exporter.html.links import commenter_link
+from exporter.html.page_sanitizer import ID_PREFIX
 from exporter.html.text import collapse
 from exporter.html.tree import parse
 
@@ -65,6 +68,8 @@ _ENGLISH: Final = Words(
 
 _PIECES: Final = 2_000
 _NUMBER: Final = re.compile(r"[0-9]+")
+_PLACE: Final = re.compile(rf'<a id="{ID_PREFIX}([^"]*)"')
+_LINK: Final = re.compile(rf'<a href="(#{ID_PREFIX}[^"]*)">')
 _DIGITS: Final = "〇一二三四五六七八九"
 
 
@@ -104,17 +109,19 @@ class BookPages:
         entry = post.record
         facts = " · ".join(filter(None, [self._date(entry.date), post.category]))
         comment_links = CommentLinks(links)
-        return self.page(
+        links.enter(post)
+        made = self.page(
             "chapter.xhtml",
             name=post.title or self.words.untitled,
             heading=self._line(post.title or self.words.untitled),
             facts=self._line(facts),
-            body=self._text(entry.body, links),
+            body=self._text(entry.body, links, links.places),
             lead=self._line(collapse(entry.more_title)),
-            more=self._text(entry.more, links),
+            more=self._text(entry.more, links, links.places),
             comments_label=self._line(self.words.comments.format(len(post.comments))),
             comments=[self._comment(found, comment_links) for found in post.comments],
         )
+        return made._replace(text=_without_dead(made.text)) if links.places else made
 
     def _comment(self, found: PostComment, links: CommentLinks) -> dict[str, Any]:
         comment = found.comment
@@ -136,15 +143,23 @@ class BookPages:
     def _line(self, text: str) -> Markup:
         return Markup(upright_numbers(text) if self._vertical else escape(text, quote=False))  # noqa: S704  escaped
 
-    def _text(self, html: str, around: Addresses) -> Markup:
+    def _text(self, html: str, around: Addresses, places: Collection[str] = ()) -> Markup:
         """Return a body as XHTML; one that is too complex to be parsed shows its source, a large one its text."""
         try:
-            made = xhtml(parse(as_html(html)), around, upright=self._vertical)
+            tree = parse(as_html(html), bare=frozenset()) if places else parse(as_html(html))
+            mark_places(tree, places)
+            made = xhtml(tree, around, upright=self._vertical)
         except TooLarge:
             made = only_text(html, "ja" if self.words is _JAPANESE else "en")
         except TooComplex:
             made = f"<pre>{escape(html, quote=False)}</pre>"
         return Markup(made)  # noqa: S704  written anew
+
+
+def _without_dead(page: str) -> str:
+    """Return a page without the links to places that are not in it, which readers of books refuse."""
+    known = {f"#{ID_PREFIX}{quote(unescape(place))}" for place in _PLACE.findall(page)}
+    return _LINK.sub(lambda found: found[0] if unescape(found[1]) in known else "<a>", page)
 
 
 def _numeral(found: re.Match[str]) -> str:

@@ -14,9 +14,11 @@ from urllib.parse import quote
 from exporter.export.interface import Content, Copy
 from exporter.export.media import Media, new_address
 from exporter.export.post_names import plain_id
-from exporter.export.posts import Posts
+from exporter.export.posts import ExportPost, Posts
+from exporter.html.anchors import place_of
 from exporter.html.links import absolute
 from exporter.html.local_links import EntryAddresses
+from exporter.html.page_sanitizer import ID_PREFIX
 from exporter.model.asset import extension_of
 from exporter.model.kinds import Kind
 
@@ -66,12 +68,14 @@ class BookLinks:
         pictures: the media types of the pictures asked for so far, by their file names.
         inline: the addresses that were pictures themselves, until somebody clears it.
         dropped: how many links led nowhere so far.
+        places: the ids that links lead to in the text of the chapter.
     """
 
     def __init__(self, posts: Posts, media: Media, own: EntryAddresses, holds: Callable[[str], bool]) -> None:
         self.pictures: dict[str, str] = {}
         self.inline: dict[str, None] = {}
         self.dropped = 0
+        self.places: frozenset[str] = frozenset()
         self._posts = posts
         self._media = media
         self._own = own
@@ -83,6 +87,10 @@ class BookLinks:
         """Yield the pictures asked for since the last time."""
         yield from self._waiting
         self._waiting.clear()
+
+    def enter(self, post: ExportPost) -> None:
+        """Begin the chapter of a post."""
+        self.places = self._media.places(post)
 
     def picture(self, address: str) -> str | None:
         """Return where the book holds a picture; ``None`` when it does not."""
@@ -99,6 +107,9 @@ class BookLinks:
 
     def link(self, address: str) -> str | None:
         """Return the address a link is to have; ``None`` when it leads nowhere."""
+        place = place_of(address.strip()[1:]) if address.strip().startswith("#") else None
+        if place in self.places:
+            return f"#{ID_PREFIX}{quote(place)}"
         entry_id = self._own.entry_of(address)
         if entry_id is not None and self._holds(entry_id):
             return chapter_name(entry_id)

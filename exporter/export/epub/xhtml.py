@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import Final, Protocol
 
+from exporter.html.anchors import ANCHOR
+from exporter.html.page_sanitizer import ID_PREFIX
 from exporter.html.tags import BLOCKS, CODE_BLOCKS, DROPPED, HEADINGS, LISTS, tag_set
 from exporter.html.tree import Element, holders, styled_as
 
@@ -314,6 +316,7 @@ class _Writer:
 
 
 _SPECIAL: Final[dict[str, Callable[[_Writer, Element, int], str]]] = {
+    ANCHOR: lambda _writer, node, _where: f'<a id="{ID_PREFIX}{escape(node.attributes["id"])}"></a>',
     "a": _Writer._link,
     "blockquote": lambda writer, node, where: writer._wrapped("blockquote", node, where),
     "br": lambda _writer, _node, _where: "<br />",
