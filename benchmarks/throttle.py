@@ -51,7 +51,7 @@ from exporter.http.engine import DOWNLOAD_POLICY
 from exporter.http.give_up import HostWatch, ServiceWatch
 from exporter.http.memory_budget import MemoryBudget
 from exporter.http.retry import Retrying, RetryPolicy
-from exporter.http.throttle import Throttle, Throttled, Throttles
+from exporter.http.throttle import Throttle, Throttled, Throttles, Turn
 from exporter.http.transport import HttpRequest, Sender, Statistics
 
 REQUESTS = 3000
@@ -80,10 +80,10 @@ class Fixed(Throttle):
         super().__init__(limit, rate, clock)
         self._limit = float(limit)
 
-    def _learn(self, _number: int, _latency: float) -> None:
+    def _learn(self, _number: int, _now: float, _latency: float) -> None:
         return
 
-    def _cut(self, _number: int) -> None:
+    def _refused(self, _turn: Turn) -> None:
         return
 
 

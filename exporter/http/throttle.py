@@ -9,27 +9,38 @@ from typing import NamedTuple
 
 from exporter.clock import Clock
 from exporter.errors import TransportError, UsageError
+from exporter.http.pace import Pace
 from exporter.http.transport import HttpRequest, HttpResponse, Transport
 
 _CONGESTION = frozenset({429, 503})  # statuses that mean the host has too much to do
 _SMOOTHING = 0.125  # the weight of the newest latency in the moving average
 _LATENCY_FACTOR = 4.0
 _LATENCY_SLACK = 0.5  # seconds; below this a multiple of the baseline is noise
+_FIRST = 4.0  # requests at a time
+_REST = 2  # answers before one more is tried, after the first that was refused
+_LONGEST_REST = 512
 
 
 class Turn(NamedTuple):
-    """A request that may be sent: which of the host's it is, and when its turn came."""
+    """A request that may be sent: which of the host's it is, when its turn came, and how many were under way then."""
 
     number: int
     started: float
+    under_way: int
 
 
 class Throttle:
     """Lets requests to one host start.
 
-    The limit on requests at a time lies between 1 and ``max_concurrency``. It is halved when the host answers 429 or
-    503, or when the moving average of latency exceeds four times the best seen and is more than half a second over it,
-    but once only for all requests that were under way together; each success adds a share of one.
+    The limit on requests at a time lies between 1 and ``max_concurrency``. It begins at four and grows by one with each
+    answer until something goes wrong, later by one in as many answers as may be under way. Of requests that were under
+    way together, each that the host refuses (429, 503) takes one off (two off the first time, when the limit had
+    doubled), but no more than half where anything was answered since the last refusal. When the moving average of
+    latency exceeds four times the best seen and is more than half a second over it, the limit is halved.
+
+    Where only one more than before was refused, the next is tried after twice as many answers; where another was, it is
+    tried at once: so a limit costs few refusals, and refusals without one cost little time. Where the host counts
+    requests in some time instead, a :class:`Pace` is found, and the limit is left alone.
 
     ``rate`` is in requests per second, evenly spaced, retries included; ``None`` for no such limit.
 
@@ -38,7 +49,7 @@ class Throttle:
     """
 
     def __init__(self, max_concurrency: int, rate: float | None, clock: Clock) -> None:
-        self._max = self._limit = float("inf")
+        self._max, self._limit = float("inf"), _FIRST
         self._interval = 0.0
         self.restrict(max_concurrency, rate)
         self._clock = clock
@@ -48,8 +59,14 @@ class Throttle:
         self._next_start = float("-inf")
         self._started = 0
         self._last_cut = 0
+        # Of the last refusals: the limit before them less what they took off, the least it may be, and what it became.
+        self._left = self._lowest = 1.0
+        self._borne = 0
+        self._starting, self._took = True, 1
+        self._rest = self._answers = 0
         self._baseline = float("inf")
         self._latency: float | None = None
+        self._pace = Pace()
 
     def restrict(self, max_concurrency: int, rate: float | None) -> None:
         """Let no more through than this either.
@@ -81,22 +98,25 @@ class Throttle:
         else:
             self._active += 1
         now = self._clock.monotonic()
-        if self._interval or now < self._resume_at:
+        if self._interval or self._pace.interval or now < self._resume_at:
             try:
                 now = await self._start(now)
             except BaseException:
                 self._release()
                 raise
         self._started += 1
-        return Turn(self._started, now)
+        return Turn(self._started, now, self._active)
 
     def leave(self, turn: Turn, status: int | None, body_seconds: float = 0.0) -> None:
         """Let the next request start, and learn from the answer's status; ``None`` when there was no answer."""
         if status in _CONGESTION:
-            self._cut(turn.number)
+            self._refused(turn)
         elif status is not None:
             # A body takes as long as it is large, which says nothing about how busy the host is.
-            self._learn(turn.number, self._clock.monotonic() - turn.started - body_seconds)
+            now = self._clock.monotonic()
+            if self._last_cut:  # nothing to learn of a pace before anything was refused
+                self._pace.answered(turn.started, now)
+            self._learn(turn.number, now, now - turn.started - body_seconds)
         self._release()
 
     async def _queue(self) -> None:
@@ -115,9 +135,9 @@ class Throttle:
         while True:
             if now < self._resume_at:
                 await self._clock.sleep(self._resume_at - now)
-            elif self._interval:
+            elif interval := max(self._interval, self._pace.interval):
                 start = max(now, self._next_start)
-                self._next_start = start + self._interval
+                self._next_start = start + interval
                 if start > now:
                     await self._clock.sleep(start - now)
                 now = self._clock.monotonic()
@@ -135,7 +155,7 @@ class Throttle:
                 self._active += 1
                 turn.set_result(None)
 
-    def _learn(self, number: int, latency: float) -> None:
+    def _learn(self, number: int, now: float, latency: float) -> None:
         self._baseline = min(self._baseline, latency)
         before = self._latency
         average = latency if before is None else before + _SMOOTHING * (latency - before)
@@ -147,13 +167,37 @@ class Throttle:
             else:
                 self._cut(number)
         else:
-            self._limit = min(self._max, self._limit + 1.0 / self._limit)
+            self._answers += number > self._last_cut
+            if self._answers > self._rest and self._limit < self._max and now >= self._next_start:
+                self._limit = min(self._max, self._limit + (1.0 if self._starting else 1.0 / self._limit))
+
+    def _refused(self, turn: Turn) -> None:
+        first = turn.number > self._last_cut
+        paced = self._pace.interval
+        self._pace.refused(turn.started, self._clock.monotonic(), first=first)
+        if first:
+            self._last_cut = self._started
+            self._latency = None
+        if paced:
+            return
+        if first:
+            one_more = turn.under_way > self._borne and not self._starting
+            self._rest = min(max(_REST, 2 * self._rest), _LONGEST_REST) if one_more else 0
+            self._lowest = max(1.0, self._limit / 2) if self._answers and not self._starting else 1.0
+            self._left, self._took = self._limit, 2 if self._starting else 1
+            self._starting, self._answers = False, 0
+        self._left -= self._took
+        self._limit = max(self._lowest, min(self._limit, self._left, turn.under_way - 1.0))
+        if self._pace.interval:
+            self._limit = 1.0
+        self._borne = int(self._limit)
 
     def _cut(self, number: int) -> None:
         if number > self._last_cut:
             self._last_cut = self._started
             self._limit = max(1.0, self._limit / 2)
             self._latency = None
+            self._starting = False
 
 
 class Throttles:
