@@ -35,6 +35,7 @@ class Signals:
         self._passed_on = False
         self._signalled = threading.Event()
         self._over = threading.Event()
+        self._watchdog: threading.Thread | None = None
 
     @contextmanager
     def passed_to(self, stop: Callable[[Interrupted], None]) -> Iterator[None]:
@@ -75,7 +76,8 @@ class Signals:
 
         Before any signal comes: a thread that its handler starts may wait for a lock that the interrupted code holds.
         """
-        threading.Thread(target=self._end_late, name="signal watchdog", daemon=True).start()
+        self._watchdog = threading.Thread(target=self._end_late, name="signal watchdog", daemon=True)
+        self._watchdog.start()
 
     def _end_late(self) -> None:
         self._signalled.wait()
@@ -100,6 +102,9 @@ class Signals:
         """Stop the watchdog."""
         self._over.set()
         self._signalled.set()
+        if self._watchdog is not None:
+            # A thread that the end of Python has to stop takes memory that there may not be, and aborts without it.
+            self._watchdog.join()
 
 
 @contextmanager

@@ -30,6 +30,7 @@ V = TypeVar("V")
 
 ORPHANS_PAGE: Final = "comments/orphans.html"
 _TITLE_KEPT: Final = 200
+_NO_IDENTITY: Final = bytes(32)
 _TAGS = re.compile(r"<[^<>]*>|&[a-zA-Z#0-9]+;")
 _PLAIN_ID = re.compile(r"[0-9]{1,40}")
 _LINK: Final = re.compile(r"href\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>]+))", re.IGNORECASE)
@@ -257,7 +258,10 @@ class Catalogue:
 
     def identities(self, kind: Kind, ids: Iterable[str]) -> bytes:
         """Return one fingerprint for some records of a kind."""
-        return fingerprint(*(self.records.identity(kind, record_id) or b"-" for record_id in ids))
+        digest = sha256()
+        for record_id in ids:
+            digest.update(self.records.identity(kind, record_id) or _NO_IDENTITY)
+        return digest.digest()
 
     def _load_entry(self, entry_id: str) -> Post:
         return self.service.post(self.records.load(Kind.ENTRIES, entry_id) or {})

@@ -34,7 +34,7 @@ def statistics_files(site: Site) -> Iterator[ViewFile]:
     catalogue = site.catalogue
     parts: list[bytes | str] = [
         *(post.identity + post.listed for post in catalogue.posts),
-        catalogue.identities(Kind.COMMENTS, list(catalogue.records.ids(Kind.COMMENTS))),
+        catalogue.identities(Kind.COMMENTS, catalogue.records.ids(Kind.COMMENTS)),
         *(f"{picture.path} {picture.entries}" for picture in site.pictures.all),
     ]
     yield site.file("statistics.html", "statistics.html", parts, lambda: _context(site))
