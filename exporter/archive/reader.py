@@ -47,7 +47,8 @@ def read_info(layout: Layout) -> ArchiveInfo:
         data = layout.info.read_bytes(LARGEST_DOCUMENT)
     except (FileNotFoundError, NotADirectoryError):
         raise NoArchive(
-            f"{layout.root} is not an archive: there is no archive.json in it; name the folder that a backup made."
+            f"{layout.root} is not an archive: it has no archive.json. "
+            "Give the folder that `blog-exporter backup` wrote."
         ) from None
     except (NotPlain, FileTooLarge) as error:
         raise translate(error, layout.info) from error

@@ -29,7 +29,7 @@ class TestOpening:
         (tmp_path / "file").write_bytes(b"")
         with pytest.raises(
             NoArchive,
-            match=r"is not an archive: there is no archive\.json in it; name the folder that a backup made\.$",
+            match=r"is not an archive: it has no archive\.json\. Give the folder that `blog-exporter backup` wrote\.$",
         ):
             Archive.open(tmp_path / name)
 

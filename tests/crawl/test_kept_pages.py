@@ -124,7 +124,7 @@ class Counting(BlogV1):
 
             return made._replace(parse=parse)
 
-        paginator.call = counted  # type: ignore[method-assign]
+        paginator.call = counted  # type: ignore[method-assign]  # to count what is parsed
         return paginator
 
 
