@@ -29,6 +29,8 @@ K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
 ORPHANS_PAGE: Final = "comments/orphans.html"
+COMMENTS_ON_PAGE: Final = 500
+"""More are split: a phone takes seconds over the elements of some thousand comments."""
 _TITLE_KEPT: Final = 200
 _NO_IDENTITY: Final = bytes(32)
 _TAGS = re.compile(r"<[^<>]*>|&[a-zA-Z#0-9]+;")
@@ -359,6 +361,12 @@ def safe_name(record_id: str) -> str:
     if _PLAIN_ID.fullmatch(record_id):
         return record_id
     return "x" + sha256(record_id.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def orphans_page(at: int) -> str:
+    """Return the path of the page that shows the comment at a place of :attr:`Catalogue.orphans`."""
+    number = at // COMMENTS_ON_PAGE
+    return f"comments/orphans-{number + 1}.html" if number else ORPHANS_PAGE
 
 
 def one_line(text: str) -> str:

@@ -20,7 +20,7 @@ from exporter import lossless_json
 from exporter.export.interface import ViewFile
 from exporter.model.kinds import Kind
 from exporter.search.folding import fold
-from exporter.site.catalogue import ORPHANS_PAGE, PostSummary, fingerprint, one_line, safe_name
+from exporter.site.catalogue import PostSummary, fingerprint, one_line, orphans_page, safe_name
 from exporter.site.pages.site import Site
 from exporter.site.templating import data_script
 from exporter.text import visible
@@ -164,7 +164,8 @@ class _SearchData:
 
         def render() -> bytes:
             comments = self._comments(catalogue.orphans)
-            return data_script("texts", "orphans", [[ORPHANS_PAGE, "", "", "", 0, "", [each]] for each in comments])
+            rows = [[orphans_page(at), "", "", "", 0, "", [each]] for at, each in enumerate(comments)]
+            return data_script("texts", "orphans", rows)
 
         identity = fingerprint("orphans", catalogue.identities(Kind.COMMENTS, catalogue.orphans))
         yield ViewFile("data/texts-orphans.js", identity, render)

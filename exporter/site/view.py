@@ -16,6 +16,7 @@ from exporter.service.interface import Records
 from exporter.site.catalogue import fingerprint
 from exporter.site.facts import SiteFacts
 from exporter.site.options import NAME, SiteOptions, edition
+from exporter.site.pages.comments import comment_files
 from exporter.site.pages.entry import entry_files
 from exporter.site.pages.gallery import gallery_files
 from exporter.site.pages.history import history_files
@@ -73,6 +74,7 @@ class SiteView:
                 _static_files(site),
                 search_files(site, entry_files(site)),
                 list_files(site),
+                comment_files(site),
                 gallery_files(site),
                 statistics_files(site),
                 history_files(site),

@@ -1,14 +1,14 @@
-"""The lists of entries and comments: the home page, the years, the categories, and the comments by year."""
+"""The lists of entries: the home page, the years, the categories."""
 
 from __future__ import annotations
 
 import re
 from calendar import monthrange
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
-from itertools import chain, groupby, islice
-from typing import TYPE_CHECKING, Any, Final
+from itertools import groupby
+from typing import Any, Final
 
 from markupsafe import Markup
 
@@ -20,14 +20,9 @@ from exporter.site.catalogue import ORPHANS_PAGE, PostSummary, fingerprint, one_
 from exporter.site.charts import SHADES, ChartValue, grid
 from exporter.site.comment_table import UNDATED
 from exporter.site.pages.site import Site, category_page, listed
-from exporter.site.parts import CONTENT_LANGUAGE, escaped
 from exporter.site.templating import data_script, root_of
 
-if TYPE_CHECKING:
-    from exporter.model.records import Comment
-
 _NEWEST_ENTRIES: Final = 12
-_NEWEST_COMMENTS: Final = 40
 _EXCERPT: Final = 110
 _LOOKED_AT: Final = 200_000
 """How much of a body is read for its beginning."""
@@ -53,7 +48,6 @@ def list_files(site: Site) -> Iterator[ViewFile]:
     for month, posts in sorted(months.items()):
         identity = fingerprint("days", listed(posts))
         yield ViewFile(f"data/days-{month}.js", identity, partial(_days_script, month, posts))
-    yield from _comments(site)
 
 
 def year_page(year: str) -> str:
@@ -202,55 +196,3 @@ def _category(site: Site, name: str, posts: Sequence[PostSummary]) -> dict[str, 
         "years": [(year, list(of_year)) for year, of_year in groupby(posts, key=lambda post: post.year)],
         "total": len(posts),
     }
-
-
-def _comments(site: Site) -> Iterator[ViewFile]:
-    """Yield the pages of comments: the newest, those of each year, and those whose entry is not there."""
-    catalogue, words, table = site.catalogue, site.words, site.catalogue.comment_table
-    years = table.by_year()
-    rows = [(year, f"comments/{year}.html", len(of_year)) for year, of_year in years.items()]
-
-    def page(path: str, title: str, places: Iterable[int], **more: Any) -> ViewFile:
-        found = [table.at(place) for place in places]
-        ids = [comment_id for _, comment_id in found]
-        posts = [catalogue.by_id.get(entry_id) for entry_id, _ in found]
-        parts: list[bytes | str] = [
-            catalogue.identities(Kind.COMMENTS, ids),
-            *(post.page + post.title if post else "" for post in posts),
-            *(catalogue.link_targets(Kind.COMMENTS, each) for each in ids),
-        ]
-
-        def context() -> dict[str, Any]:
-            return {
-                "title": title,
-                "current": "comments",
-                "comments": map(partial(_comment, site, path), catalogue.each_comment(ids), posts),
-                "total": len(ids),
-                "rows": [],
-                "orphans": 0,
-                "orphans_page": ORPHANS_PAGE,
-                "lead": "",
-                **more,
-            }
-
-        return site.file(path, "comments.html", [title, repr(more), *parts], context)
-
-    newest, orphans = islice(chain.from_iterable(years.values()), _NEWEST_COMMENTS), len(catalogue.orphans)
-    yield page("comments.html", words["comments"], newest, rows=rows, total=len(table), orphans=orphans)
-    for year, path, _ in rows:
-        yield page(path, f"{words['comments']} {site.year_name(year)}", years[year])
-    if orphans:
-        alone = [place for place in table.newest_first() if table.at(place)[0] not in catalogue.by_id]
-        yield page(ORPHANS_PAGE, words["orphans"], alone, lead=words["orphans_lead"])
-
-
-def _comment(site: Site, page: str, comment: Comment, post: PostSummary | None) -> Markup:
-    """Return a comment in a list, with its entry; a page may have thousands, which are read one at a time."""
-    shown = site.shown(comment, page)
-    anchor, about = escaped(shown.anchor), ""
-    if post is not None:
-        link = f'<a href="{root_of(page)}{post.page}#{anchor}" lang="{CONTENT_LANGUAGE}">{site.parts.title(post)}</a>'
-        about = f'<p class="about">{link}</p>'
-    return Markup(  # noqa: S704  escaped above
-        f'<li id="{anchor}" class="comment" data-item>\n{about}{shown.html}\n</li>\n'
-    )

@@ -1,0 +1,134 @@
+"""The lists of comments: the newest, those of each year or month, and those whose entry is not there.
+
+No page has more than some hundred. A year that has more is split into its months, and such a month into parts; parts
+are counted from the oldest comment on, so that a new one is added to the last and moves no other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import chain, islice
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from markupsafe import Markup
+
+from exporter.export.interface import ViewFile
+from exporter.model.kinds import Kind
+from exporter.site.catalogue import COMMENTS_ON_PAGE, PostSummary, orphans_page
+from exporter.site.pages.site import Site
+from exporter.site.parts import CONTENT_LANGUAGE, escaped
+from exporter.site.templating import root_of
+
+if TYPE_CHECKING:
+    from exporter.model.records import Comment
+
+_NEWEST: Final = 40
+
+
+class _Leaf(NamedTuple):
+    """A page that shows comments nobody else does: its path, its title, its name among others, and their places."""
+
+    path: str
+    title: str
+    name: str
+    places: Sequence[int]
+
+
+class _Shown(NamedTuple):
+    """What a page shows besides its comments: how many there are, where else to look, and the pages beside it."""
+
+    total: int
+    rows: Sequence[tuple[str, str, int]] = ()
+    lead: str = ""
+    newer: tuple[str, str] | None = None
+    older: tuple[str, str] | None = None
+
+
+def comment_files(site: Site) -> Iterator[ViewFile]:
+    """Yield the lists of comments."""
+    catalogue, words, table = site.catalogue, site.words, site.catalogue.comment_table
+    years = table.by_year()
+    leaves = {year: _leaves(site, year, places) for year, places in years.items()}
+    rows = [(f"comments/{year}.html", site.year_name(year), len(places)) for year, places in years.items()]
+    parts = len(catalogue.orphans)
+    if parts:
+        rows.append((orphans_page(0), words["orphans"], parts))
+    newest = list(islice(chain.from_iterable(years.values()), _NEWEST))
+    yield _page(site, "comments.html", words["comments"], newest, _Shown(len(table), rows))
+    for year, places in years.items():
+        path = f"comments/{year}.html"
+        if leaves[year][0].path != path:
+            months = [(leaf.path, leaf.name, len(leaf.places)) for leaf in leaves[year]]
+            title = f"{words['comments']} {site.year_name(year)}"
+            yield _page(site, path, title, places[:_NEWEST].tolist(), _Shown(len(places), months))
+    in_order = [leaf for each in leaves.values() for leaf in each]
+    for leaf, newer, older in zip(in_order, [None, *in_order], [*in_order[1:], None], strict=False):
+        beside = [each and (each.path, each.title) for each in (newer, older)]
+        yield _page(site, leaf.path, leaf.title, leaf.places, _Shown(len(leaf.places), (), "", *beside))
+    yield from _orphans(site)
+
+
+def _leaves(site: Site, year: str, places: memoryview) -> list[_Leaf]:
+    """Return the pages of a year, the newest first."""
+    title = f"{site.words['comments']} {site.year_name(year)}"
+    if len(places) <= COMMENTS_ON_PAGE:
+        return [_Leaf(f"comments/{year}.html", title, "", places)]
+    found: list[_Leaf] = []
+    for month, of_month in site.catalogue.comment_table.months(places):
+        path, name = (f"comments/{year}-{month:02d}", site.dates.month(month)) if month else (f"comments/{year}", "")
+        several = len(of_month) > COMMENTS_ON_PAGE
+        of_this = []
+        for number, end in enumerate(range(len(of_month), 0, -COMMENTS_ON_PAGE), 1):
+            part = of_month[max(0, end - COMMENTS_ON_PAGE) : end]
+            mark, note = (f"-{number}", f" ({number})") if several else ("", "")
+            of_this.append(_Leaf(f"{path}{mark}.html", f"{title} {name}{note}".strip(), f"{name}{note}".strip(), part))
+        found += reversed(of_this)
+    return found
+
+
+def _orphans(site: Site) -> Iterator[ViewFile]:
+    catalogue, words, table = site.catalogue, site.words, site.catalogue.comment_table
+    place_of = {}
+    if catalogue.orphans:
+        wanted = set(catalogue.orphans)
+        place_of = {found: place for place in range(len(table)) if (found := table.at(place)[1]) in wanted}
+    starts = range(0, len(catalogue.orphans), COMMENTS_ON_PAGE)
+    rows = [
+        (orphans_page(start), f"{number}", min(COMMENTS_ON_PAGE, len(catalogue.orphans) - start))
+        for number, start in enumerate(starts, 1)
+    ]
+    for start in starts:
+        ids = catalogue.orphans[start : start + COMMENTS_ON_PAGE]
+        shown = _Shown(len(catalogue.orphans), rows if len(rows) > 1 else (), words["orphans_lead"])
+        yield _page(site, orphans_page(start), words["orphans"], [place_of[each] for each in reversed(ids)], shown)
+
+
+def _page(site: Site, path: str, title: str, places: Sequence[int], shown: _Shown) -> ViewFile:
+    catalogue = site.catalogue
+    found = [catalogue.comment_table.at(place) for place in places]
+    ids = [comment_id for _, comment_id in found]
+    posts = [catalogue.by_id.get(entry_id) for entry_id, _ in found]
+    parts: list[bytes | str] = [
+        catalogue.identities(Kind.COMMENTS, ids),
+        *(post.page + post.title if post else "" for post in posts),
+        *(catalogue.link_targets(Kind.COMMENTS, each) for each in ids),
+    ]
+
+    def context() -> dict[str, Any]:
+        comments = map(partial(_comment, site, path), catalogue.each_comment(ids), posts)
+        return {"title": title, "current": "comments", "comments": comments, **shown._asdict()}
+
+    return site.file(path, "comments.html", [title, repr(shown), *parts], context)
+
+
+def _comment(site: Site, page: str, comment: Comment, post: PostSummary | None) -> Markup:
+    """Return a comment in a list, with its entry; they are read one at a time."""
+    shown = site.shown(comment, page)
+    anchor, about = escaped(shown.anchor), ""
+    if post is not None:
+        link = f'<a href="{root_of(page)}{post.page}#{anchor}" lang="{CONTENT_LANGUAGE}">{site.parts.title(post)}</a>'
+        about = f'<p class="about">{link}</p>'
+    return Markup(  # noqa: S704  escaped above
+        f'<li id="{anchor}" class="comment" data-item>\n{about}{shown.html}\n</li>\n'
+    )
