@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from exporter.html.embeds import parse_body
+from exporter.html.embeds import link_frames, parse_body
 from exporter.html.limits import TooComplex, TooLarge, too_large_words
 from exporter.html.markdown_escape import code_fence, escape_heading_end
 from exporter.html.markdown_inline import collect, enter_inline, is_leaf, render_inline
@@ -176,7 +176,7 @@ def _cell_text(cell: Element, marks: Marks) -> str:
 _NESTING_MAX = 14
 """CommonMark parsers stop reading at some depth, the strictest at 20; deeper lists and quotes are written flat."""
 
-_OWN_HTML_BLOCK = frozenset({"details", "dialog", "dl", "iframe", "table"})
+_OWN_HTML_BLOCK = frozenset({"details", "dialog", "dl", "table"})
 """Tags that begin an HTML block by themselves (CommonMark 4.6, condition 6); others are put into a ``div``."""
 
 _READ_WHOLE = frozenset({"code", "table"})
@@ -427,6 +427,8 @@ def to_markdown(html: str, change: Callable[[Element], None] | None = None, plac
         return Markdown(f"{too_large_words(len(html))}\n\n{shown}", replaced)
     except TooComplex:
         return Markdown(code_fence(source.replace("\r", ""), "html"), replaced)
+    if "<iframe" in source.lower():
+        link_frames(body)
     if change is not None:
         change(body)
     marked = any(isinstance(node, Element) and node.tag in LINE_TAGS for node in body.walk())

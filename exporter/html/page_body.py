@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from markupsafe import Markup
 
-from exporter.html.embeds import parse_body
+from exporter.html.embeds import EmbedKind, embeds, parse_body
 from exporter.html.limits import TooComplex, TooLarge, too_large, too_large_words
 from exporter.html.links import absolute
 from exporter.html.page_sanitizer import ATTRIBUTES, ID_PREFIX, TAGS, clean, is_inline_picture, is_link
@@ -43,12 +43,16 @@ _PLACED: Final = {"a"} | HEADINGS.keys()
 class _Words(NamedTuple):
     not_saved: str
     not_here: str
-    player: str
+    embedded: dict[EmbedKind, str]
 
 
+_KINDS: Final = {
+    "ja": {EmbedKind.PAGE: "埋め込み", EmbedKind.VIDEO: "動画", EmbedKind.SOUND: "音声"},
+    "en": {EmbedKind.PAGE: "Embedded", EmbedKind.VIDEO: "Video", EmbedKind.SOUND: "Sound"},
+}
 _WORDS: Final = {
-    "ja": _Words("画像は保存されていません", "画像はここにはありません", "埋め込み"),
-    "en": _Words("This picture was not saved", "The picture is not in this page", "Embedded"),
+    "ja": _Words("画像は保存されていません", "画像はここにはありません", _KINDS["ja"]),
+    "en": _Words("This picture was not saved", "The picture is not in this page", _KINDS["en"]),
 }
 
 
@@ -80,7 +84,7 @@ class BodyWriter:
         self._base = base
         self._language = language
         self._prefix = prefix
-        self._player = _WORDS[language].player
+        self._embedded = _WORDS[language].embedded
         self._missing = _WORDS[language].not_here if alone else _WORDS[language].not_saved
         self._page_of = page_of
         self._drawn = drawn
@@ -161,7 +165,7 @@ class BodyWriter:
                 text = escape(node, quote=False)
                 parts.append(text.replace("\r\n", "\n").replace("\n", "<br>\n") if keep_lines else text)
             elif node.tag in _PLAYERS:
-                parts.append(self._player_link(node, root))
+                parts.append(self._embed(node, root))
             else:
                 opening, closing = self._tags(node, root)
                 parts.append(opening)
@@ -206,20 +210,16 @@ class BodyWriter:
         shown = escape(address)
         return f'<span class="lost" title="{escape(self._missing)}">{named} <a href="{shown}">{shown}</a></span>'
 
-    def _player_link(self, element: Element, root: str) -> str:
-        """Return a link to what a player would have shown; its own content is never on the page."""
-        names = ("src", "data", "href", "movie")
-        nested = [node for node in element.walk() if isinstance(node, Element)]
-        sources = [each.attributes.get(name, "") for each in (element, *nested) for name in names]
-        values = [
-            each.attributes.get("value", "") for each in nested if each.attributes.get("name", "").lower() == "movie"
-        ]
-        for source in filter(None, [*sources, *values]):
-            href = self._link(source, root)
+    def _embed(self, element: Element, root: str) -> str:
+        """Return a link to what a frame or player would have shown; its own content is never on the page."""
+        for embed in embeds(element):
+            href = self._link(embed.address, root)
             if href is not None and not href.startswith("#"):
-                address = absolute(source, self._base) or source
-                label = element.attributes.get("title") or urlsplit(address).netloc
-                return f'<a class="player" href="{escape(href)}">{escape(self._player)}: {escape(label)}</a>'
+                host = urlsplit(absolute(embed.address, self._base) or embed.address).netloc
+                shown = embed.title or f"{self._embedded[embed.kind]}: {host}"
+                place = f" <small>{escape(host)}</small>" if embed.title else ""
+                name = "player" if embed.kind is EmbedKind.VIDEO else "card"
+                return f'<a class="{name}" href="{escape(href)}">{escape(shown)}{place}</a>'
         return ""
 
     def _link(self, href: str, root: str) -> str | None:

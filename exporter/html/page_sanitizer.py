@@ -98,7 +98,7 @@ ATTRIBUTES: Final[dict[str, frozenset[str]]] = {
     "tr": frozenset({"align", "valign", "bgcolor"}),
     "ul": frozenset({"type"}),
 }
-CLASSES: Final = {"a": {"player"}, "span": {"lost"}}
+CLASSES: Final = {"a": {"card", "player"}, "span": {"lost"}}
 """The only classes that stay; :mod:`exporter.html.page_body` sets them."""
 
 _NEVER_SHOWN: Final = set(

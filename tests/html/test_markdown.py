@@ -212,7 +212,7 @@ def test_html_that_markdown_lacks() -> None:
     )
     assert md(html) == (
         "<details open><summary>題</summary>\n<p>本<b>文</b></p>\n</details>\n\n"
-        '<iframe src="https://www.example.com/embed/1" width="560" height="315"></iframe>\n\n'
+        "[https://www.example.com/embed/1](https://www.example.com/embed/1)\n\n"
         '<div><video src="https://e.com/a.mp4" controls><source src="//e.com/b.mp4" type="video/mp4">代わり</video></div>\n\n'
         "<dl><dt>a</dt>\n<dd>b &lt;i&gt;</dd>\n</dl>\n\n<div><text>図</text></div>\n\n<div>一 二</div>"
     )

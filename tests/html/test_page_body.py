@@ -136,20 +136,32 @@ class TestLinks:
         assert 'rel="noopener noreferrer"' in shown('<a href="https://a.example">x</a>')
 
 
-class TestPlayers:
+class TestEmbeds:
     @pytest.mark.parametrize(
-        ("html", "href"),
+        ("html", "kind", "href", "label"),
         [
-            ('<iframe src="https://video.example/1">no</iframe>', "https://video.example/1"),
-            ('<video><source src="https://v.example/2.mp4"></video>', "https://v.example/2.mp4"),
-            ('<object><param name="movie" value="https://v.example/3.swf"></object>', "https://v.example/3.swf"),
-            ('<embed src="/4.swf">', "https://sea.example/4.swf"),
+            ('<iframe src="https://a.example/1">no</iframe>', "card", "https://a.example/1", "Embedded: a.example"),
+            ('<iframe src="https://a.example/1" title="題"></iframe>', "card", "https://a.example/1", "題 <small>a.example</small>"),
+            ('<video><source src="https://v.example/2.mp4"></video>', "player", "https://v.example/2.mp4", "Video: v.example"),
+            ('<audio src="https://v.example/2.mp3"></audio>', "card", "https://v.example/2.mp3", "Sound: v.example"),
+            ('<object><param name="movie" value="https://v.example/3.swf"></object>', "card", "https://v.example/3.swf", "Embedded: v.example"),
+            ('<embed src="/4.swf">', "card", "https://sea.example/4.swf", "Embedded: sea.example"),
+            ('<iframe src="//www.youtube.com/embed/dQw4w9WgXcQ?rel=0"></iframe>', "player", "https://www.youtube.com/watch?v=dQw4w9WgXcQ", "Video: www.youtube.com"),
+            ('<object><param name="movie" value="http://www.youtube.com/v/abc"></object>', "player", "https://www.youtube.com/watch?v=abc", "Video: www.youtube.com"),
         ],
-    )
-    def test_they_become_links(self, shown: Callable[[str], str], html: str, href: str) -> None:
-        found = shown(html)
-        assert f'<a class="player" href="{href}"' in found
-        assert "no" not in re.sub(r"rel=\"[^\"]*\"", "", found).replace("noopener", "")
+    )  # fmt: skip
+    def test_they_become_links(self, html: str, kind: str, href: str, label: str) -> None:
+        shown = writer().html(html, "../")
+        assert shown == f'<a class="{kind}" href="{href}" rel="noopener noreferrer">{label}</a>'
+
+    def test_a_card_of_an_own_entry_leads_to_its_page(self) -> None:
+        pattern = AddressPattern("https://sea.example/e/{entry_id}", "entry_url")
+        known = EntryAddresses([pattern], [("7", {"entry_id": "7"})], BASE)
+        frame = '<iframe src="https://hatenablog-parts.com/embed?url=https%3A%2F%2Fsea.example%2Fe%2F7" title="桜"></iframe>'
+        shown = writer(page_of=lambda address: f"entry/{found}.html" if (found := known.entry_of(address)) else None)
+        assert shown.html(frame, "../") == (
+            '<a class="card" href="../entry/7.html" rel="noopener noreferrer">桜 <small>sea.example</small></a>'
+        )
 
     @pytest.mark.parametrize("html", ["<iframe>x</iframe>", '<iframe src="javascript:1"></iframe>', "<video></video>"])
     def test_one_without_an_address_is_nothing(self, shown: Callable[[str], str], html: str) -> None:
