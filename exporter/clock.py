@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import time
-from datetime import UTC, datetime
-from typing import Protocol
+from datetime import UTC, datetime, tzinfo
+from typing import Final, Protocol
 
 
 class Clock(Protocol):
@@ -41,6 +42,30 @@ class SystemClock:
 def timestamp(moment: datetime) -> str:
     """Write a time as the archive does: UTC, whole seconds, ``2026-01-31T12:34:56Z`` (RFC 3339)."""
     return moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="seconds") + "Z"
+
+
+_WRITTEN: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z")
+
+
+def at_home(written: str, zone: tzinfo) -> datetime | None:
+    """Return a time that :func:`timestamp` wrote as the clocks of a zone had it; ``None`` where it is no such time."""
+    try:
+        return datetime.fromisoformat(written).astimezone(zone) if _WRITTEN.fullmatch(written) else None
+    except (ValueError, OverflowError):
+        return None
+
+
+def for_people(text: str, zone: tzinfo) -> str:
+    """Return a text with each time that :func:`timestamp` wrote as a zone's: ``2026-01-31T21:34:56+09:00``.
+
+    What comes out still says its offset, and ``--at`` takes it back.
+    """
+
+    def moved(found: re.Match[str]) -> str:
+        moment = at_home(found[0], zone)
+        return found[0] if moment is None else moment.isoformat(timespec="seconds")
+
+    return _WRITTEN.sub(moved, text)
 
 
 class FixedClock(SystemClock):

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from exporter.clock import FixedClock, SystemClock, timestamp
+from exporter.clock import FixedClock, SystemClock, at_home, for_people, timestamp
 
 
 def test_now_is_in_utc() -> None:
@@ -44,3 +44,19 @@ async def test_a_fixed_clock_stands_still_and_waits_all_the_same() -> None:
 def test_timestamps_are_utc_and_whole_seconds(moment: datetime, written: str) -> None:
     assert timestamp(moment) == written
     assert datetime.fromisoformat(written) == moment.replace(microsecond=0)
+
+
+JAPAN = timezone(timedelta(hours=9))
+
+
+def test_people_read_times_as_the_blogs_clocks_had_them() -> None:
+    line = "     1  2026-01-31T20:34:56Z  entries +5, since 2026-01-01T00:00:00Z"
+    assert for_people(line, JAPAN) == "     1  2026-02-01T05:34:56+09:00  entries +5, since 2026-01-01T09:00:00+09:00"
+
+
+@pytest.mark.parametrize(
+    "text", ["", "Z", "2026-01-31", "2026-13-31T20:34:56Z", "9999-12-31T23:59:59Z", "0000-00-00T00:00:00Z"]
+)
+def test_what_is_no_time_stays(text: str) -> None:
+    assert at_home(text, JAPAN) is None
+    assert for_people(text, JAPAN) == text

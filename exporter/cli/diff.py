@@ -13,6 +13,7 @@ import click
 from exporter.archive.archive import Archive
 from exporter.cli.options import archive_argument, with_archive
 from exporter.cli.output import OnLoss, Output
+from exporter.clock import for_people
 from exporter.errors import UsageError
 from exporter.settings import Settings
 
@@ -61,7 +62,10 @@ def command(
         from exporter.html.pages import diff_page
 
         _check_page(page, archive.path, force=force)
-        names = [f"version {number} ({archive.manifest(number).finished_at})" for number in (before, after)]
+        names = [
+            f"version {number} ({for_people(archive.manifest(number).finished_at, settings.timezone)})"
+            for number in (before, after)
+        ]
         changes = archive.diff(before, after, service)
         data = diff_page(changes, blog_id=archive.info.blog_id, before=names[0], after=names[1])
         with atomic.translated(page):

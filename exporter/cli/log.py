@@ -3,49 +3,52 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from exporter.archive.archive import Archive
-from exporter.cli.options import archive_argument, with_output
+from exporter.cli.options import archive_argument, with_archive
 from exporter.cli.output import OnLoss, Output
+from exporter.clock import for_people
 from exporter.errors import NoSuchRecord
 from exporter.model.kinds import Kind
+from exporter.settings import Settings
 from exporter.text import printable
 
 if TYPE_CHECKING:
+    from datetime import tzinfo
+
     from exporter.archive.history import Revision
 
 
 @click.command("log")
 @archive_argument
 @click.option("--entry", metavar="ID", help="The life of one entry, in place of all versions.")
-@with_output(OnLoss.STOP)
-def command(*, out: Output, archive: Path, entry: str | None) -> int:
+@with_archive("timezone", on_loss=OnLoss.STOP)
+def command(*, out: Output, archive: Archive, settings: Settings, entry: str | None) -> int:
     """List the versions of the archive in DIR: when, and what was new (+), changed (~) and gone (-)."""
-    reader = Archive.open(archive)
+    zone = settings.timezone
     if entry is not None:
-        return _life(reader, entry, out)
-    log = reader.log()
+        return _life(archive, entry, out, zone)
+    log = archive.log()
     out.lines("versions", log.documents)
     if not log.versions:
-        reader.resolve()
-    out.answer(log.texts.decode("utf-8").removesuffix("\n"))
+        archive.resolve()
+    out.answer(for_people(log.texts.decode("utf-8").removesuffix("\n"), zone))
     return 0
 
 
-def _life(reader: Archive, entry_id: str, out: Output) -> int:
+def _life(reader: Archive, entry_id: str, out: Output, zone: tzinfo) -> int:
     steps = reader.revisions(Kind.ENTRIES, entry_id)
     if not steps:
         raise NoSuchRecord(f"No version of {reader.layout.root} has an entry {entry_id}.")
     out.document({"entry": entry_id, "steps": [{**asdict(step), "change": str(step.change)} for step in steps]})
     for step in steps:
-        out.answer(_step_text(step))
+        out.answer(_step_text(step, zone))
     return 0
 
 
-def _step_text(step: Revision) -> str:
+def _step_text(step: Revision, zone: tzinfo) -> str:
     said = ", ".join(printable(name, 40) for name in step.fields) if step.change == "changed" else ""
-    return f"{step.version:>6}  {step.date}  {step.change:<8} {said}".rstrip()
+    return f"{step.version:>6}  {for_people(step.date, zone)}  {step.change:<8} {said}".rstrip()

@@ -10,12 +10,15 @@ from exporter import lossless_json
 from exporter.archive.archive import Archive
 from exporter.cli.options import archive_argument, at_option, with_archive
 from exporter.cli.output import OnLoss, Output
+from exporter.clock import for_people
 from exporter.errors import NoSuchRecord, UsageError
 from exporter.model.kinds import Kind
 from exporter.settings import Settings
 from exporter.text import printable
 
 if TYPE_CHECKING:
+    from datetime import tzinfo
+
     from exporter.archive.history import LastKnown, RecordVersion
 
 KINDS = {
@@ -63,10 +66,10 @@ def command(
     if known is None:
         raise NoSuchRecord(f"{archive.path} has no {kind} {record_id} in version {version} or before.")
     if known.stored is None:
-        raise NoSuchRecord(f"{_gone(kind, record_id, known)}; a prune removed its content.")
+        raise NoSuchRecord(f"{_gone(kind, record_id, known, settings.timezone)}; a prune removed its content.")
     stored = known.stored
     if known.gone_in is not None:
-        out.warn(f"{_gone(kind, record_id, known)}; this is version {stored.version}")
+        out.warn(f"{_gone(kind, record_id, known, settings.timezone)}; this is version {stored.version}")
     if out.as_json:
         from exporter.archive.lines import latest_line
 
@@ -85,8 +88,9 @@ def command(
     return 0
 
 
-def _gone(kind: str, record_id: str, known: LastKnown) -> str:
-    return f"{kind} {printable(record_id, 40)} is gone since version {known.gone_in} ({known.gone_at})"
+def _gone(kind: str, record_id: str, known: LastKnown, zone: tzinfo) -> str:
+    since = for_people(str(known.gone_at), zone)
+    return f"{kind} {printable(record_id, 40)} is gone since version {known.gone_in} ({since})"
 
 
 def _page(archive: Archive, stored: RecordVersion, note: str, settings: Settings) -> bytes:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import timedelta, tzinfo
 from pathlib import Path
 from typing import Any
 
 import click
 
-from exporter import settings
-from exporter.archive.archive import Archive
-from exporter.cli.options import archive_argument, with_output
+from exporter.cli.options import archive_argument, config_option, opened, setting_options, with_output
 from exporter.cli.output import Output, counted
 from exporter.cli.summary import completeness_lines, problem_text
+from exporter.clock import for_people
 from exporter.errors import BlogExporterError, Incomplete, LastRunFailed, Stale, UsageError
 from exporter.library.status import SUCCESSES, StatusProblem, status
+from exporter.settings import duration
 from exporter.text import printable
 
 _ENDINGS = {"refused": "was refused", "interrupted": "was interrupted"}
@@ -23,25 +23,38 @@ _ENDINGS = {"refused": "was refused", "interrupted": "was interrupted"}
 @click.command("status")
 @archive_argument
 @click.option("--max-age", metavar="AGE", help="Exit with 6 when the last successful run is older, such as 2d.")
+@setting_options("timezone")
+@config_option
 @with_output()
-def command(*, out: Output, archive: Path, max_age: str | None) -> int:
+def command(*, out: Output, archive: Path, config: Path | None, timezone: str | None, max_age: str | None) -> int:
     """Show what state the archive in DIR is in.
 
     Exits with 0 only when the last run succeeded: with 7 when it failed, was refused or never ended, with 6 when the
     last success is older than --max-age, with 3 when something is not saved. With -q, prints nothing when all is well.
     """
-    found = status(Archive.open(archive), max_age=_limit(max_age))
+    reader, settings = opened(out, archive, {"timezone": timezone}, config)
+    found = status(reader, max_age=_limit(max_age))
     out.document(found.document)
+    told = _with_local_times(found.document, settings.timezone)
     if out.verbosity >= 0:
-        _print(out, found.document)
+        _print(out, told)
     if found.problem is not None:
-        raise _error(found.problem, found.document, f"{found.document['blog_id']} in {archive}", max_age)
+        raise _error(found.problem, told, f"{told['blog_id']} in {archive}", max_age)
     return 0
+
+
+def _with_local_times(document: dict[str, Any], zone: tzinfo) -> dict[str, Any]:
+    """Return what people are told of it: the same, with the times as the blog's clocks had them."""
+    told = {**document, "last_success": for_people(str(document["last_success"]), zone)}
+    for place, time in (("newest", "finished_at"), ("last_run", "finished_at"), ("writer", "since")):
+        if document[place]:
+            told[place] = {**document[place], time: for_people(str(document[place].get(time)), zone)}
+    return told
 
 
 def _limit(text: str | None) -> timedelta | None:
     try:
-        return None if text is None else settings.duration(text)
+        return None if text is None else duration(text)
     except ValueError as error:
         raise UsageError(f"option --max-age is {text!r}: {error}.") from error
 

@@ -12,31 +12,45 @@ from exporter.site.parts import escaped
 _HEIGHT: Final = 160
 _WIDTH: Final = 720
 _BASE: Final = 22
+_MOST_SAID: Final = 24
 SHADES: Final = 4
 
 
 class ChartValue(NamedTuple):
-    """One value: what it is called, how large it is, the label under it, and where it leads."""
+    """One value: what it is called, how large it is, the label under it, where it leads, and how the value is said."""
 
     name: str
     value: int
     label: str = ""
     link: str = ""
+    said: str = ""
+
+    @property
+    def number(self) -> str:
+        """Return the value as people write it."""
+        return self.said or f"{self.value:,}"
 
 
 def bars(values: Sequence[ChartValue], title: str) -> Markup:
-    """Return a chart of upright bars; ``title`` says what it shows to those who do not see it."""
+    """Return a chart of upright bars; ``title`` says what it shows to those who do not see it.
+
+    Values stand over the bars; where these are too many for that, over the highest.
+    """
     most = max((bar.value for bar in values), default=0) or 1
     step = _WIDTH / max(1, len(values))
+    highest = next((at for at, bar in enumerate(values) if bar.value == most), None)
     parts = []
     for at, bar in enumerate(values):
-        height = bar.value * (_HEIGHT - _BASE - 8) / most
+        height = bar.value * (_HEIGHT - _BASE - 16) / most
         x = at * step
         shape = Markup('<rect x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}"/>').format(
             x + step * 0.1, _HEIGHT - _BASE - height, max(0.6, step * 0.8), height
         )
-        tip = Markup('<g><title>{}: {:,}</title><rect class="hit" x="{:.1f}" y="0" width="{:.1f}" height="{}"/>{}</g>')
-        parts.append(_linked(bar.link, tip.format(bar.name, bar.value, x, step, _HEIGHT - _BASE, shape)))
+        tip = Markup('<g><title>{}: {}</title><rect class="hit" x="{:.1f}" y="0" width="{:.1f}" height="{}"/>{}</g>')
+        parts.append(_linked(bar.link, tip.format(bar.name, bar.number, x, step, _HEIGHT - _BASE, shape)))
+        if bar.value and (len(values) <= _MOST_SAID or at == highest):
+            place = min(max(x + step / 2, 24), _WIDTH - 24), _HEIGHT - _BASE - height - 4
+            parts.append(Markup('<text x="{:.1f}" y="{:.1f}">{}</text>').format(*place, bar.number))
         if bar.label:
             parts.append(Markup('<text x="{:.1f}" y="{}">{}</text>').format(x + step / 2, _HEIGHT - 6, bar.label))
     return _svg(_WIDTH, _HEIGHT, title, parts)
@@ -58,7 +72,14 @@ def rows(values: Sequence[ChartValue], title: str) -> Markup:
     return _svg(_WIDTH, max(28, len(values) * 28), title, parts)
 
 
-def grid(lines: Sequence[tuple[str, Sequence[ChartValue]]], heads: Sequence[str], title: str, cell: int = 34) -> Markup:
+def grid(
+    lines: Sequence[tuple[str, Sequence[ChartValue]]],
+    heads: Sequence[str],
+    title: str,
+    cell: int = 34,
+    *,
+    numbers: bool = False,
+) -> Markup:
     """Return a grid of shades: a line for each name with a cell for each value, with heads above.
 
     Args:
@@ -66,6 +87,7 @@ def grid(lines: Sequence[tuple[str, Sequence[ChartValue]]], heads: Sequence[str]
         heads: the labels above the columns.
         title: what it shows, for those who do not see it.
         cell: the width of a column; lines are a little less high.
+        numbers: whether the values stand in the cells.
     """
     most = max((bar.value for _, cells in lines for bar in cells), default=0) or 1
     left, height = 56, cell - cell // 5
@@ -80,7 +102,11 @@ def grid(lines: Sequence[tuple[str, Sequence[ChartValue]]], heads: Sequence[str]
         for at, bar in enumerate(values):
             shade, x = -(-bar.value * SHADES // most), left + at * cell + 2
             shape = f'<rect class="shade s{shade}" x="{x}" y="{y}" width="{cell - 4}" height="{height - 4}" rx="4"/>'
-            tip = f"<g><title>{escaped(bar.name)}: {bar.value:,}</title>{shape}</g>"
+            if numbers and bar.value:
+                shape += (
+                    f'<text class="number" x="{x + cell // 2 - 2}" y="{y + height * 3 // 4 - 3}">{bar.number}</text>'
+                )
+            tip = f"<g><title>{escaped(bar.name)}: {bar.number}</title>{shape}</g>"
             parts.append(f'<a href="{escaped(bar.link)}">{tip}</a>' if bar.link and bar.value else tip)
     cells = Markup("".join(parts))  # noqa: S704  escaped above
     return _svg(left + len(heads) * cell, 26 + len(lines) * height, title, [cells])

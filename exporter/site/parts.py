@@ -5,6 +5,7 @@ Every value is escaped here as templates do it; only what :mod:`exporter.html.pa
 
 from __future__ import annotations
 
+from datetime import UTC, tzinfo
 from typing import TYPE_CHECKING, Final
 
 from markupsafe import Markup
@@ -29,16 +30,16 @@ def escaped(text: str) -> str:
 
 
 class Parts:
-    """Writes the parts in one language.
+    """Writes the parts in one language, and times in one zone.
 
     Attributes:
         words: of the interface by name, escaped.
         dates: writes dates.
     """
 
-    def __init__(self, language: str) -> None:
+    def __init__(self, language: str, zone: tzinfo = UTC) -> None:
         self.words = {name: escaped(word) for name, word in LANGUAGES[language].items()}
-        self.dates = Dates(language)
+        self.dates = Dates(language, zone)
 
     def title(self, post: PostSummary) -> str:
         """Return what an entry is called."""

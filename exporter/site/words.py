@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import UTC, datetime, tzinfo
 from typing import Final
+
+from exporter.clock import at_home
 
 _WORDS: Final[dict[str, tuple[str, str]]] = {
     "language": ("ja", "en"),
@@ -184,10 +186,11 @@ _MONTHS = ("January", "February", "March", "April", "May", "June", "July",
 
 
 class Dates:
-    """Writes dates in one of the languages."""
+    """Writes dates in one of the languages; what the archive itself says of time is in UTC, and shown in ``zone``."""
 
-    def __init__(self, language: str) -> None:
+    def __init__(self, language: str, zone: tzinfo = UTC) -> None:
         self._japanese = language == "ja"
+        self._zone = zone
 
     def day(self, date: datetime | None) -> str:
         """Return a day as people write it; empty when there is none."""
@@ -200,6 +203,10 @@ class Dates:
     def minute(self, date: datetime | None) -> str:
         """Return a day and the time of day; empty when there is none."""
         return "" if date is None else f"{self.day(date)} {date:%H:%M}"
+
+    def written(self, written: str) -> str:
+        """Return a time as the archive has it, such as when a version was finished; as it is where it is no time."""
+        return self.minute(at_home(written, self._zone)) or written
 
     def year(self, year: str) -> str:
         """Return a year's name."""

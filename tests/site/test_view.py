@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from datetime import datetime
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
 
 from exporter import lossless_json
+from exporter.archive.log import version_rows
 from exporter.html.tree import Element, parse
 from exporter.model.kinds import Kind
+from exporter.service.registry import DEFAULT_SERVICE
 from exporter.site import search_data
 from exporter.site.templating import POLICY
 from tests.archive.builder import Built, record
@@ -134,6 +137,19 @@ class TestTheDemo:
         text = (site / "statistics.html").read_text("utf-8")
         assert text.count("<svg") == text.count("<table") == 6
         assert "<title>2016-03: 3</title>" in text
+
+    def test_charts_say_their_values(self, site: Path) -> None:
+        text = (site / "statistics.html").read_text("utf-8")
+        assert re.search(r'<g><title>2016年 3月: 3</title><rect[^>]*/><text class="number"[^>]*>3</text>', text)
+        assert re.search(r'<text x="[0-9.]+" y="[0-9.]+">[0-9.]+ [kM]B</text>', text)
+
+    def test_times_of_the_archive_are_those_of_the_blog(self, demo: Built, site: Path) -> None:
+        row = version_rows(demo.reader)[-1]
+        local = datetime.fromisoformat(row.finished_at).astimezone(DEFAULT_SERVICE.timezone)
+        for name in ("history.html", "about.html", f"history/version-{row.version}.html"):
+            text = (site / name).read_text("utf-8")
+            assert re.search(rf'<time datetime="{row.finished_at}">[^<]* {local:%H:%M}</time>', text)
+            assert " UTC" not in text
 
     def test_the_gallery_tells_where_a_picture_is_used(self, site: Path) -> None:
         found = elements(site / "gallery.html")

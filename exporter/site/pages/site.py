@@ -61,7 +61,7 @@ class Site:
         self.options = options
         self.facts = SiteFacts(records) if facts is None else facts
         self.words = LANGUAGES[options.language]
-        self.parts = Parts(options.language)
+        self.parts = Parts(options.language, service.timezone)
         self.dates = self.parts.dates
         base = f"https://{records.blog_id}/"
         patterns = [AddressPattern(text, "entry_url") for text in options.entry_addresses]

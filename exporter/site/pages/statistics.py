@@ -26,7 +26,7 @@ class _Chart(NamedTuple):
     title: str
     drawing: Markup
     heads: tuple[str, str]
-    lines: list[tuple[str, int]]
+    lines: list[tuple[str, str]]
 
 
 def statistics_files(site: Site) -> Iterator[ViewFile]:
@@ -91,7 +91,7 @@ def _monthly(name: str, title: str, counts: Counter[str], words: dict[str, str])
         ChartValue(month, counts[month], month[:4] if month.endswith("-01") and int(month[:4]) % every == 0 else "")
         for month in months
     ]
-    lines = [(month, counts[month]) for month in months if counts[month]]
+    lines = [(month, f"{counts[month]:,}") for month in months if counts[month]]
     return _Chart(name, title, bars(values, title), (words["month"], words["number"]), lines)
 
 
@@ -106,8 +106,8 @@ def _heatmap(site: Site, counts: Counter[str]) -> _Chart:
         ])
         for year in years
     ]  # fmt: skip
-    drawing = grid(lines, [str(month) for month in range(1, 13)], words["heatmap"])
-    totals = [(year, sum(number for month, number in counts.items() if month[:4] == year)) for year in years]
+    drawing = grid(lines, [str(month) for month in range(1, 13)], words["heatmap"], cell=52, numbers=True)
+    totals = [(year, f"{sum(number for month, number in counts.items() if month[:4] == year):,}") for year in years]
     return _Chart("heatmap", words["heatmap"], drawing, (words["year"], words["number"]), totals)
 
 
@@ -119,7 +119,7 @@ def _histogram(title: str, lengths: list[int], words: dict[str, str]) -> _Chart:
         number = sum(1 for length in lengths if length >= low and (high is None or length < high))
         name = f"{low:,}–{high - 1:,}" if high else f"{low:,}–"
         values.append(ChartValue(name, number, f"{low:,}–"))
-    lines = [(bar.name, bar.value) for bar in values] if lengths else []
+    lines = [(bar.name, bar.number) for bar in values] if lengths else []
     return _Chart("lengths", title, bars(values, title), (words["characters"], words["number"]), lines)
 
 
@@ -132,8 +132,8 @@ def _sizes(site: Site) -> _Chart:
             sizes[post.year] += picture.size
     years = sorted(sizes)
     names = {year: words["undated"] if year == UNDATED else year for year in years}
-    values = [ChartValue(names[year], sizes[year], names[year]) for year in years]
-    lines = [(names[year], sizes[year]) for year in years]
+    values = [ChartValue(names[year], sizes[year], names[year], "", _size(sizes[year])) for year in years]
+    lines = [(bar.name, bar.number) for bar in values]
     return _Chart("sizes", words["sizes"], bars(values, words["sizes"]), (words["year"], words["bytes"]), lines)
 
 
@@ -143,6 +143,10 @@ def _top_categories(site: Site) -> _Chart:
         ChartValue(name or words["uncategorised"], len(posts), "", category_page(name))
         for name, posts in list(site.catalogue.by_category().items())[:_MOST_CATEGORIES]
     ]
-    lines = [(bar.name, bar.value) for bar in values]
+    lines = [(bar.name, bar.number) for bar in values]
     drawing = rows(values, words["top_categories"])
     return _Chart("categories", words["top_categories"], drawing, (words["categories"], words["number"]), lines)
+
+
+def _size(count: int) -> str:
+    return f"{count / 1e3:,.0f} kB" if count < 1e6 else f"{count / 1e6:,.1f} MB"
