@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from hashlib import sha256
+from itertools import chain
 from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeVar
 
 from exporter.html.links import AddressPattern, absolute
@@ -18,6 +19,7 @@ from exporter.model.records import Comment, Post, Raw
 from exporter.service.interface import Records
 from exporter.site.comment_table import UNDATED, CommentTable
 from exporter.site.facts import CommentFacts, EntryFacts, ItemFacts
+from exporter.site.related import marks_of
 from exporter.text import visible
 
 if TYPE_CHECKING:
@@ -165,6 +167,8 @@ class Catalogue:
         posts: the entries by date, the undated first.
         by_id: the same by id.
         places: where in ``posts`` each id is.
+        mentions: the entries whose texts link to an entry, by its id, the oldest first.
+        alike: the ids of the entries that are like an entry, by its id, the closest first.
         orphans: the ids of comments whose entry is not there.
         unread: the ids of list items whose entry is not there.
     """
@@ -196,16 +200,18 @@ class Catalogue:
             self.comment_table.add(comment.entry_id, comment_id, comment.day)
             self._keep_links(Kind.COMMENTS, comment_id, comment.links)
         self.comment_table.finish()
-        posts = [
-            self._summary(entry_id, found, categories) for entry_id, found in facts.of(Kind.ENTRIES, self._entry_facts)
-        ]
-        posts += [
-            self._summary(entry_id, self._entry_facts(gone.load()), categories) for entry_id, gone in self._gone.items()
-        ]
+        posts, marks = [], []
+        gone_facts = ((entry_id, self._entry_facts(gone.load())) for entry_id, gone in self._gone.items())
+        for entry_id, found in chain(facts.of(Kind.ENTRIES, self._entry_facts), gone_facts):
+            posts.append(self._summary(entry_id, found, categories))
+            marks.append((entry_id, found.marks, posts[-1].category))
+        marks.sort(key=lambda each: sort_key(each[0]))
+        self.alike = {entry_id: known.alike for entry_id, known in facts.related(marks).items() if known.alike}
         posts.sort(key=lambda post: (_moment(post.date), sort_key(post.id)))
         self.posts: list[PostSummary] = posts
         self.by_id = {post.id: post for post in posts}
         self.places = {post.id: at for at, post in enumerate(posts)}
+        self.mentions = self._mentions()
         ownerless = [entry_id for entry_id in self.comment_table.entries() if entry_id not in self.by_id]
         self.orphans = sorted(
             (comment_id for entry_id in ownerless for comment_id in self.comment_table.of(entry_id)), key=sort_key
@@ -265,6 +271,15 @@ class Catalogue:
             digest.update(self.records.identity(kind, record_id) or _NO_IDENTITY)
         return digest.digest()
 
+    def _mentions(self) -> Mapping[str, list[PostSummary]]:
+        found: defaultdict[str, list[PostSummary]] = defaultdict(list)
+        links = self._links[Kind.ENTRIES]
+        for post in self.posts:
+            targets = map(self._addresses.entry_of, links.get(post.id, ()))
+            for target in dict.fromkeys(each for each in targets if each is not None and each != post.id):
+                found[target].append(post)
+        return found
+
     def _load_entry(self, entry_id: str) -> Post:
         return self.service.post(self.records.load(Kind.ENTRIES, entry_id) or {})
 
@@ -282,14 +297,17 @@ class Catalogue:
     def _entry_facts(self, raw: Raw) -> EntryFacts:
         entry = self.service.post(raw)
         texts = entry.body, entry.more
+        plain = [_TAGS.sub(" ", text) for text in texts]
+        title = one_line(entry.title)
         return EntryFacts(
             date=entry.date,
-            title=one_line(entry.title)[:_TITLE_KEPT],
+            title=title[:_TITLE_KEPT],
             private=entry.private is True,
             access="" if entry.access == self.service.usual_access else one_line(entry.access)[:20],
-            length=sum(len(part) for text in texts for part in _TAGS.sub("", text).split()),
+            length=sum(len(part) for text in plain for part in text.split()),
             links=self._own_links(*texts),
             addresses=[each for pattern in self._patterns if (each := pattern.fill(raw)) is not None],
+            marks=marks_of(title, " ".join(plain)),
         )
 
     def _summary(self, entry_id: str, facts: EntryFacts, categories: Mapping[str, str]) -> PostSummary:

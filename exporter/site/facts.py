@@ -4,7 +4,8 @@
 blog of 5,000 entries with one new text, the whole of the others otherwise takes as long as everything else together.
 
 Each line has a kind, the SHA-256 of what makes the site and of the rest, and as the rest the facts of up to 1,000
-records of that kind in the order of their ids; the last line says what the search's shards in ``latest/`` are made of.
+records of that kind in the order of their ids. Two more say which entries are alike, and what the search's shards in
+``latest/`` are made of.
 A line that is not what its hash says, or was written by another program or with other options, is passed over. A fact
 counts for the very record it was taken of, whose identity it has, and a shard for the file whose hash it has.
 """
@@ -21,6 +22,7 @@ from exporter import lossless_json
 from exporter.archive import atomic
 from exporter.model.kinds import Kind, sort_key
 from exporter.site.options import NAME
+from exporter.site.related import Known, related
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from exporter.model.records import Raw
 
 _SHARDS: Final = "shards"
+_RELATED: Final = "related"
 _TOGETHER: Final = 1_000
 _LAST_DAY: Final = date.max.toordinal()
 
@@ -47,6 +50,7 @@ class EntryFacts(NamedTuple):
         length: the characters of its texts, without tags and spaces.
         links: those of its texts that may lead to other entries.
         addresses: where it may have been on the web.
+        marks: what it is known by among entries like it, see :mod:`exporter.site.related`.
     """
 
     date: datetime | None
@@ -56,6 +60,7 @@ class EntryFacts(NamedTuple):
     length: int
     links: list[str]
     addresses: list[str]
+    marks: str
 
     def row(self) -> list[Any]:
         """Return the facts as JSON has them."""
@@ -64,7 +69,7 @@ class EntryFacts(NamedTuple):
     @classmethod
     def of(cls, row: list[Any]) -> Self | None:
         """Read such a row; ``None`` where it is none."""
-        if [type(value) for value in row] != [str, str, bool, str, int, list, list]:
+        if [type(value) for value in row] != [str, str, bool, str, int, list, list, str]:
             return None
         if not all(type(text) is str for text in row[5] + row[6]):
             return None
@@ -172,6 +177,19 @@ class SiteFacts:
                 self._write(kind, rows)
                 rows = []
         self._write(kind, rows)
+
+    def related(self, now: Sequence[tuple[str, str, str]]) -> dict[str, Known]:
+        """Return which entries are alike, see :func:`~exporter.site.related.related`, with the help of what is kept."""
+        before = {}
+        for entry_id, *row in self._known(_RELATED):
+            if all(type(text) is str for text in row):
+                before[entry_id] = Known(row[0], row[1], tuple(row[2:]))
+        known = related(now, before)
+        self._changed = self._changed or known != before
+        rows = [[entry_id, *found[:2], *found.alike] for entry_id, found in known.items()]
+        for start in range(0, len(rows), _TOGETHER):
+            self._write(_RELATED, rows[start : start + _TOGETHER])
+        return known
 
     def _merged(self, kind: Kind, derive: Callable[[Raw], F]) -> Iterator[tuple[list[Any], F]]:
         """Yield a row and the facts of each record: those that are kept where they are of this very record."""

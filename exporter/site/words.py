@@ -34,6 +34,8 @@ _WORDS: Final[dict[str, tuple[str, str]]] = {
     "next": ("次の記事", "Next entry"),
     "newer": ("新しいほうへ", "Newer"),
     "older": ("古いほうへ", "Older"),
+    "mentions": ("この記事にふれている記事", "Entries that mention this one"),
+    "alike": ("似ている記事", "Entries like this one"),
     "untitled": ("(無題)", "(untitled)"),
     "undated": ("日付のない記事", "Entries without a date"),
     "uncategorised": ("カテゴリーなし", "No category"),

@@ -171,10 +171,10 @@ def test_a_new_shard_takes_over_what_the_one_before_has_of_other_chunks(
     assert there(known) == anew(known)
 
 
-@pytest.mark.parametrize("cut", [0, 1, 2, 3])
+@pytest.mark.parametrize("cut", [0, 1, 2, 3, 4])
 def test_a_damaged_line_is_passed_over(known: Built, cut: int) -> None:
     lines = lines_of(known)
-    assert [line.split(b" ")[0] for line in lines] == [b"entry_list", b"comments", b"entries", b"shards"]
+    assert [line.split(b" ")[0] for line in lines] == [b"entry_list", b"comments", b"entries", b"related", b"shards"]
     lines[cut] = lines[cut].replace(b"1", b"2", 1)
     Path(known.layout.site_facts).write_bytes(b"".join(lines))
     build(known)
@@ -192,7 +192,7 @@ def test_a_damaged_line_is_passed_over(known: Built, cut: int) -> None:
         lambda row: [row[0], row[1][::-1], *row[2:]],
         lambda row: [*row[:2], None, *row[3:]],
         lambda row: [*row[:2], *([5] for _ in row[2:])],
-        lambda row: [*row[:2], "no date", *row[3:]] if len(row) == 9 else row,
+        lambda row: [*row[:2], "no date", *row[3:]] if len(row) == 10 else row,
         lambda row: [*row[:-1], ["a", 5]],
         lambda row: [*row[:3], 10**9, *row[4:]],
     ],

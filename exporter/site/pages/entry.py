@@ -15,6 +15,7 @@ from exporter.model.asset import openable
 from exporter.model.kinds import Kind
 from exporter.model.records import Post, Raw
 from exporter.site.catalogue import PostSummary, one_line, safe_name
+from exporter.site.pages.beside import beside, beside_parts
 from exporter.site.pages.site import Site, category_page
 from exporter.site.parts import CONTENT_LANGUAGE, escaped
 from exporter.site.templating import Shell, root_of
@@ -38,6 +39,7 @@ def entry_files(site: Site) -> Iterator[ViewFile]:
             b"" if after is None else after.listed,
             site.pictures.identity(post.id),
             repr(changed.get(post.id)),
+            beside_parts(site, post),
             catalogue.link_targets(Kind.ENTRIES, post.id),
             *(catalogue.link_targets(Kind.COMMENTS, comment_id) for comment_id in catalogue.comment_ids(post)),
         ]
@@ -71,7 +73,8 @@ class _EntryPage:
         return "".join([
             shell.title, title, shell.scripts, self._scripts(), shell.text,
             f'<article class="entry" data-entry="{self._post.page}">\n', self._header(title), self._body(entry),
-            self._pictures(), self._comments(), "</article>\n", self._turn(), self._facts(entry), shell.end,
+            self._pictures(), self._comments(), "</article>\n",
+            beside(self._site, self._post), self._turn(), self._facts(entry), shell.end,
         ])  # fmt: skip
 
     def _scripts(self) -> str:

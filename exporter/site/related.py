@@ -1,0 +1,135 @@
+"""Which entries are like which: by what their texts share, and by their category.
+
+An entry is known by its marks: up to 16 short strings of its title and texts, chosen from these alone. Pairs of
+neighbouring kanji, words in katakana and in Latin letters can be marks; those said most often are, and of equals those
+whose CRC-32 is lowest, so that two texts that share words choose the same. Two entries are as alike as the sum of what
+each mark they share is worth: the fewer entries have it, in steps of powers of two, the more, and nothing where 128
+or more have it; half as much again in one category. The best :data:`MOST` are shown, of equals those with the lower id.
+
+So an edit that leaves the marks leaves every list. One that does not can change the lists of entries that have one of
+the marks that came or went, and of no other; :class:`Related` makes these anew and keeps the rest. What it keeps gives
+the same lists as making all of them. Pure.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from heapq import nsmallest
+from typing import Final, NamedTuple
+from zlib import crc32
+
+MOST: Final = 4
+_MARKS: Final = 16
+_LOOKED_AT: Final = 20_000
+"""Characters of a text from which marks are taken."""
+_TITLE_COUNTS: Final = 3
+"""As often as so many times in the text."""
+_LONGEST: Final = 12
+_RUN = re.compile(r"([一-鿿々]{2,})|[ァ-ヺー]{3,}|[a-z]{5,}")
+_STEPS: Final = 8
+"""A mark of two or three entries is worth 49, one of 64 to 127 entries 4, and one of more nothing."""
+_ENOUGH: Final = 60
+"""Less is chance: a rare mark that entries of two categories share is not enough, two of them are."""
+
+
+class Known(NamedTuple):
+    """What an entry is known by: its marks with spaces between them, its category, and the ids of those like it."""
+
+    marks: str
+    category: str
+    alike: tuple[str, ...] = ()
+
+
+def marks_of(title: str, text: str) -> str:
+    """Return the marks of an entry with spaces between them; ``text`` is without tags."""
+    counts: Counter[str] = Counter()
+    _count(text[:_LOOKED_AT].lower(), counts, 1)
+    _count(title.lower(), counts, _TITLE_COUNTS)
+    best = nsmallest(_MARKS, counts, key=lambda mark: (-counts[mark], crc32(mark.encode())))
+    return " ".join(best)
+
+
+def related(now: Sequence[tuple[str, str, str]], before: Mapping[str, Known]) -> dict[str, Known]:
+    """Return what is known of every entry, by id.
+
+    Args:
+        now: id, marks and category of each entry, in the order of the ids.
+        before: what was known before this; it saves making the lists that are still the same.
+    """
+    same = {entry_id for entry_id, *known in now if (was := before.get(entry_id)) and [*was[:2]] == known}
+    if len(same) == len(now) == len(before):
+        return dict(before)
+    owners: defaultdict[str, list[int]] = defaultdict(list)
+    marks = [text.split(" ") if text else [] for _, text, _ in now]
+    for place, found in enumerate(marks):
+        for mark in found:
+            owners[mark].append(place)
+    touched = _touched(now, before, same, owners)
+    made = {}
+    for place, (entry_id, text, category) in enumerate(now):
+        if entry_id in same and touched.isdisjoint(marks[place]):
+            made[entry_id] = before[entry_id]
+        else:
+            made[entry_id] = Known(text, category, _closest(now, place, marks[place], owners))
+    return made
+
+
+def _closest(
+    now: Sequence[tuple[str, str, str]], place: int, marks: Iterable[str], owners: Mapping[str, Sequence[int]]
+) -> tuple[str, ...]:
+    """Return the ids of the entries most like the one at ``place``; ``owners`` has the places of each mark."""
+    scores: defaultdict[int, int] = defaultdict(int)
+    for mark in marks:
+        value = _worth(len(owners[mark]))
+        if value:
+            for other in owners[mark]:
+                scores[other] += value
+    scores.pop(place, None)
+    category, ranked = now[place][2], []
+    for other, score in scores.items():
+        doubled = score * 3 if now[other][2] == category else score * 2
+        if doubled >= _ENOUGH * 2:
+            ranked.append((-doubled, other))
+    return tuple(now[other][0] for _, other in nsmallest(MOST, ranked))
+
+
+def _touched(
+    now: Iterable[tuple[str, str, str]],
+    before: Mapping[str, Known],
+    same: set[str],
+    owners: Mapping[str, Sequence[int]],
+) -> set[str]:
+    """Return the marks of entries that are not as they were, as far as these marks are or were worth something."""
+    change: Counter[str] = Counter()
+    for entry_id, known in before.items():
+        if entry_id not in same:
+            change.subtract(filter(None, known.marks.split(" ")))
+    found = set(change)
+    for entry_id, marks, _ in now:
+        if entry_id not in same:
+            added = [*filter(None, marks.split(" "))]
+            change.update(added)
+            found.update(added)
+    return {
+        mark
+        for mark in found
+        if _worth(number := len(owners.get(mark, ()))) or (number - change[mark] > 0 and _worth(number - change[mark]))
+    }
+
+
+def _worth(number: int) -> int:
+    """Return what a mark that so many entries have is worth; nothing where none has it."""
+    step = number.bit_length() - 1
+    return (_STEPS - step) ** 2 if 0 <= step < _STEPS - 1 else 0
+
+
+def _count(text: str, counts: Counter[str], times: int) -> None:
+    for run in _RUN.finditer(text):
+        word = run[0]
+        if run[1] is None:
+            counts[word[:_LONGEST]] += times
+        else:
+            for at in range(len(word) - 1):
+                counts[word[at : at + 2]] += times
