@@ -33,6 +33,13 @@ _MARK, _RESET = "\x1b[1;33m", "\x1b[0m"
 @click.argument("words", nargs=-1, required=True)
 @click.option("--kind", metavar="KIND", help="Only entry, comment or file.")
 @click.option("--since", metavar="DATE", help="Only what was written at or after DATE.")
+@click.option(
+    "--sort",
+    type=click.Choice(["relevance", "date"]),
+    default="relevance",
+    show_default=True,
+    help="The best first, or the newest.",
+)
 @click.option("--regex", is_flag=True, help="WORDS is a regular expression, in Python's syntax.")
 @click.option(
     "--limit", type=click.IntRange(1), default=20, show_default=True, metavar="N", help="Show at most N hits."
@@ -47,6 +54,7 @@ def command(
     words: tuple[str, ...],
     kind: str | None,
     since: str | None,
+    sort: str,
     regex: bool,
     limit: int,
     at: str | None,
@@ -54,21 +62,38 @@ def command(
     """Find WORDS in the titles, bodies, comments and file names of the archive in DIR.
 
     Every word must be there, as any part of the text; upper and lower case, full and half width are the same. Put a
-    phrase in double quotes.
+    phrase in double quotes. What holds them in similar spellings only, hiragana for katakana or a long vowel written
+    otherwise, comes after that and is counted apart.
     """
     from exporter.search.index import Index
     from exporter.search.query import parse_query
     from exporter.service.registry import service_of
 
-    query = parse_query(words, kind, since, regex=regex, limit=limit, timezone=settings.timezone)
+    query = parse_query(
+        words, kind, since, regex=regex, limit=limit, by_date=sort == "date", timezone=settings.timezone
+    )
     version = archive.version_at(at, settings.timezone)
     with Index(archive, service_of(settings, archive.info.service), at=version) as index:
         found = index.search(query)
-    out.document({"version": version, "found": found.total, "hits": [_document(hit) for hit in found.hits]})
+    out.document(
+        {
+            "version": version,
+            "found": found.total,
+            "hits": [_document(hit) for hit in found.hits],
+            "similar_found": found.similar_total,
+            "similar_hits": [_document(hit) for hit in found.similar],
+        }
+    )
     for hit in found.hits:
         _print(out, hit)
-    more = f", the best {limit} are shown" if found.total > limit else ""
-    out.say(f"{counted(found.total, 'hit')}{more}.")
+    if found.similar:
+        out.answer("Similar spellings:")
+    for hit in found.similar:
+        _print(out, hit)
+    others = f", {found.similar_total} more in similar spellings" if found.similar_total else ""
+    first = "newest" if query.by_date else "best"
+    more = f", the {first} {limit} are shown" if found.total + found.similar_total > limit else ""
+    out.say(f"{counted(found.total, 'hit')}{others}{more}.")
     return 0
 
 

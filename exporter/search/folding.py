@@ -1,8 +1,9 @@
 """What texts and queries are compared by, and the way back to the text as it was written. Pure.
 
 The key of a text is NFKC, then case folded, with each run of white space as one space; so half-width kana, full-width
-letters and line ends make no difference. NFKC changes lengths, hence :class:`Folded` remembers where each character of
-the key comes from.
+letters and line ends make no difference, nor which of its two characters a wave dash is. NFKC changes lengths, hence
+:class:`Folded` remembers where each character of the key comes from. :func:`similar` finds looser spellings in keys:
+hiragana for katakana, and long vowels written or not. ``site/static/folding.js`` follows the same rules.
 """
 
 from __future__ import annotations
@@ -24,11 +25,19 @@ _LONG = 200
 _OFTEN_CHANGED = (range(0xA0, 0x180), range(0x2000, 0x2500), range(0x3000, 0x3400), range(0xFE30, 0xFFF0))
 """Accents, marks and units, and full-width and half-width forms."""
 _JAMO_FIRST, _JAMO_LAST = "\u1160", "\u11ff"
+_WAVE_DASH = "\N{WAVE DASH}"
+"""Shift JIS has one wave dash, which systems read as this or as U+FF5E; only the latter is ``~`` in NFKC."""
+_HIRAGANA = "".join(map(chr, (*range(0x3041, 0x3097), 0x309D, 0x309E)))
+_KATAKANA = "".join(chr(ord(kana) + 0x60) for kana in _HIRAGANA)
+_FORMS = {kana: first + second for first, second in zip(_HIRAGANA, _KATAKANA, strict=True) for kana in first + second}
+"""How each kana is written: in hiragana, in katakana."""
+_LENGTHENING = "ー~"
+"""The mark of a long vowel, and the wave dash that people write for it."""
 
 
 def fold(text: str) -> str:
     """Return the key of a text; lone surrogates become U+FFFD."""
-    key = _nfkc(_SURROGATE.sub("\N{REPLACEMENT CHARACTER}", text)).casefold()
+    key = _nfkc(_SURROGATE.sub("\N{REPLACEMENT CHARACTER}", text)).casefold().replace(_WAVE_DASH, "~")
     return " ".join(f"|{key}|".split())[1:-1]
 
 
@@ -56,6 +65,29 @@ def _often_changed() -> re.Pattern[str]:
     found = (chr(code) for block in _OFTEN_CHANGED for code in block)
     changed = "".join(re.escape(char) for char in found if not unicodedata.is_normalized("NFKC", char))
     return re.compile(f"[{changed}][\uff9e\uff9f]?")
+
+
+def similar(term: str) -> re.Pattern[str] | None:
+    """Return what finds a term's similar spellings in a key, the term itself among them; ``None`` if it has no others.
+
+    Each kana stands for its hiragana and its katakana. Long vowels are marked in any way, or not at all where two kana
+    or more come before, as JIS Z 8301 has it for technical terms: サーバ is サーバー, but ビル is no ビール.
+    A kana alone has no similar spellings: they would be in nearly every text.
+    """
+    parts: list[str] = []
+    run = 0
+    for found in re.finditer(f"([{''.join(_FORMS)}])([{_LENGTHENING}]*)|.", term, re.DOTALL):
+        kana, marks = found.groups()
+        if kana is None:
+            parts.append(re.escape(found[0]))
+            run = 0
+            continue
+        run += 1
+        parts.append(f"[{_FORMS[kana]}]")
+        if run > 1 or marks:
+            parts.append(f"[{_LENGTHENING}]{'*' if run > 1 else '+'}")
+            run += 1
+    return None if len(parts) < 2 or _FORMS.keys().isdisjoint(term) else re.compile("".join(parts))
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,29 +154,26 @@ class Excerpt:
     cut: bool
 
 
-def spans_of(text: str, terms: Sequence[str]) -> list[Span]:
+def spans_of(text: str, terms: Sequence[str], *, loosely: bool = False) -> list[Span]:
     """Return where the terms stand in a text as it was written, in order, those that touch or overlap joined.
+
+    With ``loosely`` their similar spellings are found too.
 
     A text beyond some 100,000 characters is looked at piece by piece, up to the first hits and what an excerpt shows
     after them: places take a hundred bytes a character.
     """
+    sought = [(similar(term) if loosely else None) or re.compile(re.escape(term)) for term in terms]
     overlap = 4 * max(map(len, terms), default=0) + _LENGTH
     for start in range(0, len(text), _PIECE):
-        found = _spans(text[start : start + _PIECE + overlap], terms)
+        found = _spans(text[start : start + _PIECE + overlap], sought)
         if found:
             return [(low + start, high + start) for low, high in found]
     return []
 
 
-def _spans(text: str, terms: Sequence[str]) -> list[Span]:
+def _spans(text: str, sought: Sequence[re.Pattern[str]]) -> list[Span]:
     folded = fold_with_places(text)
-    found = []
-    for term in terms:
-        at = folded.key.find(term)
-        while at >= 0:
-            found.append(folded.span(at, at + len(term)))
-            at = folded.key.find(term, at + len(term))
-    return _joined(sorted(found))
+    return _joined(sorted(folded.span(*found.span()) for each in sought for found in each.finditer(folded.key)))
 
 
 def excerpt(text: str, spans: Sequence[Span]) -> Excerpt:

@@ -5,18 +5,21 @@ from __future__ import annotations
 import contextlib
 import tempfile
 from dataclasses import dataclass
+from functools import partial
 from itertools import groupby
+from operator import methodcaller
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple, Self
+from typing import TYPE_CHECKING, Final, NamedTuple, Self, TypeAlias
 
 from exporter.model.kinds import Kind
 from exporter.search.documents import FIELDS
-from exporter.search.folding import Excerpt, Span, excerpt, spans_of
+from exporter.search.folding import Excerpt, Span, excerpt, similar, spans_of
 from exporter.search.index_file import IndexedRecord, WrongIndex, id_of, record_lines
 from exporter.search.indexing import VersionDocuments, open_index
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    import re
+    from collections.abc import Callable, Iterator, Sequence
     from datetime import datetime
 
     from exporter.archive.archive import Archive
@@ -28,6 +31,8 @@ REGEX_SECONDS: Final = 10.0
 """How long a regular expression may take over a whole blog."""
 
 _RANK_WORTH: Final = 1_000_000
+_Counter: TypeAlias = "Callable[[bytes], int]"
+"""Says how often a term is in a folded text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +63,20 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """The best hits, and how many there are in all."""
+    """The best hits.
+
+    Attributes:
+        hits: records that hold what was asked for.
+        total: how many there are in all.
+        similar: records that hold it in similar spellings only, see :func:`~exporter.search.folding.similar`; as many
+            as the query's limit leaves room for.
+        similar_total: how many of these there are in all.
+    """
 
     hits: list[Hit]
     total: int
+    similar: list[Hit]
+    similar_total: int
 
 
 class _Match(NamedTuple):
@@ -116,7 +131,7 @@ class Index:
         return Path(self._opened.enter_context(tempfile.TemporaryDirectory(prefix="blog-exporter-search-")))
 
     def search(self, query: Query, *, regex_seconds: float = REGEX_SECONDS) -> SearchResult:
-        """Search; hits are ordered by rank, then by number of hits, then the newer first.
+        """Search; hits are ordered by rank, then by number of hits, then the newer first, or as the query says by date.
 
         Raises:
             UsageError: a regular expression took longer than ``regex_seconds``.
@@ -140,18 +155,41 @@ class Index:
     def _found(self, query: Query, regex_seconds: float) -> SearchResult:
         if query.pattern is None:
             needles = [term.encode() for term in query.terms]
-            records = self._file.records(needles, query.kind, query.since)
-            matches = [match for record in records if (match := _checked(record, needles)) is not None]
+            records = self._file.records(needles, kind=query.kind, since=query.since)
+            counts = [methodcaller("count", needle) for needle in needles]
+            matches = [match for record in records if (match := _checked(record, counts)) is not None]
+            others = list(self._similar(query, {match.offset for match in matches}))
         else:
             from exporter.search.regex_worker import find_in_process  # noqa: PLC0415 - words need no process
 
             rows = find_in_process(self._file.path, query.pattern, query.kind, query.since, regex_seconds)
             matches = [_expressed(list(texts)) for _, texts in groupby(rows, key=lambda row: row.offset)]
+            others = []
+        hits = self._best(matches, query, query.limit)
+        room = None if query.limit is None else query.limit - len(hits)
+        return SearchResult(hits, len(matches), self._best(others, query, room, loosely=True), len(others))
+
+    def _similar(self, query: Query, known: set[int]) -> Iterator[_Match]:
+        """Yield the records that hold what is asked for in similar spellings, but those at the offsets of ``known``."""
+        patterns = {term: similar(term) for term in query.terms}
+        if not any(patterns.values()):
+            return
+        needles = [term.encode() for term, pattern in patterns.items() if pattern is None]
+        loose = [pattern for pattern in patterns.values() if pattern is not None]
+        counts: list[_Counter] = [methodcaller("count", needle) for needle in needles]
+        counts += [partial(_count, pattern) for pattern in loose]
+        for record in self._file.records(needles, loose, query.kind, query.since):
+            if record.offset not in known and (match := _checked(record, counts)) is not None:
+                yield match
+
+    def _best(self, matches: list[_Match], query: Query, limit: int | None, *, loosely: bool = False) -> list[Hit]:
         # The better before the worse, then the newer before the older; the rest is for having one order.
         matches.sort(key=lambda match: (-match.score, -match.moment, match.offset))
-        return SearchResult([self._hit(match, query.terms) for match in matches[: query.limit]], len(matches))
+        if query.by_date:
+            matches.sort(key=lambda match: -match.moment)
+        return [self._hit(match, query.terms, loosely=loosely) for match in matches[:limit]]
 
-    def _hit(self, match: _Match, terms: Sequence[str]) -> Hit:
+    def _hit(self, match: _Match, terms: Sequence[str], *, loosely: bool) -> Hit:
         """Return the hit from the record itself.
 
         Raises:
@@ -171,7 +209,7 @@ class Index:
             title=self._entry_title(document.entry_id) if kind is Kind.COMMENTS else _shown(document.title),
             date=document.date,
             field=FIELDS[kind][match.text][0],
-            excerpt=excerpt(text, spans_of(text, terms) if match.spans is None else match.spans),
+            excerpt=excerpt(text, spans_of(text, terms, loosely=loosely) if match.spans is None else match.spans),
             score=match.score,
         )
 
@@ -185,15 +223,19 @@ def _shown(title: str) -> str:
     return title.encode("utf-8", "replace").decode()
 
 
-def _checked(record: IndexedRecord, needles: Sequence[bytes]) -> _Match | None:
-    """Return a match if the texts together hold every term; its text is the one of best rank with most hits."""
+def _count(pattern: re.Pattern[str], text: bytes) -> int:
+    return len(pattern.findall(text.decode("utf-8", "replace")))
+
+
+def _checked(record: IndexedRecord, counts: Sequence[_Counter]) -> _Match | None:
+    """Return a match if each term is counted in some text; its text is the one of best rank with most hits."""
     fields = FIELDS[record.kind]
     hits = [0] * len(fields)
     score = 0
-    for needle in needles:
+    for count_in in counts:
         best = 0
         for at, text in enumerate(record.folded):
-            count = text.count(needle)
+            count = count_in(text)
             if count:
                 hits[at] += count
                 best = max(best, fields[at][1])

@@ -19,6 +19,7 @@ from exporter.search.documents import FIELDS, SearchDocument
 from exporter.search.folding import fold
 
 if TYPE_CHECKING:
+    import re
     from collections.abc import Iterator, Sequence
     from datetime import datetime
     from pathlib import Path
@@ -38,7 +39,6 @@ class IndexedRecord(NamedTuple):
         offset: where its two lines begin.
         kind: its kind.
         moment: its date as seconds since 1970, negative infinity where it has none.
-        folded: a folded text for each field of its kind, as UTF-8.
         folded: a folded text for each field of its kind, as UTF-8.
         plain: the second line.
     """
@@ -120,9 +120,13 @@ class IndexFile:
         self._file.close()
 
     def records(
-        self, needles: Sequence[bytes] = (), kind: Kind | None = None, since: datetime | None = None
+        self,
+        needles: Sequence[bytes] = (),
+        patterns: Sequence[re.Pattern[str]] = (),
+        kind: Kind | None = None,
+        since: datetime | None = None,
     ) -> Iterator[IndexedRecord]:
-        """Yield the records whose lines hold all ``needles``, of this kind and not written before ``since``.
+        """Yield the records whose lines hold all ``needles`` and ``patterns``, of this kind, not before ``since``.
 
         Raises:
             WrongIndex: the file is not as it was written.
@@ -133,6 +137,9 @@ class IndexFile:
                 if needle not in line:
                     break
             else:
+                text = line.decode("utf-8", "replace") if patterns else ""
+                if not all(pattern.search(text) for pattern in patterns):
+                    continue
                 record = _taken_apart(offset, line, plain)
                 if kind in (None, record.kind) and (first is None or record.moment >= first):
                     yield record

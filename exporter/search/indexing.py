@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from exporter.archive.state import State
     from exporter.service.interface import Records
 
-INDEX_EDITION: Final = 2
+INDEX_EDITION: Final = 3
 """Increased whenever the same records would give another index."""
 
 _OUTDATED: Final = "search.sqlite"

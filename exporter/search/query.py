@@ -34,6 +34,7 @@ class Query:
         kind: only records of this kind.
         since: only records written at or after it; those without a date are left out.
         limit: return at most so many hits, the best ones.
+        by_date: the newer hits are before the older ones, rather than the better before the worse.
     """
 
     terms: tuple[str, ...]
@@ -41,6 +42,7 @@ class Query:
     kind: Kind | None = None
     since: datetime | None = None
     limit: int | None = None
+    by_date: bool = False
 
 
 def parse_query(
@@ -50,6 +52,7 @@ def parse_query(
     *,
     regex: bool = False,
     limit: int | None = None,
+    by_date: bool = False,
     timezone: tzinfo = UTC,
 ) -> Query:
     """Read what a person asked for.
@@ -60,6 +63,7 @@ def parse_query(
         since: a date or a date and time (ISO 8601).
         regex: take the words for a regular expression in Python's syntax.
         limit: return at most so many hits.
+        by_date: the newer before the older, rather than the better before the worse.
         timezone: what ``since`` is in, when it does not say.
 
     Raises:
@@ -67,7 +71,7 @@ def parse_query(
     """
     text = " ".join(words)
     terms = () if regex else _terms(text)
-    return Query(terms, _pattern(text) if regex else None, _kind(kind), _since(since, timezone), limit)
+    return Query(terms, _pattern(text) if regex else None, _kind(kind), _since(since, timezone), limit, by_date)
 
 
 def _terms(text: str) -> tuple[str, ...]:

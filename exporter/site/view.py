@@ -34,6 +34,7 @@ _STATIC: Final = Path(__file__).parent / "static"
 _SCRIPT_WORDS: Final = (
     "results", "searching", "no_results", "show_more", "in_comment", "all", "year_facet", "categories", "load_error",
     "private", "gone", "untitled", "uncategorised", "undated", "orphans", "close", "previous", "next", "continue",
+    "search", "similar", "hit_before", "hit_after", "hits_clear",
 )  # fmt: skip
 
 

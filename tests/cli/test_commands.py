@@ -488,6 +488,22 @@ def test_search_finds_any_part_of_any_text(program: Program, archive: Path) -> N
     assert program("search", archive, "[三四]合", "--regex").out.count("[三合]") == 1
     assert program("search", archive, "ないことば").err == "0 hits.\n"
     assert program("search", archive, "猫", "--since", "2020-01-01", "--json").json["found"] < 7
+    newest = program("search", archive, "猫", "--sort", "date", "--json").json
+    assert [hit["date"] for hit in newest["hits"]] == sorted((hit["date"] for hit in newest["hits"]), reverse=True)
+    assert (newest["similar_found"], newest["similar_hits"]) == (0, [])
+
+
+def test_search_says_apart_what_is_spelled_otherwise(program: Program, archive: Path) -> None:
+    exact = program("search", archive, "パン", "--json").json
+    found = program("search", archive, "ぱーん", "--json").json
+    assert (found["found"], found["hits"], found["similar_found"]) == (0, [], 0)
+    found = program("search", archive, "ぱん", "--json", "--limit", 3).json
+    assert found["found"] + found["similar_found"] == exact["found"] + exact["similar_found"]
+    assert len(found["hits"]) + len(found["similar_hits"]) == 3
+    said = program("search", archive, "ぱん")
+    assert "Similar spellings:\n" in said.out
+    assert "[パン]" in said.out.partition("Similar spellings:\n")[2]
+    assert f"{found['similar_found']} more in similar spellings" in said.err
 
 
 def test_search_in_an_older_version(program: Program, archive: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from exporter.search.folding import excerpt, fold, fold_with_places, spans_of
+from exporter.search.folding import excerpt, fold, fold_with_places, similar, spans_of
 
 TRICKY = st.text(
     alphabet=st.one_of(
@@ -28,6 +28,7 @@ TRICKY = st.text(
         ("一\n\n二\t 三", "一 二 三"),
         ("㍿", "株式会社"),
         ("\ud83d", "\ufffd"),
+        ("今日〜明日～", "今日~明日~"),
     ],
 )
 def test_what_looks_the_same_has_one_key(text: str, key: str) -> None:
@@ -36,7 +37,7 @@ def test_what_looks_the_same_has_one_key(text: str, key: str) -> None:
 
 def _by_definition(text: str) -> str:
     clean = re.sub("[\ud800-\udfff]", "\ufffd", text)
-    return re.sub(r"\s+", " ", unicodedata.normalize("NFKC", clean).casefold())
+    return re.sub(r"\s+", " ", unicodedata.normalize("NFKC", clean).casefold()).replace("\u301c", "~")
 
 
 @pytest.mark.parametrize("after", ["", "\u3099", "\uff9e", "\uff9f\u0301", "\u1161", "\n", "か"])
@@ -75,6 +76,67 @@ def test_spans_are_those_of_the_text_as_it_was_written(before: str, word: str, a
     text = before + word + after
     (span,) = spans_of(text, [fold(word)])
     assert text[slice(*span)] == word
+
+
+@pytest.mark.parametrize(
+    ("word", "text"),
+    [
+        ("サーバ", "サーバー"),
+        ("サーバー", "ｻｰﾊﾞ"),
+        ("さーばー", "サーバの"),
+        ("データ", "データー"),
+        ("らーめん", "ラ〜メン"),
+        ("すごい", "すご～～い"),
+        ("ビー玉", "びー玉"),
+        ("ネコ", "ねこ"),
+        ("いすゞ", "イスヾ"),
+        ("C++のコツ", "c++のこつ"),
+    ],
+)
+def test_similar_spellings_find_each_other(word: str, text: str) -> None:
+    pattern = similar(fold(word))
+    assert pattern is not None
+    assert pattern.search(fold(text))
+
+
+@pytest.mark.parametrize(
+    ("word", "text"),
+    [
+        ("ビル", "ビール"),
+        ("ビール", "ビル"),
+        ("コーヒー", "コヒ"),
+        ("ばら", "はら"),
+        ("つっこむ", "つつこむ"),
+        ("a.の", "abの"),
+    ],
+)
+def test_what_is_another_word_is_not_similar(word: str, text: str) -> None:
+    pattern = similar(fold(word))
+    assert pattern is not None
+    assert not pattern.search(fold(text))
+
+
+@pytest.mark.parametrize("word", ["海", "abc", "の", "カ", "ー", "〜", "〜ー"])
+def test_what_has_no_similar_spellings(word: str) -> None:
+    assert similar(fold(word)) is None
+
+
+KANA = st.text(alphabet="かカがガサさーー〜～ｶﾞ海a.", min_size=1, max_size=12)
+
+
+@given(before=KANA, term=KANA, after=KANA)
+def test_a_term_is_among_its_similar_spellings(before: str, term: str, after: str) -> None:
+    key = fold(term)
+    pattern = similar(key)
+    assert pattern is None or pattern.search(fold(before) + key + fold(after))
+
+
+def test_spans_of_similar_spellings_hold_the_marks_of_long_vowels() -> None:
+    text = "さーば〜〜は、ｻｰﾊﾞと書く"
+    spans = spans_of(text, [fold("サーバー")], loosely=True)
+    assert [text[low:high] for low, high in spans] == ["さーば〜〜", "ｻｰﾊﾞ"]
+    assert spans_of(text, [fold("サーバー")]) == []
+    assert spans_of(text, [fold("書く")], loosely=True) == spans_of(text, [fold("書く")])
 
 
 def test_spans_that_overlap_are_one() -> None:

@@ -174,6 +174,40 @@ def test_more_hits_come_first_and_then_the_newer(tmp_path: Path) -> None:
         assert [hit.record_id for hit in found.search(parse_query(["海"])).hits] == ["2", "3", "1", "10", "4"]
 
 
+def test_by_date_the_newer_come_first_whatever_they_hold(index: Index) -> None:
+    hits = index.search(parse_query(["海"], by_date=True)).hits
+    assert ids(hits) == ["entries/2", "comments/7", "entries/1", "files/9", "entries/5", "entries/4"]
+
+
+def test_similar_spellings_come_apart(tmp_path: Path) -> None:
+    made = ArchiveMaker(tmp_path / "archive")
+    made.commit(
+        {
+            Kind.ENTRIES: {
+                "1": entry("1", "x", "サーバーの話"),
+                "2": entry("2", "x", "ｻｰﾊﾞの話"),
+                "3": entry("3", "さーば", "話〜"),
+                "4": entry("4", "x", "サバの話", year="2025"),
+                "5": entry("5", "サーバー", "作業"),
+            },
+            Kind.COMMENTS: {"7": comment("7", "1", "サ〜バーの話")},
+        }
+    )
+    with Index(made.reader, DEFAULT_SERVICE) as found:
+        result = found.search(parse_query(["サーバー", "話"]))
+        assert (ids(result.hits), result.total) == (["entries/1"], 1)
+        assert (ids(result.similar), result.similar_total) == (["entries/3", "entries/2", "comments/7"], 3)
+        assert [hit.excerpt.text[slice(*hit.excerpt.marks[0])] for hit in result.similar] == [
+            "さーば",
+            "ｻｰﾊﾞ",
+            "サ〜バー",
+        ]
+        few = found.search(parse_query(["サーバー", "話"], "entry", limit=2))
+        assert (ids(few.hits), ids(few.similar), few.similar_total) == (["entries/1"], ["entries/3"], 2)
+        assert found.search(parse_query(["話"])).similar_total == 0
+        assert ids(found.search(parse_query(["さ.ば"], regex=True)).hits) == ["entries/3"]
+
+
 def test_expressions(index: Index) -> None:
     hits = index.search(parse_query(["[海山]の日"], regex=True)).hits
     assert ids(hits) == ["entries/2", "entries/1"]

@@ -33,8 +33,8 @@ def test_words_and_phrases(words: list[str], terms: tuple[str, ...]) -> None:
 
 
 def test_filters() -> None:
-    query = parse_query(["海"], "comment", "2024-07-01", limit=5, timezone=JST)
-    assert query == Query(("海",), None, Kind.COMMENTS, datetime(2024, 7, 1, tzinfo=JST), 5)
+    query = parse_query(["海"], "comment", "2024-07-01", limit=5, by_date=True, timezone=JST)
+    assert query == Query(("海",), None, Kind.COMMENTS, datetime(2024, 7, 1, tzinfo=JST), 5, by_date=True)
     assert parse_query(["海"], since="2024-07-01T10:00:00+00:00").since == datetime(2024, 7, 1, 19, tzinfo=JST)
 
 

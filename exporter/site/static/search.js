@@ -1,35 +1,24 @@
 "use strict";
 (function () {
   const END = "\ue001", BEYOND = "\ue000", PAGE = 20, PRIVATE = 1, GONE = 2, KEPT_CHUNKS = 240, LATIN_PAIRS = 0xe100, SEVERAL = "_";
-  const HIRAGANA = 0x3041, HIRAGANA_LETTERS = 95, KANA_PAIRS = 0xe700, KANA_CODES = 0x1000;
+  const HIRAGANA = 0x3041, HIRAGANA_LETTERS = 95, KANA_PAIRS = 0xe700, KANA_CODES = 0x1000, EVERY = 2 ** 30 - 1;
   const LATIN = "0123456789abcdefghijklmnopqrstuvwxyz";
   const LETTERS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_";
-  const SPACES = /[\t-\r \x1c-\x1f\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+/g;
-  const CLUSTER = /[^][\p{M}\uff9e\uff9f\u1160-\u11ff]*/gu;
+  const TITLE_RANK = 3, TEXT_RANK = 2, COMMENT_RANK = 1, RANK_WORTH = 1e6;
+  const { fold, parsed, spans } = blogFolding;
   const root = document.body.dataset.root;
   const form = document.getElementById("search");
   const input = form.elements.q;
   const status = document.getElementById("status");
   const facets = document.getElementById("facets");
-  const year = facets.querySelector("select[name=year]");
-  const category = facets.querySelector("select[name=category]");
-  const results = document.getElementById("results");
-  const more = document.getElementById("more");
+  const [year, category, sort] = facets.querySelectorAll("select");
+  const exact = pane("results", "more"), similar = pane("similar-results", "similar-more");
   const chunks = new Map(), shards = new Map();
-  let words = {}, folds = new Map(), unusual = null, index = null;
-  let run = 0, hits = [], limit = PAGE, wanted = [];
+  let words = {}, index = null, run = 0, wanted = [], done = true, place = 0;
 
-  function fold(text) {
-    let key = text.normalize("NFKC").toLowerCase();
-    if (unusual.test(key)) key = [...key].map(function (each) { return folds.get(each) ?? each; }).join("");
-    return key.replace(SPACES, " ");
-  }
-
-  /** What is looked for: words with spaces between them, or phrases in quotation marks. */
-  function parsed(query) {
-    const found = [];
-    for (const [, phrase, word] of fold(query).matchAll(/"([^"]+)"?|([^\s"]+)/g)) found.push(phrase ? phrase.trim() : word);
-    return found.filter(Boolean);
+  /** One of the two lists: its hits, how many of them may be shown, and those that are. */
+  function pane(list, more) {
+    return { list: document.getElementById(list), more: document.getElementById(more), hits: [], limit: PAGE, drawn: [] };
   }
 
   async function textsOf(name) {
@@ -45,63 +34,89 @@
     return records;
   }
 
-  /** What to ask a shard about a word: its pairs of characters, or the only character it has. */
-  function pairs(word) {
-    const chars = [...word].map(function (each) { return each.length > 1 ? BEYOND : each; });
-    if (chars.length === 1) return chars;
-    const found = chars.slice(1).map(function (each, at) { return chars[at] + each; });
-    for (let at = 0; at + 2 < chars.length; at++) {
-      const [first, second, third] = chars.slice(at, at + 3).map(function (each) { return LATIN.indexOf(each); });
-      if (Math.min(first, second, third) >= 0) {
-        found.push(String.fromCharCode(LATIN_PAIRS + first * LATIN.length + second) + chars[at + 2]);
+  /** In which chunks of a shard a pair of characters is, or a character alone: bits. */
+  function chunksWith(shard, first, second) {
+    const { text, lines } = shard;
+    if (!lines.has(first)) lines.set(first, text.indexOf("\n" + first) + 2);
+    const line = lines.get(first);
+    const end = line < 2 ? 0 : text.indexOf("\n", line);
+    let bits = 0;
+    for (let at = line; at < end;) {
+      const several = text[at + 1] === SEVERAL;
+      if (!second || text[at] === second) {
+        let mask = several ? 0 : 1 << LETTERS.indexOf(text[at + 1]);
+        for (let letter = 2; several && letter < 7; letter++) mask = mask * 64 + LETTERS.indexOf(text[at + letter]);
+        bits |= mask;
+        if (second) break;
       }
-      const kana = chars.slice(at, at + 3).map(function (each) { return each.charCodeAt(0) - HIRAGANA; });
-      if (Math.min(...kana) >= 0 && Math.max(...kana) < HIRAGANA_LETTERS) {
-        found.push(String.fromCharCode(KANA_PAIRS + (kana[0] * HIRAGANA_LETTERS + kana[1]) % KANA_CODES) + chars[at + 2]);
-      }
+      at += several ? 7 : 2;
     }
-    return found;
+    return bits;
   }
 
-  /** Which chunks of a shard may hold a word: bits. */
-  function candidates(shard, word) {
-    let all = 2 ** 30 - 1;
-    for (const [first, second] of pairs(word)) {
-      const line = shard.indexOf("\n" + first) + 2;
-      const end = line < 2 ? 0 : shard.indexOf("\n", line);
-      let bits = 0;
-      for (let place = line; place < end;) {
-        const several = shard[place + 1] === SEVERAL;
-        if (!second || shard[place] === second) {
-          let mask = several ? 0 : 1 << LETTERS.indexOf(shard[place + 1]);
-          for (let at = 2; several && at < 7; at++) mask = mask * 64 + LETTERS.indexOf(shard[place + at]);
-          bits |= mask;
-          if (second) break;
+  /** The character that stands for two Latin letters or two hiragana where a third follows, else nothing. */
+  function codeOf(first, second) {
+    const latin = [first, second].map(function (each) { return LATIN.indexOf(each); });
+    if (Math.min(...latin) >= 0) return String.fromCharCode(LATIN_PAIRS + latin[0] * LATIN.length + latin[1]);
+    const kana = [first, second].map(function (each) { return each.charCodeAt(0) - HIRAGANA; });
+    if (Math.min(...kana) < 0 || Math.max(...kana) >= HIRAGANA_LETTERS) return "";
+    return String.fromCharCode(KANA_PAIRS + (kana[0] * HIRAGANA_LETTERS + kana[1]) % KANA_CODES);
+  }
+
+  /** Which chunks of a shard may hold a word: bits. Each unit is reached from each way to write the one before it. */
+  function candidates(shard, units) {
+    const [only] = units;
+    let ends = only.forms.map(function (form) { return { form, before: "", bits: EVERY }; });
+    const marked = function (form) { return chunksWith(shard, form, "ー") | chunksWith(shard, form, "~"); };
+    for (let at = 1; at < units.length && ends.length; at++) {
+      const { long } = units[at - 1], reached = new Map();
+      const reach = function (form, before, bits) {
+        const known = reached.get(form + before);
+        if (known) known.bits |= bits;
+        else if (bits) reached.set(form + before, { form, before, bits });
+      };
+      for (const form of units[at].forms) {
+        for (const last of ends) {
+          if (long !== "+") {
+            let bits = last.bits & chunksWith(shard, last.form, form);
+            if (bits && last.before && codeOf(last.form, form)) bits &= chunksWith(shard, codeOf(last.before, last.form), form);
+            reach(form, codeOf(last.form, form) && last.form, bits);
+          }
+          if (long) reach(form, "", last.bits & marked(last.form) & (chunksWith(shard, "ー", form) | chunksWith(shard, "~", form)));
         }
-        place += several ? 7 : 2;
       }
-      all &= bits;
-      if (!all) break;
+      ends = [...reached.values()];
     }
-    return all;
+    const { long } = units.at(-1);
+    return ends.reduce(function (all, { form, bits }) {
+      if (long === "+") return all | (bits & marked(form));
+      return all | (units.length > 1 ? bits : chunksWith(shard, form, ""));
+    }, 0);
   }
 
-  /** The names of the chunks that may hold all words, the newest first. */
-  async function* places(sought) {
+  /** Which chunks of a shard may hold all words: bits. */
+  function mayHold(shard, loosely) {
+    return wanted.reduce(function (bits, word) {
+      return bits && bits & candidates(shard, loosely && word.pattern ? word.units : word.plain);
+    }, EVERY);
+  }
+
+  /** The numbers of the chunks that may hold all words, the newest first; then of those with similar spellings only. */
+  async function* places(loosely) {
     if (!index.shards.length) {
-      for (let at = index.chunks.length - 1; at >= 0; at--) yield index.chunks[at][0];
+      if (!loosely) for (let at = index.chunks.length - 1; at >= 0; at--) yield at;
       return;
     }
     for await (const [[from, to, name], shard] of ahead(index.shards.toReversed(), shardOf)) {
       shards.set(name, shard);
-      let bits = 2 ** 30 - 1;
-      for (const word of sought) bits &= candidates(shard, word);
-      for (let at = to - 1; at >= from; at--) if (bits & (1 << (at - from))) yield index.chunks[at][0];
+      const bits = mayHold(shard, false);
+      const asked = loosely ? mayHold(shard, true) & ~bits : bits;
+      for (let at = to - 1; at >= from; at--) if (asked & (1 << (at - from))) yield at;
     }
   }
 
   async function shardOf([, , name]) {
-    return shards.get(name) ?? blogLoad("pairs", name, "pairs-" + name + ".js");
+    return shards.get(name) ?? { text: await blogLoad("pairs", name, "pairs-" + name + ".js"), lines: new Map() };
   }
 
   /** Each thing with what was loaded for it, in their order, loading more and more at a time. */
@@ -119,56 +134,90 @@
     for (let at = 0; at < batch.length; at++) yield [batch[at], loaded[at]];
   }
 
-  async function* found(sought) {
-    const matches = function (record) { return sought.every(function (word) { return record.key.includes(word); }); };
-    for await (const [, records] of ahead(places(sought), textsOf)) {
-      for (let at = records.length - 1; at >= 0; at--) if (matches(records[at])) yield records[at];
+  /** The records to look into, each with its place by date. */
+  async function* records(loosely) {
+    for await (const [at, texts] of ahead(places(loosely), function (at) { return textsOf(index.chunks[at][0]); })) {
+      for (let number = texts.length - 1; number >= 0; number--) yield [texts[number], at * 1000 + number];
     }
-    if (index.orphans) for (const record of await textsOf("orphans")) if (matches(record)) yield record;
+    if (index.orphans && !loosely) {
+      const texts = await textsOf("orphans");
+      for (let number = 0; number < texts.length; number++) yield [texts[number], -1 - number];
+    }
   }
 
-  async function search(query) {
+  function holds(word, text, loosely) {
+    return loosely && word.pattern ? text.search(word.pattern) >= 0 : text.includes(word.key);
+  }
+
+  async function search() {
     const mine = ++run;
-    wanted = parsed(query);
-    hits = [];
-    limit = PAGE;
-    year.value = category.value = "";
-    results.replaceChildren();
-    more.hidden = facets.hidden = true;
-    status.textContent = "";
-    if (!wanted.length) return;
-    status.textContent = words.searching;
-    results.dataset.state = "busy";
+    wanted = parsed(input.value);
+    for (const word of wanted) word.plain = [...word.key].map(function (each) { return { forms: [each.length > 1 ? BEYOND : each], long: "" }; });
+    for (const each of [exact, similar]) each.hits = [];
+    done = !wanted.length;
+    draw();
+    if (done) return;
+    const loose = wanted.some(function (word) { return word.pattern; });
     let drawn = 0;
     try {
-      for await (const record of found(wanted)) {
-        if (mine !== run) return;
-        hits.push(record);
-        if (hits.length === PAGE || performance.now() - drawn > 300 && hits.length > PAGE) {
-          draw(false);
-          drawn = performance.now();
+      for (const loosely of loose ? [false, true] : [false]) {
+        for await (const [record, at] of records(loosely)) {
+          if (mine !== run) return;
+          const holding = function (alike) { return wanted.every(function (word) { return holds(word, record.key, alike); }); };
+          const found = !loosely && holding(false) ? exact : loose && holding(true) ? similar : null;
+          if (!found) continue;
+          found.hits.push({ record, place: at, loosely: found === similar });
+          const count = exact.hits.length + similar.hits.length;
+          if (exact.hits.length === exact.limit || count === exact.limit || count > exact.limit && performance.now() - drawn > 300) {
+            draw();
+            drawn = performance.now();
+          }
         }
       }
     } catch {
       if (mine === run) status.textContent = words.load_error;
       return;
     }
-    if (mine === run) draw(true);
+    if (mine !== run) return;
+    done = true;
+    draw();
   }
 
-  function chosen() {
-    return hits.filter(function (hit) {
-      return (year.value === "" || yearOf(hit) === year.value) && (category.value === "" || "=" + hit.group === category.value);
-    });
+  /** A million for the best rank of each word, and one for each place: as the command line counts. */
+  function score(hit) {
+    const parts = hit.record.key.split(END);
+    let ranks = 0, places = 0;
+    for (const { key, pattern } of wanted) {
+      let best = 0;
+      parts.forEach(function (part, at) {
+        const count = hit.loosely && pattern ? (part.match(pattern) ?? []).length : part.split(key).length - 1;
+        places += count;
+        if (count) best = Math.max(best, at === 1 ? TITLE_RANK : at ? COMMENT_RANK : TEXT_RANK);
+      });
+      ranks += best;
+    }
+    return RANK_WORTH * ranks + Math.min(places, RANK_WORTH - 1);
   }
 
   function yearOf(hit) {
-    return hit.date.slice(0, 4) || "-";
+    return hit.record.date.slice(0, 4) || "-";
+  }
+
+  function inYear(hit) { return !year.value || yearOf(hit) === year.value; }
+  function inCategory(hit) { return !category.value || "=" + hit.record.group === category.value; }
+
+  /** The hits that were asked for, in their order. */
+  function chosen(hits) {
+    const best = sort.value === "best";
+    return hits.filter(function (hit) {
+      if (best) hit.score ??= score(hit);
+      return inYear(hit) && inCategory(hit);
+    }).sort(function (a, b) { return best && b.score - a.score || b.place - a.place; });
   }
 
   function counted(select, names, label) {
     const value = select.value;
-    const counts = new Map();
+    const counts = new Map(value ? [[value, 0]] : []);
     for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1);
     const rows = [...counts].sort(function (a, b) { return select === year ? (a[0] < b[0] ? 1 : -1) : b[1] - a[1]; });
     select.replaceChildren(new Option(words.all + " (" + names.length + ")", ""));
@@ -176,55 +225,76 @@
     select.value = value;
   }
 
-  function draw(done) {
-    const list = chosen();
-    const shown = list.slice(0, limit);
-    for (let at = results.children.length; at < shown.length; at++) results.append(drawn(shown[at]));
-    const count = words.results.replace("%d", list.length.toLocaleString());
-    status.textContent = done ? (list.length ? count : words.no_results) : count + "… " + words.searching;
-    more.hidden = list.length <= limit;
-    facets.hidden = !hits.length;
+  function draw() {
+    const all = [...exact.hits, ...similar.hits];
+    const [found, others] = [exact, similar].map(function (each) {
+      const list = chosen(each.hits);
+      const shown = list.slice(0, each.limit);
+      const same = shown.findIndex(function (hit, at) { return hit !== each.drawn[at]; });
+      const kept = same < 0 ? shown.length : same;
+      while (each.list.children.length > kept) each.list.lastChild.remove();
+      each.list.append(...shown.slice(kept).map(item));
+      each.drawn = shown;
+      each.more.hidden = list.length <= each.limit;
+      return list.length;
+    });
+    const count = words.results.replace("%d", found.toLocaleString());
+    const alike = words.similar.replace("%d", others.toLocaleString());
+    const section = similar.list.parentElement;
+    section.hidden = !others;
+    section.querySelector("h2").textContent = alike;
+    facets.hidden = !all.length;
+    status.textContent = !wanted.length ? "" : !done ? (all.length ? count + "… " : "") + words.searching : found + others ? count : words.no_results;
+    if (done && others) {
+      const link = document.createElement("a");
+      link.href = "#similar";
+      link.textContent = alike;
+      status.append(" · ", link);
+    }
     if (done) {
-      const byCategory = hits.filter(function (hit) { return category.value === "" || "=" + hit.group === category.value; });
-      const byYear = hits.filter(function (hit) { return year.value === "" || yearOf(hit) === year.value; });
-      counted(year, byCategory.map(yearOf), function (name) { return name === "-" ? words.undated : name; });
-      counted(category, byYear.map(function (hit) { return "=" + hit.group; }), function (name) { return name.slice(1) || words.uncategorised; });
-      results.dataset.state = "done";
-      results.dataset.count = hits.length;
+      counted(year, all.filter(inCategory).map(yearOf), function (name) { return name === "-" ? words.undated : name; });
+      counted(category, all.filter(inYear).map(function (hit) { return "=" + hit.record.group; }), function (name) { return name.slice(1) || words.uncategorised; });
+      exact.list.dataset.count = exact.hits.length;
+      exact.list.dataset.similar = similar.hits.length;
+    }
+    exact.list.dataset.state = done ? "done" : "busy";
+    if (place && (done || document.documentElement.scrollHeight - innerHeight >= place)) {
+      scrollTo(0, place);
+      place = 0;
     }
   }
 
-  function drawn(record) {
-    const item = document.createElement("li");
+  function item(hit) {
+    const { record, loosely } = hit;
+    const row = document.createElement("li");
     const link = document.createElement("a");
     const when = document.createElement("time");
-    item.dataset.item = "";
-    link.href = root + record.page;
-    marked(link, record.title || (record.page.startsWith("comments/") ? words.orphans : words.untitled));
+    const address = root + record.page + "?q=" + encodeURIComponent(input.value.trim());
+    row.dataset.item = "";
+    link.href = address;
+    marked(link, record.title || (record.page.startsWith("comments/") ? words.orphans : words.untitled), loosely);
     when.textContent = record.date;
     when.dateTime = record.date;
-    item.append(when, link);
-    if (record.group) item.append(labelled("category", record.group));
-    if (record.flags & PRIVATE) item.append(labelled("badge private", words.private));
-    if (record.flags & GONE) item.append(labelled("badge gone", words.gone));
-    if (!record.comments.length || wanted.some(function (word) { return fold(record.text).includes(word); })) {
-      item.append(excerpt(record.text));
-    }
-    let left = 2;
-    for (const [id, who, said] of record.comments) {
-      const key = fold(said) + END + fold(who);
-      if (!left || !wanted.some(function (word) { return key.includes(word); })) continue;
-      left--;
-      const note = excerpt(said);
+    row.append(when, link);
+    if (record.group) row.append(labelled("category", record.group));
+    if (record.flags & PRIVATE) row.append(labelled("badge private", words.private));
+    if (record.flags & GONE) row.append(labelled("badge gone", words.gone));
+    const speaks = function (...texts) {
+      const key = texts.map(fold).join(END);
+      return wanted.some(function (word) { return holds(word, key, loosely); });
+    };
+    if (!record.comments.length || speaks(record.text)) row.append(excerpt(record.text, loosely));
+    for (const [id, who, said] of record.comments.filter(function ([, who, said]) { return speaks(said, who); }).slice(0, 2)) {
+      const note = excerpt(said, loosely);
       const source = document.createElement("a");
-      source.href = root + record.page + "#comment-" + id;
+      source.href = address + "#comment-" + id;
       source.className = "who";
       source.textContent = words.in_comment + " ";
-      marked(source, who);
+      marked(source, who, loosely);
       note.prepend(source, " ");
-      item.append(note);
+      row.append(note);
     }
-    return item;
+    return row;
   }
 
   function labelled(name, text) {
@@ -234,46 +304,21 @@
     return label;
   }
 
-  function excerpt(text) {
-    const places = folded(text, 100000);
-    const first = Math.min(...wanted.map(function (word) { return places.key.indexOf(word); }).filter(function (at) { return at >= 0; }), places.key.length);
-    const middle = first < places.key.length ? places.starts[first] : 0;
+  function excerpt(text, loosely) {
+    const [[middle]] = [...spans(text.slice(0, 100000), wanted, loosely), [0]];
     const start = Math.max(0, middle - 36);
     const end = Math.min(text.length, middle + 110);
     const paragraph = document.createElement("p");
     if (start) paragraph.append("…");
-    marked(paragraph, text.slice(start, end).replace(/^[\udc00-\udfff]|[\ud800-\udbff]$/g, ""));
+    marked(paragraph, text.slice(start, end).replace(/^[\udc00-\udfff]|[\ud800-\udbff]$/g, ""), loosely);
     if (end < text.length) paragraph.append("…");
     return paragraph;
   }
 
-  /** A folded text with the places its characters come from. */
-  function folded(text, most) {
-    const starts = [], ends = [];
-    let key = "";
-    for (const cluster of text.slice(0, most).matchAll(CLUSTER)) {
-      for (const unit of fold(cluster[0]).split("")) {
-        if (unit === " " && key.endsWith(" ")) continue;
-        key += unit;
-        starts.push(cluster.index);
-        ends.push(cluster.index + cluster[0].length);
-      }
-    }
-    return { key, starts, ends };
-  }
-
   /** Appends a text with the words in it marked. */
-  function marked(parent, text) {
-    const places = folded(text, text.length);
-    const spans = [];
-    for (const word of wanted) {
-      for (let at = places.key.indexOf(word); at >= 0; at = places.key.indexOf(word, at + word.length)) {
-        spans.push([places.starts[at], places.ends[at + word.length - 1]]);
-      }
-    }
+  function marked(parent, text, loosely) {
     let end = 0;
-    for (const [from, to] of spans.sort(function (a, b) { return a[0] - b[0] || b[1] - a[1]; })) {
-      if (from < end) continue;
+    for (const [from, to] of spans(text, wanted, loosely)) {
       const mark = document.createElement("mark");
       mark.textContent = text.slice(from, to);
       parent.append(text.slice(end, from), mark);
@@ -282,47 +327,87 @@
     parent.append(text.slice(end));
   }
 
-  function remember(query) {
+  /** Keeps what is asked for in the address, and how far was read with it, for when the reader comes back. */
+  function remember() {
+    const asked = new URLSearchParams();
+    if (input.value.trim()) asked.set("q", input.value.trim());
+    if (year.value) asked.set("year", year.value);
+    if (category.value) asked.set("category", category.value.slice(1));
+    if (sort.value) asked.set("sort", sort.value);
     try {
-      history.replaceState(null, "", query ? "?q=" + encodeURIComponent(query) : location.pathname);
+      history.replaceState({ limits: [exact.limit, similar.limit], at: scrollY }, "", asked.size ? "?" + asked : location.pathname);
     } catch {
       // The address stays as it is where pages from a folder may not change theirs.
     }
   }
 
-  function again() {
-    remember(input.value.trim());
-    return search(input.value);
+  function recall() {
+    const asked = new URLSearchParams(location.search);
+    input.value = asked.get("q") ?? "";
+    sort.value = asked.get("sort") ?? "";
+    for (const [select, value] of [[year, asked.get("year") ?? ""], [category, asked.has("category") ? "=" + asked.get("category") : ""]]) {
+      select.append(new Option("", value));
+      select.value = value;
+    }
+    if (!sort.value) sort.value = "";
+    [exact.limit, similar.limit] = history.state?.limits ?? [PAGE, PAGE];
+    place = history.state?.at ?? 0;
   }
 
-  let timer = 0;
+  function again() {
+    exact.limit = similar.limit = PAGE;
+    place = 0;
+    remember();
+    return search();
+  }
+
+  let timer = 0, scrolled = 0;
+  function soon() {
+    clearTimeout(timer);
+    timer = setTimeout(again, 160);
+  }
   input.addEventListener("input", function (event) {
     clearTimeout(timer);
-    if (!event.isComposing) timer = setTimeout(again, 160);
+    if (!event.isComposing) soon();
   });
-  input.addEventListener("compositionend", function () { clearTimeout(timer); timer = setTimeout(again, 160); });
-  form.addEventListener("submit", function (event) { event.preventDefault(); clearTimeout(timer); again(); });
-  more.addEventListener("click", function () { limit += PAGE; draw(true); });
-  for (const select of [year, category]) {
-    select.addEventListener("change", function () { limit = PAGE; results.replaceChildren(); draw(true); });
+  input.addEventListener("compositionend", soon);
+  form.addEventListener("submit", function (event) {
+    event.preventDefault();
+    clearTimeout(timer);
+    input.blur();
+    again();
+  });
+  for (const each of [exact, similar]) {
+    each.more.addEventListener("click", function () { each.limit += PAGE; draw(); remember(); });
+    each.list.addEventListener("click", remember);
   }
+  facets.addEventListener("change", function () { exact.limit = similar.limit = PAGE; draw(); remember(); });
+  addEventListener("scroll", function () {
+    clearTimeout(scrolled);
+    scrolled = setTimeout(remember, 200);
+  }, { passive: true });
+  addEventListener("keydown", function (event) {
+    if (event.key !== "Escape" || event.isComposing || !input.value || document.querySelector("dialog[open]") || event.target.closest?.("select")) return;
+    event.preventDefault();
+    input.value = year.value = category.value = "";
+    clearTimeout(timer);
+    again();
+    input.focus();
+  });
 
   async function start() {
     try {
-      const loaded = await Promise.all([
-        blogLoad("words", "", "words.js"), blogLoad("folds", "", "folds.js"), blogLoad("index", "", "search.js"),
+      [words, index] = await Promise.all([
+        blogLoad("words", "", "words.js"), blogLoad("index", "", "search.js"), blogFolding.load(),
       ]);
-      words = loaded[0];
-      folds = new Map(Object.entries(loaded[1]));
-      unusual = new RegExp("[" + [...folds.keys()].join("") + "]", "u");
-      index = loaded[2];
     } catch (error) {
       status.textContent = String(error);
       return;
     }
     document.documentElement.dataset.search = "ready";
-    input.value = new URLSearchParams(location.search).get("q") ?? "";
-    if (input.value) search(input.value);
+    recall();
+    if (input.value) search();
+    else input.focus();
   }
   start();
 })();

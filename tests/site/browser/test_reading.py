@@ -32,7 +32,7 @@ class TestKeys:
         until(tab, "document.querySelector('#results[data-state=done]')")
         assert tab.evaluate("location.href").endswith("search.html?q=%E4%B8%98%E3%81%AE%E4%B8%80%E6%9C%AC%E6%A1%9C")
         assert tab.evaluate("document.querySelector('#results mark').textContent") == "丘の一本桜"
-        tab.press("Escape", "j", "Enter")
+        tab.press("j", "Enter")
         until(tab, "document.querySelector('article.entry')")
         assert told(tab, demo.root, trap) == []
 

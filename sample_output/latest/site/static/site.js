@@ -156,6 +156,14 @@
     event.preventDefault();
     location.href = find.action + "?q=" + encodeURIComponent(find.elements.q.value);
   });
+  if (new URLSearchParams(location.search).get("q") && !document.getElementById("search") && window.Highlight) {
+    for (const name of ["folding", "found"]) {
+      const script = document.createElement("script");
+      script.async = false;
+      script.src = root + "static/" + name + ".js";
+      document.head.append(script);
+    }
+  }
   today();
   reading();
 })();
