@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 from markupsafe import Markup
 
 from exporter.html.embeds import EmbedKind, embeds, parse_body
+from exporter.html.highlight import coloured
 from exporter.html.limits import TooComplex, TooLarge, too_large, too_large_words
 from exporter.html.links import absolute
 from exporter.html.page_sanitizer import ATTRIBUTES, ID_PREFIX, TAGS, clean, is_inline_picture, is_link
@@ -36,6 +37,8 @@ _WITH_ATTRIBUTES: Final = re.compile(r"<([a-zA-Z][^\s/>]*)[\s/]")
 _KEPT: Final = 128
 """More than a chunk of the site's search data has entries: their pages were made just before from what was read."""
 _LARGE: Final = 20_000
+_COLOURED: Final = 200_000
+"""Characters; code in longer bodies is left plain."""
 _PLACED: Final = {"a"} | HEADINGS.keys()
 """Tags that are not the same wherever they are."""
 
@@ -92,13 +95,14 @@ class BodyWriter:
         self._opened = lru_cache(maxsize=1024)(self._open)
         self._small = lru_cache(maxsize=_KEPT)(_parse)
 
-    def html(self, source: str, root: str, places: Collection[str] = ()) -> Markup:
+    def html(self, source: str, root: str, places: Collection[str] = (), *, colours: bool = False) -> Markup:
         """Return a body, safe to stand in a page; never raises. One beyond the budget is its text, which it says.
 
         Args:
             source: HTML, or text: without any tag that ends lines, its own line ends do (API 2.8).
             root: from the page to the site's folder: empty, or ``../``.
             places: the ids that links from elsewhere lead to, beside those that its own lead to.
+            colours: whether code is shown in colours where it names its language, see :mod:`exporter.html.highlight`.
         """
         text, _ = visible(source)
         if "<" not in text and "&" not in text:
@@ -115,7 +119,9 @@ class BodyWriter:
             return Markup(clean(self._simple(body, root)))  # noqa: S704  cleaned in this line
         keep_lines = not any(isinstance(node, Element) and node.tag in LINE_TAGS for node in body.walk())
         valid = valid_html(body, kept=_PLAYERS, dropped=_HIDDEN, places=places)
-        return Markup(clean(self._written(valid, root, keep_lines=keep_lines)))  # noqa: S704  cleaned in this line
+        colours = colours and len(text) <= _COLOURED
+        shown = self._written(valid, root, keep_lines=keep_lines, colours=colours)
+        return Markup(clean(shown))  # noqa: S704  cleaned in this line
 
     def text(self, source: str) -> str:
         """Return what a reader sees of a body, as :func:`~exporter.html.text.plain_text` does."""
@@ -154,7 +160,7 @@ class BodyWriter:
         shown = valid_alone(Element(tag, dict(attributes), []), heading=heading, linked=linked)
         return *self._tags(shown, root), tag == "a" and "href" in shown.attributes
 
-    def _written(self, body: Element, root: str, *, keep_lines: bool) -> str:
+    def _written(self, body: Element, root: str, *, keep_lines: bool, colours: bool) -> str:
         parts: list[str] = []
         todo: list[Element | str] = list(reversed(body.children))
         while todo:
@@ -171,7 +177,8 @@ class BodyWriter:
                 parts.append(opening)
                 if closing:
                     todo.append(Markup(closing))  # noqa: S704  a tag made here
-                todo.extend(reversed(node.children))
+                code = coloured(node) if colours and node.tag == "pre" else None
+                todo.extend(reversed(node.children) if code is None else [code])
         return "".join(parts)
 
     def _tags(self, element: Element, root: str) -> tuple[str, str]:

@@ -11,6 +11,7 @@ from typing import Final
 
 import nh3
 
+from exporter.html.highlight import COLOURS
 from exporter.html.tags import tag_set
 
 _LENGTH = r"(?:0|[0-9]{1,4}(?:\.[0-9]{1,3})?(?:px|pt|em|rem|ex|ch|%|mm|cm|in)?)"
@@ -98,7 +99,7 @@ ATTRIBUTES: Final[dict[str, frozenset[str]]] = {
     "tr": frozenset({"align", "valign", "bgcolor"}),
     "ul": frozenset({"type"}),
 }
-CLASSES: Final = {"a": {"card", "player"}, "span": {"lost"}}
+CLASSES: Final = {"a": {"card", "player"}, "span": {"lost", *COLOURS}}
 """The only classes that stay; :mod:`exporter.html.page_body` sets them."""
 
 _NEVER_SHOWN: Final = set(

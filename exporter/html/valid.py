@@ -55,6 +55,7 @@ _OWN: Final = {
     "li": tag_set("value"), "ol": tag_set("reversed start type"), "td": tag_set("colspan rowspan"),
     "th": tag_set("colspan rowspan scope"), "time": tag_set("datetime"),
     "img": tag_set("alt data-original data-src height src width"),
+    **dict.fromkeys(("code", "pre"), tag_set("class data-lang data-language")),
 }  # fmt: skip
 _CELLS: Final = tag_set("td th")
 _LINED: Final = tag_set("col colgroup tbody td tfoot th thead tr")

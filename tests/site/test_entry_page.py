@@ -40,8 +40,9 @@ _texts = st.one_of(
 )
 _days = st.sampled_from(["", "2009/12/31", "2009-12-31 23:59:58", "0999-01-02", "none"])
 _links = st.sampled_from(["", "https://other.example/?a='b'&c=\"d\"<e>", "javascript:alert(1)", "//host/"])
+_bodies = st.one_of(_texts, st.sampled_from(["<pre class='lang-python'>print(1)</pre>"]))
 _entries = st.fixed_dictionaries({
-    "title": _texts, "entry_text": _texts, "ps_title": _texts, "ps_text": _texts, "open_flg": _texts, "category": _texts,
+    "title": _texts, "entry_text": _bodies, "ps_title": _texts, "ps_text": _texts, "open_flg": _texts, "category": _texts,
     "private_flg": st.sampled_from(["t", "f", ""]), "last_update": _days, "year": st.sampled_from(["2009", "", "x"]),
 })  # fmt: skip
 _comments = st.fixed_dictionaries({
@@ -72,11 +73,12 @@ def _expected(site: Site, at: int, common: dict[str, Any]) -> bytes:
         "path": post.page,
         "title": post.title or site.words["untitled"],
         "post": post,
+        "minutes": round(post.length / 460),
         "before": site.catalogue.posts[at - 1] if at else None,
         "after": site.catalogue.posts[at + 1] if at + 1 < len(site.catalogue.posts) else None,
-        "body": site.bodies.html(entry.body, "../"),
+        "body": site.bodies.html(entry.body, "../", colours=True),
         "more_title": one_line(entry.more_title),
-        "more": site.bodies.html(entry.more, "../"),
+        "more": site.bodies.html(entry.more, "../", colours=True),
         "comments": [_comment(site, each) for each in site.catalogue.comments(site.catalogue.comment_ids(post))],
         "category": category_page(post.category),
         "original": site.catalogue.original_address(entry),

@@ -15,12 +15,16 @@ from exporter.model.asset import openable
 from exporter.model.kinds import Kind
 from exporter.model.records import Post, Raw
 from exporter.site.catalogue import PostSummary, one_line, safe_name
+from exporter.site.contents import with_contents
 from exporter.site.pages.beside import beside, beside_parts
 from exporter.site.pages.site import Site, category_page
 from exporter.site.parts import CONTENT_LANGUAGE, escaped
 from exporter.site.templating import Shell, root_of
 
 _MOST_PICTURES: Final = 60
+_READ_IN_A_MINUTE: Final = 460
+"""Characters of Japanese: 357 aloud (Trauzettel-Klosinski and Dietz 2012, IReST), and 1.3 times as many in silence, as
+English is read (Brysbaert 2019: 238 words to 183)."""
 _BEGINNING: Final = 1_000
 _LANG: Final = f'lang="{CONTENT_LANGUAGE}"'
 
@@ -81,7 +85,8 @@ class _EntryPage:
         root = self._root
         before = f'<link rel="prev" href="{root}{self._before.page}">' if self._before else ""
         after = f'<link rel="next" href="{root}{self._after.page}">' if self._after else ""
-        return f'<script src="{root}static/lightbox.js" defer></script>\n{before}{after}'
+        scripts = (f'<script src="{root}static/{name}.js" defer></script>\n' for name in ("lightbox", "reading"))
+        return f"{''.join(scripts)}{before}{after}"
 
     def _header(self, title: str) -> str:
         post, root = self._post, self._root
@@ -89,6 +94,9 @@ class _EntryPage:
         if post.date:
             minute = f'<time datetime="{post.date.isoformat()}">{self._site.dates.minute(post.date)}</time>'
             when = f'<a href="{root}year/{post.year}.html#m{post.date.month}">{minute}</a>'
+        minutes = round(post.length / _READ_IN_A_MINUTE)
+        if minutes > 1:
+            when += f" <span>· {self._words['minutes'] % minutes}</span>"
         if post.category:
             category = (
                 f'<a class="category" {_LANG} href="{root}{category_page(post.category)}">{escaped(post.category)}</a>'
@@ -103,13 +111,14 @@ class _EntryPage:
         )
 
     def _body(self, entry: Post) -> str:
-        body, more = (self._site.bodies.html(text, self._root) for text in (entry.body, entry.more))
+        bodies, root = self._site.bodies, self._root
+        body, more = (bodies.html(text, root, colours=True) for text in (entry.body, entry.more))
         shown = f'<div class="body" {_LANG}>{body}</div>\n'
         more_title = escaped(one_line(entry.more_title))
         if more or more_title:
             heading = f"<h2 {_LANG}>{more_title}</h2>" if more_title else f"<h2>{self._words['more']}</h2>"
             shown += f'<section class="more">\n{heading}\n<div class="body" {_LANG}>{more}</div>\n</section>\n'
-        return shown
+        return with_contents(shown, self._site.words["contents"])
 
     def _pictures(self) -> str:
         pictures = self._site.pictures.by_entry.get(self._post.id, [])[:_MOST_PICTURES]

@@ -3,6 +3,7 @@
   const root = document.body.dataset.root;
   const site = new URL(root || ".", location.href).pathname;
   const waiting = new Map();
+  const loading = new Map();
 
   // Data comes as scripts, since a page opened from a folder may fetch nothing.
   window.blogData = function (kind, name, value) {
@@ -12,7 +13,9 @@
     if (settle) settle(value);
   };
   window.blogLoad = function (kind, name, file) {
-    return new Promise(function (resolve, reject) {
+    const known = loading.get(file);
+    if (known) return known;
+    const found = new Promise(function (resolve, reject) {
       const script = document.createElement("script");
       waiting.set(kind + " " + name, resolve);
       script.onload = function () { script.remove(); };
@@ -20,6 +23,10 @@
       script.src = root + "data/" + file;
       document.head.append(script);
     });
+    loading.set(file, found);
+    const forget = function () { loading.delete(file); };
+    found.then(forget, forget);
+    return found;
   };
 
   function kept(name, fallback) {

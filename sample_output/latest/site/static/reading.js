@@ -1,0 +1,106 @@
+"use strict";
+// On the page of an entry: how its text is set, code that can be copied, and scrolling by keys where something is wide.
+(function () {
+  const entry = document.querySelector("article.entry");
+  const html = document.documentElement;
+  const bodies = entry.querySelectorAll(":scope > .body, .more > .body");
+  const choices = {
+    face: ["sans", "serif"],
+    size: ["small", "medium", "large", "largest"],
+    way: ["horizontal", "vertical"],
+  };
+
+  function reachable() {
+    for (const each of entry.querySelectorAll(".body, .body pre, .body table")) {
+      const scrolls = each.scrollWidth > each.clientWidth && getComputedStyle(each).overflowX !== "visible";
+      if (scrolls) each.tabIndex = 0;
+      else each.removeAttribute("tabindex");
+    }
+  }
+
+  function set(name, value) {
+    html.dataset[name] = value;
+    try {
+      const kept = { face: html.dataset.face, size: html.dataset.size, way: html.dataset.way };
+      localStorage.setItem("blog-exporter text", JSON.stringify(kept));
+    } catch {
+      // It lasts as long as the page, then.
+    }
+    reachable();
+  }
+
+  function made(tag, properties, ...inside) {
+    const element = Object.assign(document.createElement(tag), properties);
+    element.append(...inside);
+    return element;
+  }
+
+  function sheet(words) {
+    const groups = Object.entries(choices).map(function ([name, values]) {
+      const chosen = html.dataset[name] ?? (name === "size" ? "medium" : values[0]);
+      const rows = values.map(function (value) {
+        const input = made("input", { type: "radio", name, value, checked: value === chosen });
+        input.addEventListener("change", function () { set(name, value); });
+        return made("label", {}, input, " " + words["text_" + value]);
+      });
+      return made("fieldset", {}, made("legend", { textContent: words["text_" + name] }), ...rows);
+    });
+    const heading = made("h2", { id: "text-title", textContent: words.text_settings });
+    const close = made("button", { type: "submit", textContent: words.close });
+    const dialog = made("dialog", { className: "sheet" }, heading, made("form", { method: "dialog" }, ...groups, close));
+    dialog.setAttribute("aria-labelledby", heading.id);
+    document.body.append(dialog);
+    return dialog;
+  }
+
+  async function copy(pre, button, status, words) {
+    try {
+      await navigator.clipboard.writeText(pre.textContent);
+    } catch {
+      getSelection().selectAllChildren(pre);
+      document.execCommand("copy");
+    }
+    button.textContent = status.textContent = words.copied;
+    setTimeout(function () {
+      button.textContent = words.copy;
+      status.textContent = "";
+    }, 2000);
+  }
+
+  async function start() {
+    const words = await blogLoad("words", "", "words.js");
+    const opens = made("button", { type: "button", className: "tool", textContent: words.text_sign, title: words.text_settings });
+    let dialog = null;
+    opens.setAttribute("aria-label", words.text_settings);
+    opens.addEventListener("click", function () {
+      dialog ??= sheet(words);
+      dialog.showModal();
+    });
+    entry.querySelector(".title").prepend(opens);
+    const status = made("p", { className: "unseen" });
+    status.setAttribute("role", "status");
+    entry.append(status);
+    for (const pre of entry.querySelectorAll(".body pre")) {
+      const button = made("button", { type: "button", textContent: words.copy });
+      const frame = made("div", { className: "code" });
+      button.addEventListener("click", function () { copy(pre, button, status, words); });
+      pre.replaceWith(frame);
+      frame.append(pre, button);
+    }
+    reachable();
+  }
+
+  // Columns that stand side by side are gone through with the wheel that goes down pages.
+  for (const body of bodies) {
+    body.addEventListener("wheel", function (event) {
+      if (html.dataset.way !== "vertical" || !event.deltaY) return;
+      const before = body.scrollLeft;
+      body.scrollLeft -= event.deltaY;
+      if (body.scrollLeft !== before) event.preventDefault();
+    }, { passive: false });
+  }
+  const contents = entry.querySelector(".contents details");
+  if (contents) contents.open = matchMedia("(min-width: 76rem)").matches;
+  addEventListener("resize", reachable);
+  start();
+})();

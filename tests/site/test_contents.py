@@ -1,0 +1,89 @@
+"""The contents of long entries, and how long they take to read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from exporter.html.tree import Element, parse
+from exporter.service.registry import DEFAULT_SERVICE
+from exporter.site.contents import with_contents
+from exporter.site.options import SiteOptions
+from exporter.site.pages.entry import entry_files
+from exporter.site.pages.site import Site
+from tests.export.memory import Memory
+
+
+def page(body: str, **fields: Any) -> str:
+    memory = Memory()
+    memory.entry("1", entry_text=body, **fields)
+    site = Site(memory, DEFAULT_SERVICE, None, SiteOptions("海", "ja"))
+    return next(iter(entry_files(site))).render().decode()
+
+
+def elements(html: str, tag: str) -> list[Element]:
+    return [each for each in parse(html, bare=frozenset()).walk() if isinstance(each, Element) and each.tag == tag]
+
+
+def links(html: str) -> list[tuple[str, str]]:
+    nav = next(each for each in elements(html, "nav") if each.attributes.get("class") == "contents")
+    return [
+        (each.attributes["href"], each.text()) for each in nav.walk() if isinstance(each, Element) and each.tag == "a"
+    ]
+
+
+BODY = (
+    "<h3>A &amp; B</h3><p>x</p><h4><ruby>漁<rt>りょう</rt></ruby>火</h4><h4 id='own' title='a>b'>C</h4>"
+    "<p><a href='#own'>up</a></p><h3><i>D</i>\nE</h3>"
+)
+
+
+def test_four_headings_have_contents() -> None:
+    made = page(BODY)
+    assert links(made) == [("#h-1", "A & B"), ("#h-2", "漁火"), ("#c-own", "C"), ("#h-4", "D E")]
+    ids = [each.attributes.get("id") for tag in ("h2", "h3") for each in elements(made, tag)]
+    assert [each for each in ids if each != "keys-title"] == ["h-1", "h-4", "h-2", "c-own"]
+    lists = elements(made, "nav")[1].text().split()
+    assert lists[0] == "目次"
+
+
+def test_the_continuation_is_in_them() -> None:
+    made = page("<h2>1</h2><h2>2</h2>", ps_title="続く", ps_text="<h2>4</h2><h3>5</h3>")
+    assert links(made) == [("#h-1", "1"), ("#h-2", "2"), ("#h-3", "続く"), ("#h-4", "4"), ("#h-5", "5")]
+
+
+@pytest.mark.parametrize(
+    "body", ["<h2>1</h2><h2>2</h2><h2>3</h2>", "<hr>" * 9, "<h2><img src='x'></h2>" * 5, "&lt;h2>x&lt;/h2>" * 5]
+)
+def test_less_than_that_has_none(body: str) -> None:
+    made = page(body)
+    assert 'class="contents"' not in made
+    assert 'id="h-' not in made
+
+
+def test_lists_are_in_lists() -> None:
+    text = "".join(f"<h{level}>{at}</h{level}>" for at, level in enumerate([2, 3, 4, 2, 3, 5, 2]))
+    made = parse(with_contents(text, "目次"))
+    depths: dict[str, int] = {}
+    todo: list[tuple[Element, int]] = [(made, 0)]
+    while todo:
+        element, depth = todo.pop()
+        for child in element.children:
+            if isinstance(child, Element) and child.tag == "a":
+                depths[child.text()] = depth
+            elif isinstance(child, Element):
+                todo.append((child, depth + (child.tag == "ol")))
+    assert [depths[str(at)] for at in range(7)] == [1, 2, 3, 1, 2, 3, 1]
+
+
+def test_a_hostile_number_of_headings_is_cut() -> None:
+    assert with_contents("<h2>x</h2>" * 5_000, "目次").count("<li>") == 300
+
+
+@pytest.mark.parametrize(
+    ("characters", "said"), [(600, None), (1_000, "約 2 分で読めます"), (4_600, "約 10 分で読めます")]
+)
+def test_how_long_it_takes_to_read(characters: int, said: str | None) -> None:
+    made = page("海" * characters)
+    assert (said in made) if said else ("分で読めます" not in made)
