@@ -112,6 +112,18 @@ def grid(
     return _svg(left + len(heads) * cell, 26 + len(lines) * height, title, [cells])
 
 
+def strip(values: Sequence[int], most: int) -> Markup:
+    """Return a row of shades without words, ``most`` being the darkest; what it shows is said beside it."""
+    parts = [
+        Markup('<rect class="shade s{}" x="{}" y="0" width="7" height="8" rx="1.5"/>').format(
+            -(-value * SHADES // most), at * 8
+        )
+        for at, value in enumerate(values)
+    ]
+    opening = Markup('<svg class="strip chart" viewBox="0 0 {} 8" aria-hidden="true">').format(len(values) * 8 - 1)
+    return opening + Markup("").join(parts) + Markup("</svg>")
+
+
 def _linked(link: str, shape: Markup) -> Markup:
     return Markup('<a href="{}">{}</a>').format(link, shape) if link else shape
 

@@ -67,8 +67,8 @@ class Parts:
             f"{self.title(post)}</a>\n{self.badges(post)}\n{talk}</li>\n"
         )
 
-    def comment(self, comment: Comment, text: Markup) -> Markup:
-        """Return a comment; ``text`` is its body as HTML."""
+    def comment(self, comment: Comment, text: Markup, *, own: bool = False) -> Markup:
+        """Return a comment; ``text`` is its body as HTML, ``own`` whether it has the owner's name."""
         words, language = self.words, f' lang="{CONTENT_LANGUAGE}"'
         name = escaped(one_line(comment.name)[:_NAME_KEPT]) or words["nameless"]
         title, reply = escaped(one_line(comment.title)[:_NAME_KEPT]), escaped(one_line(comment.reply or ""))
@@ -79,6 +79,8 @@ class Parts:
             parts.append(
                 f'<a class="home" href="{address}" rel="noopener noreferrer">↗<span class="unseen">{address}</span></a>'
             )
+        if own:
+            parts.append(f'<span class="badge own" title="{words["own_tip"]}">{words["own"]}</span>')
         if comment.date is not None:
             parts.append(f'<time datetime="{comment.date:%Y-%m-%d}">{self.dates.day(comment.date)}</time>')
         if comment.deleted:

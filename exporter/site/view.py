@@ -20,6 +20,7 @@ from exporter.site.pages.comments import comment_files
 from exporter.site.pages.entry import entry_files
 from exporter.site.pages.gallery import gallery_files
 from exporter.site.pages.history import history_files
+from exporter.site.pages.home import home_files
 from exporter.site.pages.lists import list_files
 from exporter.site.pages.site import Site
 from exporter.site.pages.statistics import statistics_files
@@ -76,6 +77,7 @@ class SiteView:
             yield from chain(
                 _static_files(site),
                 search_files(site, entry_files(site)),
+                home_files(site),
                 list_files(site),
                 comment_files(site),
                 gallery_files(site),

@@ -111,6 +111,7 @@ def _page(site: Site, path: str, title: str, places: Sequence[int], shown: _Show
     posts = [catalogue.by_id.get(entry_id) for entry_id, _ in found]
     parts: list[bytes | str] = [
         catalogue.identities(Kind.COMMENTS, ids),
+        repr(site.owners),
         *(post.page + post.title if post else "" for post in posts),
         *(catalogue.link_targets(Kind.COMMENTS, each) for each in ids),
     ]

@@ -18,6 +18,7 @@ from exporter.site.catalogue import PostSummary, one_line, safe_name
 from exporter.site.contents import with_contents
 from exporter.site.pages.beside import beside, beside_parts
 from exporter.site.pages.site import Site, category_page
+from exporter.site.pages.talk import talk
 from exporter.site.parts import CONTENT_LANGUAGE, escaped
 from exporter.site.templating import Shell, root_of
 
@@ -44,6 +45,7 @@ def entry_files(site: Site) -> Iterator[ViewFile]:
             site.pictures.identity(post.id),
             repr(changed.get(post.id)),
             beside_parts(site, post),
+            repr(site.owners) if post.comments else "",
             catalogue.link_targets(Kind.ENTRIES, post.id),
             *(catalogue.link_targets(Kind.COMMENTS, comment_id) for comment_id in catalogue.comment_ids(post)),
         ]
@@ -77,7 +79,7 @@ class _EntryPage:
         return "".join([
             shell.title, title, shell.scripts, self._scripts(), shell.text,
             f'<article class="entry" data-entry="{self._post.page}">\n', self._header(title), self._body(entry),
-            self._pictures(), self._comments(), "</article>\n",
+            self._pictures(), talk(self._site, self._post), "</article>\n",
             beside(self._site, self._post), self._turn(), self._facts(entry), shell.end,
         ])  # fmt: skip
 
@@ -132,14 +134,6 @@ class _EntryPage:
         rows = "".join(f"<li>{item}</li>\n" for item in items)
         heading = self._words["pictures"]
         return f'<section class="used">\n<h2>{heading}</h2>\n<ul class="thumbs">\n{rows}</ul>\n</section>\n'
-
-    def _comments(self) -> str:
-        comments = self._site.comments(self._site.catalogue.comment_ids(self._post), self._post.page)
-        if not comments:
-            return ""
-        rows = "".join(f'<li id="{each.anchor}" class="comment" data-item>{each.html}</li>\n' for each in comments)
-        heading = self._words["n_comments"] % len(comments)
-        return f'<section class="comments" id="comments">\n<h2>{heading}</h2>\n<ol>\n{rows}</ol>\n</section>\n'
 
     def _turn(self) -> str:
         words = self._words

@@ -1,33 +1,23 @@
-"""The lists of entries: the home page, the years, the categories."""
+"""The lists of entries: the years, and the categories."""
 
 from __future__ import annotations
 
-import re
 from calendar import monthrange
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import groupby
-from typing import Any, Final
+from typing import Any
 
 from markupsafe import Markup
 
 from exporter.export.interface import ViewFile
-from exporter.html.embedded import Use, embedded
-from exporter.html.text import plain_text
 from exporter.model.kinds import Kind
-from exporter.site.catalogue import ORPHANS_PAGE, PostSummary, fingerprint, one_line
+from exporter.site.catalogue import ORPHANS_PAGE, PostSummary, one_line
 from exporter.site.charts import SHADES, ChartValue, grid
 from exporter.site.comment_table import UNDATED
-from exporter.site.pages.site import Site, category_page, listed
-from exporter.site.templating import data_script, root_of
-
-_NEWEST_ENTRIES: Final = 12
-_EXCERPT: Final = 110
-_LOOKED_AT: Final = 200_000
-"""How much of a body is read for its beginning."""
-_ICON: Final = 64
-_PICTURE = re.compile(r"<img\b[^<>]*>", re.IGNORECASE)
+from exporter.site.pages.site import Site, category_page, listed, year_page
+from exporter.site.templating import root_of
 
 _Years = dict[str, list[PostSummary]]
 
@@ -35,73 +25,11 @@ _Years = dict[str, list[PostSummary]]
 def list_files(site: Site) -> Iterator[ViewFile]:
     """Yield all lists."""
     years = site.catalogue.by_year()
-    months: defaultdict[str, list[PostSummary]] = defaultdict(list)
-    for post in site.catalogue.posts:
-        if post.date is not None and post.gone_in is None:
-            months[f"{post.date.month:02d}"].append(post)
-    yield _home(site, years, " ".join(sorted(months)))
     yield _all_years(site, years)
     for year, posts in years.items():
         parts: list[bytes | str] = [listed(posts), *_neighbours(years, year)]
         yield site.file(year_page(year), "year.html", parts, partial(_year, site, years, year))
     yield from _categories(site)
-    for month, posts in sorted(months.items()):
-        identity = fingerprint("days", listed(posts))
-        yield ViewFile(f"data/days-{month}.js", identity, partial(_days_script, month, posts))
-
-
-def year_page(year: str) -> str:
-    """Return the path of a year's page."""
-    return f"year/{year}.html"
-
-
-def _home(site: Site, years: _Years, months: str) -> ViewFile:
-    posts = site.catalogue.posts
-    recent = [post for post in reversed(posts) if post.gone_in is None][:_NEWEST_ENTRIES]
-    dates = [post.date for post in posts if post.date is not None]
-    first, last = (dates[0], dates[-1]) if dates else (None, None)
-    parts: list[bytes | str] = [
-        *(fingerprint(post.identity, post.listed, site.pictures.identity(post.id)) for post in recent),
-        repr([(year, len(of_year)) for year, of_year in years.items()]),
-        str(first or ""),
-        str(last or ""),
-        months,
-    ]
-    return site.file("index.html", "home.html", parts, lambda: {
-        "current": "home",
-        "recent": [_card(site, post) for post in recent],
-        "years": [(year, year_page(year), len(of_year)) for year, of_year in years.items()],
-        "total": len(posts),
-        "first": first,
-        "last": last,
-        "months": months,
-    })  # fmt: skip
-
-
-def _card(site: Site, post: PostSummary) -> dict[str, Any]:
-    entry = site.catalogue.entry(post)
-    text = one_line(plain_text(_PICTURE.sub("", entry.body[:_LOOKED_AT]))[: _EXCERPT * 2])
-    return {
-        "post": post,
-        "excerpt": text if len(text) <= _EXCERPT else text[:_EXCERPT].rstrip() + "…",
-        "thumbnail": _thumbnail(site, post, entry.body),
-    }
-
-
-def _thumbnail(site: Site, post: PostSummary, html: str) -> str | None:
-    """Return the first picture of an entry that is no icon."""
-    known = {picture.url: picture for picture in site.pictures.by_entry.get(post.id, ())}
-    addresses = [found.text for found in embedded(html) if found.use is Use.SHOWN]
-    for picture in [*(known[each] for each in addresses if each in known), *known.values()]:
-        if picture.width is None or picture.width >= _ICON:
-            return site.asset("index.html", picture.path)
-    return None
-
-
-def _days_script(month: str, posts: Sequence[PostSummary]) -> bytes:
-    """Return what the home page asks for on a day of a month: day, year, title and page of every entry."""
-    rows = [[post.date.day, post.date.year, post.title, post.page] for post in posts if post.date]
-    return data_script("days", month, rows)
 
 
 def _all_years(site: Site, years: _Years) -> ViewFile:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from exporter.export.interface import ViewFile
 from exporter.html.links import AddressPattern
@@ -28,12 +28,15 @@ if TYPE_CHECKING:
     from exporter.site.history import ArchiveHistory
     from exporter.site.options import SiteOptions
 
+_NAME_KEPT: Final = 200
+
 
 class ShownComment(NamedTuple):
-    """A comment as pages show it: where links to it lead, and its HTML."""
+    """A comment as pages show it: where links to it lead, its HTML, and who wrote it."""
 
     anchor: str
     html: Markup
+    name: str
 
 
 class Site:
@@ -48,6 +51,7 @@ class Site:
         pictures: the stored pictures.
         bodies: turns bodies into HTML.
         facts: what is kept of the records and of the search.
+        owners: the names under which the service knows whoever made the backup.
     """
 
     def __init__(
@@ -65,6 +69,8 @@ class Site:
         self.dates = self.parts.dates
         base = f"https://{records.blog_id}/"
         patterns = [AddressPattern(text, "entry_url") for text in options.entry_addresses]
+        users = [one_line(service.user(raw).name) for _, raw in records.scan(Kind.USER)]
+        self.owners = sorted(filter(None, users))
         assets = [raw for _, raw in records.scan(Kind.ASSETS)]
         self.catalogue = Catalogue(records, service, self.facts, patterns, base, history)
         self.pictures = StoredPictures(assets)
@@ -100,14 +106,14 @@ class Site:
         """Return what a year, or :data:`~exporter.site.comment_table.UNDATED`, is called."""
         return self.words["undated"] if year == UNDATED else self.dates.year(year)
 
-    def comments(self, comment_ids: Iterable[str], page: str) -> list[ShownComment]:
-        """Read the comments of an entry as its page shows them, in the order of their ids."""
-        return [self.shown(each, page) for each in self.catalogue.comments(comment_ids)]
-
     def shown(self, comment: Comment, page: str) -> ShownComment:
         """Return a comment as a page shows it."""
-        html = self.parts.comment(comment, self.bodies.html(comment.text, root_of(page)))
-        return ShownComment(f"comment-{escaped(one_line(comment.id))}", html)
+        name = one_line(comment.name)
+        text = self.bodies.html(comment.text, root_of(page))
+        html = self.parts.comment(comment, text, own=bool(name) and name in self.owners)
+        return ShownComment(
+            f"comment-{escaped(one_line(comment.id))}", html, name[:_NAME_KEPT] or self.words["nameless"]
+        )
 
 
 def listed(posts: Iterable[PostSummary]) -> bytes:
@@ -118,3 +124,8 @@ def listed(posts: Iterable[PostSummary]) -> bytes:
 def category_page(name: str) -> str:
     """Return the path of a category's page; names may hold anything, so it is called by its hash."""
     return f"category/{sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()[:12]}.html"
+
+
+def year_page(year: str) -> str:
+    """Return the path of a year's page."""
+    return f"year/{year}.html"

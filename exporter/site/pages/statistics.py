@@ -12,8 +12,7 @@ from exporter.export.interface import ViewFile
 from exporter.model.kinds import Kind
 from exporter.site.charts import ChartValue, bars, grid, rows
 from exporter.site.comment_table import UNDATED
-from exporter.site.pages.lists import year_page
-from exporter.site.pages.site import Site, category_page
+from exporter.site.pages.site import Site, category_page, year_page
 
 _MOST_CATEGORIES: Final = 12
 _LENGTHS: Final = (100, 200, 400, 800, 1_600, 3_200, 6_400, 12_800)

@@ -66,24 +66,47 @@
     return item;
   }
 
+  function element(name, classes, text) {
+    const made = document.createElement(name);
+    if (classes) made.className = classes;
+    made.textContent = text ?? "";
+    return made;
+  }
+
+  /** An entry as the page shows the newest ones. */
+  function card([page, day, title, excerpt, picture, hidden], words) {
+    const item = document.createElement("li");
+    const link = element("a", picture ? "pictured" : "");
+    const text = element("span", "text");
+    const name = element("strong", "", title || words.untitled);
+    const beginning = element("span", "excerpt", excerpt);
+    item.dataset.item = "";
+    link.href = root + page;
+    name.lang = beginning.lang = "ja";
+    text.append(element("time", "", day), name, beginning);
+    if (picture) link.append(Object.assign(document.createElement("img"), { src: picture, alt: "" }));
+    link.append(text);
+    item.append(link);
+    if (hidden) item.append(element("span", "badge private", words.private));
+    return item;
+  }
+
   async function today() {
     const section = document.getElementById("today");
     if (!section) return;
     const now = new Date();
-    const month = String(now.getMonth() + 1).padStart(2, "0");
-    if (!section.dataset.months.split(" ").includes(month)) return;
-    const days = await blogLoad("days", month, "days-" + month + ".js");
-    const found = days.filter(function (day) { return day[0] === now.getDate(); }).reverse();
-    const list = section.querySelector("ul");
-    for (const [, year, title, page] of found) list.append(listItem(page, title || "—", year));
-    section.hidden = !found.length;
+    const day = String(now.getMonth() + 1).padStart(2, "0") + String(now.getDate()).padStart(2, "0");
+    if (!section.dataset.days.split(" ").includes(day)) return;
+    const found = await blogLoad("day", day, "day-" + day + ".js");
+    section.querySelector("ul").append(...found.map(function (row) { return card(row, section.dataset); }));
+    section.hidden = false;
   }
 
   async function random(button) {
-    const months = button.dataset.months.split(" ").filter(Boolean);
-    const month = months[Math.floor(Math.random() * months.length)];
-    const days = await blogLoad("days", month, "days-" + month + ".js");
-    location.href = root + days[Math.floor(Math.random() * days.length)][3];
+    const days = button.dataset.days.split(" ");
+    const day = days[Math.floor(Math.random() * days.length)];
+    const found = await blogLoad("day", day, "day-" + day + ".js");
+    location.href = root + found[Math.floor(Math.random() * found.length)][0];
   }
 
   function reading() {
@@ -148,7 +171,7 @@
 
   const buttons = { theme: toggleTheme, keys: function () { help.showModal(); }, random };
   for (const button of document.querySelectorAll("button[data-do]")) {
-    button.hidden = button.dataset.do === "random" && !button.dataset.months;
+    button.hidden = button.dataset.do === "random" && !button.dataset.days;
     button.addEventListener("click", function () { buttons[button.dataset.do](button); });
   }
   for (const pick of document.querySelectorAll("select[data-do=pick]")) {

@@ -1,0 +1,1 @@
+blogData("day","0620",[["entry/65.html","2021年6月20日（日）","A note for visitors from abroad","Hello! Somebody wrote to me from Portugal (yes, really) to ask how to get to our little bookshop, so here is t…","",false]]);

@@ -1,1 +1,0 @@
-blogData("days","06",[[18,2016,"雨の日の楽しみ方 & 紫陽花","entry/12.html"],[4,2017,"パン二号（成功！）","entry/23.html"],[1,2018,"海水温を描く小さなプログラム","entry/35.html"],[14,2020,"在宅勤務の上司","entry/56.html"],[20,2021,"A note for visitors from abroad","entry/65.html"],[25,2022,"紫陽花が赤い","entry/73.html"],[2,2024,"パン百号","entry/87.html"]]);
