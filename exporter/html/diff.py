@@ -13,9 +13,10 @@ from bisect import bisect_left
 from collections import Counter
 from difflib import SequenceMatcher
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final
 
 from exporter import lossless_json
+from exporter.html.sentences import SENTENCE_END, Op, settled
 from exporter.model.changes import ABSENT, Change, FieldChange, RecordChange
 from exporter.model.kinds import Kind
 from exporter.text import printable
@@ -23,7 +24,6 @@ from exporter.text import printable
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-Op = Literal["equal", "delete", "insert"]
 Match = tuple[int, int, int]
 
 LONG: Final = 20_000
@@ -52,13 +52,13 @@ def word_diff(before: str, after: str) -> list[tuple[Op, str]]:
     budget = _Budget(_BUDGET)
     found: list[tuple[Op, str]] = []
     if max(len(before), len(after)) <= LONG:
-        return _joined(_words(before, after, budget))
+        return list(settled(_joined(_words(before, after, budget))))
     for op, old, new in _aligned(_LINE.findall(before), _LINE.findall(after), budget):
         if op:
             found.append(("equal", "".join(old)))
         else:
             found += _words("".join(old), "".join(new), budget)
-    return _joined(found)
+    return list(settled(_joined(found)))
 
 
 def _around(before: str, after: str) -> list[tuple[Op, str]]:
@@ -233,8 +233,11 @@ def value_text(value: Any) -> str:
     return str(value) if isinstance(value, str) else lossless_json.canonical(value).decode("utf-8")
 
 
-def in_context(parts: Sequence[tuple[Op, str]], width: int) -> Iterator[tuple[Op, str]]:
-    """Cut long equal stretches, so that ``width`` characters of them remain beside what changed."""
+def in_context(parts: Sequence[tuple[Op, str]], width: int, *, sentences: bool = False) -> Iterator[tuple[Op, str]]:
+    """Cut long equal stretches, so that ``width`` characters of them remain beside what changed.
+
+    With ``sentences`` there may be fewer: what remains begins and ends with a sentence, where one does in its far half.
+    """
     for number, (op, text) in enumerate(parts):
         first, last = number == 0, number == len(parts) - 1
         most = width if first or last else 2 * width
@@ -243,6 +246,11 @@ def in_context(parts: Sequence[tuple[Op, str]], width: int) -> Iterator[tuple[Op
         else:
             head = "" if first else text[:width]
             tail = "" if last else text[len(text) - width :]
+            if sentences:
+                ends = [found.end() for found in SENTENCE_END.finditer(head) if found.end() > width // 2]
+                head = head[: ends[-1]] if ends else head
+                begins = (found.end() for found in SENTENCE_END.finditer(tail, 0, width // 2))
+                tail = tail[next(begins, 0) :]
             yield op, f"{head}{_ELLIPSIS}{tail}"
 
 

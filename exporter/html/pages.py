@@ -10,7 +10,8 @@ from html import escape
 from typing import TYPE_CHECKING, Any, Final
 
 from exporter import lossless_json
-from exporter.html.diff import KIND_NAMES, Op, count_changes, in_context, value_text, word_diff
+from exporter.html.diff import KIND_NAMES, count_changes, in_context, value_text, word_diff
+from exporter.html.sentences import Op
 from exporter.model.changes import ABSENT, Change, FieldChange, RecordChange
 from exporter.text import visible
 

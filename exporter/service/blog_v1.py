@@ -62,6 +62,7 @@ _PRIVATE: Final = "is_private"
 _OPEN: Final = "open_flg"
 _PERIOD: Final = "period_flg"
 _DELETED: Final = "delete_flg"
+_DATE_PARTS: Final = ("year", "mon", "day", "hour", "min", "sec")
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +116,23 @@ class BlogV1(BlogService):
         Kind.ENTRIES: ("entry_text", "ps_text"),
         Kind.COMMENTS: ("cm_text",),
     }
+    attributes: ClassVar = {
+        Kind.ENTRIES: {
+            "title": "title", "name": "slug", "entry_text": "body", "ps_title": "more_title", "ps_text": "more",
+            "template_text": "template", "last_update": "updated", "category_id": "category_id", _PRIVATE: "private",
+            _OPEN: "access", "cm_receipt_flg": "comments_open", "tb_receipt_flg": "pings_open",
+            **dict.fromkeys(_DATE_PARTS, "date"),
+            **dict.fromkeys((f"period_{part}" for part in _DATE_PARTS), "period_date"),
+        },
+        Kind.COMMENTS: {
+            "regist_date": "date", "name": "name", "title": "title", "cm_text": "text", "url": "url", "url_text": "url",
+            _DELETED: "deleted", "res_flg": "reply",
+        },
+        Kind.FILES: {
+            "name": "name", "title": "title", "explanation": "description", "file_size": "bytes", "width": "width",
+            "height": "height", "mtime": "modified", "extension": "extension",
+        },
+    }  # fmt: skip
     usual_access = "1"
     kept_fields = (
         "entry_id", _OPEN, _PERIOD, _PRIVATE, "text_format", "category_id", "name", "last_update",
@@ -538,7 +556,7 @@ class FieldReader:
 
     def date_from_parts(self, prefix: str = "") -> datetime | None:
         """Return the date spread over ``year`` … ``sec`` (with ``prefix``); ``None`` when empty or impossible."""
-        names = [prefix + part for part in ("year", "mon", "day", "hour", "min", "sec")]
+        names = [prefix + part for part in _DATE_PARTS]
         values = list(map(self._raw.get, names))
         parts: list[int] = []
         for name, value in zip(names, values, strict=True):

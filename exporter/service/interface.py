@@ -175,6 +175,7 @@ class Records(ABC):
         deleted_flag: the one of ``comment_flags`` that says it is deleted.
         usual_access: the code that most entries have, which views do not show.
         bodies: the raw fields that are HTML, of each kind that has some.
+        attributes: of each kind, by the raw field, the attribute of its neutral record that is read from it.
         kept_fields: the raw fields of an entry that imports may keep beside it.
         post_fields: the raw fields of an entry, which address patterns may name, the likeliest first.
         upload_fields: the same of an uploaded file.
@@ -192,6 +193,7 @@ class Records(ABC):
     deleted_flag: str
     usual_access: str
     bodies: ClassVar[Mapping[Kind, tuple[str, ...]]]
+    attributes: ClassVar[Mapping[Kind, Mapping[str, str]]] = {}
     kept_fields: tuple[str, ...]
     post_fields: tuple[str, ...]
     upload_fields: tuple[str, ...]

@@ -68,6 +68,15 @@ class SmallCache(Generic[K, V]):
         return found
 
 
+class ShownFacts(NamedTuple):
+    """What lists show of a state of an entry; see :class:`PostSummary`."""
+
+    date: datetime | None
+    title: str
+    private: bool
+    access: str
+
+
 class PostSummary(NamedTuple):
     """What is held of an entry.
 
@@ -259,6 +268,23 @@ class Catalogue:
     def link_targets(self, kind: Kind, record_id: str) -> str:
         """Return what changes whenever links of an entry or a comment lead to other pages of the site."""
         return "\n".join(f"{link} {self.page_of(link)}" for link in self._links[kind].get(record_id, ()))
+
+    def record_at(self, kind: Kind, record_id: str, version: int) -> Raw | None:
+        """Read a record as of a version; ``None`` where it was not there, or is damaged."""
+        try:
+            return None if self.history is None else self.history.at(kind, record_id, version)
+        except KeyError:
+            return self.records.load(kind, record_id)
+
+    def shown(self, raw: Raw) -> ShownFacts:
+        """Return what lists show of any state of an entry."""
+        entry = self.service.post(raw)
+        access = "" if entry.access == self.service.usual_access else one_line(entry.access)[:20]
+        return ShownFacts(entry.date, one_line(entry.title)[:_TITLE_KEPT], entry.private is True, access)
+
+    def category(self, item: Raw) -> str:
+        """Return the name of a category, as an item of the list has it."""
+        return self._item_facts(item).category
 
     def original_address(self, post: Post) -> str | None:
         """Return where an entry was on the web, when the form of such addresses is known."""

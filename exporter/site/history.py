@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -18,9 +18,9 @@ from exporter.model.kinds import Kind
 
 if TYPE_CHECKING:
     from exporter.archive.archive import Archive
-    from exporter.archive.lines import RecordLine
     from exporter.archive.manifest import Manifest
     from exporter.model.changes import RecordChange
+    from exporter.model.records import Raw
     from exporter.service.interface import Records
 
 _LOOKED_THROUGH: Final = 2
@@ -35,6 +35,24 @@ class EntryState(NamedTuple):
     date: str
     record: Mapping[str, Any] | None
     damaged: bool = False
+
+
+class EarlierState(NamedTuple):
+    """A state of an entry that another one followed: from one version on, until that of the next step of its life.
+
+    Attributes:
+        version: the version that holds it.
+        until: the version of the next step.
+        gone: whether that step is a removal.
+        before: the version of the state before it, 0 for none.
+        after: that of the state after it, 0 where the entry's own page shows that one.
+    """
+
+    version: int
+    until: int
+    gone: bool
+    before: int
+    after: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +119,9 @@ class ArchiveHistory:
 
     What is damaged of the past is left out or named: a state that nothing can give back must not keep the rest of the
     blog from being read. The newest state comes from elsewhere, and is never served damaged.
+
+    Attributes:
+        damaged_versions: those of which something could not be read so far.
     """
 
     def __init__(self, archive: Archive, service: Records, at: int | None = None) -> None:
@@ -111,7 +132,9 @@ class ArchiveHistory:
         self._dates = {row.version: row.finished_at for row in self._rows}
         self._asked = 0
         self._damaged: set[Kind] = set()
+        self.damaged_versions: set[int] = set()
         self._held = cache(self._positions)
+        self._changed = cache(self._ids_by_version)
         self._entries = self._held(Kind.ENTRIES)
 
     def completeness(self) -> Completeness:
@@ -130,14 +153,15 @@ class ArchiveHistory:
     def gone_entries(self) -> Mapping[str, GoneEntry]:
         """Return the entries that are gone and whose content is still held, by id."""
         found = {}
+        fallback = partial(self._archive.find_intact, Kind.ENTRIES)
         for entry_id, held in self._entries.items():
             version, last = held[-1]
             if not last.removed:
                 continue
             puts = (position for _, position in reversed(held) if not position.removed)
-            readable = next((position for position in puts if self._line(position) is not None), None)
+            readable = next((position for position in puts if self._record(position, Kind.ENTRIES) is not None), None)
             if readable is not None:
-                found[entry_id] = GoneEntry(version, self._dates[version], readable, self._find_intact)
+                found[entry_id] = GoneEntry(version, self._dates[version], readable, fallback)
         return found
 
     def changed_entries(self) -> Mapping[str, tuple[int, ...]]:
@@ -146,9 +170,94 @@ class ArchiveHistory:
             entry_id: tuple(version for version, _ in held) for entry_id, held in self._entries.items() if len(held) > 1
         }
 
-    def states(self, entry_id: str) -> list[EntryState]:
-        """Read an entry as each of its versions holds it, oldest first."""
-        return [self._state(version, position) for version, position in self._entries.get(entry_id, ())]
+    def states(self, entry_id: str) -> Iterator[EntryState]:
+        """Read an entry as each of its versions holds it, oldest first, one at a time."""
+        return (self._state(version, position) for version, position in self._entries.get(entry_id, ()))
+
+    def earlier(self, entry_id: str) -> list[EarlierState]:
+        """Return the states of an entry but the last one, which the entry's own page shows; oldest first."""
+        steps = self._entries.get(entry_id, ())
+        puts = [at for at, (_, position) in enumerate(steps) if not position.removed]
+        found = []
+        for number, at in enumerate(puts[:-1]):
+            until, following = steps[at + 1]
+            before = steps[puts[number - 1]][0] if number else 0
+            after = steps[puts[number + 1]][0] if number + 2 < len(puts) else 0
+            found.append(EarlierState(steps[at][0], until, following.removed, before, after))
+        return found
+
+    def state(self, entry_id: str, version: int) -> EntryState:
+        """Read the state that a version holds of an entry."""
+        steps = dict(self._entries[entry_id])
+        return self._state(version, steps[version])
+
+    def version_before(self, entry_id: str, version: int) -> int | None:
+        """Return the version of the state that an entry had before a version; ``None`` where it was not there."""
+        steps = self._entries.get(entry_id, ())
+        at = bisect_left(steps, version, key=itemgetter(0))
+        return steps[at - 1][0] if at and not steps[at - 1][1].removed else None
+
+    def was_there(self, kind: Kind, record_id: str, version: int) -> bool:
+        """Tell whether a version had a record that some version has, damaged or not."""
+        steps = self._held(kind).get(record_id)
+        at = 0 if steps is None else bisect_right(steps, version, key=itemgetter(0))
+        return steps is None or bool(at and not steps[at - 1][1].removed)
+
+    def at(self, kind: Kind, record_id: str, version: int) -> Raw | None:
+        """Read a record as of a version; ``None`` where it was not there, or is damaged.
+
+        Raises:
+            KeyError: no version after the first holds it: it was always as it is now.
+        """
+        steps = self._held(kind)[record_id]
+        at = bisect_right(steps, version, key=itemgetter(0))
+        return None if not at or steps[at - 1][1].removed else self._record(steps[at - 1][1], kind)
+
+    def steps(self, kind: Kind, record_id: str) -> list[tuple[int, Raw | None]]:
+        """Read a record as each of its versions holds it, oldest first; none where no version after the first does."""
+        steps = self._held(kind).get(record_id, ())
+        return [(version, None if each.removed else self._record(each, kind)) for version, each in steps]
+
+    def last_state(self, entry_id: str, version: int) -> int | None:
+        """Return which version holds the last state of an entry that there was by some version, removed or not since.
+
+        That is 0 where no version after the first holds the entry; ``None`` where it was not there yet.
+        """
+        steps = self._entries.get(entry_id)
+        if steps is None:
+            return 0
+        known = (number for number, each in reversed(steps) if number <= version and not each.removed)
+        return next(known, None)
+
+    def changed_in(self, kind: Kind, version: int) -> Collection[str]:
+        """Return the ids of the records of a kind that a version after the first holds."""
+        return self._changed(kind).get(version, {})
+
+    def versions_before(self, version: int) -> list[int | None]:
+        """Return the versions of the states before those that a version holds of entries, in the order of these."""
+        return [self.version_before(entry_id, version) for entry_id in self.changed_in(Kind.ENTRIES, version)]
+
+    def _ids_by_version(self, kind: Kind) -> dict[int, dict[str, None]]:
+        found: defaultdict[int, dict[str, None]] = defaultdict(dict)
+        for record_id, steps in self._held(kind).items():
+            for version, _ in steps:
+                found[version][record_id] = None
+        return found
+
+    @cached_property
+    def removed_comments(self) -> Mapping[str, Sequence[str]]:
+        """The ids of comments that are gone, by the entry they belonged to."""
+        found: defaultdict[str, list[str]] = defaultdict(list)
+        for comment_id, steps in self._held(Kind.COMMENTS).items():
+            puts = [position for _, position in steps if not position.removed]
+            record = self._record(puts[-1], Kind.COMMENTS) if puts and steps[-1][1].removed else None
+            if record is not None:
+                found[self._service.post_id(record)].append(comment_id)
+        return found
+
+    def date(self, version: int) -> str:
+        """Return when a version was committed, as its manifest says; empty where there is no such version."""
+        return self._dates.get(version, "")
 
     def changes(self, version: int) -> tuple[list[RecordChange], int]:
         """Return what a version changed, nothing for the first, and how many damaged places that leaves out."""
@@ -180,21 +289,15 @@ class ArchiveHistory:
         return found
 
     def _state(self, version: int, position: LinePosition) -> EntryState:
-        line = None if position.removed else self._line(position)
-        damaged = line is None and not position.removed
-        return EntryState(
-            version, self._dates[version], None if line is None else self._archive.parsed.of(line), damaged
-        )
+        record = None if position.removed else self._record(position, Kind.ENTRIES)
+        return EntryState(version, self._dates[version], record, record is None and not position.removed)
 
-    def _line(self, position: LinePosition) -> RecordLine | None:
-        """Read a line of an entry; ``None`` where it is damaged."""
+    def _record(self, position: LinePosition, kind: Kind) -> dict[str, Any] | None:
+        """Read the record of a line; ``None`` where it is damaged."""
         try:
-            return position.read(self._find_intact)
+            return self._archive.parsed.of(position.read(partial(self._archive.find_intact, kind)))
         except ArchiveDamaged:
             return None
-
-    def _find_intact(self, record_id: str, identity: bytes) -> RecordLine | None:
-        return self._archive.find_intact(Kind.ENTRIES, record_id, identity)
 
     def _positions(self, kind: Kind) -> dict[str, list[tuple[int, LinePosition]]]:
         """Return where the versions hold each record of a kind that one after the first holds.
@@ -204,14 +307,17 @@ class ArchiveHistory:
         found: defaultdict[str, list[tuple[int, LinePosition]]] = defaultdict(list)
         layout = self._archive.layout
 
-        def damaged(_: ArchiveDamaged) -> None:
+        def damaged(version: int, _: ArchiveDamaged) -> None:
             self._damaged.add(kind)
+            self.damaged_versions.add(version)
 
         for row in self._rows[1:]:
-            for record_id, position in places(layout.segment(row.version, kind), damaged=damaged):
+            of_version = places(layout.segment(row.version, kind), damaged=partial(damaged, row.version))
+            for record_id, position in of_version:
                 found[record_id].append((row.version, position))
         for row in self._rows[:1]:
             known = found.keys()
-            for record_id, position in places(layout.segment(row.version, kind), known, damaged):
+            of_version = places(layout.segment(row.version, kind), known, partial(damaged, row.version))
+            for record_id, position in of_version:
                 found[record_id].insert(0, (row.version, position))
         return dict(found)

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from exporter.site.history import ArchiveHistory
 
 _STATIC: Final = Path(__file__).parent / "static"
+_PAST: Final = "past.js"
 _SCRIPT_WORDS: Final = (
     "results", "searching", "no_results", "show_more", "in_comment", "all", "year_facet", "categories", "load_error",
     "private", "gone", "untitled", "uncategorised", "undated", "orphans", "close", "previous", "next", "continue",
@@ -88,6 +89,8 @@ class SiteView:
 
 def _static_files(site: Site) -> Iterator[ViewFile]:
     for path in sorted(_STATIC.iterdir()):
+        if site.options.public and path.name == _PAST:
+            continue
         data = path.read_bytes()
         yield ViewFile(f"static/{path.name}", sha256(data).digest(), partial(bytes, data))
     words = {name: site.words[name] for name in _SCRIPT_WORDS}

@@ -60,7 +60,7 @@ class Built:
         """A reader of the archive as it stands."""
         return Archive.open(self.root)
 
-    def commit(self, changes: Changes, *, run: bool = True) -> int:
+    def commit(self, changes: Changes, *, run: bool = True, at: str = CREATED) -> int:
         """Commit a version with these changes, and the line of its run; returns its number."""
         number = len(self.states) + 1
         before = self.states[-1] if self.states else {kind: {} for kind in Kind}
@@ -84,8 +84,8 @@ class Built:
         draft = writer.VersionDraft(
             parent=number - 1 or None,
             base_url="https://api.example",
-            started_at=CREATED,
-            finished_at=CREATED,
+            started_at=at,
+            finished_at=at,
             counts=counts,
             completeness={"complete": True, "sweeps": 2},
             problems=[RecordProblem("entries", "13", "answered 404")],

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from exporter.model.kinds import Kind
+from exporter.service.registry import DEFAULT_SERVICE
 from exporter.site.words import LANGUAGES, Dates
 from tests.site.building import build
 from tests.site.test_view import many_entries
@@ -28,6 +29,9 @@ def test_every_word_is_used() -> None:
     here = Path(__file__).parents[2] / "exporter" / "site"
     text = "".join(path.read_text("utf-8") for path in here.rglob("*") if path.suffix in {".py", ".html", ".js"})
     kinds = {str(kind) for kind in Kind}
+    # What changed is said by the attribute that it was read as.
+    kinds |= {f"field_{name}" for names in DEFAULT_SERVICE.attributes.values() for name in names.values()}
+    assert kinds - set(LANGUAGES["en"]) <= {str(kind) for kind in Kind}
     unused = [
         name
         for name in LANGUAGES["en"]

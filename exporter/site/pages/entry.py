@@ -104,9 +104,8 @@ class _EntryPage:
                 f'<a class="category" {_LANG} href="{root}{category_page(post.category)}">{escaped(post.category)}</a>'
             )
         if post.gone_in:
-            gone = (
-                f'<p class="notice">{self._words["gone_since"] % escaped(self._site.dates.written(post.gone_at))}</p>\n'
-            )
+            since = escaped(self._site.dates.written(post.gone_at))
+            gone = f'<p class="notice" data-gone>{self._words["gone_since"] % since}</p>\n'
         return (
             f'<header class="title">\n<p class="when">{when}</p>\n<h1 {_LANG}>{title}</h1>\n'
             f'<p class="marks">{category} {self._site.parts.badges(post)}</p>\n</header>\n{gone}'

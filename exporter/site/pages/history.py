@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from exporter.export.interface import ViewFile
-from exporter.html.diff import Op, in_context, value_text, word_diff
-from exporter.html.limits import too_large
-from exporter.html.text import plain_text
-from exporter.model.changes import ABSENT, Change, FieldChange, RecordChange, field_changes
+from exporter.model.changes import ABSENT, Change, RecordChange, field_changes
 from exporter.model.kinds import Kind
 from exporter.model.records import Raw
 from exporter.site.catalogue import fingerprint, one_line
+from exporter.site.pages.diffs import FieldDiff, field_diffs
 from exporter.site.pages.entry import entry_history_page
+from exporter.site.pages.past import past_files
 from exporter.site.pages.site import Site
-from exporter.text import visible
+from exporter.site.pages.states import state_files, state_page
 
 if TYPE_CHECKING:
     from exporter.archive.log import VersionRow
@@ -25,25 +24,30 @@ if TYPE_CHECKING:
 
 _MOST_CHANGES: Final = 300
 _MOST_PROOFS: Final = 12
-_CONTEXT: Final = 160
 _SHOWN_KINDS: Final = (Kind.ENTRIES, Kind.COMMENTS, Kind.FILES)
 
 
-class _FieldDiff(NamedTuple):
-    """A field that changed: its name, and its words with what was done to them."""
-
-    name: str
-    parts: list[tuple[Op, str]]
-
-
 class _ShownChange(NamedTuple):
-    """A record that a version changed, as its page shows it."""
+    """A record that a version changed, as its page shows it; of an entry also its life, and the state before."""
 
     kind: Kind
     title: str
     change: Change
     page: str | None
-    fields: list[_FieldDiff]
+    fields: list[FieldDiff]
+    life: str | None
+    before: str | None
+
+
+class _Step(NamedTuple):
+    """A step in the life of an entry, and the page that shows it as it was from then on."""
+
+    version: int
+    date: str
+    change: Change
+    fields: list[FieldDiff]
+    damaged: bool
+    page: str | None
 
 
 def history_files(site: Site) -> Iterator[ViewFile]:
@@ -64,6 +68,8 @@ def history_files(site: Site) -> Iterator[ViewFile]:
         parts: list[bytes | str] = [entry_id, repr(versions), post.listed if post else b""]
         context = partial(_entry_history, site, history, entry_id)
         yield site.file(entry_history_page(entry_id), "entry_history.html", parts, context)
+    yield from state_files(site, history)
+    yield from past_files(site, history)
 
 
 def version_page(number: int) -> str:
@@ -103,52 +109,67 @@ def _version(site: Site, history: ArchiveHistory, row: VersionRow, before: Versi
             "first": before is None,
             "before": version_page(before.version) if before else None,
             "after": version_page(row.version + 1) if newer else None,
-            "changes": [_shown(site, change) for change in changes[:_MOST_CHANGES]],
+            "changes": [_shown(site, history, row.version, change) for change in changes[:_MOST_CHANGES]],
             "damaged": damaged,
             "more": max(0, len(changes) - _MOST_CHANGES),
             "proof_of": _proof(history, row),
             "kinds": list(Kind),
         }
 
-    return site.file(version_page(row.version), "version.html", [repr(tuple(row)), str(before), str(newer)], context)
+    states = repr(history.versions_before(row.version))
+    return site.file(
+        version_page(row.version), "version.html", [repr(tuple(row)), str(before), str(newer), states], context
+    )
 
 
-def _shown(site: Site, change: RecordChange) -> _ShownChange:
+def _shown(site: Site, history: ArchiveHistory, version: int, change: RecordChange) -> _ShownChange:
     service = site.catalogue.service
     values = {field.name: field.before if field.after is ABSENT else field.after for field in change.fields}
-    post = site.catalogue.by_id.get(change.record_id if change.kind is Kind.ENTRIES else service.post_id(values))
-    texts = service.bodies.get(change.kind, ())
-    # Of a comment that came or went its text is shown; entries have a page of their own.
-    alone = texts if change.kind is Kind.COMMENTS else ()
-    found = (_diff(each, texts) for each in change.fields if change.change is Change.CHANGED or each.name in alone)
-    fields = [each for each in found if each]
-    return _ShownChange(change.kind, one_line(change.title), change.change, post.page if post else None, fields)
-
-
-def _diff(field: FieldChange, texts: Collection[str]) -> _FieldDiff | None:
-    """Compare what a reader saw; where only the markup changed, or where it is too large to be shown, the markup."""
-    before, after = value_text(field.before), value_text(field.after)
-    if field.name in texts and not (too_large(before) or too_large(after)):
-        seen = plain_text(before), plain_text(after)
-        before, after = seen if seen[0] != seen[1] else (before, after)
-    parts = [(op, visible(text)[0]) for op, text in in_context(word_diff(before, after), _CONTEXT)]
-    return _FieldDiff(one_line(field.name), parts) if parts else None
+    is_entry = change.kind is Kind.ENTRIES
+    post = site.catalogue.by_id.get(change.record_id if is_entry else service.post_id(values))
+    before = history.version_before(change.record_id, version) if is_entry and post else None
+    states, fields = None, list(change.fields)
+    if change.change is not Change.CHANGED:
+        # Of a comment that came or went its text is shown; entries have a page of their own.
+        alone = service.bodies.get(change.kind, ()) if change.kind is Kind.COMMENTS else ()
+        fields = [each for each in fields if each.name in alone]
+    elif before is not None:
+        was, becomes = (history.state(change.record_id, each).record for each in (before, version))
+        states = None if was is None or becomes is None else (was, becomes)
+    return _ShownChange(
+        change.kind,
+        one_line(change.title),
+        change.change,
+        post.page if post else None,
+        field_diffs(site, change.kind, fields, states),
+        None if before is None else f"{entry_history_page(change.record_id)}#v{version}",
+        # What was there before a removal is what the entry's own page shows.
+        None if before is None or change.change is Change.GONE else state_page(change.record_id, before),
+    )
 
 
 def _entry_history(site: Site, history: ArchiveHistory, entry_id: str) -> dict[str, Any]:
     service = site.catalogue.service
-    states = history.states(entry_id)
-    last: Raw = next((state.record for state in reversed(states) if state.record is not None), {})
-    texts = service.bodies.get(Kind.ENTRIES, ())
+    post = site.catalogue.by_id.get(entry_id)
+    pages = {state.version: state_page(entry_id, state.version) for state in history.earlier(entry_id)}
+    steps: list[_Step] = []
+    last: Raw = {}
+    for before, after in pairwise([None, *history.states(entry_id)]):
+        if after is None:
+            continue
+        last = after.record or last
+        change, fields = _compared(site, before, after)
+        page = pages.get(after.version, post.page if post else None) if change is not Change.GONE and post else None
+        steps.append(_Step(after.version, after.date, change, fields, after.damaged, page))
     return {
         "title": one_line(service.title(Kind.ENTRIES, last) or entry_id),
-        "current": "history",
-        "post": site.catalogue.by_id.get(entry_id),
-        "states": [(after, *_compared(before, after, texts)) for before, after in pairwise([None, *states]) if after],
+        "current": "past",
+        "post": post,
+        "steps": steps,
     }
 
 
-def _compared(before: EntryState | None, after: EntryState, texts: Collection[str]) -> tuple[Change, list[_FieldDiff]]:
+def _compared(site: Site, before: EntryState | None, after: EntryState) -> tuple[Change, list[FieldDiff]]:
     """Return what happened to an entry between two states, and what changed where both can be read."""
     if before is None and after.damaged:
         return Change.NEW, []
@@ -158,8 +179,8 @@ def _compared(before: EntryState | None, after: EntryState, texts: Collection[st
         return Change.GONE, []
     if before is None or before.record is None:
         return Change.NEW, []
-    found = [_diff(field, texts) for field in field_changes(before.record, after.record)]
-    return Change.CHANGED, [each for each in found if each]
+    fields = field_changes(before.record, after.record)
+    return Change.CHANGED, field_diffs(site, Kind.ENTRIES, fields, (before.record, after.record))
 
 
 def _about(

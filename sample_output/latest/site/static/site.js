@@ -156,9 +156,9 @@
     k: function () { move(-1); },
     n: function () { follow("next"); },
     p: function () { follow("prev"); },
-    h: function () { location.href = root + "index.html"; },
+    h: function () { document.querySelector(".site-name a").click(); },
     t: toggleTheme,
-    "?": function () { help.showModal(); },
+    "?": function () { help?.showModal(); },
   };
   addEventListener("keydown", function (event) {
     if (event.isComposing || event.ctrlKey || event.metaKey || event.altKey) return;

@@ -1,0 +1,204 @@
+"""The data from which a script shows the blog as of any version: today's lists, and what each version changed.
+
+``data/list-YEAR.js`` has a row for every entry of a year, and for every picture which entries showed it when.
+``data/past-N.js`` has, for the version N and some after it, how what each of them changed was *before*: whoever wants
+to see version 3 takes back what the newest version changed, then the one before it, and so on down to 4. So a new
+version writes one such file again, and the files of older ones stay as they are. ``data/past.js`` says what there is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, Final
+
+from exporter.clock import at_home
+from exporter.export.interface import ViewFile
+from exporter.model.asset import Asset
+from exporter.model.kinds import Kind
+from exporter.site.catalogue import PostSummary, StoredPicture, fingerprint, one_line, safe_name
+from exporter.site.pages.site import Site, category_page, listed
+from exporter.site.templating import data_script
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from exporter.archive.log import VersionRow
+    from exporter.site.history import ArchiveHistory
+
+_TOGETHER: Final = 64
+"""So many versions share a file at most; by their numbers, so that a prune moves no bounds."""
+_MANY: Final = 500
+"""A version that changed more has a file of its own, which is not made again with those of the next nights."""
+_SMALLEST: Final = 48
+_UNUSED: Final = "unused"
+_PRIVATE, _GONE, _DAMAGED = 1, 2, 4
+_KINDS: Final = (Kind.ENTRIES, Kind.ENTRY_LIST, Kind.COMMENTS)
+_WORDS: Final = (
+    "past_title", "past_at", "past_back", "past_pick", "past_older", "past_newer", "past_not_yet", "past_today_only",
+    "past_no_pictures", "past_damaged", "recent", "all_entries", "years", "categories", "gallery", "undated",
+    "untitled", "uncategorised", "private", "access", "gone_word", "n_comments", "count", "previous", "next", "total",
+    "version", "damaged_state", "n_of",
+)  # fmt: skip
+
+
+def past_files(site: Site, history: ArchiveHistory) -> Iterator[ViewFile]:
+    """Yield the data; none where there is no past yet."""
+    rows = history.rows()
+    if len(rows) < 2:
+        return
+    years = site.catalogue.by_year()
+    pictures = _pictures(site)
+    for year in dict.fromkeys([*years, *pictures]):
+        posts, shown = years.get(year, []), pictures.get(year, [])
+        parts: list[bytes | str] = [listed(posts), repr([(each.path, each.entries) for each in shown])]
+        yield ViewFile(
+            f"data/list-{year}.js", fingerprint("list", *parts), partial(_list, site, history, year, posts, shown)
+        )
+    chunks = [list(group) for _, group in groupby(rows[1:], key=_chunk)]
+    for chunk in chunks:
+        before = [history.versions_before(row.version) for row in chunk]
+        identity = fingerprint("past", repr([tuple(row) for row in chunk]), repr(before), repr(site.owners))
+        yield ViewFile(f"data/past-{chunk[0].version}.js", identity, partial(_changes, site, history, chunk))
+    index = {
+        "versions": [[row.version, _minute(site, row.finished_at)] for row in rows],
+        "damaged": sorted(history.damaged_versions),
+        "years": list(years),
+        "pictures": list(pictures),
+        "chunks": [[chunk[0].version, chunk[-1].version] for chunk in chunks],
+        "categories": {name: category_page(name) for name in site.catalogue.by_category()},
+        "assets": site.options.assets,
+        "words": {name: site.words[name] for name in _WORDS},
+    }
+    yield ViewFile("data/past.js", fingerprint("index", repr(index)), lambda: data_script("past", "", index))
+
+
+def _minute(site: Site, written: str) -> str:
+    """Return a time of the archive where the blog is, for the script; empty where it is none."""
+    moment = at_home(written, site.catalogue.service.timezone)
+    return "" if moment is None else moment.isoformat()[:16]
+
+
+def _chunk(row: VersionRow) -> tuple[int, int]:
+    counts = row.counts()
+    many = sum(counts[kind].new + counts[kind].changed + counts[kind].gone for kind in _KINDS) > _MANY
+    return row.version // _TOGETHER, row.version if many else 0
+
+
+def _pictures(site: Site) -> dict[str, list[StoredPicture]]:
+    """Return the pictures by the year of the newest entry that uses each, the newest first; icons are none."""
+    seen: set[str] = set()
+    found: dict[str, list[tuple[int, StoredPicture]]] = {}
+    places = site.catalogue.places
+    for picture in site.pictures.all:
+        if picture.path in seen or (picture.width is not None and picture.width < _SMALLEST):
+            continue
+        seen.add(picture.path)
+        newest = max((places[each] for each in picture.entries if each in places), default=-1)
+        year = _UNUSED if newest < 0 else site.catalogue.posts[newest].year
+        found.setdefault(year, []).append((newest, picture))
+    return {
+        year: [picture for _, picture in sorted(of_year, key=lambda each: -each[0])] for year, of_year in found.items()
+    }
+
+
+def _list(
+    site: Site, history: ArchiveHistory, year: str, posts: Sequence[PostSummary], pictures: Sequence[StoredPicture]
+) -> bytes:
+    entries = [
+        [*_row(post.id, post.date, post.title, post.category, _flags(post), post.access), post.comments]
+        for post in posts
+    ]
+    shown = [[each.path, each.width or 0, each.height or 0, _users(site, history, each)] for each in pictures]
+    return data_script("list", year, {"entries": entries, "pictures": shown})
+
+
+def _flags(post: PostSummary) -> int:
+    return post.private * _PRIVATE + (post.gone_in is not None) * _GONE
+
+
+def _row(entry_id: str, date: datetime | None, title: str, category: str, flags: int, access: str) -> list[Any]:
+    moment = "" if date is None else date.isoformat()[:16]
+    return [safe_name(entry_id), moment, title, category, flags, access]
+
+
+def _users(site: Site, history: ArchiveHistory, picture: StoredPicture) -> list[list[Any]]:
+    """Return the entries that ever showed a picture: of each its name, from which version on, and until which.
+
+    From 0 is from the first version on, until 0 is until today.
+    """
+    found: dict[str, list[int]] = {}
+    for version, raw in history.steps(Kind.ASSETS, picture.url) or [
+        (0, site.catalogue.records.load(Kind.ASSETS, picture.url))
+    ]:
+        asset = None if raw is None else Asset.from_raw(raw)
+        users = set() if asset is None or asset.path is None else set(asset.ids("entry"))
+        for entry_id in users:
+            span = found.setdefault(entry_id, [version, 0])
+            span[1] = 0
+        for entry_id in found.keys() - users:
+            found[entry_id][1] = found[entry_id][1] or version
+    return [[safe_name(entry_id), *span] for entry_id, span in sorted(found.items())]
+
+
+def _changes(site: Site, history: ArchiveHistory, rows: Sequence[VersionRow]) -> bytes:
+    past = _Past(site, history)
+    versions = [[row.version, list(past.entries(row.version)), list(past.comments(row.version))] for row in rows]
+    return data_script("past", str(rows[0].version), versions)
+
+
+class _Past:
+    """What versions changed, as it was before."""
+
+    def __init__(self, site: Site, history: ArchiveHistory) -> None:
+        self._site = site
+        self._catalogue = site.catalogue
+        self._history = history
+
+    def entries(self, version: int) -> Iterator[list[Any]]:
+        """Yield the name of each entry that a version changed, whether it has another text since, and what lists said.
+
+        Nothing follows for one that was not there; else a row, and at its end the version whose state it was.
+        """
+        changed = self._history.changed_in(Kind.ENTRIES, version)
+        for entry_id in changed:
+            if entry_id in self._catalogue.by_id:
+                put = int(self._history.was_there(Kind.ENTRIES, entry_id, version))
+                yield self._before(entry_id, version, put)
+        for entry_id in self._history.changed_in(Kind.ENTRY_LIST, version):
+            if entry_id not in changed and entry_id in self._catalogue.by_id:
+                before, after = (self._category(entry_id, each) for each in (version - 1, version))
+                if before != after and self._history.was_there(Kind.ENTRIES, entry_id, version - 1):
+                    yield self._before(entry_id, version, 0)
+
+    def _before(self, entry_id: str, version: int, put: int) -> list[Any]:
+        post, known = self._catalogue.by_id[entry_id], self._history.last_state(entry_id, version - 1)
+        if known is None:
+            return [safe_name(entry_id), put]
+        raw = self._catalogue.record_at(Kind.ENTRIES, entry_id, known) if known else None
+        there = self._history.was_there(Kind.ENTRIES, entry_id, version - 1)
+        facts = post if raw is None else self._catalogue.shown(raw)
+        flags = facts.private * _PRIVATE + (not there) * _GONE + (raw is None and bool(known)) * _DAMAGED
+        category = self._category(entry_id, version - 1)
+        row = _row(entry_id, facts.date, facts.title, category, flags, facts.access)
+        return [row[0], put, *row[1:], known]
+
+    def _category(self, entry_id: str, version: int) -> str:
+        raw = self._catalogue.record_at(Kind.ENTRY_LIST, entry_id, version)
+        return "" if raw is None else self._catalogue.category(raw)
+
+    def comments(self, version: int) -> Iterator[list[Any]]:
+        """Yield the id of each comment that a version changed, its entry's name, whether it is there then, and HTML.
+
+        That is as it was before, and empty for one that is new.
+        """
+        service = self._catalogue.service
+        for comment_id in self._history.changed_in(Kind.COMMENTS, version):
+            before, after = (self._catalogue.record_at(Kind.COMMENTS, comment_id, at) for at in (version - 1, version))
+            raw = before or after
+            if raw is None:
+                continue
+            comment = service.comment(raw)
+            html = "" if before is None else self._site.shown(comment, "").html
+            yield [one_line(comment_id), safe_name(service.post_id(raw)), int(after is not None), html]

@@ -1,0 +1,70 @@
+"""A page for every earlier state of an entry: the entry as it was, with the comments it had then."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from exporter.export.interface import ViewFile
+from exporter.model.kinds import Kind, sort_key
+from exporter.site.catalogue import one_line
+from exporter.site.pages.entry import entry_history_page
+from exporter.site.pages.site import Site
+
+if TYPE_CHECKING:
+    from exporter.site.history import ArchiveHistory, EarlierState
+
+_MOST_COMMENTS: Final = 100
+"""So many of the newest comments an earlier state shows: an entry that changes often would have them many times."""
+
+
+def state_files(site: Site, history: ArchiveHistory) -> Iterator[ViewFile]:
+    """Yield the pages of all earlier states."""
+    for entry_id in history.changed_entries():
+        post = site.catalogue.by_id.get(entry_id)
+        if post is None:
+            continue
+        for state in history.earlier(entry_id):
+            path = state_page(entry_id, state.version)
+            parts = [repr(state), site.pictures.identity(entry_id), history.date(state.until), repr(site.owners)]
+            yield site.file(path, "state.html", parts, partial(_state, site, history, entry_id, state))
+
+
+def state_page(entry_id: str, version: int) -> str:
+    """Return the path of the page of the earlier state that a version holds of an entry."""
+    return entry_history_page(entry_id).replace(".html", f"-v{version}.html")
+
+
+def _state(site: Site, history: ArchiveHistory, entry_id: str, state: EarlierState) -> dict[str, Any]:
+    service = site.catalogue.service
+    path = state_page(entry_id, state.version)
+    found = history.state(entry_id, state.version)
+    item = site.catalogue.record_at(Kind.ENTRY_LIST, entry_id, state.until - 1)
+    entry = None if found.record is None else service.post(found.record, item)
+    comment_ids = _comment_ids(site, history, entry_id, state.until - 1)
+    raws = (site.catalogue.record_at(Kind.COMMENTS, each, state.until - 1) for each in comment_ids[-_MOST_COMMENTS:])
+    comments = [site.shown(service.comment(raw), path) for raw in raws if raw is not None]
+    return {
+        "title": one_line(entry.title) if entry is not None else "",
+        "current": "past",
+        "entry": entry,
+        "category": "" if entry is None else one_line(entry.category or ""),
+        "more_title": "" if entry is None else one_line(entry.more_title),
+        "html": partial(site.bodies.html, root="../"),
+        "state": state,
+        "saved": site.dates.written(history.date(state.version)),
+        "ended": site.dates.written(history.date(state.until)),
+        "page": site.catalogue.by_id[entry_id].page,
+        "life": f"{entry_history_page(entry_id)}#v{state.version}",
+        "before": state_page(entry_id, state.before) if state.before else None,
+        "after": state_page(entry_id, state.after) if state.after else None,
+        "comments": comments,
+        "more_comments": max(0, len(comment_ids) - _MOST_COMMENTS),
+    }
+
+
+def _comment_ids(site: Site, history: ArchiveHistory, entry_id: str, version: int) -> list[str]:
+    """Return the ids of the comments that an entry had in a version."""
+    known = (*site.catalogue.comment_table.of(entry_id), *history.removed_comments.get(entry_id, ()))
+    return sorted((each for each in known if history.was_there(Kind.COMMENTS, each, version)), key=sort_key)

@@ -1,0 +1,491 @@
+"use strict";
+// The blog as of an older version: `?v=7` in the address of any page. What each version changed is in data/past-*.js as it
+// was before; this takes back what came later, the newest first. Nothing here runs where no version was asked for, but
+// what offers to choose one.
+(function () {
+  const PRIVATE = 1, GONE = 2, DAMAGED = 4;
+  const RECENT = 30, PICTURES = 48;
+  const asked = Number(new URLSearchParams(location.search).get("v")) || 0;
+  if (asked) document.documentElement.dataset.past = "wait";
+
+  let root, site, here, index, words, at;
+  const before = new Map();
+  const rewritten = new Set();
+  const said = new Map();
+
+  addEventListener("DOMContentLoaded", function () {
+    root = document.body.dataset.root;
+    site = new URL(root || ".", location.href).pathname;
+    here = location.pathname.slice(site.length) || "index.html";
+    const places = document.querySelectorAll("[data-past]");
+    if (!asked && !places.length) return;
+    start(places).catch(function () {}).then(function () {
+      if (document.documentElement.dataset.past === "wait") delete document.documentElement.dataset.past;
+    });
+  });
+
+  async function start(places) {
+    index = await blogLoad("past", "", "past.js");
+    words = index.words;
+    for (const place of places) {
+      if (place.matches("section")) place.append(scrubber(index.versions.length - 1, "index.html"));
+      place.hidden = false;
+    }
+    at = index.versions.findLastIndex(function (version) { return version[0] <= asked; });
+    if (!asked || at === index.versions.length - 1) return;
+    at = Math.max(0, at);
+    const steps = await stepsSince(index.versions[at][0]);
+    takeBack(steps);
+    if (await elsewhere()) return new Promise(function () {});
+    for (const type of ["pointerdown", "focusin", "click", "auxclick"]) addEventListener(type, keepVersion, true);
+    addEventListener("submit", search, true);
+    await show(steps);
+    banner();
+    document.documentElement.dataset.past = "shown";
+  }
+
+  // What was there.
+
+  async function stepsSince(version) {
+    const files = index.chunks.filter(function (chunk) { return chunk[1] > version; });
+    const found = await Promise.all(files.map(function ([first]) { return blogLoad("past", String(first), "past-" + first + ".js"); }));
+    return found.flat().filter(function (step) { return step[0] > version; }).sort(function (a, b) { return b[0] - a[0]; });
+  }
+
+  function takeBack(steps) {
+    for (const [, entries, comments] of steps) {
+      for (const [name, put, ...row] of entries) {
+        before.set(name, row.length ? row : null);
+        if (put) rewritten.add(name);
+      }
+      for (const [id, name, put, html] of comments) said.set(id, { name, today: said.has(id) ? said.get(id).today : put, html });
+    }
+  }
+
+  function entryOf(name, row, comments) {
+    const [date, title, category, flags, access, state] = row;
+    const page = rewritten.has(name) && state ? `history/entry-${name}-v${state}.html` : `entry/${name}.html`;
+    return { name, date, title, category, flags, access, page, comments, year: date ? date.slice(0, 4) : "undated" };
+  }
+
+  let listed;
+  function listing() {
+    listed ??= list();
+    return listed;
+  }
+
+  async function list() {
+    const lists = await Promise.all(index.years.map(function (year) { return blogLoad("list", year, "list-" + year + ".js"); }));
+    const talk = new Map();
+    for (const { name, today, html } of said.values()) talk.set(name, (talk.get(name) || 0) + Boolean(html) - today);
+    const found = [];
+    const counts = new Map();
+    for (const [name, ...row] of lists.flatMap(function (each) { return each.entries; })) {
+      counts.set(name, row.pop() + (talk.get(name) || 0));
+      if (!before.has(name)) found.push(entryOf(name, row, counts.get(name)));
+    }
+    for (const [name, row] of before) if (row) found.push(entryOf(name, row, counts.get(name) || 0));
+    return found.sort(function (a, b) { return compare(b.date, a.date) || compare(Number(b.name), Number(a.name)); });
+  }
+
+  function compare(a, b) {
+    return a < b ? -1 : a > b ? 1 : 0;
+  }
+
+  function grouped(things, key) {
+    const found = new Map();
+    for (const each of things) found.set(key(each), [...(found.get(key(each)) ?? []), each]);
+    return found;
+  }
+
+  // How it is written.
+
+  function make(tag, attributes, ...children) {
+    const found = document.createElement(tag);
+    for (const [name, value] of Object.entries(attributes ?? {})) {
+      if (name === "text") found.textContent = value;
+      else if (value !== null) found.setAttribute(name, value);
+    }
+    found.append(...children.filter(function (child) { return child !== null; }));
+    return found;
+  }
+
+  function fill(word, ...values) {
+    return values.reduce(function (text, value) { return text.replace(/%[ds]/, function () { return value; }); }, word);
+  }
+
+  function day(date) {
+    const [year, month, number] = date.slice(0, 10).split("-").map(Number);
+    const moment = new Date(Date.UTC(year, month - 1, number));
+    if (document.documentElement.lang === "ja") return `${year}年${month}月${number}日（${"日月火水木金土"[moment.getUTCDay()]}）`;
+    return `${number} ${moment.toLocaleString("en", { month: "long", timeZone: "UTC" })} ${year}`;
+  }
+
+  function monthName(month) {
+    if (document.documentElement.lang === "ja") return `${month}月`;
+    return new Date(Date.UTC(2000, month - 1, 1)).toLocaleString("en", { month: "long", timeZone: "UTC" });
+  }
+
+  function yearName(year) {
+    return year === "undated" ? words.undated : document.documentElement.lang === "ja" ? `${year}年` : year;
+  }
+
+  function moment(version) {
+    return version[1] ? `${day(version[1])} ${version[1].slice(11)}` : fill(words.version, version[0]);
+  }
+
+  function link(page, text, attributes) {
+    return make("a", { href: root + page, text, ...attributes });
+  }
+
+  function badges(entry) {
+    const found = [];
+    if (entry.flags & PRIVATE) found.push(make("span", { class: "badge private", text: words.private }));
+    if (entry.access) found.push(make("span", { class: "badge", text: fill(words.access, entry.access) }));
+    if (entry.flags & GONE) found.push(make("span", { class: "badge gone", text: words.gone_word }));
+    if (entry.flags & DAMAGED) found.push(make("span", { class: "badge", text: words.damaged_state }));
+    return found;
+  }
+
+  function line(entry) {
+    return make("li", { class: "line", "data-item": "" },
+      entry.date ? make("time", { datetime: entry.date.slice(0, 10), text: day(entry.date) }) : null,
+      link(entry.page, entry.title || words.untitled, { lang: "ja" }), ...badges(entry),
+      entry.comments > 0 ? make("span", { class: "talk", text: fill(words.n_comments, entry.comments) }) : null);
+  }
+
+  function lines(entries) {
+    return make("ul", { class: "lines" }, ...entries.map(line));
+  }
+
+  function header(title, note, attributes) {
+    return make("header", { class: "title" }, make("h1", { text: title, ...attributes }), make("p", { class: "faint", text: note }));
+  }
+
+  function chips(rows) {
+    return make("ul", { class: "chips" }, ...rows.map(function ([name, page, number]) {
+      const found = link(page, name + " ");
+      found.append(make("small", { text: number }));
+      return make("li", null, found);
+    }));
+  }
+
+  function section(id, title, ...children) {
+    return make("section", { id }, title ? make("h2", { text: title }) : null, ...children);
+  }
+
+  function yearPage(year) {
+    return index.years.includes(year) ? `year/${year}.html` : `years.html?y=${year}`;
+  }
+
+  function yearChips(entries) {
+    return chips([...grouped(entries, function (each) { return each.year; })].map(function ([year, found]) {
+      return [yearName(year), yearPage(year), found.length];
+    }));
+  }
+
+  // The pages.
+
+  async function show(steps) {
+    const main = document.getElementById("main");
+    const parameters = new URLSearchParams(location.search);
+    const name = here.split("/").pop().replace(/\.html$/, "");
+    const article = main.querySelector("article");
+    if (here === "index.html") main.replaceChildren(...home(await listing()));
+    else if (here === "years.html" && parameters.get("y")) main.replaceChildren(...ofYear(await listing(), parameters.get("y")));
+    else if (here === "years.html") main.replaceChildren(...years(await listing()));
+    else if (here.startsWith("year/")) main.replaceChildren(...ofYear(await listing(), name));
+    else if (here === "categories.html" && parameters.has("c")) main.replaceChildren(...ofCategory(await listing(), parameters.get("c")));
+    else if (here === "categories.html") main.replaceChildren(...categories(await listing()));
+    else if (here.startsWith("category/")) main.replaceChildren(...ofCategory(await listing(), categoryOf(here)));
+    else if (here === "gallery.html") main.replaceChildren(...await gallery(parameters.get("y")));
+    else if (here.startsWith("gallery/")) main.replaceChildren(...await gallery(name));
+    else if (here.startsWith("comments")) comments(main, await listing());
+    else if (article && (article.dataset.entry || article.dataset.state)) await entry(main, article, steps);
+    else if (!here.startsWith("history/")) main.prepend(make("p", { class: "notice", text: words.past_today_only }));
+  }
+
+  function home(entries) {
+    const there = entries.filter(function (each) { return !(each.flags & GONE); });
+    return [
+      header(document.querySelector(".site-name").textContent, fill(words.count, entries.length), { lang: "ja" }),
+      section(null, words.recent, lines(there.slice(0, RECENT))),
+      section(null, words.all_entries, yearChips(entries)),
+    ];
+  }
+
+  function years(entries) {
+    const rows = [...grouped(entries, function (each) { return each.year; })].filter(function ([year]) { return year !== "undated"; });
+    const months = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12];
+    const body = rows.map(function ([year, found]) {
+      const cells = months.map(function (month) {
+        const number = found.filter(function (each) { return Number(each.date.slice(5, 7)) === month; }).length;
+        return make("td", null, number ? link(`${yearPage(year)}#m${month}`, number, { class: "s1" }) : "");
+      });
+      return make("tr", null, make("th", { scope: "row" }, link(yearPage(year), yearName(year))), ...cells,
+        make("td", { class: "sum", text: found.length }));
+    });
+    const names = months.map(function (month) { return make("th", { scope: "col", text: monthName(month).slice(0, 3) }); });
+    const head = make("tr", null, make("td"), ...names, make("th", { scope: "col", text: words.total }));
+    const table = make("table", { class: "calendar" }, make("thead", null, head), make("tbody", null, ...body));
+    const undated = entries.filter(function (each) { return each.year === "undated"; });
+    return [
+      header(words.years, fill(words.count, entries.length)),
+      make("section", { class: "wide", tabindex: 0, "aria-label": words.years }, table),
+      undated.length ? section(null, words.undated, lines(undated)) : "",
+    ];
+  }
+
+  function ofYear(entries, year) {
+    const found = entries.filter(function (each) { return each.year === year; });
+    const months = grouped(found, function (each) { return Number(each.date.slice(5, 7)); });
+    return [
+      header(yearName(year), fill(words.count, found.length)),
+      ...[...months].map(function ([month, some]) { return section("m" + month, month ? monthName(month) : "", lines(some)); }),
+    ];
+  }
+
+  function categoryPage(name) {
+    return Object.hasOwn(index.categories, name) ? index.categories[name] : "categories.html?c=" + encodeURIComponent(name);
+  }
+
+  function categoryOf(page) {
+    return Object.keys(index.categories).find(function (name) { return index.categories[name] === page; }) ?? "";
+  }
+
+  function categories(entries) {
+    const found = [...grouped(entries, function (each) { return each.category; })].sort(function (a, b) { return b[1].length - a[1].length; });
+    const tiles = found.map(function ([name, some]) {
+      const tile = link(categoryPage(name));
+      tile.append(make("strong", { lang: "ja", text: name || words.uncategorised }), make("small", { text: fill(words.count, some.length) }));
+      return make("li", { "data-item": "" }, tile);
+    });
+    return [header(words.categories, fill(words.count, entries.length)), make("ul", { class: "tiles" }, ...tiles)];
+  }
+
+  function ofCategory(entries, name) {
+    const found = entries.filter(function (each) { return each.category === name; });
+    const parts = [...grouped(found, function (each) { return each.year; })];
+    return [
+      header(name || words.uncategorised, fill(words.count, found.length), { lang: "ja" }),
+      ...parts.map(function ([year, some]) { return section(null, yearName(year), lines(some)); }),
+    ];
+  }
+
+  async function gallery(wanted) {
+    const entries = new Map((await listing()).map(function (each) { return [each.name, each]; }));
+    const number = index.versions[at][0];
+    const lists = await Promise.all(index.pictures.map(function (year) {
+      return blogLoad("list", year, "list-" + year + ".js");
+    }));
+    const found = [];
+    for (const [path, width, height, users] of lists.flatMap(function (each) { return each.pictures; })) {
+      const shown = users.filter(function ([, from, until]) { return from <= number && (!until || number < until); });
+      const posts = shown.map(function ([name]) { return entries.get(name); }).filter(Boolean);
+      posts.sort(function (a, b) { return compare(b.date, a.date); });
+      if (posts.length) found.push({ path, width, height, posts });
+    }
+    found.sort(function (a, b) { return compare(b.posts[0].date, a.posts[0].date); });
+    const byYear = [...grouped(found, function (each) { return each.posts[0].year; })];
+    const pictures = wanted ? found.filter(function (each) { return each.posts[0].year === wanted; }) : found.slice(0, PICTURES);
+    return [
+      header(wanted ? `${words.gallery} ${yearName(wanted)}` : words.gallery, fill(words.n_of, wanted ? pictures.length : found.length)),
+      wanted ? "" : chips(byYear.map(function ([year, some]) {
+        return [yearName(year), index.pictures.includes(year) ? `gallery/${year}.html` : `gallery.html?y=${year}`, some.length];
+      })),
+      found.length ? "" : make("p", { text: words.past_no_pictures }),
+      make("ul", { class: "pictures" }, ...pictures.map(figure)),
+    ];
+  }
+
+  function figure({ path, width, height, posts }) {
+    const file = root + index.assets + path;
+    const size = width && height ? { width, height } : {};
+    const title = posts[0].title || words.untitled;
+    return make("li", { "data-item": "" }, make("figure", null,
+      make("a", { href: file }, make("img", { src: file, alt: title, loading: "lazy", ...size })),
+      make("figcaption", { lang: "ja" }, link(posts[0].page, title))));
+  }
+
+  // An entry: where another page has its state of that day, that one is shown.
+
+  function entryHere() {
+    const article = document.querySelector("article[data-entry], article[data-state]");
+    const [page, state] = (article?.dataset.entry ?? article?.dataset.state ?? "").split(" ");
+    return page ? { name: page.replace(/^entry\/|\.html$/g, ""), page, state: Number(state) || 0 } : null;
+  }
+
+  async function elsewhere() {
+    const shown = entryHere();
+    if (!shown) return false;
+    const row = before.get(shown.name);
+    const wanted = row ? entryOf(shown.name, row, 0).page : shown.page;
+    if (wanted === here || row === null) return false;
+    location.replace(root + wanted + location.search + location.hash);
+    return true;
+  }
+
+  async function entry(main, article, steps) {
+    const { name } = entryHere();
+    const row = before.get(name);
+    if (row === null) {
+      main.replaceChildren(make("p", { class: "notice", text: words.past_not_yet }));
+      return;
+    }
+    if (row && !(row[3] & GONE)) for (const each of article.querySelectorAll("[data-gone], .badge.gone")) each.remove();
+    const until = Number(article.dataset.state?.split(" ")[2]) || Infinity;
+    talk(article, name, steps.filter(function (step) { return step[0] <= until; }));
+    const entries = await listing();
+    const place = entries.findIndex(function (each) { return each.name === name; });
+    const turn = make("nav", { class: "turn", "aria-label": `${words.previous} / ${words.next}` },
+      neighbour(entries[place + 1], "prev", "← " + words.previous), neighbour(entries[place - 1], "next", words.next + " →"));
+    for (const old of main.querySelectorAll(".turn, .beside")) old.remove();
+    article.after(turn);
+  }
+
+  function neighbour(entry, rel, label) {
+    if (!entry) return make("span");
+    const found = link(entry.page, null, { rel });
+    found.append(make("small", { text: label }), make("span", { lang: "ja", text: entry.title || words.untitled }));
+    return found;
+  }
+
+  function markup(html) {
+    const template = document.createElement("template");
+    template.innerHTML = html;
+    for (const each of template.content.querySelectorAll("[src], [href]")) {
+      for (const name of ["src", "href"]) {
+        const value = each.getAttribute(name);
+        if (value && !/^(?:[a-z][a-z0-9+.-]*:|[#/])/i.test(value)) each.setAttribute(name, root + value);
+      }
+    }
+    return template.content;
+  }
+
+  function comment(id, html) {
+    const found = make("li", { id: "comment-" + id, class: "comment", "data-item": "" });
+    found.append(markup(html));
+    return found;
+  }
+
+  function withoutComment(id) {
+    const found = document.getElementById("comment-" + id);
+    found?.replaceWith(...found.querySelectorAll(":scope > ol > li"));
+  }
+
+  function talk(article, name, steps) {
+    const then = new Map();
+    for (const [, , found] of steps) for (const [id, owner, , html] of found) if (owner === name) then.set(id, html);
+    let shown = article.querySelector("#comments");
+    if (!shown && [...then.values()].some(Boolean)) {
+      shown = make("section", { class: "comments", id: "comments" }, make("h2"), make("ol"));
+      article.querySelector(".facts")?.before(shown);
+    }
+    if (!shown || !then.size) return;
+    const items = shown.querySelector("ol");
+    for (const [id, html] of then) {
+      withoutComment(id);
+      if (!html) continue;
+      const later = [...items.children].find(function (each) { return compare(Number(each.id.slice(8)), Number(id)) > 0; });
+      items.insertBefore(comment(id, html), later ?? null);
+    }
+    const number = shown.querySelectorAll("li.comment").length;
+    shown.querySelector("h2").textContent = fill(words.n_comments, number);
+    shown.hidden = !number;
+  }
+
+  function comments(main, entries) {
+    const named = new Map(entries.map(function (each) { return [each.name, each]; }));
+    const items = main.querySelector("ol.comments");
+    // A page that leads to others shows the newest; others all of a year or a month, or a part of it.
+    const overview = main.querySelector(".chips");
+    const [, span, part] = /^comments\/([0-9]{4}(?:-[0-9]{2})?|undated)(-[0-9]+)?\.html$/.exec(here) ?? [];
+    for (const [id, { name, html }] of said) {
+      withoutComment(id);
+      if (!html) continue;
+      const item = comment(id, html);
+      const date = item.querySelector("time")?.dateTime ?? "undated";
+      const older = [...items.children].find(function (each) { return compare(each.querySelector("time")?.dateTime ?? "", date) <= 0; });
+      if (span ? !date.startsWith(span) : !overview) continue;
+      if ((overview && !older) || (part && (!older || older === items.firstElementChild))) continue;
+      if (named.has(name)) item.prepend(make("p", { class: "about" }, link(`entry/${name}.html#comment-${id}`, "")));
+      items.insertBefore(item, older ?? null);
+    }
+    for (const each of items.querySelectorAll(".about a")) {
+      const found = named.get(/entry\/([^/]+)\.html/.exec(each.href)?.[1]);
+      each.replaceChildren(found ? found.title || words.untitled : each.textContent);
+    }
+    for (const number of overview?.querySelectorAll("small") ?? []) number.remove();
+    const total = main.querySelector(".title .faint");
+    if (overview) total.remove();
+    else total.textContent = fill(words.n_comments, items.querySelectorAll("li.comment").length);
+  }
+
+  // Where one stands, and how one goes elsewhere.
+
+  function address(page, version) {
+    const url = new URL(root + page, location.href);
+    if (version === index.versions.length - 1) url.searchParams.delete("v");
+    else url.searchParams.set("v", index.versions[version][0]);
+    return url.href;
+  }
+
+  function samePage() {
+    const shown = entryHere();
+    const url = new URL(location.href);
+    return (shown ? shown.page : here) + (shown ? "" : url.search);
+  }
+
+  function scrubber(version, page) {
+    const last = index.versions.length - 1;
+    const label = make("output", { text: moment(index.versions[version]) });
+    const range = make("input", { type: "range", min: 0, max: last, value: version, "aria-label": words.past_pick });
+    const dates = index.versions.map(function (each) { return each[1].slice(0, 10); }).filter(Boolean);
+    const date = make("input", { type: "date", min: dates[0] ?? null, max: dates.at(-1) ?? null, "aria-label": words.past_pick });
+    date.value = index.versions[version][1].slice(0, 10);
+    range.setAttribute("aria-valuetext", label.textContent);
+    range.addEventListener("input", function () {
+      label.textContent = moment(index.versions[range.value]);
+      range.setAttribute("aria-valuetext", label.textContent);
+    });
+    range.addEventListener("change", function () { location.href = address(page, Number(range.value)); });
+    date.addEventListener("change", function () {
+      const found = index.versions.findLastIndex(function (each) { return each[1] && each[1].slice(0, 10) <= date.value; });
+      if (date.value) location.href = address(page, Math.max(0, found));
+    });
+    function step(to, sign, name) {
+      return to < 0 || to > last ? make("span", { class: "step" })
+        : make("a", { class: "step", href: address(page, to), text: sign, "aria-label": name, title: name, "data-now": "" });
+    }
+    return make("div", { class: "scrub" }, step(version - 1, "‹", words.past_older), range, step(version + 1, "›", words.past_newer), date, label);
+  }
+
+  function banner() {
+    const version = index.versions[at];
+    const page = samePage();
+    const back = make("a", { href: address(page, index.versions.length - 1), text: words.past_back, "data-now": "" });
+    const strip = make("p", null, make("strong", { text: fill(words.past_at, moment(version)) }), " ", back);
+    const damaged = index.damaged.some(function (number) { return number > version[0]; });
+    document.getElementById("main").before(make("section", { class: "past", "aria-label": words.past_title }, strip, scrubber(at, page),
+      damaged ? make("p", { class: "notice", text: words.past_damaged }) : null));
+    document.title = `${document.title} (${version[1].slice(0, 10) || version[0]})`;
+  }
+
+  function keepVersion(event) {
+    const found = event.target.closest?.("a[href]");
+    if (!found || "now" in (found.dataset ?? {})) return;
+    const url = new URL(found.getAttribute("href"), location.href);
+    if (url.protocol !== location.protocol || !url.pathname.startsWith(site) || !url.pathname.endsWith(".html")) return;
+    if (url.searchParams.has("v")) return;
+    url.searchParams.set("v", index.versions[at][0]);
+    found.setAttribute("href", url.href);
+  }
+
+  function search(event) {
+    const query = event.target.elements?.q;
+    if (!query || here === "search.html") return;
+    event.preventDefault();
+    event.stopImmediatePropagation();
+    location.href = `${root}search.html?q=${encodeURIComponent(query.value)}&v=${index.versions[at][0]}`;
+  }
+})();
