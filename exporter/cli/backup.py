@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 import time
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -38,6 +40,7 @@ The access token is read from BLOG_EXPORTER_TOKEN or --token-file, never from th
     "assets", "file_url", "entry_url", "max_asset_size", "archive_fallback", "skip_asset_hosts",
     "allow_private_network", "strict_assets",
 )  # fmt: skip
+@click.option("--title", "site_title", metavar="TEXT", help="What the site calls the blog; kept. [default: its id]")
 @click.option(
     "--retry-lost", is_flag=True, help="Ask at once for pictures that were gone, whenever they were last asked for."
 )
@@ -63,8 +66,25 @@ def command(
     """
     settings = resolve(options, config=config, blog_id=blog_id, warn=out.warn)
     root = archive if archive is not None else _default_archive(blog_id)
+    if not dry_run and settings.site and settings.site_title is None and _somebody_is_there(out):
+        settings = _with_title(root, settings)
     wishes = {"retry_lost": retry_lost, "accept_removals": accept_removals, "dry_run": dry_run}
     return back_up(root, blog_id, settings, out, **wishes).exit_code
+
+
+def _somebody_is_there(out: Output) -> bool:
+    return not out.as_json and out.verbosity >= 0 and sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def _with_title(root: Path, settings: Settings) -> Settings:
+    """Ask what the blog is called, before its first backup only: no service says it."""
+    from exporter.archive.archive import Archive
+    from exporter.cli.questions import Questions
+
+    if Archive.exists(root):
+        return settings
+    title = Questions({}).text("What is the blog called? Its site shows this; Enter for its address")
+    return replace(settings, site_title=title)
 
 
 def _default_archive(blog_id: str) -> Path:

@@ -155,7 +155,7 @@ def test_a_terminal_is_not_steered(service: DemoService, blog: Blog, tmp_path: P
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
         [sys.executable, "-m", "exporter", "backup", blog.blog_id, "--base-url", service.base_url,
-         "--archive", str(tmp_path / "archive"), "--retries", "0"],
+         "--archive", str(tmp_path / "archive"), "--retries", "0", "--title", ""],
         stdout=theirs, stderr=theirs, stdin=theirs, env={**os.environ, "TERM": "xterm-256color"},
     )  # fmt: skip
     os.close(theirs)

@@ -110,7 +110,7 @@ def test_a_backup_outlives_its_terminal(service: DemoService, tmp_path: Path) ->
     service.before = faults.slow(0.05)
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
-        [*PROGRAM, *map(str, command(service, root))], cwd=ROOT, stdin=theirs, stdout=theirs, stderr=theirs,
+        [*PROGRAM, *map(str, command(service, root)), "--title", ""], cwd=ROOT, stdin=theirs, stdout=theirs, stderr=theirs,
         env=environment(TERM="xterm-256color"), start_new_session=True,
     )  # fmt: skip
     os.close(theirs)

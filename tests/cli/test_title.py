@@ -1,0 +1,56 @@
+"""What the site calls the blog: asked for once, of somebody who is there to answer."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.support.generated import generated_blog
+from tests.support.runs import backup_command, serving
+from tests.support.terminal import Terminal
+
+_QUESTION = "What is the blog called?"
+
+
+def _heading(root: Path) -> str:
+    page = (root / "latest" / "site" / "index.html").read_text("utf-8")
+    return page.split("<h1")[1].split(">")[1].split("<")[0]
+
+
+def test_the_first_backup_asks_and_the_second_does_not(tmp_path: Path) -> None:
+    root, config = tmp_path / "archive", {"XDG_CONFIG_HOME": str(tmp_path / "config"), "TERM": "dumb"}
+    with serving(generated_blog(3, 1, 1)) as service:
+        command = backup_command(service, root, "--assets", "none")
+        first = Terminal(command, tmp_path, config)
+        first.answer(_QUESTION, "潮だまり日記")
+        assert first.end() == 0
+        assert _heading(root) == "潮だまり日記"
+        second = Terminal(command, tmp_path, config)
+        assert second.end() == 0
+        assert _QUESTION not in second.shown
+    assert _heading(root) == "潮だまり日記"
+
+
+def test_nobody_is_asked_without_a_terminal_and_the_address_is_there_once(tmp_path: Path) -> None:
+    root = tmp_path / "archive"
+    blog = generated_blog(3, 1, 1)
+    with serving(blog) as service:
+        command = [sys.executable, "-m", "exporter", *map(str, backup_command(service, root, "--assets", "none"))]
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, env=os.environ)
+    assert done.returncode == 0
+    assert _QUESTION not in done.stderr
+    assert _heading(root) == "ブログの保存版"
+    main = (root / "latest" / "site" / "index.html").read_text("utf-8").split("<main")[1]
+    assert blog.blog_id not in main.split("</header>")[0]
+
+
+def test_a_title_that_is_given_is_not_asked_for(tmp_path: Path) -> None:
+    root = tmp_path / "archive"
+    with serving(generated_blog(3, 1, 1)) as service:
+        command = backup_command(service, root, "--assets", "none", "--title", "海の日記")
+        terminal = Terminal(command, tmp_path, {"XDG_CONFIG_HOME": str(tmp_path / "config"), "TERM": "dumb"})
+        assert terminal.end() == 0
+    assert _QUESTION not in terminal.shown
+    assert _heading(root) == "海の日記"
