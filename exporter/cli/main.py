@@ -37,6 +37,7 @@ COMMANDS = {
     "move": "Move the blog into a WordPress, by its API.",
     "compare": "Compare a new home with the archive: what arrived, what is missing.",
     "site": "Make the offline site, of any version, or a copy of it to publish.",
+    "serve": "Show the site on a local address, with a search over all versions.",
     "prune": "Remove old versions by rules such as --keep-daily 30.",
     "rebuild": "Rebuild latest/ and its views from the versions.",
     "demo": "Try it all on a made-up blog.",

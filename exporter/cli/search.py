@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -79,9 +79,9 @@ def command(
         {
             "version": version,
             "found": found.total,
-            "hits": [_document(hit) for hit in found.hits],
+            "hits": [hit.document() for hit in found.hits],
             "similar_found": found.similar_total,
-            "similar_hits": [_document(hit) for hit in found.similar],
+            "similar_hits": [hit.document() for hit in found.similar],
         }
     )
     for hit in found.hits:
@@ -95,20 +95,6 @@ def command(
     more = f", the {first} {limit} are shown" if found.total + found.similar_total > limit else ""
     out.say(f"{counted(found.total, 'hit')}{others}{more}.")
     return 0
-
-
-def _document(hit: Hit) -> dict[str, Any]:
-    return {
-        "kind": _NAMES[hit.kind],
-        "id": hit.record_id,
-        "entry_id": hit.entry_id,
-        "title": hit.title,
-        "date": None if hit.date is None else hit.date.isoformat(),
-        "field": hit.field,
-        "excerpt": hit.excerpt.text,
-        "marks": [list(mark) for mark in hit.excerpt.marks],
-        "score": hit.score,
-    }
 
 
 def _print(out: Output, hit: Hit) -> None:

@@ -9,7 +9,7 @@ from functools import partial
 from itertools import groupby
 from operator import methodcaller
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self, TypeAlias
 
 from exporter.model.kinds import Kind
 from exporter.search.documents import FIELDS
@@ -33,6 +33,7 @@ REGEX_SECONDS: Final = 10.0
 _RANK_WORTH: Final = 1_000_000
 _Counter: TypeAlias = "Callable[[bytes], int]"
 """Says how often a term is in a folded text."""
+_NAMES: Final = {Kind.ENTRIES: "entry", Kind.COMMENTS: "comment", Kind.FILES: "file"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +60,20 @@ class Hit:
     field: str
     excerpt: Excerpt
     score: int
+
+    def document(self) -> dict[str, Any]:
+        """Return it as JSON shows it."""
+        return {
+            "kind": _NAMES[self.kind],
+            "id": self.record_id,
+            "entry_id": self.entry_id,
+            "title": self.title,
+            "date": None if self.date is None else self.date.isoformat(),
+            "field": self.field,
+            "excerpt": self.excerpt.text,
+            "marks": [list(mark) for mark in self.excerpt.marks],
+            "score": self.score,
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +121,7 @@ class Index:
         archive: the archive.
         service: reads its records.
         at: the version; by default the newest. Its index is made or renewed first where needed.
+        keep: keep a new index of the newest version in the archive, for the next time.
 
     Raises:
         UsageError: the archive has no version ``at``.
@@ -113,7 +129,8 @@ class Index:
         ArchiveDamaged: the records cannot be read.
     """
 
-    def __init__(self, archive: Archive, service: Records, *, at: int | None = None) -> None:
+    def __init__(self, archive: Archive, service: Records, *, at: int | None = None, keep: bool = True) -> None:
+        self._keep = keep
         self._opened = contextlib.ExitStack()
         self._documents = VersionDocuments(archive, service, archive.resolve(at))
         self._opened.callback(self._documents.close)
@@ -124,7 +141,7 @@ class Index:
             raise
 
     def _open(self, *, anew: bool = False) -> None:
-        self._file = open_index(self._documents, self._temporary, anew=anew)
+        self._file = open_index(self._documents, self._temporary, anew=anew, keep=self._keep)
         self._opened.callback(self._file.close)
 
     def _temporary(self) -> Path:

@@ -100,13 +100,16 @@ class VersionDocuments:
         self._opened.close()
 
 
-def open_index(documents: VersionDocuments, temporary: Callable[[], Path], *, anew: bool = False) -> IndexFile:
+def open_index(
+    documents: VersionDocuments, temporary: Callable[[], Path], *, anew: bool = False, keep: bool = True
+) -> IndexFile:
     """Return an index of a version that agrees with its records.
 
     Args:
         documents: those of the version.
         temporary: makes an empty folder, used where the archive cannot hold the index.
         anew: make it again, whatever index is there.
+        keep: keep it in the archive, where it is of the newest version.
 
     Raises:
         ArchiveDamaged: the records cannot be read.
@@ -123,7 +126,7 @@ def open_index(documents: VersionDocuments, temporary: Callable[[], Path], *, an
         if known is not None and (known.edition, known.content) == (documents.edition, documents.content):
             opened.pop_all()
             return known
-        if kept:
+        if kept and keep:
             with contextlib.suppress(OSError):
                 path.parent.require_folder()
                 atomic.make_folder(path.parent)

@@ -234,6 +234,11 @@ _WORDS: Final[dict[str, tuple[str, str]]] = {
     "results": ("%d 件", "%d found"),
     "searching": ("さがしています…", "Searching…"),
     "no_results": ("見つかりませんでした。", "Nothing was found."),
+    "earlier_hits": ("前の版にあったもの", "In earlier versions"),
+    "earlier_lead": (
+        "いまの版にはもうない言いまわしです。",
+        "What these said once, and do not say any more.",
+    ),
     "show_more": ("さらに見る", "Show more"),
     "in_comment": ("コメント", "Comment"),
     "similar": ("似た表記も %d 件", "Similar spellings too: %d"),

@@ -1,0 +1,88 @@
+"""``serve``: the site over HTTP on this machine, with a search over all versions and a JSON API."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from exporter.archive.archive import Archive
+from exporter.cli.options import archive_argument, at_option, with_archive
+from exporter.cli.output import OnLoss, Output
+from exporter.errors import UsageError
+from exporter.settings import Settings
+
+if TYPE_CHECKING:
+    from exporter.cli.signals import Signals
+    from exporter.serve.app import Server
+
+_EPILOG = """\b
+Examples:
+  blog-exporter serve DIR                        (open the address that it prints; Ctrl-C ends it)
+  blog-exporter serve DIR --at 2020-01-31        (the blog as it was)
+  blog-exporter serve DIR --host 192.168.1.5 --let-the-network-read-all
+"""
+
+
+@click.command("serve", epilog=_EPILOG)
+@archive_argument
+@at_option
+@click.option("--port", type=click.IntRange(0, 65535), default=0, metavar="N", help="The port. [default: a free one]")
+@click.option("--host", default="127.0.0.1", metavar="HOST", help="Where to listen. [default: this machine alone]")
+@click.option("--open", "unlocked", is_flag=True, help="No secret in the address: all on this machine may read it.")
+@click.option(
+    "--let-the-network-read-all",
+    "consent",
+    is_flag=True,
+    help="With --host: others may read the whole blog, unencrypted, private entries and past versions too.",
+)
+@with_archive("timezone", "site_lang", "entry_url", on_loss=OnLoss.STOP)
+def command(
+    *,
+    out: Output,
+    archive: Archive,
+    settings: Settings,
+    at: str | None,
+    port: int,
+    host: str,
+    unlocked: bool,
+    consent: bool,
+) -> int:
+    """Show the archive in DIR in a browser: its site, and a search that finds what earlier versions said too.
+
+    Nothing in the archive is changed, and a backup may run meanwhile.
+    """
+    import asyncio
+    import secrets
+
+    from exporter.cli.signals import catch_signals
+    from exporter.serve.app import Place, Server, site_folder
+    from exporter.serve.guard import is_loopback
+
+    if not is_loopback(host) and not consent:
+        raise UsageError(
+            f"With --host {host} everyone in that network who has the address can read the whole blog, private entries "
+            "and past versions too, and it travels unencrypted. If you want that, add --let-the-network-read-all."
+        )
+    version = archive.version_at(at, settings.timezone)
+    place = Place(host, port, "" if unlocked else secrets.token_urlsafe(16))
+    shown = None if at is None else version
+    with (
+        catch_signals("the server has ended, and nothing was changed") as signals,
+        site_folder(archive.path, settings, shown, out.say) as site,
+    ):
+        asyncio.run(_run(Server(archive.path, site, settings, place, shown), out, signals))
+    return 0
+
+
+async def _run(server: Server, out: Output, signals: Signals) -> None:
+    import asyncio
+
+    loop = asyncio.get_running_loop()
+    ended = loop.create_future()
+    with signals.passed_to(lambda error: None if ended.done() else ended.set_exception(error)):
+        async with server.listening() as address:
+            out.document({"url": address})
+            out.answer(address)
+            out.say("Open it in a browser. Ctrl-C ends the server.")
+            await ended

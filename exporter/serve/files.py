@@ -1,0 +1,115 @@
+"""The files that are served: the site's and the stored pictures, never through a link, and none that is damaged."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import re
+import threading
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from exporter.errors import ArchiveDamaged
+from exporter.model.asset import openable
+
+if TYPE_CHECKING:
+    from typing import BinaryIO
+
+    from exporter.archive.layout import Layout
+    from exporter.archive.safe_files import InnerPath
+
+SITE: Final = "latest/site"
+"""Where the site is in an archive, and in the addresses, so that its pages find their pictures as in a folder."""
+_PART: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,200}")
+_STORED: Final = re.compile(r"assets/([0-9a-f]{2})/(\1[0-9a-f]{62})(?:\.[a-z0-9]{1,10})?")
+_PIECE: Final = 1 << 18
+_TYPES: Final = {
+    ".html": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8",
+    ".txt": "text/plain; charset=utf-8", ".svg": "image/svg+xml", ".png": "image/png", ".jpg": "image/jpeg",
+    ".jpeg": "image/jpeg", ".gif": "image/gif", ".webp": "image/webp", ".avif": "image/avif", ".bmp": "image/bmp",
+    ".ico": "image/x-icon", ".mp3": "audio/mpeg", ".m4a": "audio/mp4", ".ogg": "audio/ogg", ".wav": "audio/wav",
+    ".mp4": "video/mp4", ".webm": "video/webm", ".pdf": "application/pdf",
+}  # fmt: skip
+UNKNOWN: Final = "application/octet-stream"
+
+
+class OpenFile(NamedTuple):
+    """A file to be sent; close its ``file``.
+
+    Attributes:
+        file: open for reading.
+        size: in bytes.
+        tag: changes with the file, in double quotes.
+        content_type: :data:`UNKNOWN` for what a browser is to save and not to show.
+        stored: whether it is a picture or a file of the archive, which anybody may have written.
+    """
+
+    file: BinaryIO
+    size: int
+    tag: str
+    content_type: str
+    stored: bool
+
+
+class ServedFiles:
+    """The files of one archive.
+
+    Args:
+        layout: of the archive.
+        site: the folder of the site, in the archive or elsewhere.
+    """
+
+    def __init__(self, layout: Layout, site: InnerPath) -> None:
+        self._layout = layout
+        self._site = site
+        self._sound: set[tuple[str, str]] = set()
+        self._checking = threading.Lock()
+
+    def open(self, path: str) -> OpenFile | None:
+        """Open what a path such as ``latest/site/index.html`` or ``assets/ab/ab….png`` names; ``None`` if nothing.
+
+        Raises:
+            ArchiveDamaged: a stored file is not what it was when it was stored.
+        """
+        parts = path.split("/")
+        if not all(_PART.fullmatch(part) and ".." not in part for part in parts):
+            return None
+        stored = _STORED.fullmatch(path)
+        if stored is None and not path.startswith(f"{SITE}/"):
+            return None
+        place = self._layout.root if stored else self._site
+        # One part at a time, so that a link on the way is seen as one.
+        for part in parts if stored else parts[SITE.count("/") + 1 :]:
+            place = place / part
+        try:
+            file: BinaryIO = place.open("rb")
+        except OSError:
+            return None
+        with contextlib.ExitStack() as opened:
+            opened.enter_context(file)
+            found = os.fstat(file.fileno())
+            tag = f'"{found.st_ino:x}-{found.st_mtime_ns:x}-{found.st_size:x}"'
+            if stored is not None:
+                self._check(path, tag, file, stored[2])
+            opened.pop_all()
+        return OpenFile(file, found.st_size, tag, _content_type(path, stored=stored is not None), stored is not None)
+
+    def _check(self, path: str, tag: str, file: BinaryIO, sha256: str) -> None:
+        """Compare a stored file with its name, once for as long as it stays the same."""
+        with self._checking:
+            if (path, tag) in self._sound:
+                return
+            digest = hashlib.sha256()
+            while piece := file.read(_PIECE):
+                digest.update(piece)
+            if digest.hexdigest() != sha256:
+                raise ArchiveDamaged(f"{path} is not what was stored; run verify --repair.")
+            file.seek(0)
+            self._sound.add((path, tag))
+
+
+def _content_type(path: str, *, stored: bool) -> str:
+    if stored and not openable(path):
+        return UNKNOWN
+    return _TYPES.get(PurePosixPath(path).suffix, UNKNOWN)

@@ -1,0 +1,113 @@
+"""The search page as the server makes it: the same look, any version's words, and no script."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlencode
+
+from exporter.archive.archive import Archive
+from exporter.errors import BlogExporterError, UsageError
+from exporter.library.views import site_options
+from exporter.model.kinds import Kind
+from exporter.serve.desk import Desk, Found
+from exporter.serve.past import marked_parts
+from exporter.service.registry import service_of
+from exporter.site.catalogue import ORPHANS_PAGE, one_line, safe_name
+from exporter.site.parts import Parts
+from exporter.site.templating import PageRenderer
+from exporter.text import visible
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from exporter.search.index import Hit
+    from exporter.serve.past import PastHit
+    from exporter.settings import Settings
+
+_KINDS: Final = (("entry", "entries"), ("comment", "comments"), ("file", "files"))
+_PAGE: Final = 20
+_MOST: Final = 500
+
+
+class SearchPage:
+    """Renders the page; like its desk, in one thread only."""
+
+    def __init__(self, archive: Path, settings: Settings) -> None:
+        self._archive = archive
+        self._settings = settings
+
+    def render(self, desk: Desk, asked: Mapping[str, str]) -> tuple[bytes, int]:
+        """Return the page for a query, and its status."""
+        archive = Archive.open(self._archive)
+        options = site_options(self._settings, self._archive)
+        parts = Parts(options.language, service_of(self._settings, archive.info.service).timezone)
+        renderer = PageRenderer(options, archive.info.blog_id, parts)
+        query, kind = asked.get("q", "").strip(), asked.get("kind", "")
+        found, problem, status = None, "", 200
+        if query:
+            try:
+                found = desk.search({**asked, "q": query})
+            except BlogExporterError as error:
+                problem, status = str(error), 400 if isinstance(error, UsageError) else 500
+        context: dict[str, Any] = {
+            "title": parts.words["search"],
+            "query": visible(query)[0],
+            "kind": kind,
+            "kinds": _KINDS,
+            "problem": visible(problem)[0],
+            "found": found,
+            "hits": [] if found is None else [_row(hit, archive) for hit in found.hits],
+            "similar": [] if found is None else [_row(hit, archive) for hit in found.similar],
+            "past": [] if found is None else [_past_row(hit) for hit in found.past],
+            "more": _more(found, query, kind),
+        }
+        return renderer.render("served_search.html", "search.html", **context), status
+
+
+def _more(found: Found | None, query: str, kind: str) -> str:
+    """Return the address of the same with more hits; empty where all are there."""
+    if found is None:
+        return ""
+    shown = max(len(found.hits) + len(found.similar), len(found.past))
+    if shown >= min(_MOST, max(found.total + found.similar_total, found.past_total)):
+        return ""
+    return "?" + urlencode({"q": query, "kind": kind, "limit": min(_MOST, shown + _PAGE)}, errors="replace")
+
+
+def _row(hit: Hit, archive: Archive) -> dict[str, Any]:
+    link = "gallery.html"
+    if hit.kind is Kind.ENTRIES:
+        link = f"entry/{safe_name(hit.record_id)}.html"
+    elif hit.kind is Kind.COMMENTS:
+        known = archive.last_known(Kind.ENTRIES, hit.entry_id)
+        page = ORPHANS_PAGE if known is None or known.stored is None else f"entry/{safe_name(hit.entry_id)}.html"
+        link = f"{page}#comment-{one_line(hit.record_id)}"
+    return {
+        "link": link,
+        "title": one_line(hit.title),
+        "date": hit.date,
+        "comment": hit.kind is Kind.COMMENTS,
+        "parts": _visible(marked_parts(hit.excerpt)),
+        "version": 0,
+        "gone": False,
+    }
+
+
+def _past_row(hit: PastHit) -> dict[str, Any]:
+    found = hit.document
+    of_entry = found["kind"] == "entry"
+    return {
+        "link": f"history/entry-{safe_name(found['id'])}.html#v{found['version']}" if of_entry else "",
+        "title": one_line(found["title"]),
+        "date": None if found["date"] is None else datetime.fromisoformat(found["date"]),
+        "comment": not of_entry,
+        "parts": _visible(hit.parts),
+        "version": found["version"],
+        "gone": found["gone"],
+    }
+
+
+def _visible(parts: list[tuple[str, bool]]) -> list[tuple[str, bool]]:
+    return [(visible(text)[0], is_hit) for text, is_hit in parts]

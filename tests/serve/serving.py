@@ -1,0 +1,80 @@
+"""A server of an archive for tests, and requests to it as anybody can send them: any path, any header."""
+
+from __future__ import annotations
+
+import asyncio
+import http.client
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import quote, urlsplit
+
+from exporter import lossless_json
+from exporter.serve.app import Place, Server, site_folder
+from exporter.settings import Settings
+
+
+class Answer(NamedTuple):
+    """An answer: its status, its headers and its body."""
+
+    status: int
+    headers: http.client.HTTPMessage
+    body: bytes
+
+    @property
+    def json(self) -> Any:
+        return lossless_json.loads(self.body)
+
+    @property
+    def text(self) -> str:
+        return self.body.decode()
+
+
+class Served(NamedTuple):
+    """Where an archive is served."""
+
+    address: str
+
+    def get(self, path: str = "", method: str = "GET", **headers: str) -> Answer:
+        """Ask for a path below the address, or, where it begins with a slash, below the server."""
+        found = urlsplit(self.address)
+        connection = http.client.HTTPConnection("127.0.0.1", found.port or 0, timeout=30)
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        try:
+            connection.putrequest(
+                method, path if path.startswith("/") else found.path + path, skip_host="Host" in named
+            )
+            for name, value in named.items():
+                connection.putheader(name, value)
+            connection.endheaders()
+            answer = connection.getresponse()
+            return Answer(answer.status, answer.headers, answer.read())
+        finally:
+            connection.close()
+
+    def search(self, query: str, more: str = "") -> Any:
+        """Ask the API."""
+        return self.get(f"api/search?q={quote(query)}{more}").json
+
+
+@contextmanager
+def served(archive: Path, place: Place = Place(token="secret"), at: int | None = None) -> Iterator[Served]:  # noqa: B008
+    """Serve an archive from an event loop in another thread."""
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever, name="serve", daemon=True)
+    with ExitStack() as opened:
+        site = opened.enter_context(site_folder(archive, Settings(), at, lambda _: None))
+        listening = Server(archive, site, Settings(), place, at).listening()
+        thread.start()
+        try:
+            address = asyncio.run_coroutine_threadsafe(listening.__aenter__(), loop).result()
+            try:
+                yield Served(address)
+            finally:
+                asyncio.run_coroutine_threadsafe(listening.__aexit__(None, None, None), loop).result()
+        finally:
+            loop.call_soon_threadsafe(loop.stop)
+            thread.join()
+            loop.close()

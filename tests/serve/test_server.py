@@ -1,0 +1,298 @@
+"""The server from outside: what it gives, to whom, and that it leaves the archive as it is."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from exporter.archive.archive import Archive
+from exporter.archive.safe_files import InnerPath
+from exporter.errors import UsageError
+from exporter.model.kinds import Kind
+from exporter.serve.app import Place, Server
+from exporter.settings import Settings
+from tests.archive.builder import Built, record
+from tests.serve.serving import Served, served
+from tests.site.building import build, demo_archive, stored
+
+
+@pytest.fixture(scope="session")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("serve") / "demo"
+    demo_archive(root)
+    build(Built.reopen(root), title="潮だまり日記")
+    return root
+
+
+@pytest.fixture(scope="session")
+def demo(made: Path) -> Iterator[Served]:
+    with served(made) as running:
+        yield running
+
+
+def picture(archive: Path) -> Path:
+    return min((archive / "assets").rglob("*.png"), key=lambda path: path.stat().st_size)
+
+
+class TestTheSite:
+    def test_it_begins_at_the_address(self, demo: Served) -> None:
+        answer = demo.get()
+        assert answer.status == 302
+        page = demo.get(answer.headers["Location"])
+        assert page.status == 200
+        assert page.headers["Content-Type"] == "text/html; charset=utf-8"
+        assert "潮だまり日記" in page.text
+
+    def test_pages_find_their_pictures(self, demo: Served, made: Path) -> None:
+        found = picture(made)
+        answer = demo.get(found.relative_to(made).as_posix())
+        assert answer.body == found.read_bytes()
+        assert answer.headers["Content-Type"] == "image/png"
+        assert "sandbox" in answer.headers["Content-Security-Policy"]
+
+    def test_every_answer_says_what_a_browser_may_do_with_it(self, demo: Served) -> None:
+        for path in (
+            "",
+            "latest/site/index.html",
+            "latest/site/none.html",
+            "api",
+            "/",
+            "latest/site/search.html?q=海"[:26],
+        ):
+            headers = demo.get(path).headers
+            assert "default-src 'none'" in headers["Content-Security-Policy"]
+            assert "frame-ancestors 'none'" in headers["Content-Security-Policy"]
+            assert headers["X-Content-Type-Options"] == "nosniff"
+            assert headers["Referrer-Policy"] == "no-referrer"
+            assert headers["Cross-Origin-Resource-Policy"] == "same-origin"
+            assert headers["Server"] == "blog-exporter"
+            assert "Access-Control-Allow-Origin" not in headers
+
+    def test_parts_of_a_file(self, demo: Served, made: Path) -> None:
+        found = picture(made)
+        path, data = found.relative_to(made).as_posix(), found.read_bytes()
+
+        def part(asked: str, **more: str) -> tuple[int, str | None, bytes]:
+            answer = demo.get(path, Range=asked, **more)
+            return answer.status, answer.headers["Content-Range"], answer.body
+
+        size = len(data)
+        assert part("bytes=0-9") == (206, f"bytes 0-9/{size}", data[:10])
+        assert part("bytes=10-") == (206, f"bytes 10-{size - 1}/{size}", data[10:])
+        assert part("bytes=-5") == (206, f"bytes {size - 5}-{size - 1}/{size}", data[-5:])
+        assert part(f"bytes=0-{size * 2}") == (206, f"bytes 0-{size - 1}/{size}", data)
+        assert part(f"bytes={size}-") == (416, f"bytes */{size}", b"")
+        assert part("bytes=0-1,5-6") == part("lines=1-2") == (200, None, data)
+        assert part("bytes=0-9", If_Range='"another"') == (200, None, data)
+        head = demo.get(path, "HEAD")
+        assert (head.status, head.headers["Content-Length"], head.body) == (200, str(size), b"")
+        assert demo.get(path, If_None_Match=head.headers["ETag"]).status == 304
+
+
+class TestWhoIsAnswered:
+    def test_nobody_without_the_secret(self, demo: Served) -> None:
+        for path in ("/", "/latest/site/index.html", "/api", "/secre/api", "/secrets/api"):
+            assert demo.get(path).status == 404
+
+    def test_nobody_who_calls_it_by_a_foreign_name(self, demo: Served) -> None:
+        for host in ("evil.example", "evil.example:80", ""):
+            assert demo.get("api", Host=host).status == 403
+        assert demo.get("api", Host="localhost:99").status == 200
+
+    def test_no_page_of_another_site(self, demo: Served) -> None:
+        script = "latest/site/data/words.js"
+        assert demo.get(script, Sec_Fetch_Site="cross-site", Sec_Fetch_Mode="no-cors").status == 403
+        assert demo.get(script, Sec_Fetch_Site="same-site", Sec_Fetch_Mode="cors").status == 403
+        assert demo.get(script, Sec_Fetch_Site="same-origin", Sec_Fetch_Mode="no-cors").status == 200
+        assert demo.get("api", Sec_Fetch_Site="cross-site", Sec_Fetch_Mode="navigate").status == 200
+
+    def test_nobody_who_wants_more_than_to_read(self, demo: Served) -> None:
+        for method in ("POST", "PUT", "DELETE", "OPTIONS", "PROPFIND"):
+            answer = demo.get("api", method)
+            assert (answer.status, answer.headers["Allow"]) == (405, "GET, HEAD")
+
+    def test_all_on_this_machine_where_it_is_open(self, made: Path) -> None:
+        with served(made, Place()) as running:
+            assert running.get("/").headers["Location"] == "/latest/site/index.html"
+            assert running.get("/api").status == 200
+            assert running.get("/api", Host="evil.example").status == 403
+
+
+class TestWhatIsNotServed:
+    @pytest.mark.parametrize(
+        "path",
+        [
+            "archive.json", "versions/000001/entries.jsonl", "latest/entries.jsonl", ".work/lock", "latest/site", "latest",
+            "latest/site/../entries.jsonl", "latest/site/..%2fentries.jsonl", "latest/site/%2e%2e/entries.jsonl",
+            "latest/site/..%5centries.jsonl", "assets/../archive.json", "assets/ab/../../archive.json",
+            "latest/site//index.html", "latest/site/.hidden", "latest/site/a%00b", "latest/site/%ff", "assets/zz/zz.png",
+            "latest/site/index.html/", "latest/site/entry", "//etc/passwd", "latest/site/" + "a" * 300, "~root",
+        ],
+    )  # fmt: skip
+    def test_nothing_outside_of_the_site_and_the_pictures(self, demo: Served, path: str) -> None:
+        assert demo.get(path).status == (302 if path == "latest/site" else 404)
+
+    def test_nothing_through_a_link_and_no_damaged_picture(self, made: Path, tmp_path: Path) -> None:
+        root = tmp_path / "a"
+        shutil.copytree(made, root)
+        (tmp_path / "secret.html").write_text("secret")
+        site = root / "latest" / "site"
+        (site / "linked.html").symlink_to(tmp_path / "secret.html")
+        (site / "folder").symlink_to(tmp_path)
+        os.mkfifo(site / "pipe.html")
+        damaged = picture(root)
+        damaged.write_bytes(damaged.read_bytes()[:-1] + b"?")
+        with served(root) as running:
+            for path in ("linked.html", "folder/secret.html", "pipe.html"):
+                assert running.get(f"latest/site/{path}").status == 404
+            answer = running.get(damaged.relative_to(root).as_posix())
+            assert answer.status == 500
+            assert "verify --repair" in answer.text
+
+    def test_a_stored_file_that_a_browser_would_run_is_saved_and_not_shown(self, made: Path, tmp_path: Path) -> None:
+        root = tmp_path / "a"
+        shutil.copytree(made, root)
+        asset = stored(root, "https://x.example/a.html", b"<script>1</script>", refs=[], content_type="text/html")
+        with served(root) as running:
+            answer = running.get(str(asset.path))
+            assert answer.status == 200
+            assert answer.headers["Content-Type"] == "application/octet-stream"
+            assert answer.headers["Content-Disposition"].startswith("attachment")
+
+
+class TestSearch:
+    def test_the_page_shows_what_is_and_what_was(self, demo: Served) -> None:
+        page = demo.get("latest/site/search.html?q=%E3%81%A6%E3%81%84%E3%81%BE%E3%81%9B%E3%82%93").text
+        now, past = page.split("前の版にあったもの")
+        assert 'href="entry/36.html"' in now
+        assert 'href="entry/50.html#comment-195"' in now
+        assert "<mark>ていません</mark>" in past
+        assert 'href="history/entry-50.html#v1"' in past
+
+    def test_it_says_what_cannot_be_understood_and_escapes_it(self, demo: Served) -> None:
+        answer = demo.get("latest/site/search.html?q=%22%3Cscript%3E")
+        assert answer.status == 400
+        assert "closing quote" in answer.text
+        assert "<script>" not in answer.text.split("<main")[1]
+        assert demo.get("latest/site/search.html").status == 200
+        assert "見つかりませんでした" in demo.get("latest/site/search.html?q=zzzz").text
+        assert "kind=entry&amp;limit=40" in demo.get("latest/site/search.html?q=%E3%81%AE&kind=entry").text
+
+    def test_the_api(self, demo: Served) -> None:
+        found = demo.search("していません")
+        assert found["version"] == 3
+        assert [hit["id"] for hit in found["past"]["hits"]] == ["50"]
+        assert found["past"]["hits"][0]["version"] == 1
+        assert demo.search("していません", "&kind=file")["past"]["found"] == 0
+        gone = demo.search("暑い 涼しい")["past"]["hits"]
+        assert [(hit["id"], hit["gone"]) for hit in gone] == [("66", True)]
+        assert demo.search("ﾓﾅｶ")["similar_found"] > 3
+        assert demo.search("")["error"]["type"] == "UsageError"
+        assert demo.search("x" * 2000)["error"]["exit_code"] == 2
+        assert demo.get("api/search?q=a&limit=x").status == 400
+
+    def test_a_comment_of_a_gone_time_and_one_without_an_entry(self, tmp_path: Path) -> None:
+        built = Built(tmp_path / "a")
+        built.commit({
+            Kind.ENTRIES: {"1": record(entry_id="1", title="一", entry_text="x")},
+            Kind.COMMENTS: {
+                "5": record(cm_id="5", entry_id="1", name="kazu", cm_text="むかしの声"),
+                "6": record(cm_id="6", entry_id="9", name="kazu", cm_text="ひとりの声"),
+            },
+        })  # fmt: skip
+        built.commit({Kind.COMMENTS: {"5": record(cm_id="5", entry_id="1", name="kazu", cm_text="いまのことば")}})
+        build(built)
+        with served(built.root) as running:
+            hits = running.search("声")
+            assert [hit["id"] for hit in hits["hits"]] == ["6"]
+            assert [(hit["kind"], hit["id"]) for hit in hits["past"]["hits"]] == [("comment", "5")]
+            assert 'href="comments/orphans.html#comment-6"' in running.get("latest/site/search.html?q=%E5%A3%B0").text
+
+
+class TestRecords:
+    def test_the_api(self, demo: Served) -> None:
+        about = demo.get("api").json
+        assert about["records"]["entries"] == demo.get("api/entries").json["total"]
+        page = demo.get("api/entries?offset=2&limit=3").json
+        assert [each["id"] for each in page["entries"]] == ["5", "8", "9"]
+        assert page["entries"][2]["title"] == "丘の一本桜"
+        assert [each["version"] for each in demo.get("api/versions").json["versions"]] == [1, 2, 3]
+        now, then = demo.get("api/records/entry/50").json, demo.get("api/records/entry/50?at=1").json
+        assert (now["version"], then["version"]) == (2, 1)
+        assert "していません" in then["data"]["entry_text"]
+        assert demo.get("api/records/comment/195").json["data"]["entry_id"] == "50"
+
+    @pytest.mark.parametrize(
+        ("path", "status"),
+        [
+            ("api/records/entry/99999", 404), ("api/records/thing/1", 400), ("api/records/entry/50?at=99", 404),
+            ("api/records", 400), ("api/nothing", 404), ("api/versions/1", 404), ("api/entries?limit=501", 400),
+            ("api/entries?offset=-1", 400),
+        ],
+    )  # fmt: skip
+    def test_what_is_not_there(self, demo: Served, path: str, status: int) -> None:
+        answer = demo.get(path)
+        assert answer.status == status
+        assert set(answer.json["error"]) == {"type", "message", "exit_code"}
+
+
+class TestTheArchive:
+    def test_it_stays_as_it_is(self, made: Path, tmp_path: Path) -> None:
+        root = tmp_path / "a"
+        shutil.copytree(made, root)
+
+        def state() -> dict[Path, int]:
+            return {path: path.lstat().st_mtime_ns for path in root.rglob("*") if path.name != ".work"}
+
+        shutil.rmtree(root / ".work")
+        (root / ".work").mkdir()
+        before = state()
+        with served(root) as running:
+            assert running.search("海")["found"] > 1
+            for path in ("latest/site/index.html", "api", "api/entries", "api/versions", "api/records/entry/50"):
+                assert running.get(path).status == 200
+        (root / ".work" / "versions.json").unlink()  # what every list of versions keeps for the next one
+        assert state() == before
+        assert list((root / ".work").iterdir()) == []
+
+    def test_a_backup_may_run_meanwhile(self, made: Path, tmp_path: Path) -> None:
+        root = tmp_path / "a"
+        shutil.copytree(made, root)
+        with Archive.open(root).lock(), served(root) as running:
+            assert running.search("海")["found"] > 1
+
+    def test_a_version_that_is_committed_meanwhile_is_there(self, tmp_path: Path) -> None:
+        built = Built(tmp_path / "a")
+        built.commit({Kind.ENTRIES: {"1": record(entry_id="1", title="一", entry_text="はじめ")}})
+        build(built)
+        with served(built.root) as running:
+            assert running.search("はじめ")["found"] == 1
+            built.commit({Kind.ENTRIES: {"1": record(entry_id="1", title="一", entry_text="つぎ")}})
+            build(built)
+            found = running.search("はじめ")
+            assert (found["version"], found["found"], found["past"]["found"]) == (2, 0, 1)
+            assert "つぎ" in running.get("latest/site/entry/1.html").text
+        with served(built.root, at=1) as running:
+            assert running.search("はじめ")["found"] == 1
+            assert "はじめ" in running.get("latest/site/entry/1.html").text
+            assert running.get("api/records/entry/1").json["version"] == 1
+
+    def test_one_without_a_site_is_shown_all_the_same(self, tmp_path: Path) -> None:
+        built = Built(tmp_path / "a")
+        built.commit({Kind.ENTRIES: {"1": record(entry_id="1", title="一", entry_text="はじめ")}})
+        with served(built.root) as running:
+            assert "はじめ" in running.get("latest/site/entry/1.html").text
+        assert not (built.layout.latest / "site").exists()
+
+
+async def test_a_place_that_is_taken_is_said(made: Path) -> None:
+    site = InnerPath.rooted(made / "latest" / "site")
+    async with Server(made, site, Settings(), Place()).listening() as address:
+        port = int(address.rstrip("/").rpartition(":")[2])
+        with pytest.raises(UsageError, match=rf"Nothing can listen at 127\.0\.0\.1, port {port}"):
+            async with Server(made, site, Settings(), Place(port=port)).listening():
+                pass
