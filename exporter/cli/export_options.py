@@ -19,7 +19,7 @@ from exporter.cli.output import Output
 from exporter.cli.signals import ended_by_sigterm
 from exporter.errors import UsageError
 from exporter.export.flags import flag_lines
-from exporter.export.formats import FORMATS, NAMED
+from exporter.export.formats import FORMATS, NAMED, Format
 from exporter.export.interface import Comments, ExportOptions, Preset
 from exporter.export.targets import TARGETS
 from exporter.html.links import AddressPattern, absolute
@@ -160,16 +160,20 @@ class Job:
     given: Mapping[str, Any]
 
 
+def _fits(form: Format, option: str) -> bool:
+    return form.book or (option == "title" and form.titled)
+
+
 def check_options(form: str, given: Mapping[str, Any]) -> None:
     """Refuse options that contradict each other, or that ask for what the format cannot do.
 
     Raises:
         UsageError: names the option.
     """
-    books = [f"--{name.replace('_', '-')}" for name in _OF_BOOKS if given[name]]
-    if books and not NAMED[form].book:
-        known = ", ".join(name for name, each in FORMATS.items() if each.book)
-        raise UsageError(f"{books[0]} is for books ({known}), not for {form}; leave it out.")
+    unfit = next((name for name in _OF_BOOKS if given[name] and not _fits(NAMED[form], name)), None)
+    if unfit is not None:
+        known = ", ".join(name for name, each in FORMATS.items() if _fits(each, unfit))
+        raise UsageError(f"--{unfit.replace('_', '-')} is for books ({known}), not for {form}; leave it out.")
     if given["preset"] is not None and form != "markdown":
         raise UsageError(f"--preset is for markdown, not for {form}; leave it out.")
     if given["preset"] == Preset.OBSIDIAN and given["body"] == "html":

@@ -47,6 +47,7 @@ class Format:
         beside: the folder for what stands beside the pages of a site.
         media: whether it is asked for where pictures are, or will be.
         splits: whether it can be several files of a limited size.
+        titled: whether it has a title of its own, as books have.
         book: whether it is a book, which has a title, a language and a direction of writing.
         target: whose limits it keeps to.
         names: how it spells the names of entries in addresses, where it writes them.
@@ -64,6 +65,7 @@ class Format:
     beside: str = ""
     media: bool = True
     splits: bool = False
+    titled: bool = False
     book: bool = False
     target: Target | None = None
     names: Spelling | None = None

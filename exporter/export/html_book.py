@@ -1,13 +1,17 @@
-"""One page of HTML with everything in it, to read, print and keep: the oldest post first, the pictures inside. Pure.
+"""One page of HTML with everything in it, to read, print and keep: by year, oldest first, pictures inside. Pure.
 
-Bodies are made by what makes them for the offline site, so nothing in the page runs, and opening it asks for nothing.
+Bodies are made by what makes them for the offline site, and look as they do there, by day and by night; nothing in the
+page runs, and opening it asks for nothing.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterator, Sequence
+from functools import cache
 from html import escape
+from importlib.resources import files
+from itertools import groupby
 from typing import Final
 
 from exporter.export.entry_page import UNTITLED, day
@@ -28,16 +32,16 @@ from exporter.html.pages import page_head
 from exporter.html.text import collapse
 from exporter.model.asset import extension_of, openable
 
-_STYLE: Final = """
-body { max-width: 40em; margin: 2em auto; padding: 0 1em; font: 1em/1.9 serif; overflow-wrap: anywhere; }
-img { max-width: 100%; height: auto; }
-table { border-collapse: collapse; }
-th, td { border: 1px solid #999; padding: .2em .6em; }
-article { border-top: 1px solid #999; margin-top: 3em; padding-top: 1em; }
-aside { margin-left: 1em; font-size: .9em; }
-.as-typed { white-space: pre-wrap; }
-.lost { font-size: .9em; }
-@media print { article { break-before: page; } nav { break-after: page; } a { color: inherit; text-decoration: none; } }
+_OWN_STYLE: Final = """
+h1 { margin-top: 2rem; }
+.comment pre { white-space: pre-wrap; overflow-wrap: anywhere; }
+nav h2 { margin: 1.6rem 0 .3rem; }
+nav .line time { min-width: 6rem; }
+.year { margin: 5rem 0 0; font-size: 1.6rem; }
+article { margin-top: 2rem; padding-top: 1rem; border-top: 1px solid var(--rule); }
+article > .title h2 { margin: 0; font-size: 1.7rem; line-height: 1.45; }
+article > h3 { margin: 2.6rem 0 .8rem; font: 600 1.45rem/1.45 var(--serif); }
+@media print { .year, article { break-before: page; } .year + article { break-before: avoid; } }
 """.strip()
 _PIXELS: Final = frozenset(f"image/{name}" for name in ("avif", "bmp", "gif", "jpeg", "png", "webp"))
 """What is a picture and nothing more: in an SVG an untrusted script may wait for whoever opens it alone."""
@@ -45,7 +49,8 @@ _TYPES: Final = {extension_of(kind): kind for kind in _PIXELS}
 _STORED: Final = r"(assets/[0-9a-f]{2}/[0-9a-f]{64}\.[a-z0-9]{1,8})"
 _BEFORE: Final = r"""(?:[^<>"]|"[^"]*")*?"""
 _PLACE: Final = re.compile(rf'(?<=<img ){_BEFORE}src="{_STORED}"')
-_TAG: Final = re.compile(r"""<[a-z][a-z0-9]*(?: [a-z]+="[^"]*")+>""")
+_TAG: Final = re.compile(r"""<[a-z][a-z0-9]*(?: [a-z]+="[^"]*")*>""")
+_SCROLLING: Final = ("<pre", "<table")
 _LINK: Final = re.compile(rf'(?<=<a ){_BEFORE}href="{_STORED}"')
 
 
@@ -57,11 +62,15 @@ def export(posts: Posts) -> Iterator[ExportFile]:
 
 
 def _chunks(posts: Posts, media: Media, linked: dict[str, None]) -> Iterator[bytes | Inline]:
-    title = escape(posts.blog_id)
-    yield f"{page_head(title, _STYLE)}<nav>\n<ol>\n".encode()
-    for post in posts.by_date():
-        yield f'<li><a href="{_place_of(post.id)}">{_title(post)}</a> {day(post.record.date)}</li>\n'.encode()
-    yield b"</ol>\n</nav>\n"
+    title = escape(visible_xml(collapse(posts.options.title) or posts.blog_id).text)
+    yield f"{page_head(title, _style())}<nav>\n".encode()
+    for year, found in groupby(posts.by_date(), _year_of):
+        yield f'<h2><a href="#y{year}">{year}年</a></h2>\n<ul class="lines">\n'.encode()
+        for post in found:
+            link = f'<a href="{_place_of(post.id)}">{_title(post)}</a>'
+            yield f'<li class="line"><time>{day(post.record.date)}</time> {link}</li>\n'.encode()
+        yield b"</ul>\n"
+    yield b"</nav>\n"
     base = f"https://{posts.blog_id}/"
 
     def local_path(address: str) -> str | None:
@@ -80,12 +89,24 @@ def _chunks(posts: Posts, media: Media, linked: dict[str, None]) -> Iterator[byt
         return f"{_place_of(entry_id)}-{place}" if is_there else _place_of(entry_id)
 
     bodies = BodyWriter(local_path, base, alone=True, page_of=place, drawn=drawn)
-    for post in posts.by_date():
-        article = _article(post, posts, media, bodies)
-        linked.update((found[1], None) for found in _LINK.finditer(article))
-        yield from _with_pictures(article)
-        posts.report.wrote(len(post.comments), post.category)
-    yield b"</body>\n</html>\n"
+    for year, found in groupby(posts.by_date(), _year_of):
+        yield f'<h2 class="year" id="y{year}">{year}年</h2>\n'.encode()
+        for post in found:
+            article = _article(post, posts, media, bodies)
+            linked.update((link[1], None) for link in _LINK.finditer(article))
+            yield from _with_pictures(article)
+            posts.report.wrote(len(post.comments), post.category)
+    yield b"</main>\n</body>\n</html>\n"
+
+
+def _year_of(post: ExportPost) -> int:
+    return post.when.year
+
+
+@cache
+def _style() -> str:
+    """Return the style sheet of the site, and what a page of many entries needs beside it."""
+    return files("exporter").joinpath("site/static/site.css").read_text("utf-8") + _OWN_STYLE
 
 
 def _place_of(entry_id: str) -> str:
@@ -98,13 +119,11 @@ def _article(post: ExportPost, posts: Posts, media: Media, bodies: BodyWriter) -
     facts = " · ".join(filter(None, [day(post.record.date), escape(post.category)]))
     parts = [
         f'<article id="e{safe_id(post.id)}">',
-        f"<h2>{_title(post)}</h2>",
-        f"<p>{facts}</p>",
-        f"<div>{_body(post.record.body, post, media, bodies)}</div>",
+        f'<header class="title">\n<p class="when">{facts}</p>\n<h2>{_title(post)}</h2>\n</header>',
+        f'<div class="body">{_body(post.record.body, post, media, bodies)}</div>',
         f"<h3>{escape(lead)}</h3>" if lead else "",
-        f"<div>{_body(post.record.more, post, media, bodies)}</div>" if post.record.more else "",
-        f"<h3>コメント ({len(post.comments)})</h3>" if post.comments else "",
-        *(_comment(found, bodies) for found in post.comments),
+        f'<div class="body">{_body(post.record.more, post, media, bodies)}</div>' if post.record.more else "",
+        _comments(post.comments, bodies) if post.comments else "",
         "</article>",
         "",
     ]
@@ -116,12 +135,17 @@ def _article(post: ExportPost, posts: Posts, media: Media, bodies: BodyWriter) -
 
 
 def _body(source: str, post: ExportPost, media: Media, bodies: BodyWriter) -> str:
-    """Return a body whose ids, where links lead to them, are those of its entry alone: many entries have a ``fn1``."""
-    html = bodies.html(source, "", media.places(post))
+    """Return a body whose ids, where links lead to them, are those of its entry alone: many entries have a ``fn1``.
+
+    What can be wide in it can be scrolled by keys: no script finds out whether it is.
+    """
+    html = bodies.html(source, "", media.places(post), colours=True)
     place = _place_of(post.id)
 
     def in_tag(tag: re.Match[str]) -> str:
         own = tag[0].replace(f' id="{ID_PREFIX}', f' id="{place[1:]}-')
+        if own.startswith(_SCROLLING):
+            own = f'{own[:-1]} tabindex="0">'
         return own.replace(f' href="#{ID_PREFIX}', f' href="{place}-')
 
     return _TAG.sub(in_tag, html)
@@ -138,6 +162,11 @@ def _account(post: ExportPost, media: Media, report: Report, paths: Container[st
     media.account(post, Reason.NOT_SHOWN, written=written, referred=False)
 
 
+def _comments(found: Sequence[PostComment], bodies: BodyWriter) -> str:
+    rows = "\n".join(_comment(each, bodies) for each in found)
+    return f'<section class="comments">\n<h3>コメント ({len(found)})</h3>\n<ol>\n{rows}\n</ol>\n</section>'
+
+
 def _comment(found: PostComment, bodies: BodyWriter) -> str:
     comment = found.comment
     name = escape(collapse(comment.name))
@@ -145,8 +174,9 @@ def _comment(found: PostComment, bodies: BodyWriter) -> str:
     shown = f'<a href="{escape(url)}" rel="nofollow noopener noreferrer">{name or escape(url)}</a>' if url else name
     head = " · ".join(filter(None, [shown, day(comment.date)]))
     title = escape(collapse(comment.title), quote=False)
-    said = f"<p><b>{title}</b></p>\n" if title else ""
-    return f"<aside>\n<p>{head}</p>\n{said}<div>{bodies.html(comment.text, '')}</div>\n</aside>"
+    said = f'<p class="subject">{title}</p>\n' if title else ""
+    body = f'<div class="body">{bodies.html(comment.text, "")}</div>'
+    return f'<li class="comment">\n<p class="by">{head}</p>\n{said}{body}\n</li>'
 
 
 def _with_pictures(html: str) -> Iterator[bytes | Inline]:
@@ -170,5 +200,9 @@ def _title(post: ExportPost) -> str:
 
 
 FORMAT: Final = Format(
-    "people: one page to print, with the pictures in it; it loads nothing", export, media=False, shows=Comments.BODY
+    "people: one page to print, with the pictures in it; it loads nothing",
+    export,
+    media=False,
+    titled=True,
+    shows=Comments.BODY,
 )

@@ -146,6 +146,7 @@ def page_head(title: str, style: str) -> str:
 <style>{style}</style>
 </head>
 <body>
+<main>
 <h1>{title}</h1>
 """
 
@@ -172,6 +173,7 @@ def record_page(
             "<table>",
             *rows,
             "</table>",
+            "</main>",
             "</body>",
             "</html>",
             "",
