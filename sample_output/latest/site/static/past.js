@@ -329,7 +329,7 @@
     const { name } = entryHere();
     const row = before.get(name);
     if (row === null) {
-      main.replaceChildren(make("p", { class: "notice", text: words.past_not_yet }));
+      main.replaceChildren(make("header", { class: "title" }, make("h1", { text: words.past_not_yet })));
       return;
     }
     if (row && !(row[3] & GONE)) for (const each of article.querySelectorAll("[data-gone], .badge.gone")) each.remove();
