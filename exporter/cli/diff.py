@@ -15,6 +15,7 @@ from exporter.cli.options import archive_argument, with_archive
 from exporter.cli.output import OnLoss, Output
 from exporter.clock import for_people
 from exporter.errors import UsageError
+from exporter.model.kinds import Kind
 from exporter.settings import Settings
 
 if TYPE_CHECKING:
@@ -57,6 +58,12 @@ def command(
 
     before, after = _ends(archive, settings, a, b)
     service = service_of(settings, archive.info.service)
+
+    def name(kind: Kind, field: str) -> str:
+        from exporter.site.words import field_name
+
+        return field_name(service.attributes.get(kind, {}), field)
+
     if page is not None:
         from exporter.archive import atomic
         from exporter.html.pages import diff_page
@@ -67,7 +74,7 @@ def command(
             for number in (before, after)
         ]
         changes = archive.diff(before, after, service)
-        data = diff_page(changes, blog_id=archive.info.blog_id, before=names[0], after=names[1])
+        data = diff_page(changes, blog_id=archive.info.blog_id, before=names[0], after=names[1], names=name)
         with atomic.translated(page):
             atomic.write_file(page, data)
         out.say(f"Written to {page}.")
@@ -80,7 +87,7 @@ def command(
         from exporter.html.diff import diff_text
 
         shown = sys.stdout.isatty() if colour is None else colour
-        for line in diff_text(archive.diff(before, after, service), colour=shown):
+        for line in diff_text(archive.diff(before, after, service), colour=shown, names=name):
             out.answer(line, colour=shown)
     return 0
 

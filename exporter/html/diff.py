@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections import Counter
+from collections.abc import Callable
 from difflib import SequenceMatcher
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
@@ -22,7 +23,7 @@ from exporter.model.kinds import Kind
 from exporter.text import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
 Match = tuple[int, int, int]
 
@@ -272,7 +273,16 @@ _PLAIN: Final[dict[Op, tuple[str, str]]] = {"equal": ("", ""), "delete": ("[-", 
 _COLOURED: Final[dict[Op, tuple[str, str]]] = {"equal": ("", ""), "delete": (_RED, _RESET), "insert": (_GREEN, _RESET)}
 
 
-def diff_text(changes: Iterable[RecordChange], *, colour: bool = False) -> Iterator[str]:
+FieldNames = Callable[[Kind, str], str]
+"""Says what people call a field of a kind."""
+
+
+def as_sent(_kind: Kind, name: str) -> str:
+    """Call a field what the service does."""
+    return name
+
+
+def diff_text(changes: Iterable[RecordChange], *, colour: bool = False, names: FieldNames = as_sent) -> Iterator[str]:
     """Yield the lines of a diff: a line for each record, and below it one for each field of a changed record.
 
     Deleted words are written as ``[-words-]`` and new ones as ``{+words+}``, or in red and green.
@@ -283,7 +293,7 @@ def diff_text(changes: Iterable[RecordChange], *, colour: bool = False) -> Itera
         yield f"{_COLOURS[change.change]}{line}{_RESET}" if colour else line
         if change.change is Change.CHANGED:
             for field in change.fields:
-                yield f"    {printable(field.name)}: {_field(field, colour=colour)}"
+                yield f"    {printable(names(change.kind, field.name))}: {_field(field, colour=colour)}"
 
 
 def _field(field: FieldChange, *, colour: bool) -> str:

@@ -10,7 +10,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any, Final
 
 from exporter import lossless_json
-from exporter.html.diff import KIND_NAMES, count_changes, in_context, value_text, word_diff
+from exporter.html.diff import KIND_NAMES, FieldNames, as_sent, count_changes, in_context, value_text, word_diff
 from exporter.html.sentences import Op
 from exporter.model.changes import ABSENT, Change, FieldChange, RecordChange
 from exporter.text import visible
@@ -51,7 +51,9 @@ del { background: #cf222e40; }
 """.strip()
 
 
-def diff_page(changes: Iterable[RecordChange], *, blog_id: str, before: str, after: str) -> bytes:
+def diff_page(
+    changes: Iterable[RecordChange], *, blog_id: str, before: str, after: str, names: FieldNames = as_sent
+) -> bytes:
     """Return the whole page as UTF-8 HTML.
 
     Args:
@@ -59,6 +61,7 @@ def diff_page(changes: Iterable[RecordChange], *, blog_id: str, before: str, aft
         blog_id: the blog's id.
         before: what the earlier state is called, such as ``version 3 (2026-01-31)``.
         after: what the later state is called.
+        names: what its fields are called.
     """
     kept = list(changes)
     title = f"{blog_id}: {before} → {after}"
@@ -74,7 +77,7 @@ def diff_page(changes: Iterable[RecordChange], *, blog_id: str, before: str, aft
         "<body>",
         f"<h1>{_escaped(title)}</h1>",
         *_counts(kept),
-        *(line for change in kept for line in _record(change)),
+        *(line for change in kept for line in _record(change, names)),
         "</body></html>",
     ]
     return ("\n".join(lines) + "\n").encode("utf-8")
@@ -94,14 +97,14 @@ def _counts(changes: list[RecordChange]) -> Iterator[str]:
     yield "</table>"
 
 
-def _record(change: RecordChange) -> Iterator[str]:
+def _record(change: RecordChange, names: FieldNames) -> Iterator[str]:
     known = f"{KIND_NAMES[change.kind]} {change.record_id}"
     yield f"<section><h2><bdi>{_escaped(change.title)}</bdi> <small>{_escaped(known)}, {change.change}</small></h2>"
     if change.change is not Change.CHANGED:
         yield f"<details><summary>{len(change.fields)} fields</summary>"
     yield '<table class="fields">'
     for field in change.fields:
-        yield f'<tr><th>{_escaped(field.name)}</th><td dir="auto">{_field(field)}</td></tr>'
+        yield f'<tr><th>{_escaped(names(change.kind, field.name))}</th><td dir="auto">{_field(field)}</td></tr>'
     yield "</table>"
     yield "</section>" if change.change is Change.CHANGED else "</details></section>"
 

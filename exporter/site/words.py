@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime, tzinfo
 from typing import Final
 
@@ -269,6 +270,19 @@ _WORDS: Final[dict[str, tuple[str, str]]] = {
 LANGUAGES: Final[dict[str, dict[str, str]]] = {
     language: {name: said[at] for name, said in _WORDS.items()} for at, language in enumerate(("ja", "en"))
 }
+
+
+def field_name(attributes: Mapping[str, str], field: str) -> str:
+    """Return what a raw field is called in English; one of several that say one thing is called as it was sent.
+
+    Args:
+        attributes: by the raw field, the attribute of its neutral record that is read from it.
+        field: the raw field.
+    """
+    attribute = attributes.get(field)
+    alone = list(attributes.values()).count(attribute or "") == 1
+    return LANGUAGES["en"].get(f"field_{attribute}", field) if alone else field
+
 
 _WEEKDAYS = "月火水木金土日"
 _MONTHS = ("January", "February", "March", "April", "May", "June", "July",

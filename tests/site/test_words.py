@@ -9,7 +9,7 @@ import pytest
 
 from exporter.model.kinds import Kind
 from exporter.service.registry import DEFAULT_SERVICE
-from exporter.site.words import LANGUAGES, Dates
+from exporter.site.words import LANGUAGES, Dates, field_name
 from tests.site.building import build
 from tests.site.test_view import many_entries
 
@@ -54,3 +54,13 @@ def test_dates(language: str, year: str, month: str) -> None:
     dates = Dates(language)
     assert (dates.year("2016"), dates.month(3)) == (year, month)
     assert dates.day(None) == dates.minute(None) == ""
+
+
+def test_a_field_alone_has_a_name_and_one_of_many_that_it_was_sent_by() -> None:
+    attributes = DEFAULT_SERVICE.attributes[Kind.ENTRIES]
+    assert [field_name(attributes, name) for name in ("entry_text", "last_update", "hour", "mood")] == [
+        "Text",
+        "Last update",
+        "hour",
+        "mood",
+    ]

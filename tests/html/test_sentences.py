@@ -1,0 +1,59 @@
+"""Edits that begin where sentences do, and are whole."""
+
+from __future__ import annotations
+
+from exporter.html.diff import in_context, word_diff
+from exporter.html.sentences import Op, settled
+
+
+def test_an_added_sentence_is_that_sentence() -> None:
+    before, after = "朝は晴れ。\n夜も晴れ。", "朝は晴れ。昼は雨。\n夜も晴れ。"
+    assert [each for each in word_diff(before, after) if each[0] != "equal"] == [("insert", "昼は雨。")]
+
+
+def test_an_edit_moves_to_where_a_sentence_begins() -> None:
+    assert list(settled([("equal", "海へ行った"), ("insert", "。山へ行った"), ("equal", "。そして帰った")])) == [
+        ("equal", "海へ行った。"),
+        ("insert", "山へ行った。"),
+        ("equal", "そして帰った"),
+    ]
+    assert list(settled([("equal", "一行目"), ("delete", "\n二行目"), ("equal", "\n三行目")])) == [
+        ("equal", "一行目\n"),
+        ("delete", "二行目\n"),
+        ("equal", "三行目"),
+    ]
+    quoted = [("equal", "「はい」"), ("insert", "「いいえ」"), ("equal", "と答えた")]
+    assert list(settled([("equal", "「はい"), ("insert", "」「いいえ"), ("equal", "」と答えた")])) == quoted
+
+
+def test_crumbs_between_edits_are_part_of_them() -> None:
+    parts: list[tuple[Op, str]] = [
+        ("delete", "きのうは"),
+        ("insert", "おとといは"),
+        ("equal", "の"),
+        ("delete", "おひるごろ"),
+        ("insert", "夕方ごろ"),
+    ]
+    assert list(settled([("equal", "あ、"), *parts, ("equal", "。")])) == [
+        ("equal", "あ、"),
+        ("delete", "きのうはのおひるごろ"),
+        ("insert", "おとといはの夕方ごろ"),
+        ("equal", "。"),
+    ]
+    kept: list[tuple[Op, str]] = [("delete", "長い文を消した"), ("equal", "。"), ("insert", "長い文を足した")]
+    assert list(settled(kept)) == kept
+
+
+def test_no_mark_is_parted_from_its_letter() -> None:
+    parts = word_diff("か。", "か。か\u3099。")
+    assert "".join(text for op, text in parts if op != "delete") == "か。か\u3099。"
+    assert all(not text.startswith("\u3099") for _, text in parts)
+
+
+def test_what_is_around_begins_and_ends_with_a_sentence() -> None:
+    far = "遠い文です。" * 20
+    parts = list(in_context([("equal", far), ("insert", "新"), ("equal", far)], 40, sentences=True))
+    assert parts[0][1].startswith("…遠い")
+    assert parts[2][1].endswith("です。…")
+    assert len(parts[0][1]) > 20
+    assert next(iter(in_context([("equal", "a" * 99), ("insert", "b")], 10, sentences=True)))[1] == "…" + "a" * 10
