@@ -25,7 +25,20 @@ IMPURE = {
     "os", "pathlib", "io", "socket", "time", "random", "asyncio", "tempfile", "subprocess", "shutil", "ssl", "secrets",
     "threading", "multiprocessing", "urllib.request", "http.client", "sqlite3", "glob", "signal", "select", "uuid",
 }  # fmt: skip
-HOMED = {"aiohttp", "arro3", "click", "jinja2", "nh3", "orjson", "pygments", "rich", "selectolax", "tenacity", "yaml"}
+HOMED = {
+    "PIL",
+    "aiohttp",
+    "arro3",
+    "click",
+    "jinja2",
+    "nh3",
+    "orjson",
+    "pygments",
+    "rich",
+    "selectolax",
+    "tenacity",
+    "yaml",
+}
 """Libraries that are imported in the rooms that name them, and in no other."""
 
 MOST_LINES = 700

@@ -108,6 +108,7 @@ class Layout:
         self.freshness = self.work / "freshness.jsonl"
         self.pages = self.work / "pages.jsonl"
         self.site_facts = self.work / "site.facts"
+        self.site_pictures = self.work / "site.pictures"
         self.documents_copy = self.work / "documents.jsonl"
         self.runs_copy = self.work / "runs.jsonl"
         self.building = self.work / "new-versions"

@@ -13,6 +13,7 @@ from exporter.cli.options import archive_argument, at_option, config_option, ope
 from exporter.cli.output import Output, counted, size_text
 from exporter.errors import UsageError
 from exporter.settings import Settings
+from exporter.site.options import has_pillow
 from exporter.site.words import LANGUAGES
 from exporter.text import printable
 
@@ -64,6 +65,8 @@ def command(
         raise UsageError("--public-only makes a site of its own: name a new folder OUT for it.")
     found, settings = opened(out, archive, options, config)
     version = None if at is None else read_consistently(archive, lambda one: one.version_at(at, settings.timezone))
+    if not has_pillow():
+        out.say("Pictures have no thumbnails, since Pillow is not installed: pip install 'blog-exporter[site]'")
     if target is None:
         start = _refresh(out, found, settings, found.resolve(version))
     else:

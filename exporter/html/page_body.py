@@ -23,7 +23,7 @@ from exporter.html.simple import Piece, plain, simple_pieces
 from exporter.html.tags import DROPPED, HEADINGS, LINE_TAGS, tag_set
 from exporter.html.text import plain_text, text_of
 from exporter.html.tree import Element
-from exporter.html.valid import heading_below, picture_source, valid_alone, valid_html
+from exporter.html.valid import heading_below, picture_name, picture_source, valid_alone, valid_html
 from exporter.model.asset import openable
 from exporter.text import visible
 
@@ -39,6 +39,9 @@ _KEPT: Final = 128
 _LARGE: Final = 20_000
 _COLOURED: Final = 200_000
 """Characters; code in longer bodies is left plain."""
+_ICON: Final = 48
+"""Pixels; a picture less wide or high is drawn in a line of text, and is no link."""
+_PLACE: Final = re.compile(r"\s*(?:float|margin)", re.IGNORECASE)
 _PLACED: Final = {"a"} | HEADINGS.keys()
 """Tags that are not the same wherever they are."""
 
@@ -59,6 +62,13 @@ _WORDS: Final = {
 }
 
 
+class DrawnPicture(NamedTuple):
+    """How pages show a stored picture: the way to what is drawn from the site's folder, and the picture's own size."""
+
+    source: str
+    size: tuple[int, int] | None
+
+
 class BodyWriter:
     """Turns bodies into HTML for pages.
 
@@ -70,6 +80,7 @@ class BodyWriter:
         alone: whether the page is a single file, and so lacks pictures that the archive may have.
         page_of: the path of the page in the site that an address of the blog leads to, if it leads to an entry.
         drawn: whether a stored file, given its path, may be shown as a picture.
+        picture: how a stored picture is shown, given its path; with it, pictures are links to the stored ones.
     """
 
     def __init__(
@@ -82,6 +93,7 @@ class BodyWriter:
         alone: bool = False,
         page_of: Callable[[str], str | None] = lambda _: None,
         drawn: Callable[[str], bool] = lambda _: True,
+        picture: Callable[[str], DrawnPicture] | None = None,
     ) -> None:
         self._local_path = local_path
         self._base = base
@@ -91,6 +103,7 @@ class BodyWriter:
         self._missing = _WORDS[language].not_here if alone else _WORDS[language].not_saved
         self._page_of = page_of
         self._drawn = drawn
+        self._shown = picture
         self._target = lru_cache(maxsize=4096)(self._find_target)
         self._opened = lru_cache(maxsize=1024)(self._open)
         self._small = lru_cache(maxsize=_KEPT)(_parse)
@@ -158,33 +171,36 @@ class BodyWriter:
     ) -> tuple[str, str, bool]:
         """Return an element's tags, and whether it is a link; see :meth:`_simple`."""
         shown = valid_alone(Element(tag, dict(attributes), []), heading=heading, linked=linked)
-        return *self._tags(shown, root), tag == "a" and "href" in shown.attributes
+        return *self._tags(shown, root, linked=linked), tag == "a" and "href" in shown.attributes
 
     def _written(self, body: Element, root: str, *, keep_lines: bool, colours: bool) -> str:
         parts: list[str] = []
         todo: list[Element | str] = list(reversed(body.children))
+        linked = False
         while todo:
             node = todo.pop()
             if isinstance(node, Markup):
                 parts.append(node)
+                linked = linked and node != "</a>"
             elif isinstance(node, str):
                 text = escape(node, quote=False)
                 parts.append(text.replace("\r\n", "\n").replace("\n", "<br>\n") if keep_lines else text)
             elif node.tag in _PLAYERS:
                 parts.append(self._embed(node, root))
             else:
-                opening, closing = self._tags(node, root)
+                opening, closing = self._tags(node, root, linked=linked)
                 parts.append(opening)
+                linked = linked or closing == "</a>"
                 if closing:
                     todo.append(Markup(closing))  # noqa: S704  a tag made here
                 code = coloured(node) if colours and node.tag == "pre" else None
                 todo.extend(reversed(node.children) if code is None else [code])
         return "".join(parts)
 
-    def _tags(self, element: Element, root: str) -> tuple[str, str]:
+    def _tags(self, element: Element, root: str, *, linked: bool) -> tuple[str, str]:
         tag = element.tag
         if tag == "img":
-            return self._picture(element, root), ""
+            return self._picture(element, root, linked=linked), ""
         if tag not in TAGS:
             return "", " " if tag in {"option", "optgroup"} else ""
         if not element.attributes and tag != "a":
@@ -201,7 +217,7 @@ class BodyWriter:
                 tag = "span"
         return _opening(tag, found), "" if tag in _VOID else f"</{tag}>"
 
-    def _picture(self, element: Element, root: str) -> str:
+    def _picture(self, element: Element, root: str, *, linked: bool) -> str:
         source = picture_source(element)
         alt = element.attributes.get("alt", "")
         kept = {name: value for name, value in element.attributes.items() if name in ATTRIBUTES["img"] | _EVERYWHERE}
@@ -209,13 +225,34 @@ class BodyWriter:
             return _opening("img", {**kept, "src": source.strip(), "alt": alt})
         local = self._local_path(source)
         if local is not None and self._drawn(local):
-            return _opening("img", {**kept, "src": f"{root}{self._prefix}{local}", "alt": alt})
+            if self._shown is None:
+                return _opening("img", {**kept, "src": f"{root}{self._prefix}{local}", "alt": alt})
+            return self._local_picture(element, kept, local, self._shown(local), root, linked=linked)
         address = absolute(source, self._base)
         if address is None:
             return escape(alt)
         named = escape(alt or self._missing)
         shown = escape(address)
         return f'<span class="lost" title="{escape(self._missing)}">{named} <a href="{shown}">{shown}</a></span>'
+
+    def _local_picture(
+        self, element: Element, kept: dict[str, str], local: str, shown: DrawnPicture, root: str, *, linked: bool
+    ) -> str:
+        """Return a picture of the archive with its size, so that nothing moves when it comes, as a link to itself."""
+        source, size = shown
+        sides = {**(_sides(kept, size) if size else {}), "src": f"{root}{source}", "loading": "lazy"}
+        alt = element.attributes.get("alt", "")
+        small = min((int(sides[name]) for name in ("width", "height") if name in sides), default=_ICON) < _ICON
+        if linked or small or not openable(local):
+            return _opening("img", {**kept, **sides, "alt": alt})
+        # What floats is the link: one with nothing but a floating picture in it has no place to be focused in.
+        style = kept.pop("style", "").split(";")
+        placed = ";".join(each for each in style if _PLACE.match(each))
+        own = ";".join(each for each in style if not _PLACE.match(each))
+        kept |= {"style": own} if own else {}
+        drawn = _opening("img", {**kept, **sides, "alt": alt if alt.strip() else picture_name(element)})
+        link = _opening("a", {"href": f"{root}{self._prefix}{local}", **({"style": placed} if placed else {})})
+        return f"{link}{drawn}</a>"
 
     def _embed(self, element: Element, root: str) -> str:
         """Return a link to what a frame or player would have shown; its own content is never on the page."""
@@ -262,6 +299,14 @@ def _parse(source: str, *, tree: bool = False) -> list[Piece] | Element:
         raise TooLarge
     named = {tag.lower() for tag in _WITH_ATTRIBUTES.findall(source)}
     return parse_body(source, bare=_COMMON - named)
+
+
+def _sides(written: dict[str, str], size: tuple[int, int]) -> dict[str, str]:
+    """Return the width and height of a picture: those that are written, where one is the other in proportion."""
+    width, height = (int(written.get(name, "0")) for name in ("width", "height"))
+    if not width:
+        width = round(height * size[0] / size[1]) if height else size[0]
+    return {"width": str(max(1, width)), "height": str(height or max(1, round(width * size[1] / size[0])))}
 
 
 def _has_text(pieces: list[Piece], until: str) -> bool:

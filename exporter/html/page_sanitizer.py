@@ -88,7 +88,7 @@ ATTRIBUTES: Final[dict[str, frozenset[str]]] = {
     "details": frozenset({"open"}),
     "font": frozenset({"color", "size"}),
     "hr": frozenset({"width", "size", "noshade"}),
-    "img": _SIZE | {"src", "alt", "border", "hspace", "vspace"},
+    "img": _SIZE | {"src", "alt", "border", "hspace", "loading", "vspace"},
     "ins": frozenset({"datetime"}),
     "li": frozenset({"value"}),
     "ol": frozenset({"start", "type", "reversed"}),
@@ -107,7 +107,7 @@ _NEVER_SHOWN: Final = set(
         "script style template title svg math iframe frame frameset noembed noframes object applet embed video audio"
     )
 )
-_LOCAL_PICTURE = re.compile(r"(?:\.\./)*assets/[0-9a-f]{2}/[0-9a-f]{64}\.[a-z0-9]{1,8}")
+_LOCAL_PICTURE = re.compile(r"(?:\.\./)*(?:assets|thumbnails)/[0-9a-f]{2}/[0-9a-f]{64}\.[a-z0-9]{1,8}")
 _PIXELS = re.compile(r"data:image/(?:png|gif|jpeg|jpg|webp|bmp|avif);base64,[A-Za-z0-9+/=%\s]*", re.IGNORECASE)
 _LOCAL_PAGE = re.compile(r"(?:\.\./)*entry/[0-9a-z]{1,64}\.html")
 _FRAGMENT = re.compile(r"#[^\s\\]{1,200}")

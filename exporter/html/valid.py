@@ -260,10 +260,10 @@ def _says_nothing(node: Element) -> bool:
 def _name(shown: Element, picture: Element) -> None:
     """Give a picture that leads somewhere words, where it has none."""
     if not shown.attributes.get("alt", "").strip():
-        shown.attributes["alt"] = _name_of(picture)
+        shown.attributes["alt"] = picture_name(picture)
 
 
-def _name_of(picture: Element) -> str:
+def picture_name(picture: Element) -> str:
     """Return a picture's file name, which is what can be said of one that leads somewhere and says nothing itself."""
     address = picture_source(picture)
     return "…" if address.startswith("data:") else unquote(address.partition("?")[0].rpartition("/")[2]) or "…"

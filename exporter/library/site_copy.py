@@ -21,6 +21,7 @@ from exporter.service.registry import service_of
 from exporter.settings import Settings
 from exporter.site.history import ArchiveHistory
 from exporter.site.public import PublicRecords
+from exporter.site.thumbnails import Thumbnails
 from exporter.site.view import SiteView, copied_site
 
 
@@ -88,7 +89,7 @@ def copy_site(
                     **listed(written, public=public is not None),
                 }
 
-            files = copied_site(SiteView(service, history, options), records)
+            files = copied_site(SiteView(service, history, options, thumbnails=Thumbnails(reader.layout)), records)
             written = write_export(files, archive, target, document)
         return SiteCopy(target / "index.html", document(written))
 

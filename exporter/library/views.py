@@ -87,6 +87,7 @@ def refresh_latest(
     wanted = [replace(view, files=_made(view, layout, check, force=force)) for view in views]
     if force:
         layout.site_facts.remove()
+        layout.site_pictures.remove()
         made = write_latest(layout, reader.fold(number), wanted, reuse=False)
     else:
         found = check_latest(layout) if looked is None else looked
@@ -182,11 +183,13 @@ def _site_view(settings: Settings, root: Path, service: Records) -> LatestView:
 
     def files(state: State) -> Iterable[DerivedFile]:
         from exporter.site.history import ArchiveHistory  # noqa: PLC0415 - see above
+        from exporter.site.thumbnails import Thumbnails  # noqa: PLC0415 - see above
         from exporter.site.view import SiteView  # noqa: PLC0415 - see above
 
         archive = Archive(root, state.parsed)
         history = ArchiveHistory(archive, service, state.version)
-        return SiteView(service, history, options, archive.layout).files(state)
+        thumbnails = Thumbnails(archive.layout, keeps=True)
+        return SiteView(service, history, options, archive.layout, thumbnails).files(state)
 
     def facts(version: int) -> str:
         from exporter.site.history import completeness_at  # noqa: PLC0415 - see above

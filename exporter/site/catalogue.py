@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeVar
 
 from exporter.html.links import AddressPattern, absolute
 from exporter.html.local_links import EntryAddresses
+from exporter.html.page_body import DrawnPicture
 from exporter.model.asset import Asset
 from exporter.model.kinds import Kind, sort_key
 from exporter.model.records import Comment, Post, Raw
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from exporter.export.interface import RecordSource
     from exporter.site.facts import SiteFacts
     from exporter.site.history import ArchiveHistory
+    from exporter.site.thumbnails import Thumbnails
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
@@ -131,12 +133,20 @@ class StoredPicture(NamedTuple):
 class StoredPictures:
     """All stored pictures, by the entries that use them.
 
+    Args:
+        assets: the raw records of the kind ``assets``.
+        thumbnails: of the pictures.
+        prefix: from the site's folder to the one that holds ``assets/``.
+
     Attributes:
         all: in the order of their addresses.
         by_entry: the pictures of each entry that has some.
     """
 
-    def __init__(self, assets: Iterable[Raw]) -> None:
+    def __init__(self, assets: Iterable[Raw], thumbnails: Thumbnails, prefix: str) -> None:
+        self._thumbnails = thumbnails
+        self._prefix = prefix
+        self._sizes: dict[str, tuple[int, int]] = {}
         self.all: list[StoredPicture] = []
         self.by_entry: defaultdict[str, list[StoredPicture]] = defaultdict(list)
         self._identities: defaultdict[str, list[str]] = defaultdict(list)
@@ -152,12 +162,21 @@ class StoredPictures:
                 path, asset.url, asset.width, asset.height, asset.bytes or 0, entries, tuple(asset.ids("file"))
             )
             self.all.append(picture)
+            if asset.width and asset.height:
+                self._sizes[path] = asset.width, asset.height
             for entry_id in entries:
                 self.by_entry[entry_id].append(picture)
 
     def identity(self, entry_id: str) -> str:
         """Return what changes whenever an entry's page would show other files."""
-        return "\n".join(self._identities.get(entry_id, ()))
+        notes = [self._thumbnails.of(picture.path) for picture in self.by_entry.get(entry_id, ())]
+        return "\n".join([*self._identities.get(entry_id, ()), repr([tuple(note) for note in notes])])
+
+    def drawn(self, path: str) -> DrawnPicture:
+        """Return how pages show a stored picture, given its path in the archive."""
+        note = self._thumbnails.of(path)
+        size = (note.width, note.height) if note.width and note.height else self._sizes.get(path)
+        return DrawnPicture(self._thumbnails.place(path) if note.thumbnail else f"{self._prefix}{path}", size)
 
 
 class Catalogue:

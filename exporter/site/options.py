@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -43,7 +44,12 @@ _SUFFIXES: Final = frozenset({".py", ".html", ".css", ".js", ".svg"})
 
 def edition(service: Records, options: SiteOptions) -> str:
     """Return a text that changes with the options and with the program itself."""
-    return f"{_program()} {service.name} {service.timezone} {options}"
+    return f"{_program()} {service.name} {service.timezone} {options}{'' if has_pillow() else ' without thumbnails'}"
+
+
+def has_pillow() -> bool:
+    """Tell whether Pillow is installed, which makes thumbnails; the extra ``site`` asks for it."""
+    return find_spec("PIL") is not None
 
 
 @cache

@@ -26,6 +26,7 @@ from exporter.site.pages.site import Site
 from exporter.site.pages.statistics import statistics_files
 from exporter.site.search_data import search_files
 from exporter.site.templating import data_script
+from exporter.site.thumbnails import Thumbnails
 
 if TYPE_CHECKING:
     from exporter.archive.layout import Layout
@@ -39,6 +40,7 @@ _SCRIPT_WORDS: Final = (
     "search", "similar", "hit_before", "hit_after", "hits_clear",
     "copy", "copied", "text_settings", "text_sign", "text_face", "text_sans", "text_serif", "text_size", "text_small",
     "text_medium", "text_large", "text_largest", "text_way", "text_horizontal", "text_vertical",
+    "picture", "picture_before", "picture_after",
 )  # fmt: skip
 
 
@@ -50,6 +52,7 @@ class SiteView:
         history: of the archive; without it, what is gone and what changed is not shown.
         options: what the site is to be like.
         layout: of the archive, where what is found is to be kept for the next time.
+        thumbnails: of the pictures; by default there are none.
     """
 
     name = NAME
@@ -60,11 +63,13 @@ class SiteView:
         history: ArchiveHistory | None = None,
         options: SiteOptions = SiteOptions(),  # noqa: B008  frozen
         layout: Layout | None = None,
+        thumbnails: Thumbnails | None = None,
     ) -> None:
         self._service = service
         self._history = history
         self._options = options
         self._layout = layout
+        self._thumbnails = Thumbnails() if thumbnails is None else thumbnails
 
     @property
     def edition(self) -> str:
@@ -74,8 +79,9 @@ class SiteView:
     def files(self, records: RecordSource) -> Iterator[ViewFile]:
         """Yield every file of the site."""
         with SiteFacts(records, self._layout, self.edition) as facts:
-            site = Site(records, self._service, self._history, self._options, facts)
+            site = Site(records, self._service, self._history, self._options, facts, self._thumbnails)
             yield from chain(
+                self._thumbnails.files(picture.path for picture in site.pictures.all),
                 _static_files(site),
                 search_files(site, entry_files(site)),
                 home_files(site),

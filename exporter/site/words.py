@@ -79,6 +79,9 @@ _WORDS: Final[dict[str, tuple[str, str]]] = {
     "record_lead": ("サービスが送ってきた値をそのまま示します。", "The values as the service sent them."),
     "cut": ("（長いため、ここまで）", "(too long to be shown here)"),
     "pictures": ("この記事の写真", "Pictures of this entry"),
+    "picture": ("写真", "Picture"),
+    "picture_before": ("前の写真", "Previous picture"),
+    "picture_after": ("次の写真", "Next picture"),
     "no_pictures": ("保存された写真はまだありません。", "No picture has been saved yet."),
     "unused": ("どの記事にも使われていない写真", "Pictures no entry uses"),
     "no_comments": ("コメントはありません。", "There are no comments."),
@@ -303,6 +306,14 @@ class Dates:
         if self._japanese:
             return f"{date.year}年{date.month}月{date.day}日（{_WEEKDAYS[date.weekday()]}）"
         return f"{date.day} {_MONTHS[date.month - 1]} {date.year}"
+
+    def day_of_year(self, date: datetime) -> str:
+        """Return a day without its year."""
+        return f"{date.month}月{date.day}日" if self._japanese else f"{date.day} {_MONTHS[date.month - 1]}"
+
+    def month_of(self, date: datetime) -> str:
+        """Return a month with its year."""
+        return f"{date.year}年{date.month}月" if self._japanese else f"{_MONTHS[date.month - 1]} {date.year}"
 
     def minute(self, date: datetime | None) -> str:
         """Return a day and the time of day; empty when there is none."""

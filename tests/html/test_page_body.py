@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from exporter.html.links import AddressPattern
 from exporter.html.local_links import AssetMap, EntryAddresses
-from exporter.html.page_body import BodyWriter
+from exporter.html.page_body import BodyWriter, DrawnPicture
 from exporter.html.page_sanitizer import ATTRIBUTES, TAGS, clean, safe_style
 from exporter.html.tree import Element, parse
 from exporter.model.asset import Asset
@@ -134,6 +134,70 @@ class TestLinks:
 
     def test_links_tell_nobody_where_they_were_followed(self, shown: Callable[[str], str]) -> None:
         assert 'rel="noopener noreferrer"' in shown('<a href="https://a.example">x</a>')
+
+
+class TestStoredPictures:
+    """Where the page says how stored pictures are shown, they have their size, and are links to themselves."""
+
+    @pytest.fixture
+    def drawn(self) -> Callable[[str], str]:
+        known = AssetMap(
+            [asset("https://sea.example/a%20b.png"), asset("https://sea.example/a.svg", "image/svg+xml", "cd" * 32)],
+            BASE,
+        )
+        small = DrawnPicture(f"thumbnails/ab/{SHA}.webp", (1200, 800))
+        body = BodyWriter(
+            known.local_path,
+            BASE,
+            prefix="../../",
+            picture=lambda path: small if path == PICTURE else DrawnPicture(path, None),
+        )
+        return lambda html: str(body.html(html, "../"))
+
+    @pytest.mark.parametrize(
+        ("attributes", "sides"),
+        [
+            ("", (1200, 800)), ("width=600", (600, 400)), ("height=400", (600, 400)), ("width=300 height=300", (300, 300)),
+            ("width=0", (1200, 800)), ("width=50%", (1200, 800)),
+        ],
+    )  # fmt: skip
+    @pytest.mark.parametrize("around", ["{}", "<p><font>{}</font></p>", "<ruby>{}</ruby>", "<h2>{}</h2>"])
+    def test_both_sides_are_written(
+        self, drawn: Callable[[str], str], attributes: str, sides: tuple[int, int], around: str
+    ) -> None:
+        found = elements(drawn(around.format(f'<img src="/a%20b.png" loading=eager {attributes}>')))
+        link, image = next(each for each in found if each.tag == "a"), next(each for each in found if each.tag == "img")
+        assert link.attributes["href"] == f"../../../{PICTURE}"
+        assert image.attributes == {
+            "src": f"../thumbnails/ab/{SHA}.webp", "alt": "a b.png", "loading": "lazy",
+            "width": str(sides[0]), "height": str(sides[1]),
+        }  # fmt: skip
+
+    @pytest.mark.parametrize(
+        "html",
+        [
+            '<a href="https://b.example/"><img src="/a%20b.png"></a>', '<p><a href="https://b.example/"><b><img src="/a%20b.png"></b></a></p>',
+            '<ruby><a href="https://b.example/">x<img src="/a%20b.png"></a></ruby>',
+        ],
+    )  # fmt: skip
+    def test_one_that_leads_somewhere_leads_there(self, drawn: Callable[[str], str], html: str) -> None:
+        assert [each.attributes["href"] for each in elements(drawn(html)) if each.tag == "a"] == ["https://b.example/"]
+
+    def test_the_link_floats(self, drawn: Callable[[str], str]) -> None:
+        link, image = elements(drawn('<img src="/a%20b.png" align=left hspace=8 style="border:1px solid red">'))
+        assert link.attributes["style"] == "float:left;margin-left:8px;margin-right:8px"
+        assert image.attributes["style"] == "border:1px solid red"
+
+    def test_the_next_one_is_a_link_again(self, drawn: Callable[[str], str]) -> None:
+        for around in ("{}", "<ruby>x</ruby>{}"):
+            html = around.format('<a href="https://b.example/">x</a><img src="/a%20b.png"><img src="/a%20b.png">')
+            assert len([each for each in elements(drawn(html)) if each.tag == "a"]) == 3
+
+    @pytest.mark.parametrize("html", ['<img src="/a%20b.png" width=20>', '<img src="/a.svg">'])
+    def test_neither_a_sign_in_a_line_nor_what_could_run_is_a_link(
+        self, drawn: Callable[[str], str], html: str
+    ) -> None:
+        assert [each.tag for each in elements(drawn(html))] == ["img"]
 
 
 class TestEmbeds:

@@ -24,6 +24,7 @@ from exporter.service.registry import DEFAULT_SERVICE
 from exporter.settings import resolve
 from exporter.site.history import ArchiveHistory
 from exporter.site.options import SiteOptions
+from exporter.site.thumbnails import Thumbnails
 from exporter.site.view import SiteView
 from tests.archive.builder import Built, Changes
 
@@ -79,7 +80,9 @@ def stored(root: Path, url: str, body: bytes, *, refs: list[dict[str, str]], con
 
 def site_view(reader: Archive, **options: Any) -> LatestView:
     """Give the site as ``latest/`` keeps it."""
-    view = SiteView(DEFAULT_SERVICE, ArchiveHistory(reader, DEFAULT_SERVICE), SiteOptions(**options), reader.layout)
+    thumbnails = Thumbnails(reader.layout, keeps=True)
+    history = ArchiveHistory(reader, DEFAULT_SERVICE)
+    view = SiteView(DEFAULT_SERVICE, history, SiteOptions(**options), reader.layout, thumbnails)
     return LatestView(view.name, view.edition, view.files)
 
 

@@ -18,7 +18,7 @@ from exporter.service.registry import DEFAULT_SERVICE
 from exporter.site.catalogue import PostSummary, one_line
 from exporter.site.options import SiteOptions
 from exporter.site.pages.entry import entry_files
-from exporter.site.pages.site import Site, category_page
+from exporter.site.pages.site import Site, category_page, file_name
 from exporter.site.parts import CONTENT_LANGUAGE, Parts, escaped
 from exporter.site.templating import POLICY
 from exporter.site.words import LANGUAGES, Dates
@@ -82,7 +82,7 @@ def _expected(site: Site, at: int, common: dict[str, Any]) -> bytes:
         "comments": [_comment(site, each) for each in site.catalogue.comments(site.catalogue.comment_ids(post))],
         "category": category_page(post.category),
         "original": site.catalogue.original_address(entry),
-        "pictures": [(f"../../../{each.path}", openable(each.path)) for each in pictures] if len(pictures) > 1 else [],
+        "pictures": [(f"../../../{each.path}", file_name(each), openable(each.path)) for each in pictures],
         "updated": entry.updated if entry.updated != entry.date else None,
         "period": entry.period_date if entry.period_date != entry.date else None,
         "history_page": None,

@@ -49,6 +49,7 @@ CACHES = {
     "embedded.jsonl",
     "versions.json",
     "site.facts",
+    "site.pictures",
 }
 """All that a finished run leaves in ``.work/``: no checkpoint, no half-made folder, no temporary file."""
 

@@ -5,19 +5,19 @@ There are thousands of them, so a function writes them: a template takes five ti
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Final
 
 from exporter import lossless_json
 from exporter.export.interface import ViewFile
 from exporter.html.limits import BODY_CHARACTERS
-from exporter.model.asset import openable
 from exporter.model.kinds import Kind
 from exporter.model.records import Post, Raw
 from exporter.site.catalogue import PostSummary, one_line, safe_name
 from exporter.site.contents import with_contents
 from exporter.site.pages.beside import beside, beside_parts
-from exporter.site.pages.site import Site, category_page
+from exporter.site.pages.site import Site, category_page, file_name
 from exporter.site.pages.talk import talk
 from exporter.site.parts import CONTENT_LANGUAGE, escaped
 from exporter.site.templating import Shell, root_of
@@ -27,6 +27,9 @@ _READ_IN_A_MINUTE: Final = 460
 """Characters of Japanese: 357 aloud (Trauzettel-Klosinski and Dietz 2012, IReST), and 1.3 times as many in silence, as
 English is read (Brysbaert 2019: 238 words to 183)."""
 _BEGINNING: Final = 1_000
+_SHOWN: Final = re.compile(r"(?:<a [^>]*>\s*)?<img [^>]*>")
+"""A picture in a text, and the link that it is in, perhaps to a larger one."""
+_DIGEST: Final = re.compile(r"[0-9a-f]{64}")
 _LANG: Final = f'lang="{CONTENT_LANGUAGE}"'
 
 
@@ -75,11 +78,11 @@ class _EntryPage:
     def write(self, shell: Shell) -> str:
         """Return the page in its shell."""
         entry = self._site.catalogue.entry(self._post)
-        title = self._site.parts.title(self._post)
+        title, body = self._site.parts.title(self._post), self._body(entry)
         return "".join([
             shell.title, title, shell.scripts, self._scripts(), shell.text,
-            f'<article class="entry" data-entry="{self._post.page}">\n', self._header(title), self._body(entry),
-            self._pictures(), talk(self._site, self._post), "</article>\n",
+            f'<article class="entry" data-entry="{self._post.page}">\n', self._header(title), body,
+            self._pictures(body), talk(self._site, self._post), "</article>\n",
             beside(self._site, self._post), self._turn(), self._facts(entry), shell.end,
         ])  # fmt: skip
 
@@ -121,18 +124,19 @@ class _EntryPage:
             shown += f'<section class="more">\n{heading}\n<div class="body" {_LANG}>{more}</div>\n</section>\n'
         return with_contents(shown, self._site.words["contents"])
 
-    def _pictures(self) -> str:
-        pictures = self._site.pictures.by_entry.get(self._post.id, [])[:_MOST_PICTURES]
-        if len(pictures) < 2:
+    def _pictures(self, body: str) -> str:
+        """Return the pictures that the entry uses and its text does not show, such as those that words lead to."""
+        site = self._site
+        pictures = site.pictures.by_entry.get(self._post.id)
+        if not pictures:
             return ""
-        items = []
-        for number, picture in enumerate(pictures, 1):
-            source = escaped(self._site.asset(self._post.page, picture.path))
-            shown = f'<img src="{source}" alt="{self._words["gallery"]} {number}" loading="lazy">'
-            items.append(f'<a href="{source}" data-zoom>{shown}</a>' if openable(picture.path) else shown)
-        rows = "".join(f"<li>{item}</li>\n" for item in items)
+        seen = {digest for shown in _SHOWN.findall(body) for digest in _DIGEST.findall(shown)}
+        used = [each for each in pictures if seen.isdisjoint(_DIGEST.findall(each.path))][:_MOST_PICTURES]
+        items = "".join(site.shot(each, file_name(each), self._root) for each in used)
+        if not items:
+            return ""
         heading = self._words["pictures"]
-        return f'<section class="used">\n<h2>{heading}</h2>\n<ul class="thumbs">\n{rows}</ul>\n</section>\n'
+        return f'<section class="used">\n<h2>{heading}</h2>\n<ul class="shots">\n{items}</ul>\n</section>\n'
 
     def _turn(self) -> str:
         words = self._words

@@ -1,16 +1,19 @@
-"""The pictures of the blog, by the year of the entry that used each first, and those no entry uses."""
+"""The pictures of the blog, by month and by the newest entry that shows each, and those no entry uses."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import groupby
 from typing import Any, Final, NamedTuple
 
+from markupsafe import Markup
+
 from exporter.export.interface import ViewFile
-from exporter.model.asset import openable
 from exporter.model.kinds import Kind
 from exporter.site.catalogue import PostSummary, StoredPicture, fingerprint, one_line
-from exporter.site.pages.site import Site
+from exporter.site.pages.site import Site, file_name
+from exporter.site.templating import root_of
 
 _UNUSED: Final = "unused"
 _NEWEST: Final = 48
@@ -18,22 +21,29 @@ _SMALLEST: Final = 48
 
 
 class _Item(NamedTuple):
-    """A picture, the newest entries that use it first, what its file record calls it, and whether it opens alone."""
+    """A picture, the newest entry that uses it, and what it is called."""
 
     picture: StoredPicture
-    posts: tuple[PostSummary, ...]
+    post: PostSummary | None
     caption: str
-    opens: bool
+
+
+class _Group(NamedTuple):
+    """The pictures of one entry as HTML, and the sum of their widths by their heights."""
+
+    post: PostSummary | None
+    shots: Markup
+    ratio: float
 
 
 def gallery_files(site: Site) -> Iterator[ViewFile]:
     """Yield the pages of pictures."""
     items = sorted(_items(site), key=_newest_first)
-    groups: defaultdict[str, list[_Item]] = defaultdict(list)
+    years: defaultdict[str, list[_Item]] = defaultdict(list)
     for item in items:
-        groups[item.posts[0].year if item.posts else _UNUSED].append(item)
-    names = {year: site.words["unused"] if year == _UNUSED else site.year_name(year) for year in groups}
-    rows = [(year, f"gallery/{year}.html", len(groups[year])) for year in groups]
+        years[item.post.year if item.post else _UNUSED].append(item)
+    names = {year: site.words["unused"] if year == _UNUSED else site.year_name(year) for year in years}
+    rows = [(year, f"gallery/{year}.html", len(years[year])) for year in years]
     title = site.words["gallery"]
 
     def page(path: str, title: str, shown: list[_Item], parts: list[str]) -> ViewFile:
@@ -41,16 +51,16 @@ def gallery_files(site: Site) -> Iterator[ViewFile]:
             return {
                 "title": title,
                 "current": "gallery",
-                "items": [(item, site.asset(path, item.picture.path)) for item in shown],
+                "months": _months(site, path, shown),
                 "rows": [(names[year], target, count) for year, target, count in rows] if parts else [],
                 "total": len(items) if parts else len(shown),
             }
 
-        return site.file(path, "gallery.html", [title, *parts, _items_identity(shown)], context)
+        return site.file(path, "gallery.html", [title, *parts, _identity(site, shown)], context)
 
-    yield page("gallery.html", title, [item for item in items if item.posts][:_NEWEST], [repr(rows)])
+    yield page("gallery.html", title, [item for item in items if item.post][:_NEWEST], [repr(rows)])
     for year, path, _ in rows:
-        yield page(path, f"{title} {names[year]}", groups[year], [])
+        yield page(path, f"{title} {names[year]}", years[year], [])
 
 
 def _items(site: Site) -> Iterator[_Item]:
@@ -61,13 +71,13 @@ def _items(site: Site) -> Iterator[_Item]:
             continue
         seen.add(picture.path)
         posts = [site.catalogue.by_id[each] for each in picture.entries if each in site.catalogue.by_id]
-        posts.sort(key=lambda post: site.catalogue.places[post.id], reverse=True)
-        yield _Item(picture, tuple(posts), _caption(site, picture), openable(picture.path))
+        post = max(posts, key=lambda post: site.catalogue.places[post.id], default=None)
+        yield _Item(picture, post, _caption(site, picture))
 
 
-def _newest_first(item: _Item) -> tuple[float, str]:
-    date = item.posts[0].date if item.posts else None
-    return (0.0 if date is None else -date.timestamp(), item.picture.path)
+def _newest_first(item: _Item) -> tuple[float, str, str]:
+    date = item.post.date if item.post else None
+    return 0.0 if date is None else -date.timestamp(), item.post.id if item.post else "", item.picture.url
 
 
 def _caption(site: Site, picture: StoredPicture) -> str:
@@ -76,13 +86,44 @@ def _caption(site: Site, picture: StoredPicture) -> str:
         if raw is not None:
             file = site.catalogue.service.upload(raw)
             return one_line(file.title or file.description or file.name)
-    return ""
+    return file_name(picture)
 
 
-def _items_identity(items: list[_Item]) -> bytes:
+def _months(site: Site, path: str, items: Sequence[_Item]) -> list[tuple[str, list[_Group]]]:
+    """Return the name of each month, with its entries and their pictures."""
+
+    def month(item: _Item) -> str:
+        date = item.post.date if item.post else None
+        return "" if date is None else site.dates.month_of(date)
+
+    return [
+        (name, [_group(site, path, list(of_post)) for _, of_post in groupby(of_month, lambda item: item.post)])
+        for name, of_month in groupby(items, month)
+    ]
+
+
+def _group(site: Site, path: str, items: list[_Item]) -> _Group:
+    post = items[0].post
+    if post is not None and len(items) > 1:
+        entry = site.catalogue.entry(post)
+        text = entry.body + entry.more
+        items.sort(key=lambda item: text.find(item.picture.url.rpartition("/")[2]) % (len(text) + 1))
+    shots = Markup("").join(site.shot(item.picture, item.caption, root_of(path)) for item in items)
+    return _Group(post, shots, round(sum(site.ratio(item.picture) for item in items), 2))
+
+
+def _identity(site: Site, items: list[_Item]) -> bytes:
+    """Return what changes with what is shown of pictures; their order is that of the texts."""
     return fingerprint(
         *(
-            repr((item.picture.path, item.caption, [(post.page, post.title, post.private) for post in item.posts]))
+            repr(
+                (
+                    item.picture.path,
+                    item.caption,
+                    site.pictures.drawn(item.picture.path),
+                    item.post and (item.post.listed, item.post.identity),
+                )
+            )
             for item in items
         )
     )

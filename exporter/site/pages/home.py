@@ -10,6 +10,7 @@ from typing import Any, Final, NamedTuple
 
 from exporter.export.interface import ViewFile
 from exporter.html.embedded import Use, embedded
+from exporter.html.page_body import DrawnPicture
 from exporter.html.text import plain_text
 from exporter.site.catalogue import PostSummary, fingerprint, one_line
 from exporter.site.charts import strip
@@ -30,7 +31,7 @@ class _Card(NamedTuple):
 
     post: PostSummary
     excerpt: str
-    thumbnail: str | None
+    thumbnail: DrawnPicture | None
 
 
 def home_files(site: Site) -> Iterator[ViewFile]:
@@ -87,13 +88,13 @@ def _card(site: Site, post: PostSummary) -> _Card:
     return _Card(post, excerpt, _thumbnail(site, post, entry.body))
 
 
-def _thumbnail(site: Site, post: PostSummary, html: str) -> str | None:
+def _thumbnail(site: Site, post: PostSummary, html: str) -> DrawnPicture | None:
     """Return the first picture of an entry that is no icon."""
     known = {picture.url: picture for picture in site.pictures.by_entry.get(post.id, ())}
     addresses = [found.text for found in embedded(html) if found.use is Use.SHOWN] if known else []
     for picture in [*(known[each] for each in addresses if each in known), *known.values()]:
         if picture.width is None or picture.width >= _ICON:
-            return site.asset(_PAGE, picture.path)
+            return site.pictures.drawn(picture.path)
     return None
 
 
@@ -102,5 +103,6 @@ def _day_script(site: Site, day: str, posts: Sequence[PostSummary]) -> bytes:
     rows: list[list[Any]] = []
     for post in posts:
         _, excerpt, thumbnail = _card(site, post)
-        rows.append([post.page, site.dates.day(post.date), post.title, excerpt, thumbnail or "", post.private])
+        source = thumbnail.source if thumbnail else ""
+        rows.append([post.page, site.dates.day(post.date), post.title, excerpt, source, post.private])
     return data_script("day", day, rows)

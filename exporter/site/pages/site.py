@@ -5,23 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from urllib.parse import unquote, urlsplit
+
+from markupsafe import Markup
 
 from exporter.export.interface import ViewFile
 from exporter.html.links import AddressPattern
 from exporter.html.local_links import AssetMap
 from exporter.html.page_body import BodyWriter
+from exporter.model.asset import openable
 from exporter.model.kinds import Kind
-from exporter.site.catalogue import Catalogue, PostSummary, StoredPictures, fingerprint, one_line
+from exporter.site.catalogue import Catalogue, PostSummary, StoredPicture, StoredPictures, fingerprint, one_line
 from exporter.site.comment_table import UNDATED
 from exporter.site.facts import SiteFacts
 from exporter.site.parts import Parts, escaped
 from exporter.site.templating import PageRenderer, Shell, root_of
+from exporter.site.thumbnails import Thumbnails
 from exporter.site.words import LANGUAGES
 from exporter.text import visible
 
 if TYPE_CHECKING:
-    from markupsafe import Markup
-
     from exporter.export.interface import RecordSource
     from exporter.model.records import Comment
     from exporter.service.interface import Records
@@ -61,6 +64,7 @@ class Site:
         history: ArchiveHistory | None,
         options: SiteOptions,
         facts: SiteFacts | None = None,
+        thumbnails: Thumbnails | None = None,
     ) -> None:
         self.options = options
         self.facts = SiteFacts(records) if facts is None else facts
@@ -73,13 +77,14 @@ class Site:
         self.owners = sorted(filter(None, users))
         assets = [raw for _, raw in records.scan(Kind.ASSETS)]
         self.catalogue = Catalogue(records, service, self.facts, patterns, base, history)
-        self.pictures = StoredPictures(assets)
+        self.pictures = StoredPictures(assets, Thumbnails() if thumbnails is None else thumbnails, options.assets)
         self.bodies = BodyWriter(
             AssetMap(assets, base).local_path,
             base,
             options.language,
             prefix=options.assets,
             page_of=self.catalogue.page_of,
+            picture=self.pictures.drawn,
         )
         self._renderer = PageRenderer(options, records.blog_id, self.parts)
 
@@ -98,9 +103,23 @@ class Site:
 
         return ViewFile(path, fingerprint("entry.html", *parts), render)
 
-    def asset(self, page: str, path: str) -> str:
-        """Return the way from a page to a stored file."""
-        return f"{root_of(page)}{self.options.assets}{path}"
+    def ratio(self, picture: StoredPicture) -> float:
+        """Return how many times as wide as high a picture is shown; one that is neither line nor pole where unknown."""
+        width, height = self.pictures.drawn(picture.path).size or (4, 3)
+        return round(min(max(width / height, 0.4), 4), 2)
+
+    def shot(self, picture: StoredPicture, caption: str, root: str) -> Markup:
+        """Return a picture in a row of others, as a link to itself; ``root`` is the way to the site's folder."""
+        drawn = self.pictures.drawn(picture.path)
+        name = escaped(caption)
+        sides = ' width="{}" height="{}"'.format(*drawn.size) if drawn.size else ""
+        shown = f'<img src="{escaped(root + drawn.source)}" alt="{name}" loading="lazy"{sides}>'
+        if openable(picture.path):
+            way = escaped(f"{root}{self.options.assets}{picture.path}")
+            shown = f'<a href="{way}" title="{name}" data-zoom>{shown}</a>'
+        return Markup(  # noqa: S704  escaped above
+            f'<li style="--r:{self.ratio(picture)}" data-item>{shown}</li>\n'
+        )
 
     def year_name(self, year: str) -> str:
         """Return what a year, or :data:`~exporter.site.comment_table.UNDATED`, is called."""
@@ -119,6 +138,11 @@ class Site:
 def listed(posts: Iterable[PostSummary]) -> bytes:
     """Return one fingerprint for what lists show of entries."""
     return fingerprint(*(post.listed for post in posts))
+
+
+def file_name(picture: StoredPicture) -> str:
+    """Return what a picture's file was called on the web."""
+    return one_line(unquote(urlsplit(picture.url).path.rpartition("/")[2])) or "…"
 
 
 def category_page(name: str) -> str:

@@ -1,43 +1,108 @@
 "use strict";
 (function () {
+  const pictures = [...document.querySelectorAll("a[data-zoom], .body a[href*='assets/']")].filter(function (link) {
+    return link.querySelector("img") && /\.(avif|bmp|gif|heic|ico|jp2|jpg|jxl|png|tif|webp)$/.test(link.href);
+  });
+  if (!pictures.length) return;
+
+  function button(name, sign, act) {
+    const made = document.createElement("button");
+    made.type = "button";
+    made.className = name;
+    made.textContent = sign;
+    made.addEventListener("click", act);
+    return made;
+  }
   const dialog = document.createElement("dialog");
   const figure = document.createElement("figure");
   const image = document.createElement("img");
   const caption = document.createElement("figcaption");
+  const title = document.createElement("span");
+  const place = document.createElement("small");
+  const before = button("before", "‹", function () { show(at - 1); });
+  const after = button("after", "›", function () { show(at + 1); });
+  const close = button("close", "×", function () { dialog.close(); });
+  const buttons = pictures.length > 1 ? [before, after, close] : [close];
   dialog.className = "lightbox";
-  dialog.setAttribute("aria-label", "picture");
+  title.lang = pictures[0].closest("[lang]").lang;
+  caption.append(title, " ", place);
   figure.append(image, caption);
-  dialog.append(figure);
+  dialog.append(figure, ...buttons);
   document.body.append(dialog);
-
-  const pictures = [...document.querySelectorAll("a[data-zoom], .body a[href*='assets/'], .body img")].filter(function (each) {
-    return each.matches("a") ? each.querySelector("img") : !each.closest("a");
+  blogLoad("words", "", "words.js").then(function (words) {
+    const labels = [[dialog, words.picture], [before, words.picture_before], [after, words.picture_after], [close, words.close]];
+    for (const [element, label] of labels) element.setAttribute("aria-label", label);
   });
-  let at = 0;
 
+  let at = 0;
   function show(number) {
     at = (number + pictures.length) % pictures.length;
-    const each = pictures[at];
-    const shown = each.matches("a") ? each.querySelector("img") : each;
-    image.src = each.matches("a") ? each.href : each.src;
-    image.alt = shown.alt;
-    caption.textContent = shown.alt;
-    if (!dialog.open) dialog.showModal();
+    const link = pictures[at];
+    const small = link.querySelector("img");
+    image.removeAttribute("style");
+    image.src = link.href;
+    title.textContent = image.alt = link.title || small.title || small.alt;
+    place.textContent = pictures.length > 1 ? at + 1 + " / " + pictures.length : "";
+    if (!dialog.open) {
+      dialog.showModal();
+      close.focus();
+    }
+    // The next one is read while this one is looked at.
+    new Image().src = pictures[(at + 1) % pictures.length].href;
   }
 
-  pictures.forEach(function (each, number) {
-    each.classList.add("zooms");
-    each.addEventListener("click", function (event) {
+  pictures.forEach(function (link, number) {
+    link.classList.add("zooms");
+    link.addEventListener("click", function (event) {
       if (event.ctrlKey || event.metaKey || event.shiftKey) return;
       event.preventDefault();
       show(number);
     });
   });
-  dialog.addEventListener("click", function () { dialog.close(); });
+  dialog.addEventListener("click", function (event) {
+    if (event.target === figure || event.target === dialog) dialog.close();
+  });
+  dialog.addEventListener("close", function () { pictures[at].focus(); });
   dialog.addEventListener("keydown", function (event) {
     if (event.key === "ArrowRight" || event.key === "j" || event.key === "n") show(at + 1);
     else if (event.key === "ArrowLeft" || event.key === "k" || event.key === "p") show(at - 1);
-    else return;
+    else if (event.key === "Tab") {
+      const next = buttons.indexOf(document.activeElement) + (event.shiftKey ? -1 : 1);
+      buttons[(next + buttons.length) % buttons.length].focus();
+    } else return;
     event.preventDefault();
+  });
+
+  // A finger moves the picture: to the sides for its neighbours, down to close. Two fingers are the browser's.
+  let from = null;
+  function moved(event) {
+    const touch = event.changedTouches[0];
+    return [touch.clientX - from[0], touch.clientY - from[1]];
+  }
+  function put(x, y) {
+    image.style.transform = x || y ? "translate(" + x + "px," + y + "px)" : "";
+  }
+  figure.addEventListener("touchstart", function (event) {
+    const zoomed = window.visualViewport && visualViewport.scale > 1.01;
+    from = event.touches.length === 1 && !zoomed ? [event.touches[0].clientX, event.touches[0].clientY] : null;
+    put(0, 0);
+  }, { passive: true });
+  figure.addEventListener("touchmove", function (event) {
+    if (!from) return;
+    const [x, y] = moved(event);
+    if (Math.abs(x) > Math.abs(y)) put(pictures.length > 1 ? x : 0, 0);
+    else put(0, Math.max(0, y));
+  }, { passive: true });
+  figure.addEventListener("touchend", function (event) {
+    if (!from) return;
+    const [x, y] = moved(event);
+    from = null;
+    put(0, 0);
+    if (Math.abs(x) > Math.max(40, Math.abs(y)) && pictures.length > 1) show(at + (x < 0 ? 1 : -1));
+    else if (y > Math.max(80, Math.abs(x))) dialog.close();
+  });
+  figure.addEventListener("touchcancel", function () {
+    from = null;
+    put(0, 0);
   });
 })();

@@ -1,0 +1,324 @@
+"""Thumbnails of real pictures, kind ones and hostile ones, made by the real processes."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import struct
+import subprocess
+import sys
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image, ImageCms
+
+from exporter import lossless_json
+from exporter.archive.layout import Layout
+from exporter.model.asset import asset_path
+from exporter.model.kinds import Kind
+from exporter.site import options, thumbnails
+from exporter.site.thumbnails import ANSWER, REQUEST, Made, Thumbnails
+from tests.site.building import of_records, stored
+
+TYPES = {"JPEG": "image/jpeg", "PNG": "image/png", "GIF": "image/gif", "WEBP": "image/webp", "BMP": "image/bmp"}
+
+
+def photo(width: int, height: int, mode: str = "RGB") -> Image.Image:
+    """Draw something that compresses as photos do."""
+    bands = [Image.effect_noise((width // 8, height // 8), 60).resize((width, height)) for _ in range(3)]
+    return Image.merge("RGB", bands).convert(mode)
+
+
+def encoded(picture: Image.Image, form: str = "JPEG", **given: Any) -> bytes:
+    into = io.BytesIO()
+    picture.save(into, form, **given)
+    return into.getvalue()
+
+
+def worker(*pictures: bytes) -> list[Made]:
+    """Ask one process, as the site does."""
+    asked = b"".join(REQUEST.pack(len(data)) + data for data in pictures)
+    told = subprocess.run(
+        [sys.executable, "-m", "exporter.site.thumbnail_worker"], input=asked, stdout=subprocess.PIPE, check=True
+    ).stdout
+    found, at = [], 0
+    while at < len(told):
+        width, height, length = ANSWER.unpack_from(told, at)
+        at += ANSWER.size + length
+        found.append(Made(width, height, told[at - length : at]))
+    assert len(found) == len(pictures)
+    return found
+
+
+def bomb(width: int, height: int) -> bytes:
+    """Write a PNG of one colour in its fewest bytes."""
+
+    def chunk(name: bytes, data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
+
+    packer = zlib.compressobj(9)
+    line = bytes(1 + (width + 7) // 8)
+    pixels = b"".join(packer.compress(line) for _ in range(height)) + packer.flush()
+    head = struct.pack(">IIBBBBB", width, height, 1, 0, 0, 0, 0)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", pixels) + chunk(b"IEND", b"")
+
+
+class TestWhatIsMade:
+    def test_a_photo_is_reduced(self) -> None:
+        (made,) = worker(encoded(photo(2400, 1600), quality=90))
+        assert made[:2] == (2400, 1600)
+        with Image.open(io.BytesIO(made.thumbnail)) as thumbnail:
+            assert (thumbnail.format, thumbnail.size) == ("WEBP", (960, 640))
+
+    def test_a_turned_photo_is_upright(self) -> None:
+        picture = photo(1800, 1200)
+        picture.paste((255, 0, 0), (0, 0, 300, 300))
+        exif = Image.Exif()
+        stored = []
+        for orientation in range(1, 9):
+            exif[0x0112] = orientation
+            stored.append(encoded(picture, quality=90, exif=exif))
+        shown = worker(*stored)
+        assert [made[:2] for made in shown] == [(1800, 1200)] * 4 + [(1200, 1800)] * 4
+        # By EXIF, the first row and column of the stored picture are this corner of the one shown, from the left above.
+        assert [self.red_corners(made.thumbnail) for made in shown] == [{0}, {1}, {2}, {3}, {0}, {1}, {2}, {3}]
+
+    @staticmethod
+    def red_corners(data: bytes) -> set[int]:
+        with Image.open(io.BytesIO(data)) as found:
+            picture = found.convert("RGB")
+        corners = [(40, 40), (-40, 40), (-40, -40), (40, -40)]
+        pixels: list[Any] = [picture.getpixel((x % picture.width, y % picture.height)) for x, y in corners]
+        return {at for at, (red, green, _) in enumerate(pixels) if red > 200 and green < 60}
+
+    def test_it_says_nothing_of_who_and_where(self) -> None:
+        exif = Image.Exif()
+        exif[0x010F] = "KAMERA OF A PERSON"
+        data = encoded(
+            photo(1800, 1200), quality=90, exif=exif, xmp=b"<x:xmpmeta>SECRET PLACE</x:xmpmeta>", comment=b"NAME"
+        )
+        (made,) = worker(data)
+        assert made.thumbnail
+        assert not any(word in made.thumbnail for word in (b"KAMERA", b"SECRET", b"NAME"))
+
+    def test_what_is_seen_through_stays_so(self) -> None:
+        picture = photo(1800, 1200, "RGBA")
+        picture.putalpha(Image.linear_gradient("L").resize(picture.size))
+        (made,) = worker(encoded(picture, "PNG"))
+        with Image.open(io.BytesIO(made.thumbnail)) as thumbnail:
+            assert thumbnail.mode == "RGBA"
+
+    def test_a_profile_of_colours_stays(self) -> None:
+        profile = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
+        (made,) = worker(encoded(photo(1800, 1200), quality=90, icc_profile=profile))
+        with Image.open(io.BytesIO(made.thumbnail)) as thumbnail:
+            assert thumbnail.info["icc_profile"] == profile
+
+    @pytest.mark.parametrize("mode", ["1", "L", "P", "RGB"])
+    @pytest.mark.parametrize("form", ["PNG", "BMP"])
+    def test_every_usual_form_of_pixels(self, mode: str, form: str) -> None:
+        (made,) = worker(encoded(photo(2000, 1500, mode), form))
+        assert made[:2] == (2000, 1500)
+        assert made.thumbnail or mode == "1"
+
+
+def shapes() -> dict[str, tuple[bytes, tuple[int, int]]]:
+    """Pictures that stand themselves, and the size that is known of each."""
+    film = [Image.effect_noise((1200, 900), 60) for _ in range(2)]
+    large = encoded(photo(1800, 1200), quality=90)
+    gray = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
+    return {
+        "light": (encoded(photo(800, 600), quality=60), (800, 600)),
+        "as small as its thumbnail": (encoded(photo(2400, 1600), quality=3), (2400, 1600)),
+        "GIF that moves": (encoded(film[0], "GIF", save_all=True, append_images=film[1:]), (1200, 900)),
+        "WebP that moves": (encoded(film[0], "WEBP", save_all=True, append_images=film[1:]), (1200, 900)),
+        "PNG that moves": (encoded(film[0], "PNG", save_all=True, append_images=film[1:]), (1200, 900)),
+        "CMYK": (encoded(photo(1800, 1200).convert("CMYK"), quality=90), (1800, 1200)),
+        "16 bits": (encoded(photo(1800, 1200).convert("I;16"), "PNG"), (1800, 1200)),
+        "gray with a profile of colours": (encoded(photo(1800, 1200, "L"), quality=95, icc_profile=gray), (1800, 1200)),
+        "a profile of megabytes": (encoded(photo(1800, 1200), quality=90, icc_profile=gray + bytes(1 << 20)), (1800, 1200)),
+        "many pixels": (encoded(Image.new("L", (5200, 5200)), "PNG", compress_level=1), (5200, 5200)),
+        "many pixels, progressive": (encoded(Image.new("L", (4200, 4200)), progressive=True), (4200, 4200)),
+        "bomb": (bomb(40_000, 20_000), (0, 0)),
+        "half": (large[: len(large) // 2], (0, 0)),
+        "head": (large[:200], (0, 0)),
+        "SVG": (b'<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>' * 4000, (0, 0)),
+        "TIFF": (encoded(photo(1800, 1200), "TIFF"), (0, 0)),
+        "PostScript": (b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 900 900\n" + b"x" * 200_000, (0, 0)),
+        "noise": (bytes(range(256)) * 1000, (0, 0)),
+        "nothing": (b"", (0, 0)),
+    }  # fmt: skip
+
+
+def test_what_a_thumbnail_would_not_do_justice_stands_itself() -> None:
+    known = shapes()
+    found = worker(*(data for data, _ in known.values()))
+    assert {name: made for name, made in zip(known, found, strict=True) if made.thumbnail} == {}
+    # Of a broken picture nothing is known but what its record says.
+    assert {name: made[:2] for name, made in zip(known, found, strict=True)} == {
+        name: size for name, (_, size) in known.items()
+    }
+
+
+def test_no_picture_takes_much_memory() -> None:
+    hostile = [data for data, _ in shapes().values()]
+    hostile += [
+        encoded(Image.new("RGBA", (3500, 3500)), "PNG", compress_level=1),
+        encoded(Image.new("L", (8000, 8000))),
+    ]
+    script = (
+        "import re, sys; from pathlib import Path; from exporter.site import thumbnail_worker as worker\n"
+        "worker.serve(sys.stdin.buffer, sys.stdout.buffer)\n"
+        "print(re.search('VmHWM: *\\t? *([0-9]+) kB', Path('/proc/self/status').read_text())[1], file=sys.stderr)"
+    )
+    asked = b"".join(REQUEST.pack(len(data)) + data for data in hostile)
+    done = subprocess.run([sys.executable, "-c", script], input=asked, capture_output=True, check=True)
+    assert int(done.stderr) < 150_000
+
+
+class Blog:
+    """Stored pictures, and the thumbnails that are made of them from one time to the next."""
+
+    def __init__(self, root: Path) -> None:
+        self.layout = Layout(root)
+        Path(self.layout.work).mkdir(parents=True)
+        self.site = root / "latest" / "site"
+        self.paths: list[str] = []
+
+    def add(self, data: bytes, form: str = "JPEG") -> str:
+        path = asset_path(hashlib.sha256(data).hexdigest(), TYPES[form])
+        place = Path(self.layout.root) / path
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(data)
+        self.paths.append(path)
+        return path
+
+    def make(self) -> Thumbnails:
+        made = Thumbnails(self.layout, keeps=True)
+        for file in made.files(self.paths):
+            place = self.site / file.path
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_bytes(file.render())
+        return made
+
+
+@pytest.fixture
+def blog(tmp_path: Path) -> Blog:
+    return Blog(tmp_path / "a")
+
+
+@pytest.fixture
+def unread(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """From when it is called, no process may look at a picture."""
+
+    def forbid() -> None:
+        monkeypatch.setattr(thumbnails, "_processors", lambda: pytest.fail("a process was started"))
+
+    return forbid
+
+
+class TestSites:
+    def test_each_is_made_once(self, blog: Blog, unread: Callable[[], None]) -> None:
+        large = blog.add(encoded(photo(1800, 1200), quality=90))
+        light = blog.add(encoded(photo(300, 200)))
+        broken = blog.add(b"\xff\xd8\xff\xe0" + bytes(200_000))
+        blog.paths.append(large)
+        first = blog.make()
+        assert [first.of(path)[:2] for path in (large, light, broken)] == [(1800, 1200), (300, 200), (0, 0)]
+        assert [bool(first.of(path).thumbnail) for path in (large, light, broken)] == [True, False, False]
+        (file,) = (each for each in blog.site.rglob("*") if each.is_file())
+        assert file.relative_to(blog.site).as_posix() == Thumbnails.place(large)
+        unread()
+        again = Thumbnails(blog.layout, keeps=True)
+        (kept,) = again.files(blog.paths)
+        assert kept.render() == file.read_bytes()
+        assert again.of(large) == first.of(large)
+
+    def test_one_more_costs_one(self, blog: Blog) -> None:
+        old = blog.add(encoded(photo(1800, 1200), quality=90))
+        first = blog.make().of(old)
+        Path(blog.layout.root, old).write_bytes(b"no longer what it was")
+        new = blog.add(encoded(photo(1200, 1800), quality=90))
+        made = blog.make()
+        assert made.of(old) == first
+        assert made.of(new).thumbnail
+
+    @pytest.mark.parametrize("damage", [lambda path: path.unlink(), lambda path: path.write_bytes(b"x")])
+    def test_a_damaged_one_is_made_again(self, blog: Blog, damage: Callable[[Path], None]) -> None:
+        path = blog.add(encoded(photo(1800, 1200), quality=90))
+        blog.make()
+        file = blog.site / Thumbnails.place(path)
+        before = file.read_bytes()
+        damage(file)
+        blog.make()
+        assert file.read_bytes() == before
+
+    def test_a_picture_that_is_not_as_stored_has_none(self, blog: Blog) -> None:
+        path = blog.add(encoded(photo(1800, 1200), quality=90))
+        Path(blog.layout.root, path).write_bytes(encoded(photo(1500, 1500), quality=90))
+        assert blog.make().of(path) == (0, 0, "")
+
+    @pytest.mark.parametrize(
+        "notes",
+        [b"", b"another recipe\n", b"thumbnails 1\n[]\n{\n[1,2,3,4]\n", b'thumbnails 1\n["../../x",1,1,"../../x"]\n'],
+    )
+    def test_notes_that_are_none_are_passed_over(self, blog: Blog, notes: bytes) -> None:
+        path = blog.add(encoded(photo(1800, 1200), quality=90))
+        Path(blog.layout.site_pictures).write_bytes(notes)
+        assert blog.make().of(path).thumbnail
+
+    def test_a_process_that_dies_costs_one_picture(self, blog: Blog, monkeypatch: pytest.MonkeyPatch) -> None:
+        paths = [blog.add(encoded(photo(1800, 1200), quality=90)) for _ in range(4)]
+        monkeypatch.setattr(thumbnails, "_processors", lambda: 1)
+        real, asked = subprocess.Popen, []
+
+        class Frail(real):  # type: ignore[misc,valid-type]
+            def __init__(self, command: list[str], **given: Any) -> None:
+                asked.append(command)
+                super().__init__([sys.executable, "-c", ""] if len(asked) == 1 else command, **given)
+
+        monkeypatch.setattr(subprocess, "Popen", Frail)
+        made = blog.make()
+        assert [bool(made.of(path).thumbnail) for path in paths] == [False, True, True, True]
+
+    def test_one_that_takes_too_long_is_ended(self, blog: Blog, monkeypatch: pytest.MonkeyPatch) -> None:
+        path = blog.add(encoded(photo(1800, 1200), quality=90))
+        monkeypatch.setattr(thumbnails, "_PATIENCE", 0.0)
+        assert blog.make().of(path) == (0, 0, "")
+
+    def test_the_command_says_that_pillow_is_missing(self, tmp_path: Path) -> None:
+        root = tmp_path / "blog"
+        data = encoded(photo(1800, 1200), quality=90)
+        address = "https://pictures.example.jp/1.jpg"
+        root.mkdir()
+        asset = stored(root, address, data, refs=[{"entry": "1"}])
+        entry = {"entry_id": "1", "title": "海", "entry_text": f'<img src="{address}">'}
+        of_records(
+            root,
+            {
+                Kind.ENTRIES: {"1": lossless_json.dumps(entry)},
+                Kind.ASSETS: {address: lossless_json.dumps(asset.data())},
+            },
+        )
+        page = root / "latest" / "site" / "entry" / "1.html"
+        code = "import sys; sys.modules.update({!r}); from exporter.cli.main import run; run()"
+        for missing, told in (({"PIL": None}, True), ({}, False)):
+            command = [sys.executable, "-c", code.format(missing), "site", str(root)]
+            said = subprocess.run(command, capture_output=True, text=True, check=True).stderr
+            assert ("blog-exporter[site]" in said) == told
+            assert ("thumbnails/" in page.read_text("utf-8")) != told
+        copy = tmp_path / "copy"
+        subprocess.run([sys.executable, "-m", "exporter", "site", root, copy], capture_output=True, check=True)
+        (thumbnail,) = (copy / "thumbnails").rglob("*.webp")
+        assert thumbnail.read_bytes() == (root / "latest" / "site" / thumbnail.relative_to(copy)).read_bytes()
+        assert f'src="../{thumbnail.relative_to(copy).as_posix()}"' in (copy / "entry" / "1.html").read_text("utf-8")
+
+    def test_without_pillow_there_are_none(self, blog: Blog, monkeypatch: pytest.MonkeyPatch) -> None:
+        path = blog.add(encoded(photo(1800, 1200), quality=90))
+        monkeypatch.setattr(options, "find_spec", lambda _: None)
+        monkeypatch.setattr(thumbnails, "has_pillow", options.has_pillow)
+        assert list(Thumbnails(blog.layout, keeps=True).files([path])) == []
+        assert not Path(blog.layout.site_pictures).exists()
