@@ -14,9 +14,11 @@ _MOST_MENTIONS = 30
 
 def beside_parts(site: Site, post: PostSummary) -> str:
     """Return what changes whenever that would be another; edits of texts do not, as a rule."""
+    if post.id not in site.catalogue.mentions and post.id not in site.catalogue.alike:
+        return ""
     mentions, alike = _mentions(site, post), _alike(site, post)
     shown = [(each.page, each.title, str(each.date), each[5:7], each.gone_in) for each in [*mentions, *alike]]
-    return repr((len(site.catalogue.mentions.get(post.id, ())), len(mentions), shown)) if shown else ""
+    return repr((len(site.catalogue.mentions.get(post.id, ())), len(mentions), shown))
 
 
 def beside(site: Site, post: PostSummary) -> str:

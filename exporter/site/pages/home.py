@@ -76,9 +76,8 @@ def _home(site: Site, days: str) -> ViewFile:
 
 
 def _identity(site: Site, posts: Sequence[PostSummary]) -> bytes:
-    return fingerprint(
-        "cards", *(fingerprint(post.identity, post.listed, site.pictures.identity(post.id)) for post in posts)
-    )
+    identity = site.pictures.identity
+    return fingerprint("cards", *(part for each in posts for part in (each.identity, each.listed, identity(each.id))))
 
 
 def _card(site: Site, post: PostSummary) -> _Card:

@@ -1,0 +1,83 @@
+"""The served site in a browser: pictures and scripts under its policies, the search without scripts, nothing to fault."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.archive.builder import Built
+from tests.serve.serving import served
+from tests.site.browser.launching import program, tool
+from tests.site.browser.test_audit import HERE, audit
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, BrowserContext
+
+    from tests.site.browser.trap import Trap
+
+pytestmark = pytest.mark.browser
+
+
+def opened(chromium: Browser, trap: Trap, **options: Any) -> BrowserContext:
+    """Open a window that reaches this machine; all else still goes to the trap."""
+    proxy: Any = {"server": f"http://127.0.0.1:{trap.port}", "bypass": "127.0.0.1"}
+    return chromium.new_context(proxy=proxy, **options)
+
+
+def test_it_reads_as_from_a_folder(chromium: Browser, trap: Trap, demo: Built) -> None:
+    said: list[str] = []
+    context = opened(chromium, trap)
+    page = context.new_page()
+    page.on("console", lambda message: said.append(message.text))
+    with served(demo.root) as running:
+        page.goto(running.address)
+        assert page.locator("h1").inner_text() == "潮だまり日記"
+        page.locator(".cards img").first.evaluate("image => image.decode()")
+        page.wait_for_function("!document.querySelector('[data-do=random]').hidden")
+        page.locator(".top input[type=search]").fill("していません")
+        page.keyboard.press("Enter")
+        page.wait_for_selector(".results mark")
+        page.locator("main section .results a").first.click()
+        page.wait_for_load_state("networkidle")
+        assert page.url.endswith("history/entry-50.html#v1")
+    context.close()
+    assert said == []
+    assert [line for line in trap.asked if "127.0.0.1" in line or "example" in line] == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [375, 1280])
+def test_axe_finds_nothing_on_the_search_page(
+    chromium: Browser, trap: Trap, demo: Built, scheme: Any, width: int
+) -> None:
+    context = opened(chromium, trap, color_scheme=scheme, viewport={"width": width, "height": 800})
+    page = context.new_page()
+    with served(demo.root) as running:
+        for query in ("?q=していません", "?q=%22", "?q=zzzz", ""):
+            page.goto(f"{running.address}latest/site/search.html{query}")
+            assert audit(page) == []
+    context.close()
+
+
+def test_its_search_needs_no_scripts_and_is_valid(chromium: Browser, trap: Trap, demo: Built, tmp_path: Path) -> None:
+    context = opened(chromium, trap, java_script_enabled=False)
+    page = context.new_page()
+    with served(demo.root) as running:
+        page.goto(f"{running.address}latest/site/search.html")
+        page.locator("main input[type=search]").fill("海")
+        page.locator("main select").select_option("comment")
+        page.locator("main button").click()
+        assert page.locator(".results mark").count() > 3
+        found = tmp_path / "search.html"
+        found.write_bytes(
+            running.get("latest/site/search.html?q=%E3%81%97%E3%81%A6%E3%81%84%E3%81%BE%E3%81%9B%E3%82%93").body
+        )
+    context.close()
+    done = subprocess.run(
+        [program("node"), tool("html-validate/bin/html-validate.mjs"), "--config", HERE / "html-validate.json", found],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (0, "")
