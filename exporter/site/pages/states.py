@@ -27,7 +27,9 @@ def state_files(site: Site, history: ArchiveHistory) -> Iterator[ViewFile]:
             continue
         for state in history.earlier(entry_id):
             path = state_page(entry_id, state.version)
-            parts = [repr(state), site.pictures.identity(entry_id), history.date(state.until), repr(site.owners)]
+            # A comment of a later version may belong to another entry.
+            talk = repr(_comment_ids(site, history, entry_id, state.until - 1))
+            parts = [repr(state), site.pictures.identity(entry_id), history.date(state.until), repr(site.owners), talk]
             yield site.file(path, "state.html", parts, partial(_state, site, history, entry_id, state))
 
 
