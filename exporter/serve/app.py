@@ -24,6 +24,7 @@ from exporter.serve.guard import HEADERS, STORED_POLICY, below_token, is_own_nam
 from exporter.serve.search_page import SearchPage
 from exporter.service.registry import service_of
 from exporter.site.history import ArchiveHistory
+from exporter.site.thumbnails import Thumbnails
 from exporter.site.view import SiteView
 
 if TYPE_CHECKING:
@@ -69,11 +70,12 @@ def site_folder(archive: Path, settings: Settings, at: int | None, say: Callable
 def _make_site(folder: Path, settings: Settings, at: int | None, archive: Archive) -> None:
     version = archive.resolve(at)
     service = service_of(settings, archive.info.service)
-    view = SiteView(service, ArchiveHistory(archive, service, version), site_options(settings, archive.path))
+    history, options = ArchiveHistory(archive, service, version), site_options(settings, archive.path)
+    view = SiteView(service, history, options, thumbnails=Thumbnails(archive.layout))
     with contextlib.closing(archive.state(version)) as state:
         for file in view.files(state):
             path = folder / file.path
-            path.parent.mkdir(exist_ok=True)
+            path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(file.render())
 
 

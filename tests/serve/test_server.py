@@ -281,6 +281,13 @@ class TestTheArchive:
             assert "はじめ" in running.get("latest/site/entry/1.html").text
             assert running.get("api/records/entry/1").json["version"] == 1
 
+    def test_an_older_version_has_its_pictures(self, made: Path) -> None:
+        with served(made, at=3) as running:
+            page = running.get("latest/site/index.html").text
+            source = page.split('class="pictured"')[1].split('src="')[1].split('"')[0]
+            picture = running.get(f"latest/site/{source}" if "../" not in source else source.replace("../", ""))
+            assert (picture.status, picture.headers["Content-Type"][:6]) == (200, "image/")
+
     def test_one_without_a_site_is_shown_all_the_same(self, tmp_path: Path) -> None:
         built = Built(tmp_path / "a")
         built.commit({Kind.ENTRIES: {"1": record(entry_id="1", title="一", entry_text="はじめ")}})
