@@ -64,6 +64,12 @@ def test_axe_finds_nothing_where_something_is_open(chromium: Browser, site: Path
     page.locator("summary").first.click()
     page.keyboard.press("?")
     assert audit(page) == []
+    page.goto((site / "search.html").as_uri() + "?q=ぱん")
+    page.wait_for_selector("#similar-results li")
+    assert audit(page) == []
+    page.locator("#similar-results a").first.click()
+    page.wait_for_selector(".found")
+    assert audit(page) == []
     page.goto((site / "statistics.html").as_uri())
     for summary in page.locator("summary").all():
         summary.click()
