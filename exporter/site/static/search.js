@@ -333,11 +333,12 @@
 
   /** Keeps what is asked for in the address, and how far was read with it, for when the reader comes back. */
   function remember() {
-    const asked = new URLSearchParams();
-    if (typed()) asked.set("q", typed());
-    if (year.value) asked.set("year", year.value);
-    if (category.value) asked.set("category", category.value.slice(1));
-    if (sort.value) asked.set("sort", sort.value);
+    const asked = new URLSearchParams(location.search);
+    const own = { q: typed(), year: year.value, category: category.value && category.value.slice(1), sort: sort.value };
+    for (const [name, value] of Object.entries(own)) {
+      if (value || name === "category" && category.value) asked.set(name, value);
+      else asked.delete(name);
+    }
     try {
       history.replaceState({ limits: [exact.limit, similar.limit], at: scrollY }, "", asked.size ? "?" + asked : location.pathname);
     } catch {

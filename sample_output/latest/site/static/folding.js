@@ -25,7 +25,7 @@ window.blogFolding = (function () {
   /** What is looked for: words with spaces between them, or phrases in quotation marks. */
   function parsed(query) {
     const found = new Set();
-    for (const [word, phrase] of query.replace(/\p{Cs}/gu, "\ufffd").matchAll(TERM)) found.add(fold(phrase ?? word).trim());
+    for (const [word, phrase] of query.matchAll(TERM)) found.add(fold(phrase ?? word).trim());
     return [...found].filter(Boolean).map(wordOf);
   }
 

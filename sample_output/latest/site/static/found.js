@@ -64,8 +64,10 @@
     CSS.highlights.clear();
     bar.remove();
     field.value = "";
+    const asked = new URLSearchParams(location.search);
+    asked.delete("q");
     try {
-      history.replaceState(history.state, "", location.pathname + location.hash);
+      history.replaceState(history.state, "", location.pathname + (asked.size ? "?" + asked : "") + location.hash);
     } catch {
       // The address stays as it is where pages from a folder may not change theirs.
     }

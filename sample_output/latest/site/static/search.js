@@ -151,7 +151,7 @@
 
   async function search() {
     const mine = ++run;
-    wanted = parsed(input.value);
+    wanted = parsed(typed());
     for (const word of wanted) word.plain = [...word.key].map(function (each) { return { forms: [each.length > 1 ? BEYOND : each], long: "" }; });
     for (const each of [exact, similar]) each.hits = [];
     done = !wanted.length;
@@ -269,7 +269,7 @@
     const row = document.createElement("li");
     const link = document.createElement("a");
     const when = document.createElement("time");
-    const address = root + record.page + "?q=" + encodeURIComponent(input.value.trim());
+    const address = root + record.page + "?q=" + encodeURIComponent(typed());
     row.dataset.item = "";
     link.href = address;
     marked(link, record.title || (record.page.startsWith("comments/") ? words.orphans : words.untitled), loosely);
@@ -327,13 +327,18 @@
     parent.append(text.slice(end));
   }
 
+  function typed() {
+    return input.value.trim().replace(/\p{Cs}/gu, "\ufffd");
+  }
+
   /** Keeps what is asked for in the address, and how far was read with it, for when the reader comes back. */
   function remember() {
-    const asked = new URLSearchParams();
-    if (input.value.trim()) asked.set("q", input.value.trim());
-    if (year.value) asked.set("year", year.value);
-    if (category.value) asked.set("category", category.value.slice(1));
-    if (sort.value) asked.set("sort", sort.value);
+    const asked = new URLSearchParams(location.search);
+    const own = { q: typed(), year: year.value, category: category.value && category.value.slice(1), sort: sort.value };
+    for (const [name, value] of Object.entries(own)) {
+      if (value || name === "category" && category.value) asked.set(name, value);
+      else asked.delete(name);
+    }
     try {
       history.replaceState({ limits: [exact.limit, similar.limit], at: scrollY }, "", asked.size ? "?" + asked : location.pathname);
     } catch {
