@@ -38,13 +38,14 @@ def bars(values: Sequence[ChartValue], title: str) -> Markup:
     """
     most = max((bar.value for bar in values), default=0) or 1
     step = _WIDTH / max(1, len(values))
+    width = min(max(0.6, step * 0.8), 48)
     highest = next((at for at, bar in enumerate(values) if bar.value == most), None)
     parts = []
     for at, bar in enumerate(values):
         height = bar.value * (_HEIGHT - _BASE - 16) / most
         x = at * step
         shape = Markup('<rect x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}"/>').format(
-            x + step * 0.1, _HEIGHT - _BASE - height, max(0.6, step * 0.8), height
+            x + (step - width) / 2, _HEIGHT - _BASE - height, width, height
         )
         tip = Markup('<g><title>{}: {}</title><rect class="hit" x="{:.1f}" y="0" width="{:.1f}" height="{}"/>{}</g>')
         parts.append(_linked(bar.link, tip.format(bar.name, bar.number, x, step, _HEIGHT - _BASE, shape)))
