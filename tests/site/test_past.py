@@ -136,7 +136,7 @@ def test_every_earlier_state_is_a_page(past: Built) -> None:
     assert "朝の海。" in first
     assert 'href="../history/entry-2-v2.html"' in first
     assert 'href="../history/entry-2-v1.html"' in second
-    assert 'href="../entry/2.html"' in second
+    assert '<a href="../entry/2.html" data-now>' in second
     assert "<script>alert" not in second
     assert "追記" in second
     assert re.search(r'<img src="../../../assets/[^"]*" alt="海"', second)
@@ -153,16 +153,16 @@ def test_an_earlier_state_has_the_comments_it_had_last(past: Built) -> None:
 
 def test_steps_and_versions_lead_to_states(past: Built) -> None:
     life = page(past, "history/entry-2.html")
-    assert re.findall(r'<a href="\.\./([^"]+)">この姿を読む', life) == [
+    assert re.findall(r'<a href="\.\./([^"]+)" data-v="\d">この姿を読む', life) == [
         "entry/2.html", "history/entry-2-v2.html", "history/entry-2-v1.html",
     ]  # fmt: skip
     version = page(past, "history/version-4.html")
-    assert 'href="../history/entry-2-v2.html">変わる前の姿を読む' in version
+    assert 'href="../history/entry-2-v2.html" data-now>変わる前の姿を読む' in version
     assert 'href="../history/entry-2.html#v4"' in version
     assert 'href="../index.html?v=4"' in version
     assert "?v=5" not in page(past, "history/version-5.html")
     # What is gone keeps its last state as its page.
-    assert 'href="../entry/6.html">この姿を読む' in page(past, "history/entry-6.html")
+    assert 'href="../entry/6.html" data-v="1">この姿を読む' in page(past, "history/entry-6.html")
 
 
 def test_pictures_know_when_they_were_shown(past: Built) -> None:

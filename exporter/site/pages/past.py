@@ -39,7 +39,7 @@ _WORDS: Final = (
     "past_title", "past_at", "past_back", "past_pick", "past_older", "past_newer", "past_not_yet", "past_today_only",
     "past_no_pictures", "past_damaged", "recent", "all_entries", "years", "categories", "gallery", "undated",
     "untitled", "uncategorised", "private", "access", "gone_word", "n_comments", "count", "previous", "next", "total",
-    "version", "damaged_state", "n_of",
+    "version", "damaged_state", "n_of", "older", "newer",
 )  # fmt: skip
 
 

@@ -42,6 +42,8 @@
     await show(steps);
     banner();
     document.documentElement.dataset.past = "shown";
+    // What the address names was not there when the browser looked for it.
+    document.getElementById(decodeURIComponent(location.hash.slice(1)))?.scrollIntoView();
   }
 
   // What was there.
@@ -217,10 +219,14 @@
   function years(entries) {
     const rows = [...grouped(entries, function (each) { return each.year; })].filter(function ([year]) { return year !== "undated"; });
     const months = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12];
-    const body = rows.map(function ([year, found]) {
-      const cells = months.map(function (month) {
-        const number = found.filter(function (each) { return Number(each.date.slice(5, 7)) === month; }).length;
-        return make("td", null, number ? link(`${yearPage(year)}#m${month}`, number, { class: "s1" }) : "");
+    const counts = rows.map(function ([, found]) {
+      return months.map(function (month) { return found.filter(function (each) { return Number(each.date.slice(5, 7)) === month; }).length; });
+    });
+    const most = Math.max(1, ...counts.flat());
+    const body = rows.map(function ([year, found], row) {
+      const cells = counts[row].map(function (number, month) {
+        const shade = { class: "s" + Math.ceil(number * 4 / most) };
+        return make("td", null, number ? link(`${yearPage(year)}#m${month + 1}`, number, shade) : "");
       });
       return make("tr", null, make("th", { scope: "row" }, link(yearPage(year), yearName(year))), ...cells,
         make("td", { class: "sum", text: found.length }));
@@ -239,9 +245,12 @@
   function ofYear(entries, year) {
     const found = entries.filter(function (each) { return each.year === year; });
     const months = grouped(found, function (each) { return Number(each.date.slice(5, 7)); });
+    const all = [...grouped(entries, function (each) { return each.year; }).keys()];
+    const beside = [1, -1].map(function (by) { return all[all.indexOf(year) + by]; });
     return [
       header(yearName(year), fill(words.count, found.length)),
       ...[...months].map(function ([month, some]) { return section("m" + month, month ? monthName(month) : "", lines(some)); }),
+      turn(words.years, ...beside.map(function (other) { return other && { page: yearPage(other), title: yearName(other) }; }), [words.older, words.newer]),
     ];
   }
 
@@ -337,16 +346,19 @@
     talk(article, name, steps.filter(function (step) { return step[0] <= until; }));
     const entries = await listing();
     const place = entries.findIndex(function (each) { return each.name === name; });
-    const turn = make("nav", { class: "turn", "aria-label": `${words.previous} / ${words.next}` },
-      neighbour(entries[place + 1], "prev", "← " + words.previous), neighbour(entries[place - 1], "next", words.next + " →"));
     for (const old of main.querySelectorAll(".turn, .beside")) old.remove();
-    article.after(turn);
+    article.after(turn(`${words.previous} / ${words.next}`, entries[place + 1], entries[place - 1], [words.previous, words.next]));
   }
 
-  function neighbour(entry, rel, label) {
-    if (!entry) return make("span");
-    const found = link(entry.page, null, { rel });
-    found.append(make("small", { text: label }), make("span", { lang: "ja", text: entry.title || words.untitled }));
+  function turn(name, before, after, labels) {
+    return make("nav", { class: "turn", "aria-label": name },
+      neighbour(before, "prev", "← " + labels[0]), neighbour(after, "next", labels[1] + " →"));
+  }
+
+  function neighbour(other, rel, label) {
+    if (!other) return make("span");
+    const found = link(other.page, "", { rel });
+    found.append(make("small", { text: label }), make("span", { lang: "ja", text: other.title || words.untitled }));
     return found;
   }
 
@@ -477,7 +489,8 @@
     const url = new URL(found.getAttribute("href"), location.href);
     if (url.protocol !== location.protocol || !url.pathname.startsWith(site) || !url.pathname.endsWith(".html")) return;
     if (url.searchParams.has("v")) return;
-    url.searchParams.set("v", index.versions[at][0]);
+    // Of links to one state of an entry, each leads to the version that brought it.
+    url.searchParams.set("v", found.dataset?.v ?? index.versions[at][0]);
     found.setAttribute("href", url.href);
   }
 
