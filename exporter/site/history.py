@@ -245,14 +245,15 @@ class ArchiveHistory:
         return found
 
     @cached_property
-    def removed_comments(self) -> Mapping[str, Sequence[str]]:
-        """The ids of comments that are gone, by the entry they belonged to."""
-        found: defaultdict[str, list[str]] = defaultdict(list)
+    def former_comments(self) -> Mapping[str, Collection[str]]:
+        """The ids of the comments that are gone or changed, by every entry that they belonged to."""
+        found: defaultdict[str, dict[str, None]] = defaultdict(dict)
         for comment_id, steps in self._held(Kind.COMMENTS).items():
             puts = [position for _, position in steps if not position.removed]
-            record = self._record(puts[-1], Kind.COMMENTS) if puts and steps[-1][1].removed else None
-            if record is not None:
-                found[self._service.post_id(record)].append(comment_id)
+            if len(puts) > 1 or steps[-1][1].removed:
+                for record in (self._record(position, Kind.COMMENTS) for position in puts):
+                    if record is not None:
+                        found[self._service.post_id(record)][comment_id] = None
         return found
 
     def date(self, version: int) -> str:

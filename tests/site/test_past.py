@@ -151,6 +151,17 @@ def test_an_earlier_state_has_the_comments_it_had_last(past: Built) -> None:
     assert "直した感想。" in second
 
 
+def test_a_comment_stays_with_the_entry_that_it_belonged_to(tmp_path: Path) -> None:
+    built = past_blog(tmp_path / "a")
+    build(built)
+    before = page(built, "history/entry-2-v2.html")
+    built.commit({Kind.COMMENTS: {"11": said(11, 5, "移った感想。")}})
+    build(built)
+    assert page(built, "history/entry-2-v2.html") == before
+    build(Built.reopen(built.root), title="別の名")
+    assert re.findall(r'id="comment-(\d+)"', page(built, "history/entry-2-v2.html")) == ["10", "11"]
+
+
 def test_steps_and_versions_lead_to_states(past: Built) -> None:
     life = page(past, "history/entry-2.html")
     assert re.findall(r'<a href="\.\./([^"]+)" data-v="\d">この姿を読む', life) == [

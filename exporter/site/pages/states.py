@@ -27,9 +27,7 @@ def state_files(site: Site, history: ArchiveHistory) -> Iterator[ViewFile]:
             continue
         for state in history.earlier(entry_id):
             path = state_page(entry_id, state.version)
-            # A comment of a later version may belong to another entry.
-            talk = repr(_comment_ids(site, history, entry_id, state.until - 1))
-            parts = [repr(state), site.pictures.identity(entry_id), history.date(state.until), repr(site.owners), talk]
+            parts = [repr(state), site.pictures.identity(entry_id), history.date(state.until), repr(site.owners)]
             yield site.file(path, "state.html", parts, partial(_state, site, history, entry_id, state))
 
 
@@ -67,6 +65,19 @@ def _state(site: Site, history: ArchiveHistory, entry_id: str, state: EarlierSta
 
 
 def _comment_ids(site: Site, history: ArchiveHistory, entry_id: str, version: int) -> list[str]:
-    """Return the ids of the comments that an entry had in a version."""
-    known = (*site.catalogue.comment_table.of(entry_id), *history.removed_comments.get(entry_id, ()))
-    return sorted((each for each in known if history.was_there(Kind.COMMENTS, each, version)), key=sort_key)
+    """Return the ids of the comments that an entry had in a version.
+
+    Only what the versions up to that one hold decides, since the page is not made again for later ones: a comment that
+    changed is asked which entry it belonged to.
+    """
+    catalogue = site.catalogue
+    former = history.former_comments.get(entry_id, ())
+    found = [each for each in former if _belongs(site, each, entry_id, version)]
+    others = (each for each in catalogue.comment_table.of(entry_id) if each not in former)
+    found += [each for each in others if history.was_there(Kind.COMMENTS, each, version)]
+    return sorted(found, key=sort_key)
+
+
+def _belongs(site: Site, comment_id: str, entry_id: str, version: int) -> bool:
+    raw = site.catalogue.record_at(Kind.COMMENTS, comment_id, version)
+    return raw is not None and site.catalogue.service.post_id(raw) == entry_id
