@@ -6,7 +6,7 @@ import asyncio
 import http.client
 import threading
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlsplit
@@ -62,11 +62,10 @@ class Served(NamedTuple):
 @contextmanager
 def served(archive: Path, place: Place = Place(token="secret"), at: int | None = None) -> Iterator[Served]:  # noqa: B008
     """Serve an archive from an event loop in another thread."""
-    loop = asyncio.new_event_loop()
-    thread = threading.Thread(target=loop.run_forever, name="serve", daemon=True)
-    with ExitStack() as opened:
-        site = opened.enter_context(site_folder(archive, Settings(), at, lambda _: None))
+    with site_folder(archive, Settings(), at, lambda _: None) as site:
         listening = Server(archive, site, Settings(), place, at).listening()
+        loop = asyncio.new_event_loop()
+        thread = threading.Thread(target=loop.run_forever, name="serve", daemon=True)
         thread.start()
         try:
             address = asyncio.run_coroutine_threadsafe(listening.__aenter__(), loop).result()
