@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from selectolax.lexbor import LexborHTMLParser
 
 from exporter.archive.layout import Layout
 from exporter.model.kinds import Kind
@@ -229,6 +230,22 @@ def test_a_state_that_is_damaged_is_named(tmp_path: Path) -> None:
     segment.write_bytes(b"nothing\n")
     build(built)
     assert data(built.layout, "past.js")["damaged"] == [2]
+
+
+def test_what_strangers_wrote_is_as_harmless_as_today(tmp_path: Path) -> None:
+    hostile = '</script><script>alert(1)</script><img src="x" onerror="alert(1)"><a href="javascript:alert(1)">海</a>'
+    built = Built(tmp_path / "a")
+    built.commit({Kind.ENTRIES: {"1": an_entry(1, hostile, hostile)}, Kind.COMMENTS: {"5": said(5, 1, hostile)}})
+    built.commit({Kind.ENTRIES: {"1": an_entry(1, "題", "文")}, Kind.COMMENTS: {"5": None}})
+    build(built)
+    state = page(built, "history/entry-1-v1.html")
+    assert "alert(1)" in state
+    for text in (state, data(built.layout, "past-2.js")[0][2][0][3]):
+        tree = LexborHTMLParser(text)
+        assert not tree.css("[onerror], [href^=javascript], script:not([src])")
+        assert "海" in (tree.text() or "")
+    for name in ("past-2.js", "list-2016.js", "past.js"):
+        assert "<" not in (built.layout.latest / "site" / "data" / name).read_text("utf-8")
 
 
 def test_a_public_copy_knows_no_past(tmp_path: Path) -> None:
