@@ -99,7 +99,7 @@
   hits.sort(function (a, b) { return a.compareBoundaryPoints(Range.START_TO_START, b); });
   if (!hits.length) return;
   CSS.highlights.set("found", new Highlight(...hits));
-  document.body.append(bar);
+  document.getElementById("main").append(bar);
   const target = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
   go(Math.max(0, target ? hits.findIndex(function (each) { return target.contains(each.startContainer); }) : 0));
   addEventListener("keydown", function (event) {

@@ -107,16 +107,25 @@
       if (!loosely) for (let at = index.chunks.length - 1; at >= 0; at--) yield at;
       return;
     }
-    for await (const [[from, to, name], shard] of ahead(index.shards.toReversed(), shardOf)) {
-      shards.set(name, shard);
+    for await (const [[from, to], shard] of ahead(index.shards.toReversed(), shardOf)) {
       const bits = mayHold(shard, false);
       const asked = loosely ? mayHold(shard, true) & ~bits : bits;
       for (let at = to - 1; at >= from; at--) if (asked & (1 << (at - from))) yield at;
     }
   }
 
-  async function shardOf([, , name]) {
-    return shards.get(name) ?? { text: await blogLoad("pairs", name, "pairs-" + name + ".js"), lines: new Map() };
+  function shardOf([, , name]) {
+    if (!shards.has(name)) {
+      const shard = blogLoad("pairs", name, "pairs-" + name + ".js").then(function (text) { return { text, lines: new Map() }; });
+      shards.set(name, shard);
+      shard.catch(function () { shards.delete(name); });
+    }
+    return shards.get(name);
+  }
+
+  /** Reads all shards, from a disk, while the words are still to be typed; over a network only what is asked for. */
+  async function prepare() {
+    if (location.protocol === "file:") for await (const _ of ahead(index.shards.toReversed(), shardOf));
   }
 
   /** Each thing with what was loaded for it, in their order, loading more and more at a time. */
@@ -413,6 +422,7 @@
     recall();
     if (input.value) search();
     else input.focus();
+    prepare().catch(function () {});
   }
   start();
 })();
