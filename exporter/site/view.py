@@ -38,8 +38,8 @@ _SCRIPT_WORDS: Final = (
     "results", "searching", "no_results", "show_more", "in_comment", "all", "year_facet", "categories", "load_error",
     "private", "gone", "untitled", "uncategorised", "undated", "orphans", "close", "previous", "next", "continue",
     "search", "similar", "hit_before", "hit_after", "hits_clear",
-    "copy", "copied", "text_settings", "text_sign", "text_face", "text_sans", "text_serif", "text_size", "text_small",
-    "text_medium", "text_large", "text_largest", "text_way", "text_horizontal", "text_vertical",
+    "copy_code", "copied", "text_settings", "text_sign", "text_face", "text_sans", "text_serif", "text_size",
+    "text_small", "text_medium", "text_large", "text_largest", "text_way", "text_horizontal", "text_vertical",
     "picture", "picture_before", "picture_after",
 )  # fmt: skip
 

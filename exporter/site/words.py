@@ -51,7 +51,7 @@ _WORDS: Final[dict[str, tuple[str, str]]] = {
         "Gone upstream since %s. This is how it last was.",
     ),
     "more": ("続き", "Continued"),
-    "copy": ("コピー", "Copy"),
+    "copy_code": ("コピー", "Copy"),
     "copied": ("コピーしました", "Copied"),
     "text_settings": ("文字の設定", "Text settings"),
     "text_sign": ("あ", "Aa"),

@@ -62,7 +62,7 @@
     }
     button.textContent = status.textContent = words.copied;
     setTimeout(function () {
-      button.textContent = words.copy;
+      button.textContent = words.copy_code;
       status.textContent = "";
     }, 2000);
   }
@@ -81,7 +81,7 @@
     status.setAttribute("role", "status");
     entry.append(status);
     for (const pre of entry.querySelectorAll(".body pre")) {
-      const button = made("button", { type: "button", textContent: words.copy });
+      const button = made("button", { type: "button", textContent: words.copy_code });
       const frame = made("div", { className: "code" });
       button.addEventListener("click", function () { copy(pre, button, status, words); });
       pre.replaceWith(frame);
