@@ -17,6 +17,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from heapq import nsmallest
+from operator import add
 from typing import Final, NamedTuple
 from zlib import crc32
 
@@ -27,7 +28,7 @@ _LOOKED_AT: Final = 20_000
 _TITLE_COUNTS: Final = 3
 """As often as so many times in the text."""
 _LONGEST: Final = 12
-_RUN = re.compile(r"([一-鿿々]{2,})|[ァ-ヺー]{3,}|[a-z]{5,}")
+_RUN = re.compile(r"([一-鿿々]{2,})|([ァ-ヺー]{3,}|[a-z]{5,})")
 _STEPS: Final = 8
 """A mark of two or three entries is worth 49, one of 64 to 127 entries 4, and one of more nothing."""
 _ENOUGH: Final = 60
@@ -44,11 +45,9 @@ class Known(NamedTuple):
 
 def marks_of(title: str, text: str) -> str:
     """Return the marks of an entry with spaces between them; ``text`` is without tags."""
-    counts: Counter[str] = Counter()
-    _count(text[:_LOOKED_AT].lower(), counts, 1)
-    _count(title.lower(), counts, _TITLE_COUNTS)
-    best = nsmallest(_MARKS, counts, key=lambda mark: (-counts[mark], crc32(mark.encode())))
-    return " ".join(best)
+    counts = Counter([*_said(text[:_LOOKED_AT]), *_said(title) * _TITLE_COUNTS])
+    best = sorted([(-number, crc32(mark.encode()), mark) for mark, number in counts.items()])[:_MARKS]
+    return " ".join([mark for _, _, mark in best])
 
 
 def related(now: Sequence[tuple[str, str, str]], before: Mapping[str, Known]) -> dict[str, Known]:
@@ -125,11 +124,12 @@ def _worth(number: int) -> int:
     return (_STEPS - step) ** 2 if 0 <= step < _STEPS - 1 else 0
 
 
-def _count(text: str, counts: Counter[str], times: int) -> None:
-    for run in _RUN.finditer(text):
-        word = run[0]
-        if run[1] is None:
-            counts[word[:_LONGEST]] += times
+def _said(text: str) -> list[str]:
+    """Return every mark that a text has, as often as it has it."""
+    found = []
+    for kanji, word in _RUN.findall(text.lower()):
+        if word:
+            found.append(word[:_LONGEST])
         else:
-            for at in range(len(word) - 1):
-                counts[word[at : at + 2]] += times
+            found += map(add, kanji, kanji[1:])
+    return found

@@ -20,8 +20,11 @@ from exporter.site.templating import data_script
 _PAGE: Final = "index.html"
 _NEWEST: Final = 12
 _EXCERPT: Final = 110
+_CUT_OFF: Final = 20
+"""Characters at the end of what is read that may be half of something."""
+_FIRST_LOOK: Final = 500
 _LOOKED_AT: Final = 200_000
-"""How much of a body is read for its beginning."""
+"""How much of a body is read for its beginning: as a rule the first is enough."""
 _ICON: Final = 64
 _PICTURE = re.compile(r"<img\b[^<>]*>", re.IGNORECASE)
 
@@ -82,9 +85,15 @@ def _identity(site: Site, posts: Sequence[PostSummary]) -> bytes:
 
 def _card(site: Site, post: PostSummary) -> _Card:
     entry = site.catalogue.entry(post)
-    text = one_line(plain_text(_PICTURE.sub("", entry.body[:_LOOKED_AT]))[: _EXCERPT * 2])
+    text = _beginning(entry.body[:_FIRST_LOOK])
+    if len(text) < _EXCERPT + _CUT_OFF and len(entry.body) > _FIRST_LOOK:
+        text = _beginning(entry.body[:_LOOKED_AT])
     excerpt = text if len(text) <= _EXCERPT else text[:_EXCERPT].rstrip() + "…"
     return _Card(post, excerpt, _thumbnail(site, post, entry.body))
+
+
+def _beginning(html: str) -> str:
+    return one_line(plain_text(_PICTURE.sub("", html))[: _EXCERPT * 2 + 1])
 
 
 def _thumbnail(site: Site, post: PostSummary, html: str) -> DrawnPicture | None:
