@@ -86,7 +86,7 @@
   const bar = document.createElement("div");
   const count = document.createElement("span");
   bar.className = "found";
-  bar.setAttribute("role", "region");
+  bar.setAttribute("role", "group");
   bar.setAttribute("aria-label", words.search);
   count.setAttribute("role", "status");
   bar.append(
