@@ -40,7 +40,7 @@ MEASURE = """async (query) => {
   }
   const end = performance.now() - start;
   return { first: (first || end) / 1000, all: end / 1000, count: Number(results.dataset.count), similar: Number(results.dataset.similar),
-    pages: [...results.querySelectorAll("li > a")].map((each) => each.getAttribute("href")) };
+    pages: [...results.querySelectorAll("li > a")].map((each) => each.getAttribute("href").split("?")[0]) };
 }"""
 
 
