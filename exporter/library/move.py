@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import hashlib
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from dataclasses import dataclass, replace
 from datetime import timedelta, tzinfo
 from pathlib import Path
@@ -19,6 +19,7 @@ from exporter.clock import Clock, SystemClock
 from exporter.errors import ArchiveDamaged, NotAuthorised, UsageError
 from exporter.export.interface import ExportOptions, Side
 from exporter.export.media import PostPicture
+from exporter.export.own_links import infer_entry_url
 from exporter.export.post_names import wordpress_name
 from exporter.export.posts import Posts
 from exporter.export.report import Report
@@ -64,11 +65,19 @@ class Moved:
 
 @dataclass(frozen=True, slots=True)
 class Watching:
-    """Who hears of a move under way: of what it does, of what is unwise, and of requests that wait to be sent again."""
+    """Who hears of a move under way, and who may end it.
+
+    Attributes:
+        tell: hears what it does.
+        warn: hears what is unwise.
+        on_retry: hears of requests that wait to be sent again.
+        run: runs it in an event loop.
+    """
 
     tell: Callable[[MoveEvent], None] = lambda _: None
     warn: Callable[[str], None] = lambda _: None
     on_retry: Callable[[RetryEvent], None] = lambda _: None
+    run: Callable[[Coroutine[Any, Any, list[Moved]]], list[Moved]] = asyncio.run
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,14 +148,22 @@ def move_blog(
                 raise UsageError("Nothing says yet which entries are public: declare it, or make drafts of all.")
             check_patterns(chosen, state)
             check_category(state, chosen.service, chosen.category)
+            shown = None if chosen.old_urls else infer_entry_url(chosen.service, state)
+            if shown is not None:
+                chosen = replace(chosen, old_urls=(shown.pattern,))
             place = _place(home.url)
             with MapFile(home.map_file, reader.info.blog_id, place, mover.clock.now(), keep=not dry_run) as mapped:
                 sides = []
                 for side in _sides(only, chosen):
                     report = Report(public=side is Side.PUBLIC)
+                    if shown is not None:
+                        report.infer(shown.pattern.text, shown.matches)
                     posts = _posts(state, replace(chosen, side=side), report, newest)
                     sides.append(_Side(side, Plan(posts, report), report))
-                return asyncio.run(mover.move(sides, mapped, reader.path, chosen.service.timezone))
+                of_all = at is None and only != "private" and not (chosen.since or chosen.until or chosen.category)
+                brought = {key for each in sides for key in each.plan.post_keys()} if of_all else None
+                work = mover.move(sides, mapped, reader.path, chosen.service.timezone, brought)
+                return mover.watching.run(work)
 
     return read_consistently(archive, moved)
 
@@ -168,13 +185,15 @@ class _Mover:
     clock: Clock
     dry_run: bool
 
-    async def move(self, sides: list[_Side], mapped: MapFile, archive: Path, zone: tzinfo) -> list[Moved]:
+    async def move(
+        self, sides: list[_Side], mapped: MapFile, archive: Path, zone: tzinfo, brought: set[str] | None
+    ) -> list[Moved]:
         async with Engine(clock=self.clock) as engine:
             api = await open_wordpress(self._client(engine))
             uploads = replace(api, client=self._client(engine, longest=_UPLOAD_SECONDS))
             await self._look_around(api, zone)
             writer = None if self.dry_run else Writer(api, uploads, mapped, self.clock, self.home.settling)
-            done = []
+            done: list[Moved] = []
             for each in sides:
                 run = MoveRun(
                     api,
@@ -185,6 +204,7 @@ class _Mover:
                     concurrency=self.settings.concurrency,
                     report=each.report,
                     tell=self.watching.tell,
+                    brought=None if done else brought,
                 )
                 done.append(Moved(each.side, each.report, await run.run()))
             return done

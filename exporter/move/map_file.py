@@ -103,7 +103,7 @@ class MapFile:
 
     def made(self, kind: str, key: str, mapped: Mapped) -> None:
         """Note what a record is in the new home."""
-        if self._known.get((kind, key)) != mapped:
+        if self._known.get((kind, key)) != mapped or (kind, key) in self._sending:
             self._known[kind, key] = mapped
             more = {name: value for name, value in (("url", mapped.url), ("stored", mapped.stored)) if value}
             self._append({"kind": kind, "key": key, "id": mapped.id, **more})

@@ -26,7 +26,7 @@ class Did(StrEnum):
     THERE = "there"
     """It was there already, as it is to be."""
     LEFT = "left_alone"
-    """A person changed or deleted it there."""
+    """A person changed or deleted it, there or in the old blog."""
     REFUSED = "refused"
     """The new home does not take it."""
 
@@ -37,6 +37,7 @@ class LeftAlone(StrEnum):
     CHANGED = "changed there since it was moved"
     DELETED = "deleted there since it was moved"
     TRASHED = "put into the trash there"
+    ONLY_THERE = "public there, but hidden or removed in the archive"
 
 
 class Stage(StrEnum):
@@ -67,9 +68,10 @@ class MoveStep(NamedTuple):
 
 
 class Reserved(NamedTuple):
-    """An entry has a post in the new home, whose text is still to come."""
+    """An entry has a post in the new home; one that was made just now is private, and without its text."""
 
     key: str
+    fresh: bool
 
 
 MoveEvent = MoveStage | MoveStep | Reserved

@@ -25,6 +25,8 @@ PAGE: Final = 100
 _AHEAD: Final = 4
 _CREATED: Final = 201
 _BROKEN: Final = 500
+_BUSY: Final = "db_"
+"""How WordPress names that its database did not do something, under any status: it was locked, or is down."""
 _MOST_PAGES: Final = 10_000
 _API: Final = "wp/v2"
 _ADVICE: Final = "check the user name and the application password of the new home, and what that user may do"
@@ -152,8 +154,9 @@ class WordPressApi:
             if response.status == 401:
                 read_answer(request, response)
             refused = _refused(response)
-            if response.status == _BROKEN and not refused.code.startswith("rest_upload_"):
-                raise RetryableStatus(f"{request.operation} answered {_BROKEN}", _BROKEN)
+            broken = response.status == _BROKEN and not refused.code.startswith("rest_upload_")
+            if broken or refused.code.startswith(_BUSY):
+                raise RetryableStatus(f"{request.operation} answered {response.status}", response.status)
             return refused
 
         return await self.client.fetch(request, read, recover=recover)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import signal
 import sys
 import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from aiohttp import web
@@ -152,19 +154,76 @@ def test_another_time_zone_is_said(program: Program, archive: Path, home: Home) 
     assert "clock" not in program(*command).err
 
 
+def test_links_between_entries_lead_to_the_new_home_without_being_asked_for(
+    program: Program, archive: Path, home: Home, tmp_path: Path
+) -> None:
+    command = ("move", "wordpress", archive, "--to", home.url, "--new-home-user", USER, *FLAGS, "--no-compare")
+    done = program(*command, "--json")
+    assert "addresses of entries are read as https://shiodamari.blog.example.jp/Entry/{entry_id}/, as " in done.err
+    said, exported = done.json["sides"][0], program("export", "hugo", archive, tmp_path / "hugo", *FLAGS, "--json")
+    assert (said["links"], said["inferred"]) == tuple(
+        exported.json["exports"][0][each] for each in ("links", "inferred")
+    )
+    assert said["links"]["rewritten"] > 0
+    assert program(*command, "--dry-run", "--json").json["sides"][0]["links"] == said["links"]
+
+
 @pytest.mark.no_cover
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
-def test_a_signal_ends_it_in_one_line(runs: Runs, archive: Path, home: Home, number: signal.Signals, code: int) -> None:
-    command = ("move", "wordpress", archive, "--to", home.url, "--new-home-user", USER, *FLAGS)
-    run = runs.start(*command, environ={"BLOG_EXPORTER_NEW_HOME_TOKEN": PASSWORD})
-    while len(home.writes) < 20:
+@pytest.mark.parametrize(
+    ("number", "code", "word"), [(signal.SIGTERM, 143, "Terminated"), (signal.SIGINT, 130, "Interrupted")]
+)
+def test_a_signal_ends_it_in_one_line_that_says_what_was_sent(
+    runs: Runs, archive: Path, home: Home, number: signal.Signals, code: int, word: str
+) -> None:
+    command = ("move", "wordpress", archive, "--to", home.url, "--new-home-user", USER, *FLAGS, "--no-compare")
+    environ = {"BLOG_EXPORTER_NEW_HOME_TOKEN": PASSWORD}
+    run = runs.start(*command, environ=environ)
+    while len(home.rest_posts) < 20:
         time.sleep(0.002)
     run.signal(number)
     done = run.wait()
     assert done.code == code
-    (line,) = done.err.split("\n")[-2:-1]
-    assert line.startswith("blog-exporter: error: ")
-    assert done.err.strip() == line
+    (line,) = done.err.splitlines()
+    assert re.fullmatch(
+        rf"blog-exporter: error: {word}; sent so far: [0-9]+ categories, 45 pictures, "
+        r"[0-9]+ posts still private and without text; run the same command again to go on\.",
+        line,
+    )
+    assert runs.start(*command, environ=environ).wait().code == 0
+    assert len(home.rest_posts) == 55
+
+
+@pytest.mark.no_cover
+def test_a_signal_while_it_is_compared(runs: Runs, archive: Path, home: Home) -> None:
+    command = ("move", "wordpress", archive, "--to", home.url, "--new-home-user", USER, *FLAGS)
+    comparing = threading.Event()
+
+    def change(route: str, answer: Any) -> Any:
+        if route == "wp/v2/tags":  # only a comparison asks for them
+            comparing.set()
+            time.sleep(1)
+        return answer
+
+    home.change = change
+    run = runs.start(*command, environ={"BLOG_EXPORTER_NEW_HOME_TOKEN": PASSWORD})
+    comparing.wait()
+    run.signal(signal.SIGINT)
+    done = run.wait()
+    assert done.code == 130
+    said = "Interrupted; everything was sent, but not compared to the end; run the same command again."
+    assert done.err.splitlines()[-1] == f"blog-exporter: error: {said}"
+
+
+def test_a_home_that_fails_half_way_has_what_was_sent(program: Program, archive: Path, home: Home) -> None:
+    home.refuse_write = lambda route, _: web.Response(status=503) if "comments" in route else None
+    command = ("move", "wordpress", archive, "--to", home.url, "--new-home-user", USER, *FLAGS, "--retries", "0")
+    done = program(*command)
+    assert done.code == 20
+    *_, sent, _ = done.err.splitlines()
+    assert re.match("Sent so far: [0-9]+ categories, 45 pictures, .*; run the same command again to go on\\.$", sent)
+    home.refuse_write = lambda _route, _fields: web.Response(status=503)
+    home.media.clear()
+    assert "nothing was sent" not in program(*command).err.lower()
 
 
 @pytest.mark.no_cover
