@@ -14,6 +14,7 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from exporter.archive.archive import Archive, read_consistently
+from exporter.archive.layout import Layout
 from exporter.archive.state import State
 from exporter.clock import Clock, SystemClock
 from exporter.errors import ArchiveDamaged, NotAuthorised, UsageError
@@ -275,7 +276,7 @@ def _posts(state: State, options: ExportOptions, report: Report, newest: Newest 
 
 
 def _content(archive: Path, picture: PostPicture) -> bytes:
-    path = archive / (picture.source or "")
+    path = Layout(archive).root / (picture.source or "")
     try:
         content = path.read_bytes()
     except OSError:

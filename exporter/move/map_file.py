@@ -61,6 +61,8 @@ class MapFile:
         self._sending: dict[tuple[str, str], datetime] = {}
         self._file: BinaryIO | None = None
         self._lock = ArchiveLock(path.with_name(f".{path.name}.lock"))
+        if path.exists() and not path.is_file():
+            raise UsageError(f"{path} is no file; name another with --map.")
         if keep:
             self._hold(now)
         try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 import signal
 import sys
@@ -21,7 +20,7 @@ from tests.cli.test_terminal import OWN, PAYLOAD, STEERING
 from tests.move.home import RIGHTS, Home, running_home
 from tests.support.runs import Runs
 from tests.support.terminal import Terminal
-from tests.wordpress.fake import LOGIN
+from tests.wordpress.fake import LOGIN, in_thread
 
 USER, PASSWORD = LOGIN
 FLAGS = ("--public-open-flg", "1", "--visible-delete-flg", "f")
@@ -32,24 +31,8 @@ def home(monkeypatch: pytest.MonkeyPatch) -> Iterator[Home]:
     """Run a home in a thread of its own, and know its password."""
     monkeypatch.setenv("BLOG_EXPORTER_NEW_HOME_TOKEN", PASSWORD)
     monkeypatch.setenv("BLOG_EXPORTER_TOKEN", "of-the-old-service")
-    running: list[Home] = []
-    ready = threading.Event()
-    loop = asyncio.new_event_loop()
-    end = asyncio.Event()
-
-    async def serve() -> None:
-        async with running_home() as made:
-            running.append(made)
-            ready.set()
-            await end.wait()
-
-    thread = threading.Thread(target=loop.run_until_complete, args=(serve(),))
-    thread.start()
-    ready.wait()
-    yield running[0]
-    loop.call_soon_threadsafe(end.set)
-    thread.join()
-    loop.close()
+    with in_thread(running_home()) as running:
+        yield running
 
 
 def test_the_blog_is_moved_said_and_not_moved_again(program: Program, archive: Path, home: Home) -> None:
