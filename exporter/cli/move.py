@@ -125,7 +125,7 @@ def command(
             out.answer(f"Nothing was sent to {printable(home)} but questions.")
         else:
             keep_given(given, info.blog_id, out)
-            if compare and given["only"] != "private":
+            if compare:
                 compared, same = _compare(out, archive, home, settings, options, signals, **how)
                 whole = whole and same
             out.answer(f"What became what in {printable(home)} is in {place.map_file}.")
@@ -219,15 +219,17 @@ def _print(out: Output, moved: Moved) -> None:
     for thing, counts in outcome.counts.items():
         out.say(left(thing, 12) + "".join(f"{counts[did]:>13,}" for did in Did))
     for (thing, did, why), keys in outcome.named.items():
-        out.say(printable(f"{_WORDS[did]}: {len(keys):,} {thing}: {why} ({_some(keys)})"))
+        out.say(printable(f"{_WORDS[did]}: {len(keys):,} {thing}: {why}{_some(outcome.told(thing, keys))}"))
     for thing, missing in outcome.missing.items():
-        out.warn(printable(f"{len(missing):,} {thing} should be there now and are not ({_some(missing)})"))
+        out.warn(
+            printable(f"{len(missing):,} {thing} should be there now and are not{_some(outcome.told(thing, missing))}")
+        )
     for key, numbers in outcome.twice.items():
-        out.warn(printable(f"{key} is there more than once: see the numbers {_some([str(each) for each in numbers])}"))
+        out.warn(printable(f"{key} is there more than once: see the numbers{_some([str(each) for each in numbers])}"))
 
 
 def _some(keys: list[str]) -> str:
-    return ", ".join(keys[:_NAMED]) + (", …" if len(keys) > _NAMED else "")
+    return f" ({', '.join(keys[:_NAMED])}{', …' if len(keys) > _NAMED else ''})" if keys else ""
 
 
 class _Progress:

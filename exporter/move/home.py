@@ -188,11 +188,11 @@ async def _listed(
 
 
 def _enter(home: HomeContent, of: dict[str, Any], key: str, found: HomePost | HomeComment) -> None:
-    """Keep the first record of a key that is not in the trash, and name every other."""
+    """Keep the first record of a key that is not in the trash, and name every other; a list may repeat one."""
     before = of.get(key)
     if before is None or (isinstance(before, HomePost) and before.gone):
         of[key] = found
-    elif not (isinstance(found, HomePost) and found.gone):
+    elif found.id != before.id and not (isinstance(found, HomePost) and found.gone):
         home.twice[key].append(found.id)
 
 

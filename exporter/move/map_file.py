@@ -133,8 +133,16 @@ class MapFile:
                     return  # torn by a run that died
                 try:
                     self._note(lossless_json.loads(line), first=not number)
-                except (lossless_json.NotJson, AttributeError, TypeError, ValueError):
-                    raise self._foreign({}) from None
+                except (lossless_json.NotJson, AttributeError, OverflowError, TypeError, ValueError):
+                    raise self._damaged(number) from None
+
+    def _damaged(self, number: int) -> UsageError:
+        if number == 0:
+            return self._foreign({})
+        return UsageError(
+            f"{self.path} is damaged in line {number + 1}: move it away and run the same command again; the new home "
+            "itself tells what was moved, but not what somebody changed there since."
+        )
 
     def _foreign(self, head: Mapping[str, Any]) -> UsageError:
         if head.get("format") != _FORMAT:

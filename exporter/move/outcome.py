@@ -85,6 +85,7 @@ class MoveOutcome:
         counts: how many of each thing had each fate.
         named: those that are not as the archive has them, by thing, fate and reason.
         missing: what a last look at the new home did not find, by thing.
+        public: whether all of it is public; else nothing that its writer chose, such as a category, is told.
         twice: the numbers of what is there a second time, by key.
     """
 
@@ -92,6 +93,7 @@ class MoveOutcome:
     named: defaultdict[tuple[Thing, Did, str], list[str]] = field(default_factory=lambda: defaultdict(list))
     missing: defaultdict[Thing, list[str]] = field(default_factory=lambda: defaultdict(list))
     twice: dict[str, list[int]] = field(default_factory=dict)
+    public: bool = True
 
     def note(self, step: MoveStep) -> None:
         """Enter a step."""
@@ -104,6 +106,10 @@ class MoveOutcome:
         if not any(key in keys for (of, _, _), keys in self.named.items() if of is thing):
             self.missing[thing].append(key)
 
+    def told(self, thing: Thing, keys: list[str]) -> list[str]:
+        """Return which of some things may be told: those of ids of the service always."""
+        return keys if self.public or thing in {Thing.POST, Thing.COMMENT} else []
+
     @property
     def whole(self) -> bool:
         """Whether all that was to go is there, or was left to a person's will."""
@@ -115,9 +121,9 @@ class MoveOutcome:
         return {
             "things": {thing: {did: counts[did] for did in Did} for thing, counts in self.counts.items()},
             "named": [
-                {"kind": thing, "fate": did, "reason": why, "count": len(keys), "ids": keys}
+                {"kind": thing, "fate": did, "reason": why, "count": len(keys), "ids": self.told(thing, keys)}
                 for (thing, did, why), keys in self.named.items()
             ],
-            "missing": {thing: self.missing.get(thing, []) for thing in Thing},
+            "missing": {thing: self.told(thing, self.missing.get(thing, [])) for thing in Thing},
             "twice": [{"key": key, "ids": ids} for key, ids in self.twice.items()],
         }

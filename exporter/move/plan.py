@@ -16,6 +16,7 @@ from urllib.parse import unquote
 from exporter import lossless_json
 from exporter.export import importer_rules
 from exporter.export.importer_rules import Nicenames
+from exporter.export.interface import Side
 from exporter.export.media import Media, PostPicture
 from exporter.export.post_html import as_html, comment_html, report_bodies
 from exporter.export.posts import ExportPost, PostComment, Posts
@@ -84,6 +85,7 @@ class Plan:
 
     Attributes:
         blog_id: the blog.
+        public: whether all posts are public.
         categories: what the posts' categories are to be, by their names.
         pictures: those to be uploaded, by their SHA-256.
         comments: how many comments there are.
@@ -91,6 +93,7 @@ class Plan:
 
     def __init__(self, posts: Posts, report: Report) -> None:
         self.blog_id = posts.blog_id
+        self.public = posts.options.side is Side.PUBLIC
         self._posts = posts
         self._report = report
         self._entry_at: Place = lambda _: None

@@ -100,7 +100,7 @@ class MoveRun:
         self._links: dict[str, str] = {}
         self._fresh: set[str] = set()
         self._shown: defaultdict[int, dict[str, str]] = defaultdict(dict)
-        self.outcome = MoveOutcome()
+        self.outcome = MoveOutcome(public=plan.public)
 
     async def run(self) -> MoveOutcome:
         """Do it, and look in the end whether all is there.

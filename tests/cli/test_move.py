@@ -254,6 +254,52 @@ def test_options_that_contradict_each_other_are_refused(program: Program, archiv
     assert home.writes == []
 
 
+def test_a_password_that_is_withdrawn_half_way_is_exit_12(program: Program, archive: Path, home: Home) -> None:
+    home.refuse_write = lambda route, _: home.refuse(401, "rest_cannot_create") if "comments" in route else None
+    done = program("move", "wordpress", archive, "--to", home.url, "--new-home-user", USER, *FLAGS)
+    assert done.code == 12
+    assert "Sent so far: " in done.err.splitlines()[-2]
+
+
+def test_the_secret_goes_nowhere_else(program: Program, archive: Path, home: Home) -> None:
+    seen: list[str] = []
+    with in_thread(running_home()) as other:
+        home.refuse_write = lambda route, _: web.Response(
+            status=307, headers={"Location": f"{other.url}/wp-json/{route}"}
+        )
+        command = ("move", "wordpress", archive, "--to", home.url, "--new-home-user", USER, *FLAGS, "--retries", "0")
+        done = program(*command)
+        seen += [str(each.headers) for each in other.service.seen]
+    assert (done.code, seen) == (20, [])
+    assert "redirects what is sent to it" in done.err
+
+
+def test_what_is_not_public_is_compared_and_its_words_are_not_told(
+    program: Program, archive: Path, home: Home, tmp_path: Path
+) -> None:
+    place = ("wordpress", archive, "--to", home.url, "--new-home-user", USER, *FLAGS, "--allow-private-network")
+    done = program("move", *place, "--only", "private", "--json")
+    assert done.json["compare"]["counts"]["identical"] == 5
+    assert {each["status"] for each in home.rest_posts.values()} <= {"private", "draft"}
+    hidden = [each for each in home.rest_posts.values() if each["title"]]
+    for each in hidden:
+        each["title"] += "私"
+    home.refuse_write = lambda route, _: home.refuse(500, "rest_upload_error", "No.") if "media" in route else None
+    home.media.clear()
+    done = program("move", *place, "--only", "private", "--map", tmp_path / "other.map")
+    assert done.code == 3
+    assert "another title" in done.err
+    assert not [each for each in hidden if each["title"] in done.err]
+    shown = program("compare", archive, home.url, "--new-home-user", USER, *FLAGS, "--only", "private", "--json")
+    named = shown.answer_before_error["entries"]
+    assert {each["title"] + each["address"] for each in named} == {""}
+    assert {found["before"] + found["after"] for each in named for found in each["differences"]} == {""}
+    hidden[0]["status"] = "publish"
+    shown = program("compare", archive, home.url, "--new-home-user", USER, *FLAGS, "--json")
+    (named,) = [each for each in shown.answer_before_error["entries"] if each["differences"][0]["change"] == "status"]
+    assert (named["title"] + "私", bool(named["address"])) == (hidden[0]["title"], True)
+
+
 def test_a_damaged_picture_is_not_uploaded(program: Program, archive: Path, home: Home) -> None:
     picture = next(path for path in (archive / "assets").rglob("*.*") if path.is_file())
     picture.write_bytes(b"damaged")
