@@ -30,12 +30,11 @@ if TYPE_CHECKING:
     from exporter.library.compare import Compared
     from exporter.library.export import Only
     from exporter.library.move import Moved, NewHome
-    from exporter.move.outcome import MoveEvent
+    from exporter.move.outcome import MoveEvent, Thing
 
 _LINE_SECONDS = 10.0
 _LONG_WAIT_SECONDS = 5.0
 _NAMED = 5
-_NOUNS = {"categories": "category", "pictures": "picture", "posts": "post", "comments": "comment"}
 _WORDS = {
     "made": "made",
     "changed": "changed",
@@ -219,13 +218,15 @@ def _print(out: Output, moved: Moved) -> None:
     for thing, counts in outcome.counts.items():
         out.say(left(thing, 12) + "".join(f"{counts[did]:>13,}" for did in Did))
     for (thing, did, why), keys in outcome.named.items():
-        out.say(printable(f"{_WORDS[did]}: {len(keys):,} {thing}: {why}{_some(outcome.told(thing, keys))}"))
+        out.say(printable(f"{_WORDS[did]}: {counted(len(keys), thing.noun)}: {why}{_some(outcome.told(thing, keys))}"))
     for thing, missing in outcome.missing.items():
+        some = _some(outcome.told(thing, missing))
         out.warn(
-            printable(f"{len(missing):,} {thing} should be there now and are not{_some(outcome.told(thing, missing))}")
+            printable(f"{counted(len(missing), thing.noun)} not found at the last look, but should be there{some}")
         )
     for key, numbers in outcome.twice.items():
-        out.warn(printable(f"{key} is there more than once: see the numbers{_some([str(each) for each in numbers])}"))
+        others = ", ".join(map(str, numbers[:_NAMED]))
+        out.warn(printable(f"{key} is there more than once: also as number {others}; delete what you do not want."))
 
 
 def _some(keys: list[str]) -> str:
@@ -248,7 +249,7 @@ class _Progress:
         self._next = time.monotonic() + _LINE_SECONDS
         self._stage, self._done, self._total = "", 0, 0
         self._sends = sends
-        self._sent: Counter[str] = Counter()
+        self._sent: Counter[Thing] = Counter()
         self._begun: set[str] = set()
 
     @property
@@ -260,7 +261,7 @@ class _Progress:
         """Return what was sent so far, and what to do next, as the end of a sentence."""
         if self.ended:
             return "everything was sent, but not compared to the end; run the same command again"
-        parts = [counted(self._sent[thing], noun) for thing, noun in _NOUNS.items() if self._sent[thing]]
+        parts = [counted(count, thing.noun) for thing, count in self._sent.items() if count]
         if self._begun:
             parts.append(f"{counted(len(self._begun), 'post')} still private and without text")
         sent = f"sent so far: {', '.join(parts)}" if parts else "nothing was sent"

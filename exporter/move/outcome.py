@@ -16,6 +16,11 @@ class Thing(StrEnum):
     POST = "posts"
     COMMENT = "comments"
 
+    @property
+    def noun(self) -> str:
+        """One of them, in words."""
+        return "category" if self is Thing.CATEGORY else self.removesuffix("s")
+
 
 class Did(StrEnum):
     """What became of one of them."""

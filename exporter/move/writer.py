@@ -228,7 +228,7 @@ class Writer:
             if isinstance(number, int):  # nothing would know it again
                 await self._api.delete(f"{_ROUTES[thing]}/{number}")
             raise ServiceError(
-                f"The new home does not keep what tells {thing} {key} from others; a plugin there may remove it."
+                f"The new home does not keep what tells {thing.noun} {key} from others; a plugin there may remove it."
             )
         if slug and unquote(made.slug) != slug.lower():
             made = await self._first(thing, made, look, read)
