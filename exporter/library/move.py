@@ -30,7 +30,7 @@ from exporter.http.deadline import Timeouts
 from exporter.http.engine import Client, Engine
 from exporter.http.retry import RetryEvent, RetryPolicy
 from exporter.library.export import Only, check_category, check_patterns, newest_beside, read_at
-from exporter.library.new_home import new_home_credentials
+from exporter.library.new_home import check_address, new_home_credentials
 from exporter.move.home import may_write_any_html, missing_rights
 from exporter.move.map_file import MapFile
 from exporter.move.outcome import MoveEvent, MoveOutcome
@@ -97,7 +97,11 @@ class NewHome:
 
 
 def map_path(archive: Path, home: str) -> Path:
-    """Return where the map of a move lies unless told otherwise: beside the archive, named after both."""
+    """Return where the map of a move lies unless told otherwise: beside the archive, named after both.
+
+    Raises:
+        UsageError: ``home`` is no address.
+    """
     folder = archive.resolve()
     return folder.with_name(f"{folder.name}.moved-to-{_NOT_IN_NAMES.sub('-', _place(home))}.jsonl")
 
@@ -135,7 +139,7 @@ def move_blog(
         NotAuthorised: the user of the new home may not do what a move does.
         ServiceError: the new home failed; what is there stays, and the next run goes on from there.
     """
-    _credentials(home.url, settings)
+    _credentials(check_address(home.url), settings)
     if home.map_file.resolve().is_relative_to(archive.resolve()):
         raise UsageError(f"{home.map_file} would be inside the archive; name a file outside of it with --map.")
     mover = _Mover(home, settings, watching or Watching(), clock or SystemClock(), dry_run)
@@ -260,7 +264,7 @@ def _credentials(home: str, settings: Settings) -> Credentials:
 
 
 def _place(home: str) -> str:
-    parts = urlsplit(home)
+    parts = urlsplit(check_address(home))
     return f"{parts.netloc}{parts.path}".lower().rstrip("/")
 
 

@@ -235,6 +235,19 @@ def test_the_secret_needs_a_user_and_a_safe_way(
     assert PASSWORD not in refused.err
 
 
+@pytest.mark.parametrize(
+    "address", ["new.example", "https://[x", "https://x:99999/", "https://me:secret@x/", "https://x/?p=1"]
+)
+def test_what_is_no_address_is_refused_and_no_secret_is_asked_for_in_the_wrong_place(
+    program: Program, archive: Path, monkeypatch: pytest.MonkeyPatch, address: str
+) -> None:
+    monkeypatch.setenv("BLOG_EXPORTER_NEW_HOME_TOKEN", PASSWORD)
+    refused = program("move", "wordpress", archive, "--to", address, "--new-home-user", "me", *FLAGS)
+    assert (refused.code, len(refused.err.splitlines())) == (2, 1)
+    assert refused.err.startswith("blog-exporter: error: the address of the new home ")
+    assert not re.search("BLOG_EXPORTER_TOKEN|secret@", refused.err)
+
+
 def test_a_wrong_password_is_exit_12(
     program: Program, archive: Path, home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
