@@ -86,9 +86,12 @@ class MapFile:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._file is not None:
-            self._file.close()
-        self._lock.release()
+        try:
+            if self._file is not None:
+                with atomic.translated(self.path):  # a full disk fails what is still to be written a second time
+                    self._file.close()
+        finally:
+            self._lock.release()
 
     def of(self, kind: str, key: str) -> Mapped | None:
         """Return what is known of a record."""

@@ -177,6 +177,19 @@ def test_a_signal_ends_it_in_one_line_that_says_what_was_sent(
 
 
 @pytest.mark.no_cover
+def test_a_full_disk_is_exit_28_and_the_next_run_goes_on(runs: Runs, archive: Path, home: Home, tmp_path: Path) -> None:
+    place = ("--to", home.url, "--new-home-user", USER, *FLAGS, "--no-compare", "--map", tmp_path / "map.jsonl")
+    environ = {"BLOG_EXPORTER_NEW_HOME_TOKEN": PASSWORD}
+    done = runs.start("move", "wordpress", archive, *place, environ=environ, file_size=8_000).wait()
+    assert done.code == 28
+    sent, said = done.err.splitlines()[-2:]
+    assert sent.startswith("Sent so far: ")
+    assert said.startswith(f"blog-exporter: error: No space left while writing {tmp_path / 'map.jsonl'} ")
+    assert runs.start("move", "wordpress", archive, *place, environ=environ).wait().code == 0
+    assert (len(home.rest_posts), len(home.rest_comments), len(home.media)) == (55, 144, 45)
+
+
+@pytest.mark.no_cover
 def test_a_signal_while_it_is_compared(runs: Runs, archive: Path, home: Home) -> None:
     command = ("move", "wordpress", archive, "--to", home.url, "--new-home-user", USER, *FLAGS)
     comparing = threading.Event()
