@@ -55,10 +55,10 @@ def test_the_pattern_of_addresses_shows_in_the_links(paths: tuple[str, ...], pat
 
 
 PLACES = {
-    "hugo": "../2024-03-05-題2-102/",
-    "jekyll": "../2024-03-05-題2-102/",
-    "markdown": "../2024-03-05-題2-102/",
-    "pelican": "umi-2.html",
+    "hugo": "/posts/2024-03-05-題2-102/",
+    "jekyll": '{{ "/posts/2024-03-05-題2-102/" | relative_url }}',
+    "markdown": "/posts/2024-03-05-題2-102/",
+    "pelican": "{filename}/2024-03-05-題2-102.md",
     "ghost": "__GHOST_URL__/umi-2/",
     "html": "#e102",
     "epub": "entry-102.xhtml",
@@ -93,7 +93,7 @@ def test_an_address_that_was_asked_for_goes_before_the_own_one() -> None:
 
 def test_a_fragment_goes_along() -> None:
     made = export("markdown", linked("/Entry/102/?x=1#c7"), old_urls=OLD)
-    assert re.search(r"\]\(\.\./[^)]*-102/#c7\)", made.files["posts/2024-03-05-題1-101.md"].decode())
+    assert re.search(r"\]\(/posts/[^)]*-102/#c7\)", made.files["posts/2024-03-05-題1-101.md"].decode())
 
 
 def test_links_stay_where_nobody_knows_the_new_place() -> None:
