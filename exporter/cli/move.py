@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import time
 from collections import Counter
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -114,7 +115,7 @@ def command(
 
     place = NewHome(home, map_file or map_path(archive, home))
     progress, compared = _Progress(out, sends=not dry_run), None
-    with catch_signals(progress.kept) as signals:
+    with progress.told(), catch_signals(progress.kept) as signals:
         how: dict[str, Any] = {"at": version, "only": given["only"]}
         moved = _move(archive, place, settings, options, progress, signals, dry_run=dry_run, check=check, **how)
         for each in moved:
@@ -153,7 +154,7 @@ def _move(
     signals: Signals,
     **how: Any,
 ) -> list[Moved]:
-    """Move the blog; where that fails half-way, say what was sent."""
+    """Move the blog, until a signal comes."""
     import asyncio
 
     from exporter.library.move import Watching, move_blog
@@ -164,14 +165,6 @@ def _move(
     watching = Watching(progress.handle, progress.out.warn, progress.retrying, run)
     try:
         moved = move_blog(archive, place, settings, options, watching=watching, **how)
-    except Interrupted:
-        raise
-    except BlogExporterError:
-        progress.close()
-        if progress.has_sent:
-            said = progress.kept()
-            progress.out.say(f"{said[0].upper()}{said[1:]}.")
-        raise
     finally:
         progress.close()
     progress.ended = True
@@ -252,14 +245,22 @@ class _Progress:
         self._sent: Counter[Thing] = Counter()
         self._begun: set[str] = set()
 
-    @property
-    def has_sent(self) -> bool:
-        """Whether anything was sent."""
-        return bool(self._sent.total() or self._begun)
+    @contextmanager
+    def told(self) -> Iterator[None]:
+        """Say what was sent where the work inside fails; what ends it by a signal says so itself."""
+        try:
+            yield
+        except Interrupted:
+            raise
+        except BlogExporterError:
+            if self._sent.total() or self._begun:
+                said = self.kept()
+                self.out.say(f"{said[0].upper()}{said[1:]}.")
+            raise
 
     def kept(self) -> str:
         """Return what was sent so far, and what to do next, as the end of a sentence."""
-        if self.ended:
+        if self.ended and self._sends:
             return "everything was sent, but not compared to the end; run the same command again"
         parts = [counted(count, thing.noun) for thing, count in self._sent.items() if count]
         if self._begun:
