@@ -45,7 +45,7 @@ _is_misread = finds(
 )
 """Tells what Jekyll's reader of Markdown takes for something else than CommonMark does, beside all that has a ``|``."""
 _POSTS: Final = "posts"
-_OWN: Final = re.compile(rf'(?<=\]\()/{_POSTS}/[^)"#\s]*|(?<=href=")/{_POSTS}/[^)"#\s]*')
+_OWN: Final = re.compile(rf'(?:(?<=\]\()|(?<=href="))/{_POSTS}/(?:[\w.~-]|%[0-9A-F]{{2}})+/')
 _RAW: Final = "{% raw %}"
 _END_RAW: Final = "{% endraw %}"
 
