@@ -128,6 +128,8 @@ async def open_home(
         UsageError: there is nothing of the kind, or the credential must not travel there.
         NotAuthorised, ServiceError: it cannot be read.
     """
+    if not place.strip():
+        raise UsageError("NEW_HOME is empty: name the new home's address, or the folder of its pages.")
     if not place.lower().startswith(("http://", "https://")):
         yield FolderHome(Path(place), lambda count: progress("pages", count))
         return
