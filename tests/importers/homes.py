@@ -9,16 +9,16 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 from urllib.parse import quote
 
-from exporter.export.interface import Preset
 from exporter.html.links import AddressPattern
 from tests.export.mt_readers import moment, read_carelessly
 from tests.importers.blogs import Blog
-from tests.importers.conftest import NODE_MODULES, Tool, serving
+from tests.importers.conftest import Tool, serving
 from tests.importers.ghost import running
 from tests.importers.pages import Place, named_pages
+from tests.importers.sites import Generator
 from tests.importers.wordpress_site import running_site
 
 OLD: Final = (AddressPattern("https://{blog_id}/Entry/{entry_id}/", "x"),)
@@ -29,123 +29,21 @@ LISTS: Final = re.compile(r"index[0-9]*|archives|authors|categories|tags")
 Seen = AbstractContextManager[tuple[dict[str, Place], dict[str, Any]]]
 """Where each post is, by its id, and the export's report; as long as the home runs."""
 
-HUGO: Final = '<meta charset="utf-8"><title>{{ .Title }}</title><time datetime="{{ .Date.Format "2006-01-02T15:04:05Z07:00" }}"></time><main>{{ .Content }}</main>'
-JEKYLL: Final = '<meta charset="utf-8"><title>{{ page.title | escape }}</title><time datetime="{{ page.date | date_to_xmlschema }}"></time><main>{{ content }}</main>'
-PELICAN: Final = '<meta charset="utf-8"><title>{{ article.title }}</title><time datetime="{{ article.date.isoformat() }}"></time><main>{{ article.content }}</main>'
-ELEVENTY: Final = (
-    '<meta charset="utf-8"><title>{{ title }}</title><time datetime="{{ date.toLocaleDateString("sv-SE", {timeZone: "Asia/Tokyo"}) }}"></time>'
-    "<main>{{ content | safe }}</main>"
-)
-ELEVENTY_SITE: Final = (
-    'export default (config) => { config.addPassthroughCopy("media"); config.setUseGitIgnore(false); };\n'
-)
-
-ASTRO: Final = {
-    "astro.config.mjs": "export default { cacheDir: './.cache', site: 'https://example.org', markdown: { smartypants: false } };\n",
-    # The schema is that of Astro's blog starter, and strict, so that a field that it does not have is noticed.
-    "src/content.config.ts": """
-import { defineCollection, z } from 'astro:content';
-import { glob } from 'astro/loaders';
-const fields = {
-  title: z.string(), description: z.string(), pubDate: z.coerce.date(), updatedDate: z.coerce.date().optional(),
-};
-const blog = defineCollection({
-  loader: glob({ base: './src/content/blog', pattern: '**/*.{md,mdx}' }),
-  schema: ({ image }) => z.object({ ...fields, heroImage: image().optional(), tags: z.array(z.string()).optional() }),
-});
-export const collections = { blog };
-""",
-    "src/pages/blog/[...slug].astro": """---
-import { getCollection, render } from 'astro:content';
-export async function getStaticPaths() {
-  const posts = await getCollection('blog');
-  return posts.map((post) => ({ params: { slug: post.id }, props: post }));
-}
-const post = Astro.props;
-const { Content } = await render(post);
----
-<meta charset="utf-8" /><title>{post.data.title}</title>
-<time datetime={post.data.pubDate.toLocaleDateString("sv-SE", { timeZone: "Asia/Tokyo" })}></time>
-{(post.data.tags ?? []).map((each) => <i class="category">{each}</i>)}
-<main><Content /></main>
-""",
-    "src/pages/index.astro": """---
-import { getCollection } from 'astro:content';
-const posts = await getCollection('blog');
----
-{posts.map((post) => <a href={`/blog/${post.id}/`}>{post.data.title} {post.data.description}</a>)}
-""",
-}
-ELEVENTY_STARTER: Final = {
-    "eleventy.config.mjs": """
-export default (config) => {
-  config.addPreprocessor("drafts", "*", (data) => (data.draft ? false : undefined));
-  config.addPassthroughCopy({ "./public/": "/" });
-  config.setUseGitIgnore(false);
-};
-export const config = { dir: { input: "content", includes: "../_includes", output: "_site" } };
-""",
-    "_includes/post.njk": '<meta charset="utf-8"><title>{{ title }}</title>'
-    '<time datetime="{{ date.toLocaleDateString("sv-SE", {timeZone: "Asia/Tokyo"}) }}"></time>{% for each in tags %}{% if each != "posts" %}'
-    '<i class="category">{{ each }}</i>{% endif %}{% endfor %}<main>{{ content | safe }}</main>',
-    "content/blog/blog.json": '{"layout": "post.njk", "tags": ["posts"]}',
-    "content/feed.njk": "---\npermalink: feed.xml\neleventyExcludeFromCollections: true\n---\n"
-    "{% for each in collections.all %}{{ each.data.title }}{{ each.content }}{% endfor %}",
-}
+PUBLISHED: Final = "https://example.org"
+"""Where the settings of the generators say that their sites are."""
 
 
-class Starter(NamedTuple):
-    """What a generator's starter has beside the posts, the command that builds it, and the folder with what it built."""
-
-    files: dict[str, str]
-    command: tuple[str, ...]
-    built: str
-
-
-STARTERS: Final = {
-    Preset.ASTRO: Starter(ASTRO, ("astro", "build"), "dist"),
-    Preset.ELEVENTY: Starter(ELEVENTY_STARTER, ("eleventy", "--quiet"), "_site"),
-}
-
-
-def build(tool: Tool, form: str, site: Path, preset: Preset | None = None) -> Path:
-    """Let a generator build a site of an export, with a layout for its posts; returns the folder with the pages."""
-    if preset is not None:
-        return _starter(tool, site, preset)
-    if form == "hugo":
-        _write(site / "layouts" / "_default" / "single.html", HUGO)
-        tool("hugo", "--quiet", cwd=site)
-        return site / "public"
-    if form == "jekyll":
-        _write(site / "_layouts" / "post.html", JEKYLL)
-        tool("jekyll", "build", "--quiet", cwd=site)
-        return site / "_site"
-    if form == "pelican":
-        _write(site / "theme" / "templates" / "article.html", PELICAN)
-        (site / "theme" / "static").mkdir()
-        zone = f"TIMEZONE={json.dumps('Asia/Tokyo')}"
-        tool("pelican", "content", "-o", "output", "-t", "theme", "-e", zone, cwd=site)
-        return site / "output"
-    _write(site / "_includes" / "post.njk", ELEVENTY)
-    _write(site / "posts" / "posts.json", '{"layout": "post.njk"}')
-    _write(site / "eleventy.config.mjs", ELEVENTY_SITE)
-    tool("eleventy", "--quiet", cwd=site)
-    return site / "_site"
-
-
-def generated(form: str, body: str, preset: Preset | None = None) -> Callable[[Tool, Blog, Path], Seen]:
+def generated(generator: Generator, body: str) -> Callable[[Tool, Blog, Path], Seen]:
     """A home of pages that a generator builds."""
 
     @contextmanager
     def home(tool: Tool, moved: Blog, folder: Path) -> Iterator[tuple[dict[str, Place], dict[str, Any]]]:
-        options = {} if preset is None else {"preset": preset}
-        report = moved.export(form, folder / "site", body=body, old_urls=OLD, **options)
-        built = build(tool, form, folder / "site", preset)
-        below = {"pelican": ""}.get(form, "posts") if preset is None else "blog"
-        files = [
-            each for each in (built / below).rglob("*.html") if not (form == "pelican" and LISTS.fullmatch(each.stem))
-        ]
+        report = moved.export(generator.form, folder / "site", body=body, old_urls=OLD, preset=generator.preset)
+        built = generator.build(tool, folder / "site")
+        files = [each for each in built.glob(generator.pages) if each.parent != built or not LISTS.fullmatch(each.stem)]
         with serving(built) as address:
+            for each in files:
+                each.write_bytes(each.read_bytes().replace(PUBLISHED.encode(), address.rstrip("/").encode()))
             yield named_pages(moved, built, files, address), report
 
     return home
@@ -227,11 +125,3 @@ def _insert(tool: Tool, site: Path, file: Path) -> None:
 def _write(file: Path, text: str) -> None:
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(text, encoding="utf-8")
-
-
-def _starter(tool: Tool, site: Path, preset: Preset) -> Path:
-    for name, text in STARTERS[preset].files.items():
-        _write(site / name, text)
-    (site / "node_modules").symlink_to(NODE_MODULES)
-    tool(*STARTERS[preset].command, cwd=site)
-    return site / STARTERS[preset].built

@@ -67,12 +67,15 @@ class Generator:
 
 
 _HUGO: Final = {
-    "layouts/_default/single.html": '<title>{{ .Title }}</title>{{ range .Params.categories }}<i class="category">{{ . }}</i>'
+    "layouts/_default/single.html": '<meta charset="utf-8"><title>{{ .Title }}</title>'
+    '<time datetime="{{ .Date.Format "2006-01-02T15:04:05Z07:00" }}"></time>{{ range .Params.categories }}<i class="category">{{ . }}</i>'
     "{{ end }}<main>{{ .Content }}</main>",
     "layouts/_default/list.html": "{{ range .Site.RegularPages }}<article>{{ .Content }}</article>{{ end }}",
 }
 _JEKYLL: Final = {
-    "_layouts/post.html": "<title>{{ page.title | escape }}</title>{% for each in page.categories %}"
+    "_layouts/post.html": '<meta charset="utf-8"><title>{{ page.title | escape }}</title>'
+    '<time datetime="{{ page.date | date_to_xmlschema }}"></time>'
+    "{% for each in page.categories %}"
     '<i class="category">{{ each | escape }}</i>{% endfor %}<main>{{ content }}</main>',
     "index.html": "---\n---\n{% for post in site.posts %}<article>{{ post.content }}</article>{% endfor %}",
 }
@@ -100,7 +103,8 @@ export async function getStaticPaths() {
 const post = Astro.props;
 const { Content } = await render(post);
 ---
-<title>{post.data.title}</title>
+<meta charset="utf-8" /><title>{post.data.title}</title>
+<time datetime={post.data.pubDate.toLocaleDateString("sv-SE", { timeZone: "Asia/Tokyo" })}></time>
 {(post.data.tags ?? []).map((each) => <i class="category">{each}</i>)}
 <main><Content /></main>
 """,
@@ -111,14 +115,18 @@ const posts = await getCollection('blog');
 {posts.map((post) => <a href={`/blog/${post.id}/`}>{post.data.title} {post.data.description}</a>)}
 """,
 }
-_POST: Final = '<title>{{ title }}</title>{% for each in tags or categories %}{% if each != "posts" %}<i class="category">{{ each }}'
-_POST_END: Final = "</i>{% endif %}{% endfor %}<main>{{ content | safe }}</main>"
+_POST: Final = (
+    '<meta charset="utf-8"><title>{{ title }}</title>'
+    '<time datetime="{{ date.toLocaleDateString("sv-SE", {timeZone: "Asia/Tokyo"}) }}"></time>'
+    '{% for each in tags or categories %}{% if each != "posts" %}<i class="category">{{ each }}</i>{% endif %}{% endfor %}'
+    "<main>{{ content | safe }}</main>"
+)
 _ELEVENTY_LIST: Final = (
     "{% for each in collections.all %}<article>{{ each.data.title }}{{ each.content | safe }}</article>{% endfor %}"
 )
 _ELEVENTY: Final = {
     "eleventy.config.mjs": 'export default (config) => { config.addPassthroughCopy("media"); config.setUseGitIgnore(false); };\n',
-    "_includes/post.njk": _POST + _POST_END,
+    "_includes/post.njk": _POST,
     "posts/posts.json": '{"layout": "post.njk"}',
     "index.njk": f"---\neleventyExcludeFromCollections: true\n---\n{_ELEVENTY_LIST}",
 }
@@ -131,7 +139,7 @@ export default (config) => {
 };
 export const config = { dir: { input: "content", includes: "../_includes", output: "_site" } };
 """,
-    "_includes/post.njk": _POST + _POST_END,
+    "_includes/post.njk": _POST,
     "content/blog/blog.json": '{"layout": "post.njk", "tags": ["posts"]}',
     "content/index.njk": f"---\neleventyExcludeFromCollections: true\n---\n{_ELEVENTY_LIST}",
     "content/feed.njk": f"---\npermalink: feed.xml\neleventyExcludeFromCollections: true\n---\n{_ELEVENTY_LIST}",
@@ -139,7 +147,8 @@ export const config = { dir: { input: "content", includes: "../_includes", outpu
 _PELICAN_FILES: Final = {
     "pelicanconf.py": "import logging\nLOG_FILTER = [(logging.WARN, 'Empty alt attribute for image %s in %s')]\nSITEURL = 'https://example.org'\nTIMEZONE = 'Asia/Tokyo'\nAUTHOR = 'x'\nSITENAME = 'x'\n"
     "THEME_TEMPLATES_OVERRIDES = ['templates']\nFEED_ALL_ATOM = 'feed.xml'\nDEFAULT_PAGINATION = False\n",
-    "templates/article.html": "<title>{{ article.title }}</title><main>{{ article.content }}</main>",
+    "templates/article.html": '<meta charset="utf-8"><title>{{ article.title }}</title>'
+    '<time datetime="{{ article.date.isoformat() }}"></time><main>{{ article.content }}</main>',
     "templates/index.html": "{% for article in articles %}<article>{{ article.content }}</article>{% endfor %}",
 }
 

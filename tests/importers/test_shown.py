@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from exporter.export.interface import Preset
 from tests.importers.blogs import Blog, blog
 from tests.importers.conftest import Tool
 from tests.importers.homes import Seen, epub, generated, ghost, single_page, wordpress
 from tests.importers.ledger import Ledger, Shown
 from tests.importers.pages import reader, shown_of
+from tests.importers.sites import GENERATORS
 from tests.importers.test_wordpress import installed
 
 if TYPE_CHECKING:
@@ -24,15 +24,17 @@ __all__ = ["installed"]
 Home = Callable[[Tool, Blog, Path], Seen]
 Known = Mapping[str, tuple[str, Collection[str]]]
 
-GENERATORS: dict[tuple[str, str], Home] = {
+HOMES: dict[tuple[str, str], Home] = {
     **{
-        (f"{form}, {body}", name): generated(form, body)
-        for form, name in (("hugo", "Hugo"), ("jekyll", "Jekyll"), ("pelican", "Pelican"), ("markdown", "Eleventy"))
-        for body in ("markdown", "html")
-    },
-    **{
-        (f"markdown, {preset}, {body}", str(preset).title()): generated("markdown", body, preset)
-        for preset in (Preset.ASTRO, Preset.ELEVENTY)
+        (f"{form}, {body}", name.partition("'")[0]): generated(GENERATORS[name], body)
+        for form, name in (
+            ("hugo", "Hugo 0.168"),
+            ("jekyll", "Jekyll"),
+            ("pelican", "Pelican"),
+            ("markdown", "Eleventy"),
+            ("markdown, eleventy", "Eleventy's starter"),
+            ("markdown, astro", "Astro's starter"),
+        )
         for body in ("markdown", "html")
     },
     ("ghost", "Ghost 5.130"): ghost,
@@ -70,7 +72,7 @@ def check(
 
 
 @both_blogs
-@pytest.mark.parametrize(("form", "consumer"), GENERATORS)
+@pytest.mark.parametrize(("form", "consumer"), HOMES)
 def test_a_home_shows_what_the_blog_showed(
     tool: Tool,
     ledger: Ledger,
@@ -82,7 +84,7 @@ def test_a_home_shows_what_the_blog_showed(
     consumer: str,
 ) -> None:
     monkeypatch.setenv("ASTRO_TELEMETRY_DISABLED", "1")
-    check(tool, ledger, page, tmp_path, name, GENERATORS[form, consumer], form, consumer)
+    check(tool, ledger, page, tmp_path, name, HOMES[form, consumer], form, consumer)
 
 
 @both_blogs
