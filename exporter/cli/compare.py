@@ -13,14 +13,13 @@ from exporter.cli import answers
 from exporter.cli.export_options import check_choice, choice_options, old_urls, stop_undeclared
 from exporter.cli.options import archive_argument, config_option, opened, setting_options, with_output
 from exporter.cli.output import OnLoss, Output
-from exporter.errors import Incomplete, Interrupted, UsageError
+from exporter.errors import Incomplete, UsageError
 from exporter.settings import SETTINGS, Settings
 from exporter.text import printable
 
 if TYPE_CHECKING:
     from exporter.archive.archive import Archive
     from exporter.archive.state import State
-    from exporter.cli.signals import Signals
     from exporter.compare.posts import Wish
     from exporter.library.compare import Arrivals, Compared
 
@@ -134,21 +133,8 @@ def _compare(out: Output, expected: Arrivals, place: str, settings: Settings, gi
         if count % _OFTEN == 0:
             out.say(f"{count:,} {what} read")
 
-    async def run(signals: Signals) -> Compared:
-        work, ended = asyncio.ensure_future(_read(place, settings, progress, expected, wish)), list[Interrupted]()
-
-        def stop(error: Interrupted) -> None:
-            ended.append(error)
-            work.cancel()
-
-        with signals.passed_to(stop):
-            try:
-                return await work
-            except asyncio.CancelledError:
-                raise ended[0] if ended else Interrupted("Cancelled.") from None
-
-    with catch_signals("nothing was written") as signals:
-        return asyncio.run(run(signals))
+    with catch_signals(lambda: "nothing was written") as signals:
+        return asyncio.run(signals.cancelling(_read(place, settings, progress, expected, wish)))
 
 
 async def _read(

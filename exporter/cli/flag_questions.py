@@ -116,4 +116,5 @@ class FlagQuestions:
 
 
 def _shown(one: Combination) -> str:
-    return ", ".join(f"{name} {'-' if value is None else value}" for name, value in one.flags.items())
+    written = ((name, "-" if value is None else '""' if value == "" else value) for name, value in one.flags.items())
+    return ", ".join(f"{name} {value}" for name, value in written)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import time
+from collections import Counter
+from collections.abc import Coroutine, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,9 +16,8 @@ from exporter.archive.archive import Archive, read_consistently
 from exporter.cli.answers import check_answers, declared_flags, flag_answers, keep_given, stored_printer
 from exporter.cli.export_options import check_choice, choice_options, old_urls, stop_undeclared
 from exporter.cli.options import archive_argument, config_option, setting_options, with_output
-from exporter.cli.output import Output, time_text
-from exporter.cli.signals import ended_by_sigterm
-from exporter.errors import Incomplete
+from exporter.cli.output import Output, counted, time_text
+from exporter.errors import BlogExporterError, Incomplete, Interrupted
 from exporter.export.interface import ExportOptions
 from exporter.service.registry import service_of
 from exporter.settings import SETTINGS, Settings, resolve
@@ -24,11 +26,12 @@ from exporter.text import left, printable, right
 if TYPE_CHECKING:
     from exporter.archive.state import State
     from exporter.cli.progress import ProgressBar
+    from exporter.cli.signals import Signals
     from exporter.http.retry import RetryEvent
     from exporter.library.compare import Compared
     from exporter.library.export import Only
-    from exporter.library.move import Moved
-    from exporter.move.outcome import MoveEvent
+    from exporter.library.move import Moved, NewHome
+    from exporter.move.outcome import MoveEvent, Thing
 
 _LINE_SECONDS = 10.0
 _LONG_WAIT_SECONDS = 5.0
@@ -83,7 +86,8 @@ def command(
 
     Run it again after an interruption: nothing is moved twice. What somebody changed or deleted there is left alone.
     """
-    from exporter.library.move import NewHome, Watching, map_path, move_blog
+    from exporter.cli.signals import catch_signals
+    from exporter.library.move import NewHome, map_path
 
     check_choice(given)
     info = Archive.open(archive).info
@@ -110,33 +114,21 @@ def command(
         check_answers(options.declared, given, state, options.service, out.warn)
 
     place = NewHome(home, map_file or map_path(archive, home))
-    progress = _Progress(out)
-    try:
-        with ended_by_sigterm("what was moved is kept; run the same command again"):
-            moved = move_blog(
-                archive,
-                place,
-                settings,
-                options,
-                at=version,
-                only=given["only"],
-                dry_run=dry_run,
-                check=check,
-                watching=Watching(progress.handle, out.warn, progress.retrying),
-            )
-    finally:
-        progress.close()
-    for each in moved:
-        _print(out, each)
-    whole, compared = all(each.outcome.whole for each in moved), None
-    if dry_run:
-        out.answer(f"Nothing was sent to {printable(home)} but questions.")
-    else:
-        keep_given(given, info.blog_id, out)
-        if compare and given["only"] != "private":
-            compared, same = _compare(out, archive, home, settings, options, version, only=given["only"])
-            whole = whole and same
-        out.answer(f"What became what in {printable(home)} is in {place.map_file}.")
+    progress, compared = _Progress(out, sends=not dry_run), None
+    with progress.told(), catch_signals(progress.kept) as signals:
+        how: dict[str, Any] = {"at": version, "only": given["only"]}
+        moved = _move(archive, place, settings, options, progress, signals, dry_run=dry_run, check=check, **how)
+        for each in moved:
+            _print(out, each)
+        whole = all(each.outcome.whole for each in moved)
+        if dry_run:
+            out.answer(f"Nothing was sent to {printable(home)} but questions.")
+        else:
+            keep_given(given, info.blog_id, out)
+            if compare:
+                compared, same = _compare(out, archive, home, settings, options, signals, **how)
+                whole = whole and same
+            out.answer(f"What became what in {printable(home)} is in {place.map_file}.")
     out.document(
         {
             "archive": str(archive.resolve()),
@@ -153,14 +145,41 @@ def command(
     return 0
 
 
+def _move(
+    archive: Path,
+    place: NewHome,
+    settings: Settings,
+    options: ExportOptions,
+    progress: _Progress,
+    signals: Signals,
+    **how: Any,
+) -> list[Moved]:
+    """Move the blog, until a signal comes."""
+    import asyncio
+
+    from exporter.library.move import Watching, move_blog
+
+    def run(work: Coroutine[Any, Any, list[Moved]]) -> list[Moved]:
+        return asyncio.run(signals.cancelling(work))
+
+    watching = Watching(progress.handle, progress.out.warn, progress.retrying, run)
+    try:
+        moved = move_blog(archive, place, settings, options, watching=watching, **how)
+    finally:
+        progress.close()
+    progress.ended = True
+    return moved
+
+
 def _compare(
     out: Output,
     archive: Path,
     home: str,
     settings: Settings,
     options: ExportOptions,
-    version: int | None,
+    signals: Signals,
     *,
+    at: int | None,
     only: Only,
 ) -> tuple[dict[str, Any], bool]:
     """Compare the new home with the archive; return the result as ``--json`` prints it, and whether it is the same."""
@@ -174,8 +193,8 @@ def _compare(
         async with open_home(home, settings) as opened:
             return await compare(opened, expected, Wish(frozenset(Aspect), old_hosts=expected.old_hosts))
 
-    expected = expected_posts(archive, options, at=version, only=only)
-    found = asyncio.run(run())
+    expected = expected_posts(archive, options, at=at, only=only)
+    found = asyncio.run(signals.cancelling(run()))
     for line in lines(found.comparison):
         out.say(printable(line))
     return document(found.comparison, home={"kind": found.kind, "place": home}), found.comparison.whole
@@ -192,48 +211,89 @@ def _print(out: Output, moved: Moved) -> None:
     for thing, counts in outcome.counts.items():
         out.say(left(thing, 12) + "".join(f"{counts[did]:>13,}" for did in Did))
     for (thing, did, why), keys in outcome.named.items():
-        out.say(printable(f"{_WORDS[did]}: {len(keys):,} {thing}: {why} ({_some(keys)})"))
+        out.say(printable(f"{_WORDS[did]}: {counted(len(keys), thing.noun)}: {why}{_some(outcome.told(thing, keys))}"))
     for thing, missing in outcome.missing.items():
-        out.warn(printable(f"{len(missing):,} {thing} should be there now and are not ({_some(missing)})"))
+        some = _some(outcome.told(thing, missing))
+        out.warn(
+            printable(f"{counted(len(missing), thing.noun)} not found at the last look, but should be there{some}")
+        )
     for key, numbers in outcome.twice.items():
-        out.warn(printable(f"{key} is there more than once: see the numbers {_some([str(each) for each in numbers])}"))
+        others = ", ".join(map(str, numbers[:_NAMED]))
+        out.warn(printable(f"{key} is there more than once: also as number {others}; delete what you do not want."))
 
 
 def _some(keys: list[str]) -> str:
-    return ", ".join(keys[:_NAMED]) + (", …" if len(keys) > _NAMED else "")
+    return f" ({', '.join(keys[:_NAMED])}{', …' if len(keys) > _NAMED else ''})" if keys else ""
 
 
 class _Progress:
-    """A bar for each stage on a terminal, and elsewhere the counts every ten seconds."""
+    """A bar for each stage on a terminal, and elsewhere the counts every ten seconds; and what was sent so far.
 
-    def __init__(self, out: Output) -> None:
-        self._out = out
+    Attributes:
+        out: where it is shown.
+        ended: whether all was sent.
+    """
+
+    def __init__(self, out: Output, *, sends: bool) -> None:
+        self.out = out
+        self.ended = False
         self._shown = contextlib.ExitStack()
         self._bar: ProgressBar | None = None
         self._next = time.monotonic() + _LINE_SECONDS
         self._stage, self._done, self._total = "", 0, 0
+        self._sends = sends
+        self._sent: Counter[Thing] = Counter()
+        self._begun: set[str] = set()
+
+    @contextmanager
+    def told(self) -> Iterator[None]:
+        """Say what was sent where the work inside fails; what ends it by a signal says so itself."""
+        try:
+            yield
+        except Interrupted:
+            raise
+        except BlogExporterError:
+            if self._sent.total() or self._begun:
+                said = self.kept()
+                self.out.say(f"{said[0].upper()}{said[1:]}.")
+            raise
+
+    def kept(self) -> str:
+        """Return what was sent so far, and what to do next, as the end of a sentence."""
+        if self.ended and self._sends:
+            return "everything was sent, but not compared to the end; run the same command again"
+        parts = [counted(count, thing.noun) for thing, count in self._sent.items() if count]
+        if self._begun:
+            parts.append(f"{counted(len(self._begun), 'post')} still private and without text")
+        sent = f"sent so far: {', '.join(parts)}" if parts else "nothing was sent"
+        return f"{sent}; run the same command again to go on"
 
     def handle(self, event: MoveEvent) -> None:
         """Show an event."""
         from exporter.cli.progress import ProgressBar
-        from exporter.move.outcome import MoveStage
+        from exporter.move.outcome import MoveStage, Reserved
 
         if isinstance(event, MoveStage):
             self.close()
             self._stage, self._done, self._total = str(event.stage), 0, event.total
-            self._bar = self._shown.enter_context(ProgressBar(self._out, self._stage))
+            self._bar = self._shown.enter_context(ProgressBar(self.out, self._stage))
             return
+        if isinstance(event, Reserved):
+            self._begun |= {event.key} if event.fresh else set()
+        elif self._sends:
+            self._begun -= {event.key} if event.thing == "posts" else set()
+            self._sent[event.thing] += event.did in {"made", "changed"}
         self._done += 1
         if self._bar is not None:
             self._bar.update(self._done, self._total)
         if time.monotonic() >= self._next:
             self._next = time.monotonic() + _LINE_SECONDS
-            self._out.say(f"{self._stage}: {self._done:,} of {self._total:,}")
+            self.out.say(f"{self._stage}: {self._done:,} of {self._total:,}")
 
     def retrying(self, event: RetryEvent) -> None:
         """Show that a request waits to be sent again: long waits always, short ones when asked for."""
         wait = f"  {event.operation}: {printable(event.reason, 120)}; again in {time_text(event.wait)}"
-        self._out.say(wait, level=0 if event.wait >= _LONG_WAIT_SECONDS else 1)
+        self.out.say(wait, level=0 if event.wait >= _LONG_WAIT_SECONDS else 1)
 
     def close(self) -> None:
         """Remove the bar."""

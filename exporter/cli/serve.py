@@ -68,7 +68,7 @@ def command(
     place = Place(host, port, "" if unlocked else secrets.token_urlsafe(16))
     shown = None if at is None else version
     with (
-        catch_signals("the server has ended, and nothing was changed") as signals,
+        catch_signals(lambda: "the server has ended, and nothing was changed") as signals,
         site_folder(archive.path, settings, shown, out.say) as site,
     ):
         asyncio.run(_run(Server(archive.path, site, settings, place, shown), out, signals))

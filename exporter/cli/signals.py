@@ -11,25 +11,26 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from types import FrameType
+from typing import Any, Final, TypeVar
 
 from exporter.cli.output import PROGRAM
 from exporter.errors import Interrupted, Terminated
 
+T = TypeVar("T")
+
 _PATIENCE_SECONDS = 1.7
 _KEPT = "what was read is kept; run the same command again to resume"
+_ERRORS: Final = {signal.SIGINT: Interrupted, signal.SIGTERM: Terminated}
 
 
 class Signals:
-    """What the two signals do, for as long as :func:`catch_signals` lasts; ``kept`` ends their messages."""
+    """What the two signals do, for as long as :func:`catch_signals` lasts; ``kept`` gives the end of their messages."""
 
-    def __init__(self, kept: str) -> None:
-        self._errors = {
-            signal.SIGINT: Interrupted(f"Interrupted; {kept}."),
-            signal.SIGTERM: Terminated(f"Terminated; {kept}."),
-        }
+    def __init__(self, kept: Callable[[], str]) -> None:
+        self._kept = kept
         self._error: Interrupted | None = None
         self._stop: Callable[[Interrupted], None] | None = None
         self._passed_on = False
@@ -55,16 +56,36 @@ class Signals:
         finally:
             self._stop = None
 
+    async def cancelling(self, work: Coroutine[Any, Any, T]) -> T:
+        """Do work that a signal cancels, in the running event loop.
+
+        Raises:
+            Interrupted: a signal came, and the work has ended.
+        """
+        import asyncio
+
+        task, ended = asyncio.ensure_future(work), list[Interrupted]()
+
+        def stop(error: Interrupted) -> None:
+            ended.append(error)
+            task.cancel()
+
+        with self.passed_to(stop):
+            try:
+                return await task
+            except asyncio.CancelledError:
+                raise ended[0] if ended else Interrupted("Cancelled.") from None
+
     def handle(self, number: int, _frame: FrameType | None) -> None:
         """Handle a signal, in the main thread.
 
         Raises:
             Interrupted: no event loop is running that it could be passed to.
         """
-        error = self._errors[signal.Signals(number)]
+        kind = _ERRORS[signal.Signals(number)]
         if self._error is not None:
-            os._exit(error.exit_code)
-        self._error = error
+            os._exit(kind.exit_code)
+        self._error = error = kind(f"{kind.__name__}; {self._kept()}.")
         self._signalled.set()
         if self._stop is None:
             raise error
@@ -108,8 +129,12 @@ class Signals:
 
 
 @contextmanager
-def catch_signals(kept: str = _KEPT) -> Iterator[Signals]:
-    """Catch both signals; outside of the main thread, where Python has none, nothing is caught."""
+def catch_signals(kept: Callable[[], str] = lambda: _KEPT) -> Iterator[Signals]:
+    """Catch both signals; outside of the main thread, where Python has none, nothing is caught.
+
+    Args:
+        kept: gives the end of their messages, at the moment that one comes.
+    """
     signals = Signals(kept)
     if threading.current_thread() is not threading.main_thread():
         yield signals

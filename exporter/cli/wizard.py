@@ -24,6 +24,7 @@ from exporter.errors import BlogExporterError, UsageError
 from exporter.export.flags import entry_combinations
 from exporter.export.folder import check_target, report_path
 from exporter.export.formats import NAMED, Format
+from exporter.export.interface import Comments
 from exporter.export.media import FOLDER, MADE_FIELDS
 from exporter.export.own_links import infer_entry_url
 from exporter.export.targets import TARGETS, Matter, Target
@@ -40,7 +41,7 @@ _REPEATED: Final = {
         name: f"--{name.replace('_', '-')}"
         for name in (
             "only", "media_base_url", "new_url", "title", "at", "since", "until", "category", "all_as_draft",
-            "media_folder", "vertical", "by_year",
+            "media_folder", "vertical", "by_year", "preset", "comments",
         )
     },
 }  # fmt: skip
@@ -187,6 +188,7 @@ class _Wizard:
                 given["media_base_url"], given["media_folder"] = base, True
             elif brings:
                 self._ask.say(words["stays"])
+        self._about_comments(place)
         if NAMED[place.form].book:
             given["title"] = given["title"] or self._ask.text(words["title"], blog_id)
             given["vertical"] = given["vertical"] or self._ask.agreed(words["vertical"], default=False)
@@ -195,6 +197,16 @@ class _Wizard:
         rest = words["rest_of_drafts" if given["all_as_draft"] else "rest"]
         if not settled and self._ask.agreed(rest, default=False):
             given["only"] = "all"
+
+    def _about_comments(self, place: Destination) -> None:
+        """Ask how comments come along, where readers see the format; what stands beside pages needs a site."""
+        words, given, form = self._words, self._given, NAMED[place.form]
+        if form.shows is None or given["comments"] is not None or given["no_comments"]:
+            return
+        ways = [way for way in Comments if place.home or way is not Comments.SIDECAR]
+        shown = [words[f"comments_{way}"] for way in ways]
+        way = ways[self._ask.number(words["comments_how"], shown, ways.index(form.shows))]
+        given["comments"] = None if way is form.shows else str(way)
 
     def _no_base(self, answer: str) -> str:
         return "" if not answer or _is_address(answer) else self._words["no_base"]
@@ -255,7 +267,7 @@ class _Wizard:
         if not given["new_url"] or given["all_as_draft"] or given["only"] == "private":
             return None
         limits = place.form if place.form in TARGETS else given["limits_of"]
-        unused = {"only": "public", "media_base_url": "", "media_folder": False}
+        unused = {"only": "public", "media_base_url": "", "media_folder": False, "preset": None, "comments": None}
         return Job("redirects", job.archive, _redirects_of(job.target), {**given, **unused, "limits_of": limits})
 
     def _finish(self, out: Output, place: Destination, job: Job, done: list[Exported], redirects: Job | None) -> None:
@@ -293,14 +305,18 @@ class _Wizard:
             yield words["upload"].format(
                 media=done.folder / FOLDER, folder=folder or words["web_space"], base=base, sample=sample
             )
+        comments = job.given["comments"] or NAMED[place.form].shows
         for step in place.steps[self._language]:
-            if step.when in {"", "bring" if base else "stay"}:
+            if step.when in {"", "bring" if base else "stay", comments}:
                 yield step.text.format(out=done.folder)
+        if comments == Comments.SIDECAR:
+            yield words["beside"].format(path=done.folder / NAMED[place.form].beside)
         if redirects is not None:
             yield words["forward"].format(path=redirects.target)
             yield words["rented"]
         if place.home:
-            yield words["proof"].format(command=_again("compare", job, str(job.archive), home))
+            left_out = () if comments in {None, Comments.BODY} else ("--no-comments",)
+            yield words["proof"].format(command=_again("compare", job, str(job.archive), home, *left_out))
 
     def _keep(self, out: Output, job: Job, blog_id: str, say: Callable[[str], None]) -> None:
         try:

@@ -13,7 +13,10 @@ from exporter.export.words import Language
 
 
 class Step(NamedTuple):
-    """What to do in the new home; ``when`` is ``bring`` or ``stay`` where it depends on the pictures, else empty."""
+    """What to do in the new home, and when.
+
+    ``when`` is ``bring`` or ``stay`` where it depends on the pictures, a way that comments come along, or else empty.
+    """
 
     text: str
     when: str = ""

@@ -38,7 +38,9 @@ class FolderHome:
 
     def __init__(self, root: Path, progress: Callable[[int], None]) -> None:
         if not root.is_dir():
-            raise UsageError(f"{root} is no folder: name the new home's address, or the folder of its pages.")
+            raise UsageError(
+                f"{root} is no folder: name the new home's address (https://…) or the folder of its pages."
+            )
         self._root = root
         self._progress = progress
         self._unread: Counter[str] = Counter()

@@ -33,6 +33,10 @@ _HTML_ADDRESS: Final = re.compile(
 _NUMBER: Final = re.compile(r"^[ \t>]*[0-9]{1,9}[.)](?=[ \t])", re.MULTILINE)
 """The number of an item of a list, which is no text of its own."""
 _ESCAPE: Final = re.compile(r"\\([!-/:-@\[-`{-~])")
+_SIGNS: Final = re.compile(
+    r"\{(?:attach|filename|static)\}|\{% (?:end)?raw %\}|\{\{ \"([^\"\n]*)\"(?: \| relative_url)? \}\}"
+)
+"""What exports write for Pelican and Jekyll around addresses and texts."""
 _DATES: Final = ("date", "pubdate", "published", "published_at", "created")
 
 
@@ -62,6 +66,7 @@ def read_markdown(text: str, path: str, address: str) -> NewPost:
     """
     head, body = front_matter(text)
     facts = {str(name).lower(): value for name, value in head.items()}
+    body = _SIGNS.sub(lambda found: found[1] or "", body)
     body = _ESCAPE.sub(lambda found: "&lt;" if found[1] == "<" else found[0], body)
     shown = [found[2] or found[3] or "" for found in _IMAGE.finditer(body)]
     body = _IMAGE.sub(lambda found: found[1], body)

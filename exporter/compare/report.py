@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from exporter.compare.posts import Fault, Unchecked
+from exporter.compare.posts import Fault, ShownAs, Unchecked
 from exporter.compare.reconcile import Comparison, PostResult
 
 _WORDS: Final = {
@@ -98,19 +98,32 @@ def verdict(found: Comparison) -> str:
 
 
 def _entry(result: PostResult) -> dict[str, Any]:
+    told = _is_told(result)
     return {
         "id": result.old.id,
-        "title": result.old.title,
-        "address": result.key,
+        "title": result.old.title if told else "",
+        "address": result.key if told else "",
         "differences": [
-            {"change": str(each.change), "before": each.before, "after": each.after} for each in result.differences
+            {"change": str(each.change), "before": each.before, "after": each.after}
+            if told
+            else {"change": str(each.change), "before": "", "after": ""}
+            for each in result.differences
         ],
     }
+
+
+def _is_told(result: PostResult) -> bool:
+    """Tell whether more than the id of an entry may be told: everybody sees it, in the old home or the new one."""
+    shown = any(each.change is Fault.STATUS and each.after == ShownAs.PUBLISH for each in result.differences)
+    return shown or result.old.status is ShownAs.PUBLISH
 
 
 def _named(found: Comparison, change: Fault, *, every: bool) -> Iterator[str]:
     results = [result for result in found.results if any(each.change is change for each in result.differences)]
     for result in results if every else results[:_FEW]:
+        if not _is_told(result):
+            yield f"{'':11}{result.old.id}"
+            continue
         details = [each for each in result.differences if each.change is change]
         told = next((f": {_cut(_change(each), _VALUE)}" for each in details if each.before or each.after), "")
         more = f" and {len(details) - 1} more" if len(details) > 1 else ""

@@ -54,9 +54,9 @@ def letters(text: str) -> str:
     as WordPress spells it.
     """
     folded = _EMOTICON.sub(lambda found: _FACES[found[0]], text) if ":" in text or "8" in text or ";" in text else text
-    folded = _UNSEEN.sub("", unicodedata.normalize("NFC", folded)).translate(_TYPOGRAPHY).replace("''", '"')
-    folded = _RUNS.sub(lambda found: found[0][0], folded)
-    return folded.replace("Wordpress", "WordPress")
+    folded = unicodedata.normalize("NFC", _UNSEEN.sub("", folded)).translate(_TYPOGRAPHY).replace("''", '"')
+    folded = _RUNS.sub(lambda found: found[0][0], folded).replace("Wordpress", "WordPress")
+    return unicodedata.normalize("NFC", folded)  # again: what was put in may compose with what is behind it
 
 
 def body_letters(html: str) -> str:

@@ -13,6 +13,7 @@ from exporter.html.anchors import wanted_places
 from exporter.html.links import commenter_link
 from exporter.html.markdown import Block, quote_block, to_markdown
 from exporter.html.markdown_escape import escape_heading_end, escape_text, link_target
+from exporter.html.markdown_inline import HARD_BREAK
 from exporter.html.text import collapse
 from exporter.html.tree import Element
 from exporter.model.kinds import sort_key
@@ -103,7 +104,7 @@ def _date(date: datetime | None) -> str | None:
     return None if date is None else date.isoformat()
 
 
-RENDERER_VERSION = 2
+RENDERER_VERSION = 3
 """Counts changes of what pages look like, so that pages written by an earlier renderer are written anew."""
 
 UNTITLED = "(無題)"
@@ -142,12 +143,12 @@ def render_entry(
     return Rendered(f"{head}\n{text}\n", replaced + body.replaced + more.replaced + rest.replaced + found)
 
 
-def render_comments(comments: Sequence[Comment]) -> Rendered:
-    """Return comments as sections of a page, without a line end at the end."""
+def render_comments(comments: Sequence[Comment], line_break: str = HARD_BREAK) -> Rendered:
+    """Return comments as sections of a page, without a line end at the end; ``line_break`` is what breaks a line."""
     parts: list[str] = []
     replaced = 0
     for comment in sorted(comments, key=lambda one: sort_key(one.id)):
-        text = to_markdown(comment.text)
+        text = to_markdown(comment.text, line_break=line_break)
         replaced += text.replaced
         quoted = quote_block([Block("text", text.text)]).text if text.text else ""
         parts += [part for part in (_comment_head(comment), _comment_facts(comment), quoted) if part]

@@ -108,10 +108,12 @@ def _tag(name: str, report: Report) -> str:
 
 def _html(post: ExportPost, media: Media, way: str | None) -> str:
     lead = collapse(post.record.more_title)
+    body, more = (media.rewritten(as_html(text), way) for text in (post.record.body, post.record.more))
     parts = [
-        media.rewritten(as_html(post.record.body), way),
+        # Ghost's themes lay out what stands in no element word by word.
+        f"<div>\n{body}\n</div>" if body else "",
         f"<h2>{escaped(lead)}</h2>" if lead else "",
-        media.rewritten(as_html(post.record.more), way),
+        f"<div>\n{more}\n</div>" if more else "",
         comments_html(post.comments),
     ]
     return "\n".join(part for part in parts if part)

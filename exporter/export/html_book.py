@@ -24,7 +24,6 @@ from exporter.export.posts import ExportPost, PostComment, Posts
 from exporter.export.report import Report
 from exporter.export.words import Reason
 from exporter.export.xml import visible_xml
-from exporter.html.anchors import place_of
 from exporter.html.links import commenter_link
 from exporter.html.page_body import BodyWriter
 from exporter.html.page_sanitizer import ID_PREFIX
@@ -84,9 +83,8 @@ def _chunks(posts: Posts, media: Media, linked: dict[str, None]) -> Iterator[byt
         entry_id = media.own_post(address)
         if entry_id is None:
             return None
-        place = place_of(address.partition("#")[2])
-        is_there = place is not None and place in media.places(posts.post(entry_id))
-        return f"{_place_of(entry_id)}-{place}" if is_there else _place_of(entry_id)
+        place = media.place_in(entry_id, address)
+        return _place_of(entry_id) if place is None else f"{_place_of(entry_id)}-{place}"
 
     bodies = BodyWriter(local_path, base, alone=True, page_of=place, drawn=drawn)
     for year, found in groupby(posts.by_date(), _year_of):

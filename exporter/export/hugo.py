@@ -9,7 +9,16 @@ from typing import Final
 from exporter.export.formats import Format
 from exporter.export.interface import Comments, Content, ExportFile
 from exporter.export.posts import ExportPost, Posts
-from exporter.export.site_generators import PageWriter, SitePage, beside, old_paths, page_header, page_name, shown_title
+from exporter.export.site_generators import (
+    PageWriter,
+    SitePage,
+    finds,
+    old_paths,
+    page_header,
+    page_name,
+    shown_title,
+    site_path,
+)
 from exporter.model.publication import PostStatus
 
 _CONFIG = """# What the content needs of Hugo; take it over into your site's own configuration.
@@ -18,6 +27,7 @@ title = {title}
 locale = "ja"
 defaultContentLanguage = "ja" # what Hugo before 0.158 knows in its place
 hasCJKLanguage = true
+canonifyURLs = true # links between posts lead on below a folder of the host too
 
 [markup.goldmark.renderer]
 unsafe = true # tables in tables, ruby and players stay HTML, made safe
@@ -29,6 +39,8 @@ title = false
 typographer = false
 linkify = false
 """
+_is_misread = finds("{{[<%]", r"[*~](?=\S)(?:[^*~\n]|\n(?!\n))*\[[^\[\]\n]*!\[")
+"""Tells Hugo's own signs, and emphasis around a linked picture, which old ones such as 0.111 do not read."""
 
 
 def export(posts: Posts) -> Iterator[ExportFile]:
@@ -53,8 +65,8 @@ def export(posts: Posts) -> Iterator[ExportFile]:
     writer = PageWriter(
         posts,
         "",
-        home=lambda post: beside(page_name(post).lower()),  # as Hugo writes the paths of pages
-        risky=lambda text: "{{<" in text or "{{%" in text,
+        home=lambda post: site_path("posts", page_name(post).lower()),  # as Hugo writes the paths of pages
+        risky=_is_misread,
     )
     yield from writer.pages(page)
 

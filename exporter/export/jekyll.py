@@ -13,7 +13,17 @@ from exporter.export.formats import Format
 from exporter.export.interface import Comments, Content, ExportFile
 from exporter.export.media import FOLDER
 from exporter.export.posts import ExportPost, Posts
-from exporter.export.site_generators import MORE, PageWriter, SitePage, beside, old_paths, page_header, shown_title
+from exporter.export.site_generators import (
+    BETWEEN_TAGS,
+    MORE,
+    PageWriter,
+    SitePage,
+    finds,
+    old_paths,
+    page_header,
+    shown_title,
+    site_path,
+)
 from exporter.model.publication import PostStatus
 
 _CONFIG: Final = """# What the content needs of Jekyll; take it over into your site's own configuration.
@@ -24,6 +34,18 @@ kramdown:
   smart_quotes: ["apos", "apos", "quot", "quot"]
   typographic_symbols: {{hellip: "...", mdash: "---", ndash: "--", laquo: "<<", raquo: ">>"}}
 """
+_TABLE: Final = re.compile(r"(?:\A|(?<=\n\n))\|.*\n\|[-:| ]+\n(?:\|.*(?:\n|\Z))+")
+_is_misread = finds(
+    BETWEEN_TAGS,
+    r"\\\]:",  # notes and addresses, though escaped
+    r"\{:",  # attributes
+    r"\$\$",  # formulas
+    r"\\\\$",  # breaks, though escaped
+    r"^[-+*>\d.) ]*\^$",  # ends of blocks
+)
+"""Tells what Jekyll's reader of Markdown takes for something else than CommonMark does, beside all that has a ``|``."""
+_POSTS: Final = "posts"
+_OWN: Final = re.compile(rf'(?:(?<=\]\()|(?<=href="))/{_POSTS}/(?:[\w.~-]|%[0-9A-F]{{2}})+/')
 _RAW: Final = "{% raw %}"
 _END_RAW: Final = "{% endraw %}"
 
@@ -43,7 +65,7 @@ def export(posts: Posts) -> Iterator[ExportFile]:
                 "date": post.when,
                 "last_modified_at": post.record.updated,
                 "categories": [category] if post.category else None,
-                "permalink": f"/posts/{_name(post)}/" if posts.options.old_urls and public else None,
+                "permalink": f"/{_POSTS}/{_name(post)}/" if posts.options.old_urls and public else None,
                 "redirect_from": list(old_paths(post, posts.options)) or None,
                 "entry_id": post.id,
                 "excerpt_separator": MORE,
@@ -53,20 +75,18 @@ def export(posts: Posts) -> Iterator[ExportFile]:
         pictures = FOLDER if public else f"_drafts/{FOLDER}"
         return SitePage(f"{'_posts' if public else '_drafts'}/{_name(post)}{ending}", f"{head}\n{body}", pictures)
 
-    # Jekyll's reader of Markdown reads none between tags.
-    unread = re.compile("^<[a-z][^\n]*>\n\n", re.MULTILINE)
     writer = PageWriter(
         posts,
         f"/{FOLDER}/",
-        home=lambda post: beside(_name(post)),
-        risky=lambda text: unread.search(text) is not None,
+        home=lambda post: site_path(_POSTS, _name(post)),
+        risky=lambda text: "|" in _TABLE.sub("", text) or _is_misread(text),
         finish=_in_liquid,
     )
     yield from writer.pages(page)
 
 
 def _in_liquid(text: str, pictures: list[str]) -> str:
-    """Return a page's text of which Liquid makes the same, with the pictures where the site is.
+    """Return a page's text of which Liquid makes the same, with the pictures and the other posts where the site is.
 
     A site below a folder of its host is known to Liquid alone (``baseurl``), and Jekyll before 4, which GitHub Pages
     has, runs it over everything. Each part of an excerpt is enclosed alone, since Jekyll cuts between them.
@@ -74,8 +94,13 @@ def _in_liquid(text: str, pictures: list[str]) -> str:
     text = text.replace("{%", f'{_END_RAW}{{{{ "{{%" }}}}{_RAW}')
     for name in pictures:
         path = f"/{FOLDER}/{name}"
-        text = text.replace(path, f'{_END_RAW}{{{{ "{path}" | relative_url }}}}{_RAW}')
+        text = text.replace(path, _where_the_site_is(path))
+    text = _OWN.sub(lambda found: _where_the_site_is(found[0]), text)
     return MORE.join(f"{_RAW}{part}{_END_RAW}" for part in text.split(MORE))
+
+
+def _where_the_site_is(path: str) -> str:
+    return f'{_END_RAW}{{{{ "{path}" | relative_url }}}}{_RAW}'
 
 
 def _zone(when: datetime) -> str:

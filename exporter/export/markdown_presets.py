@@ -9,7 +9,15 @@ from exporter.export.csv_table import rough_text
 from exporter.export.interface import ExportFile
 from exporter.export.media import FOLDER
 from exporter.export.posts import ExportPost, Posts
-from exporter.export.site_generators import PageWriter, SitePage, beside, old_paths, page_header, page_name, shown_title
+from exporter.export.site_generators import (
+    PageWriter,
+    SitePage,
+    old_paths,
+    page_header,
+    page_name,
+    shown_title,
+    site_path,
+)
 from exporter.export.xml import visible_xml
 from exporter.model.publication import PostStatus
 
@@ -65,7 +73,7 @@ def _pages(posts: Posts, place: str, head: Any) -> Iterator[ExportFile]:
         pictures = f"{'public' if public else 'drafts'}/{FOLDER}"
         return SitePage(path, f"{page_header(head(post, category))}\n{body}", pictures)
 
-    yield from PageWriter(posts, f"/{FOLDER}/", home=lambda post: beside(page_name(post))).pages(page)
+    yield from PageWriter(posts, f"/{FOLDER}/", home=lambda post: site_path("blog", page_name(post))).pages(page)
 
 
 def description(post: ExportPost) -> str:

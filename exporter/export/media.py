@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Container, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
-from html import unescape
 from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
@@ -17,13 +17,23 @@ from exporter.export.interface import Copy, ExportOptions
 from exporter.export.posts import ExportPost, Posts
 from exporter.export.report import Link, Report
 from exporter.export.words import Reason
-from exporter.html.anchors import place_of, wanted_places
-from exporter.html.embedded import EmbeddedAddress, Use, embedded, embedded_in, rewrite_addresses, with_addresses
+from exporter.html.anchors import mark_places, place_of, wanted_places
+from exporter.html.embedded import (
+    EmbeddedAddress,
+    Use,
+    attribute_text,
+    embedded,
+    embedded_in,
+    rewrite_addresses,
+    with_addresses,
+)
+from exporter.html.limits import TooComplex
 from exporter.html.links import absolute, host_of, meaning
 from exporter.html.local_links import EntryAddresses
 from exporter.html.markdown import Markdown, pieces_to_markdown, to_markdown
+from exporter.html.markdown_inline import HARD_BREAK
 from exporter.html.simple import Piece, simple_pieces
-from exporter.html.tree import Element
+from exporter.html.tree import Element, parse
 from exporter.model.asset import Asset, extension_of
 from exporter.model.kinds import Kind
 from exporter.model.records import Raw, Upload
@@ -85,6 +95,7 @@ class Media:
         self._own = EntryAddresses(options.old_urls, self._noting(entries), self._base)
         patterns = [pattern.text.replace("{blog_id}", posts.blog_id) for pattern in options.old_urls]
         self._hosts = {host_of(text) for text in [self._base, *patterns]}
+        self._there = lru_cache(maxsize=_FOUND)(self._places_there)
         self.find = lru_cache(maxsize=_FOUND)(self._look_up)
         """Returns what the archive knows of an address; ``None`` when it is none of the blog's pictures or files."""
 
@@ -187,6 +198,19 @@ class Media:
         own = wanted_places(post.record.body) | wanted_places(post.record.more)
         return own | self._asked_of.get(post.id, frozenset())
 
+    def place_in(self, entry_id: str, address: str) -> str | None:
+        """Return the id that an address leads to in the text of a post; ``None`` where that has no such place."""
+        place = place_of(address.partition("#")[2])
+        return place if place is not None and place in self._there(entry_id) else None
+
+    def _places_there(self, entry_id: str) -> frozenset[str]:
+        record, wanted = self._posts.post(entry_id).record, self._asked_of.get(entry_id, frozenset())
+        found: set[str] = set()
+        for body in (record.body, record.more):
+            with suppress(TooComplex):
+                found |= mark_places(parse(body, bare=frozenset()), wanted)
+        return frozenset(found)
+
     @cached_property
     def _asked_of(self) -> dict[str, frozenset[str]]:
         """The ids that links with the address of an entry lead to, by that entry's id."""
@@ -202,10 +226,12 @@ class Media:
         for entry_id, raw in entries:
             for text in raw.values():
                 if isinstance(text, str) and "#" in text:
-                    self._with_fragments.update(map(unescape, _FAR.findall(text)))
+                    self._with_fragments.update(map(attribute_text, _FAR.findall(text)))
             yield entry_id, raw
 
-    def markdown(self, body: str, folder: str | None = None, places: Collection[str] = ()) -> Markdown:
+    def markdown(
+        self, body: str, folder: str | None, places: Collection[str] = (), *, line_break: str = HARD_BREAK
+    ) -> Markdown:
         """Return what :func:`~exporter.html.markdown.to_markdown` makes of what :meth:`rewritten` returns.
 
         A simple body, as nearly all are, is neither written as HTML again for it nor read a second time: a fifth of the
@@ -213,10 +239,10 @@ class Media:
         """
         pieces = None if places else _read(body).pieces
         if pieces is None:
-            return to_markdown(self.rewritten(body, folder), places=places)
+            return to_markdown(self.rewritten(body, folder), places=places, line_break=line_break)
         resolve = partial(self._resolved, folder)
         new = [piece if isinstance(piece, str) else with_addresses(piece, resolve) for piece in pieces]
-        return Markdown(pieces_to_markdown(new), 0)
+        return Markdown(pieces_to_markdown(new, line_break), 0)
 
     def _resolved(self, folder: str | None, address: str) -> str | None:
         """Return the address that the new home has for one; ``None`` where it stays."""

@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple
 from urllib.parse import quote
 
 from exporter.export.interface import RecordSource
+from exporter.html.embedded import attribute_text
 from exporter.html.links import AddressPattern, absolute
 from exporter.model.kinds import Kind
 from exporter.service.interface import Records
@@ -69,7 +70,7 @@ def _own_addresses(records: RecordSource, host: str) -> Iterator[str]:
         for text in raw.values():
             if isinstance(text, str) and (named[:-1] in text or '="/' in text or "='/" in text):
                 for found in _LINK.finditer(text):
-                    url = absolute(found[1].replace("&amp;", "&"), host)
+                    url = absolute(attribute_text(found[1]), host)
                     if url is not None and url.partition(":")[2].startswith(named) and not set("{}") & set(url):
                         yield f"https:{url.partition(':')[2]}"
 

@@ -5,19 +5,34 @@ from __future__ import annotations
 from collections.abc import Iterator
 from html import escape
 from typing import Final
+from urllib.parse import quote
 
 from exporter.export.formats import Format
 from exporter.export.interface import Comments, ExportFile
 from exporter.export.post_names import plain_name
 from exporter.export.posts import ExportPost, Posts
-from exporter.export.site_generators import PageWriter, SitePage, page_name, shown_title
+from exporter.export.site_generators import BETWEEN_TAGS, PageWriter, SitePage, finds, page_name, shown_title
 from exporter.model.publication import PostStatus
 
 _PICTURES = "images"
 """The one folder of files that Pelican copies by itself."""
 
+_ARTICLE = "/an-article-of-this-site"
+_STATIC = "/a-file-of-this-site"
+"""Begin addresses until Pelican's own signs for them take their place, which no address of a body may have."""
+
 _CATEGORY_CHARACTERS = 30
 """Pelican spells names in Latin letters, about six for a character, and names files after them."""
+
+_is_misread = finds(
+    BETWEEN_TAGS,
+    "~~",
+    r"\\[^\\`*_{}\[\]()>#+.!\n-]",  # escapes that it does not know
+    r"\\\]:",  # notes and addresses, though escaped
+    r"\{[^{}\n]*\}",  # attributes
+    r"^[-+*>\d.) ]*#+[^#\s]",  # headings without a space
+)
+"""Tells what Pelican's reader of Markdown takes for something else than CommonMark does."""
 
 
 def export(posts: Posts) -> Iterator[ExportFile]:
@@ -25,21 +40,27 @@ def export(posts: Posts) -> Iterator[ExportFile]:
 
     Of a draft in ``content`` Pelican makes a page, whose address anybody could find out.
     """
+    ending = ".html" if posts.options.body == "html" else ".md"
 
     def page(post: ExportPost, category: str, body: str) -> SitePage:
         place = "content" if post.status is PostStatus.PUBLISH else "drafts"
         path = f"{place}/{page_name(post)}"
         facts = _facts(post, category, posts.name(post.id))
         if posts.options.body == "html":
-            return SitePage(f"{path}.html", _html(facts, body), f"{place}/{_PICTURES}")
+            return SitePage(path + ending, _html(facts, body), f"{place}/{_PICTURES}")
         head = "".join(f"{key.capitalize()}: {value}\n" for key, value in facts.items())
-        return SitePage(f"{path}.md", f"{head}\n{body}", f"{place}/{_PICTURES}")
+        return SitePage(path + ending, f"{head}\n{body}", f"{place}/{_PICTURES}")
 
-    def home(post: ExportPost) -> str:
-        # All articles are beside each other, unless the site's configuration says otherwise.
-        return f"{posts.name(post.id)}.html"
-
-    yield from PageWriter(posts, f"/{_PICTURES}/", home=home, most=_CATEGORY_CHARACTERS).pages(page)
+    writer = PageWriter(
+        posts,
+        f"{_STATIC}/{_PICTURES}/",
+        home=lambda post: f"{_ARTICLE}/{quote(page_name(post))}{ending}",
+        most=_CATEGORY_CHARACTERS,
+        line_break="  \n",
+        finish=lambda text, _: text.replace(_ARTICLE, "{filename}").replace(_STATIC, "{static}"),
+        risky=_is_misread,
+    )
+    yield from writer.pages(page)
 
 
 def _facts(post: ExportPost, category: str, name: str) -> dict[str, str]:
@@ -57,7 +78,7 @@ def _facts(post: ExportPost, category: str, name: str) -> dict[str, str]:
 
 def _html(facts: dict[str, str], body: str) -> str:
     metas = "\n".join(f'<meta name="{key}" content="{value}" />' for key, value in facts.items() if key != "title")
-    head = f'<meta charset="utf-8" />\n<title>{facts["title"]}</title>\n{metas}'
+    head = f"<title>{facts['title']}</title>\n{metas}"
     return f"<!DOCTYPE html>\n<html>\n<head>\n{head}\n</head>\n<body>\n{body}</body>\n</html>\n"
 
 

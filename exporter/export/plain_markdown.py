@@ -11,7 +11,15 @@ from exporter.export.markdown_presets import astro, eleventy
 from exporter.export.media import FOLDER
 from exporter.export.obsidian import vault
 from exporter.export.posts import ExportPost, Posts
-from exporter.export.site_generators import PageWriter, SitePage, beside, old_paths, page_header, page_name, shown_title
+from exporter.export.site_generators import (
+    PageWriter,
+    SitePage,
+    old_paths,
+    page_header,
+    page_name,
+    shown_title,
+    site_path,
+)
 from exporter.model.publication import PostStatus
 
 
@@ -51,7 +59,7 @@ def plain(posts: Posts) -> Iterator[ExportFile]:
             return SitePage(f"posts/{name}", f"{head}\n{body}", FOLDER)
         return SitePage(f"drafts/{name}", f"{head}\n{body}", f"drafts/{FOLDER}")
 
-    yield from PageWriter(posts, f"/{FOLDER}/", home=lambda post: beside(page_name(post))).pages(page)
+    yield from PageWriter(posts, f"/{FOLDER}/", home=lambda post: site_path("posts", page_name(post))).pages(page)
 
 
 FORMAT: Final = Format(

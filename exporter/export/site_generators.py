@@ -20,6 +20,7 @@ from exporter.export.post_html import comment_block, report_bodies, safe_body
 from exporter.export.posts import ExportPost, PostComment, Posts
 from exporter.export.words import Reason
 from exporter.export.xml import visible_xml
+from exporter.html.markdown_inline import HARD_BREAK
 from exporter.html.text import collapse
 
 _ESCAPED_IN_YAML = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
@@ -28,6 +29,8 @@ _LINKED: Final = 1024
 """How many posts' places are remembered: the newest ones link to each other, all others to few."""
 
 MORE: Final = "<!--more-->"
+BETWEEN_TAGS: Final = "^<[a-z][^\n]*>\n\n"
+"""A tag on a line of its own: what is Markdown below it is not read by all that read Markdown."""
 
 
 class SitePage(NamedTuple):
@@ -47,7 +50,8 @@ class PageWriter:
         risky: tells Markdown that the generator would take for its own commands.
         most: the most characters of a category's name, which generators make folders of.
         finish: makes a page's final text of it and of the names of the pictures beside it.
-        home: gives the way from any page to that of a post.
+        home: gives the address of a post's page for all others.
+        line_break: what breaks a line of Markdown.
     """
 
     def __init__(
@@ -59,6 +63,7 @@ class PageWriter:
         risky: Callable[[str], bool] = lambda _: False,
         most: int = _NAME_CHARACTERS,
         finish: Callable[[str, list[str]], str] = lambda text, _: text,
+        line_break: str = HARD_BREAK,
     ) -> None:
         self._posts = posts
         known = lru_cache(maxsize=_LINKED)(lambda entry_id: home(posts.post(entry_id)))
@@ -69,6 +74,7 @@ class PageWriter:
         self._risky = risky
         self._most = most
         self._finish = finish
+        self._line_break = line_break
 
     def pages(self, page: Callable[[ExportPost, str, str], SitePage]) -> Iterator[ExportFile]:
         """Yield the page of each post, then the pictures it shows that were not there yet.
@@ -114,7 +120,7 @@ class PageWriter:
         places = self._media.places(post)
         if self._html:
             return self._as_html(body, places)
-        made = self._media.markdown(body, self._way, places)
+        made = self._media.markdown(body, self._way, places, line_break=self._line_break)
         self._report.changed("entries", Reason.NOT_IN_PAGES, post.id, made.replaced)
         if not self._risky(made.text):
             return made.text
@@ -132,8 +138,14 @@ class PageWriter:
         return made
 
     def _comment(self, found: PostComment) -> str:
-        made = render_comments([found.comment]).text
+        made = render_comments([found.comment], self._line_break).text
         return made if not self._html and not self._risky(made) else without_commands(comment_block(found))
+
+
+def finds(*patterns: str) -> Callable[[str], bool]:
+    """Return what tells whether one of some patterns is in a text, by lines."""
+    pattern = re.compile("|".join(patterns), re.MULTILINE)
+    return lambda text: pattern.search(text) is not None
 
 
 def without_commands(html: str) -> str:
@@ -165,9 +177,9 @@ def page_name(post: ExportPost) -> str:
     return file_name(post.record.date, post.title, post.id).removesuffix(".md")
 
 
-def beside(name: str) -> str:
-    """Return the way to a page from one beside it, where each is the index of a folder of its name."""
-    return f"../{quote(name)}/"
+def site_path(folder: str, name: str) -> str:
+    """Return the path of a page that is the index of a folder; lists and feeds show links too, so none is relative."""
+    return f"/{folder}/{quote(name)}/"
 
 
 def shown_title(post: ExportPost) -> str:

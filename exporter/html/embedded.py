@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from enum import Enum, auto
 from html import escape, unescape
+from html.entities import html5
 from itertools import islice
 from typing import Final, NamedTuple
 
@@ -127,7 +128,14 @@ _ADDRESSES = frozenset(
 )
 _NOT_IN_STYLES = re.compile(r"[ \t\n\r\f\"'()\\]")
 
+_REFERENCE = re.compile(r"&(?:#[0-9a-zA-Z]+;?|([a-zA-Z][a-zA-Z0-9]*(?:;|(?![a-zA-Z0-9=]))))")
+
 Resolve = Callable[[str], str | None]
+
+
+def attribute_text(value: str) -> str:
+    """Return what an attribute's value says: ``&copy=`` in an address is no sign (HTML Standard, section 13.2.5.73)."""
+    return _REFERENCE.sub(lambda found: html5.get(found[1], found[0]) if found[1] else unescape(found[0]), value)
 
 
 def rewrite_addresses(html: str, resolve: Resolve) -> str:
@@ -143,7 +151,7 @@ def rewrite_addresses(html: str, resolve: Resolve) -> str:
         if name not in _ADDRESSES:
             return found[0]
         value = next(text for text in found.group("double", "single", "bare") if text is not None)
-        plain = unescape(value)
+        plain = attribute_text(value)
         new = _readdressed(name, plain, resolve)
         return found[0] if new == plain else f'{found["lead"]}"{escape(new)}"'
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from exporter.html.embeds import link_frames, parse_body
 from exporter.html.limits import TooComplex, TooLarge, too_large_words
 from exporter.html.markdown_escape import code_fence, escape_heading_end
-from exporter.html.markdown_inline import collect, enter_inline, is_leaf, render_inline
+from exporter.html.markdown_inline import HARD_BREAK, collect, enter_inline, is_leaf, render_inline
 from exporter.html.markdown_runs import Marks, Run, Runs, paragraphs, trimmed
 from exporter.html.markdown_short import Step, short_paragraphs
 from exporter.html.safe_html import safe_html
@@ -202,9 +202,10 @@ class _Container:
 
 
 class BlockWriter:
-    """Writes one body; ``keep_lines`` makes the line ends of its texts breaks."""
+    """Writes one body with these breaks of lines; ``keep_lines`` makes the line ends of its texts breaks."""
 
-    def __init__(self, *, keep_lines: bool = False) -> None:
+    def __init__(self, line_break: str, *, keep_lines: bool = False) -> None:
+        self._hard_break = line_break
         self._open: list[_Container] = [_Container()]
         self._keep_lines = keep_lines
         self._steps: list[Step] = []
@@ -340,13 +341,14 @@ class BlockWriter:
             return
         parts = None
         if not self._heading and not self._marks[-1]:
-            parts = short_paragraphs(steps, keep_lines=self._keep_lines)
+            parts = short_paragraphs(steps, self._hard_break, keep_lines=self._keep_lines)
         if parts is None:
             runs = self._runs(steps)
             if self._heading:
                 self._write_heading(runs)
                 return
-            parts = [part if isinstance(part, int) else render_inline(part) for part in paragraphs(runs)]
+            split = paragraphs(runs)
+            parts = [part if isinstance(part, int) else render_inline(part, self._hard_break) for part in split]
         for part in parts:
             if isinstance(part, int):
                 self._add("html", "<br>" * part)
@@ -407,19 +409,26 @@ class Markdown(NamedTuple):
     replaced: int
 
 
-def to_markdown(html: str, change: Callable[[Element], None] | None = None, places: Collection[str] = ()) -> Markdown:
+def to_markdown(
+    html: str,
+    change: Callable[[Element], None] | None = None,
+    places: Collection[str] = (),
+    *,
+    line_break: str = HARD_BREAK,
+) -> Markdown:
     """Convert a body, its tree changed by ``change`` first: each element by itself, whatever is around it.
 
     A body without any tag that ends lines keeps its line ends, since the meanings of ``text_format`` are not known
     (API 2.8). One too complex to parse is shown as its source, and one beyond :mod:`exporter.html.limits` as its text
-    after a sentence that says so, each in a code block. The ids of ``places`` are marked as HTML.
+    after a sentence that says so, each in a code block. The ids of ``places`` are marked as HTML, and ``line_break`` is
+    what breaks a line.
     """
     source, replaced = visible(html)
     pieces = None if places else simple_pieces(source)
     if pieces is not None:
         if change is not None:
             change(Element("body", {}, [piece for piece in pieces if isinstance(piece, Element)]))
-        return Markdown(pieces_to_markdown(pieces), replaced)
+        return Markdown(pieces_to_markdown(pieces, line_break), replaced)
     try:
         body = parse_body(source, places)
     except TooLarge:
@@ -432,16 +441,16 @@ def to_markdown(html: str, change: Callable[[Element], None] | None = None, plac
     if change is not None:
         change(body)
     marked = any(isinstance(node, Element) and node.tag in LINE_TAGS for node in body.walk())
-    writer = BlockWriter(keep_lines=not marked)
+    writer = BlockWriter(line_break, keep_lines=not marked)
     writer.write(body)
     # What no text file can hold comes from numbers in character references alone.
     text, more = visible(join(writer.blocks)) if "&#" in source else (join(writer.blocks), 0)
     return Markdown(text, replaced + more)
 
 
-def pieces_to_markdown(pieces: list[Piece]) -> str:
+def pieces_to_markdown(pieces: list[Piece], line_break: str = HARD_BREAK) -> str:
     """Convert a simple body, whose elements are used up by it."""
     tags = (piece if isinstance(piece, str) else piece.tag for piece in pieces[1::2])
-    writer = BlockWriter(keep_lines=LINE_TAGS.isdisjoint(tags))
+    writer = BlockWriter(line_break, keep_lines=LINE_TAGS.isdisjoint(tags))
     writer.write_pieces(pieces)
     return join(writer.blocks)

@@ -21,6 +21,8 @@ LINE_END_INSIDE: Final = re.compile(r"\n(?!\Z)")
 _FINISHED: Final = (RunKind.CODE, RunKind.RAW)
 _END: Final[Run] = (RunKind.TEXT, "", ())
 HARD_BREAK: Final = "\\\n"
+"""What breaks a line in CommonMark. Older readers of Markdown know two spaces at its end alone."""
+_ADDRESS_AT_END: Final = re.compile(r"(?<!\]\()(?<!\")(?:(?:https?|ftp)://|www\.)[^\s<\"]*\Z")
 
 
 @dataclass(slots=True, eq=False)
@@ -56,16 +58,17 @@ class _Token:
     in_link: bool = False
 
 
-def render_inline(runs: list[Run], *, one_line: bool = False) -> str:
+def render_inline(runs: list[Run], line_break: str = HARD_BREAK, *, one_line: bool = False) -> str:
     """Return the Markdown of one paragraph's runs.
 
     Args:
         runs: what :class:`~exporter.html.markdown_runs.Runs` collected.
+        line_break: what breaks a line.
         one_line: for headings and table cells: breaks become ``<br>`` and line ends spaces.
     """
     if one_line:
         runs = [(piece, value.replace("\n", " "), marks) for piece, value, marks in runs]
-    line_break = "<br>" if one_line else HARD_BREAK
+    line_break = "<br>" if one_line else line_break
     if all(not marks and piece not in _FINISHED for piece, _, marks in runs):
         return with_safe_end(_plain(runs, line_break, one_line=one_line))
     tokens, spans = _tokens(_with_space_marks(runs))
@@ -85,13 +88,25 @@ def with_safe_end(text: str) -> str:
     return f"{shown[:-1]}<br>{text[end:]}"
 
 
+def break_behind(text: str, line_break: str) -> str:
+    """Return what breaks a line behind a text.
+
+    A backslash would be part of a bare address, which GFM makes a link of, and some do not read three of them in a row.
+    """
+    if line_break != HARD_BREAK:
+        return line_break
+    if text.endswith("\\") or (("://" in text or "www." in text) and _ADDRESS_AT_END.search(text)):
+        return "<br>\n"
+    return line_break
+
+
 def _plain(runs: list[Run], line_break: str, *, one_line: bool) -> str:
     """Write runs without marks: most paragraphs have none, and need none of the steps below."""
     segments = "".join("\0" if piece is RunKind.BREAK else value for piece, value, _ in runs).split("\0")
     escaped = [escape_text(segment, "", "") for segment in segments]
     if not one_line:
         escaped = ["\n".join(escape_line_start(line) for line in segment.split("\n")) for segment in escaped]
-    return line_break.join(escaped)
+    return "".join(f"{line}{break_behind(line, line_break)}" for line in escaped[:-1]) + escaped[-1]
 
 
 def _with_space_marks(runs: list[Run]) -> list[Run]:
@@ -203,7 +218,7 @@ def _write(tokens: list[_Token], line_break: str) -> tuple[str, list[int]]:
                 line_starts.append(length)
             line_starts.extend(length + found.end() for found in LINE_END_INSIDE.finditer(text))
         elif token.piece is RunKind.BREAK:
-            text = line_break
+            text = break_behind(parts[-1] if parts else "", line_break)
         elif token.piece is RunKind.CODE:
             text = _code(token, last)
         else:

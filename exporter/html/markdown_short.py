@@ -13,7 +13,7 @@ from typing import Final
 
 from exporter.html.links import safe_url
 from exporter.html.markdown_escape import SPECIAL, can_delimit, escape_line_start, escape_text, link_target
-from exporter.html.markdown_inline import DELIMITERS, HARD_BREAK, LINE_END_INSIDE, SYNONYMS, picture, with_safe_end
+from exporter.html.markdown_inline import DELIMITERS, LINE_END_INSIDE, SYNONYMS, break_behind, picture, with_safe_end
 from exporter.html.markdown_runs import SPACES, collapsed
 from exporter.html.tags import PLAIN_INLINE, tag_set
 from exporter.html.tree import Element, styled_as
@@ -38,17 +38,18 @@ class _InDoubt(Exception):
     """The general way is to be taken."""
 
 
-def short_paragraphs(steps: list[Step], *, keep_lines: bool) -> list[str | int] | None:
+def short_paragraphs(steps: list[Step], line_break: str, *, keep_lines: bool) -> list[str | int] | None:
     """Return paragraphs, and between them numbers of breaks; ``None`` where they need the general way.
 
     Args:
         steps: of the inline content of one block.
+        line_break: what breaks a line.
         keep_lines: makes the line ends of its texts breaks.
     """
     if len(steps) == 1 and isinstance(steps[0], str) and not keep_lines:
         text = collapsed(steps[0].strip(SPACES))
         return [with_safe_end(_lines_escaped(escape_text(text, "", "")))] if text else []
-    writer = _Writer(keep_lines=keep_lines)
+    writer = _Writer(line_break, keep_lines=keep_lines)
     try:
         for step in steps:
             if step is None:
@@ -95,8 +96,9 @@ class _Mark:
 class _Writer:
     """Writes the paragraphs of one block."""
 
-    def __init__(self, *, keep_lines: bool) -> None:
+    def __init__(self, line_break: str, *, keep_lines: bool) -> None:
         self.paragraphs: list[str | int] = []
+        self._hard_break = line_break
         self._keep_lines = keep_lines
         self._parts: list[str] = []
         self._line_starts: list[tuple[int, bool]] = []
@@ -254,7 +256,7 @@ class _Writer:
         if not self._parts:
             self.paragraphs.append(breaks)
         elif breaks == 1:
-            self._parts.append(HARD_BREAK)
+            self._parts.append(break_behind(self._parts[-1], self._hard_break))
         elif any(self._open):
             raise _InDoubt
         else:

@@ -143,26 +143,29 @@ def origin_of(url: URL) -> str:
     return f"{url.scheme}://{host}" if url.is_default_port() else f"{url.scheme}://{host}:{url.port}"
 
 
-def check_base_url(text: str) -> URL:
+def check_base_url(text: str, name: str = "the base URL", variable: str = "BLOG_EXPORTER_TOKEN") -> URL:
     """Return the base URL parsed; its path, if any, comes before that of every request.
+
+    Args:
+        text: what somebody typed.
+        name: what messages call it.
+        variable: where a secret belongs.
 
     Raises:
         UsageError: it is not http or https, has no host, holds a user name, a query or a fragment, or is not a URL. A
             URL that may hold a password is not shown, and of any other nothing from its query on, where tokens stand.
     """
     if "@" in text:
-        raise UsageError("the base URL must not hold a user name or password: give a token in BLOG_EXPORTER_TOKEN")
+        raise UsageError(f"{name} must not hold a user name or password: give a secret in {variable}")
     shown = printable(re.split(r"[?#]", text, maxsplit=1)[0], 200)
     if not text.isprintable() or "\\" in text or " " in text:
-        raise UsageError(f"the base URL holds characters that no address has: {shown}")
+        raise UsageError(f"{name} holds characters that no address has: {shown}")
     try:
         url = _parsed(text)
     except ValueError as error:
-        raise UsageError(f"the base URL is not a valid URL: {shown} ({printable(str(error))})") from None
+        raise UsageError(f"{name} is not a valid URL: {shown} ({printable(str(error))})") from None
     if url.scheme not in {"http", "https"} or not url.host:
-        raise UsageError(f"the base URL must look like https://HOST, not {shown}")
+        raise UsageError(f"{name} must look like https://HOST, not {shown}")
     if url.raw_query_string or url.raw_fragment or text.endswith(("?", "#")):
-        raise UsageError(
-            f"the base URL must end with its path, without ? or #: {shown}; give a token in BLOG_EXPORTER_TOKEN"
-        )
+        raise UsageError(f"{name} must end with its path, without ? or #: {shown}; give a secret in {variable}")
     return url

@@ -150,7 +150,7 @@ class Engine:
         session, direct = self._session(_ANYWHERE), None
         if may_be_taken():
             direct = Direct(session, base.origin(), headers, timeouts.connect)
-        sender = Sender(timeouts, self._counted(), place, ": check the base URL")
+        sender = Sender(timeouts, self._counted(), place, ": check the address")
         watch = ServiceWatch(AiohttpTransport(session, self._deadlines, direct), policy, self._clock)
         retrying = Retrying(
             Redirecting(Throttled(watch, self._throttles), inside),

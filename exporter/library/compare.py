@@ -30,7 +30,7 @@ from exporter.http.credentials import Credentials
 from exporter.http.engine import DOWNLOAD_POLICY, Client, Engine
 from exporter.http.retry import RetryPolicy
 from exporter.library.export import Only, newest_beside, read_at
-from exporter.library.new_home import new_home_credentials
+from exporter.library.new_home import check_address, new_home_credentials
 from exporter.settings import Settings
 from exporter.wordpress.rest import find_wordpress, open_wordpress
 
@@ -128,10 +128,12 @@ async def open_home(
         UsageError: there is nothing of the kind, or the credential must not travel there.
         NotAuthorised, ServiceError: it cannot be read.
     """
+    if not place.strip():
+        raise UsageError("NEW_HOME is empty: name the new home's address, or the folder of its pages.")
     if not place.lower().startswith(("http://", "https://")):
         yield FolderHome(Path(place), lambda count: progress("pages", count))
         return
-    origin = str(check_base_url(place).origin())
+    origin = str(check_base_url(check_address(place)).origin())
     credentials = new_home_credentials(place, settings)
     async with contextlib.nullcontext(engine) if engine is not None else Engine() as shared:
         policy = RetryPolicy(retries=settings.retries, give_up_after=settings.give_up_after.total_seconds())

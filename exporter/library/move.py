@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import hashlib
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from dataclasses import dataclass, replace
 from datetime import timedelta, tzinfo
 from pathlib import Path
@@ -14,11 +14,13 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from exporter.archive.archive import Archive, read_consistently
+from exporter.archive.layout import Layout
 from exporter.archive.state import State
 from exporter.clock import Clock, SystemClock
 from exporter.errors import ArchiveDamaged, NotAuthorised, UsageError
 from exporter.export.interface import ExportOptions, Side
 from exporter.export.media import PostPicture
+from exporter.export.own_links import infer_entry_url
 from exporter.export.post_names import wordpress_name
 from exporter.export.posts import Posts
 from exporter.export.report import Report
@@ -28,7 +30,7 @@ from exporter.http.deadline import Timeouts
 from exporter.http.engine import Client, Engine
 from exporter.http.retry import RetryEvent, RetryPolicy
 from exporter.library.export import Only, check_category, check_patterns, newest_beside, read_at
-from exporter.library.new_home import new_home_credentials
+from exporter.library.new_home import check_address, new_home_credentials
 from exporter.move.home import may_write_any_html, missing_rights
 from exporter.move.map_file import MapFile
 from exporter.move.outcome import MoveEvent, MoveOutcome
@@ -64,11 +66,19 @@ class Moved:
 
 @dataclass(frozen=True, slots=True)
 class Watching:
-    """Who hears of a move under way: of what it does, of what is unwise, and of requests that wait to be sent again."""
+    """Who hears of a move under way, and who may end it.
+
+    Attributes:
+        tell: hears what it does.
+        warn: hears what is unwise.
+        on_retry: hears of requests that wait to be sent again.
+        run: runs it in an event loop.
+    """
 
     tell: Callable[[MoveEvent], None] = lambda _: None
     warn: Callable[[str], None] = lambda _: None
     on_retry: Callable[[RetryEvent], None] = lambda _: None
+    run: Callable[[Coroutine[Any, Any, list[Moved]]], list[Moved]] = asyncio.run
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +97,11 @@ class NewHome:
 
 
 def map_path(archive: Path, home: str) -> Path:
-    """Return where the map of a move lies unless told otherwise: beside the archive, named after both."""
+    """Return where the map of a move lies unless told otherwise: beside the archive, named after both.
+
+    Raises:
+        UsageError: ``home`` is no address.
+    """
     folder = archive.resolve()
     return folder.with_name(f"{folder.name}.moved-to-{_NOT_IN_NAMES.sub('-', _place(home))}.jsonl")
 
@@ -125,7 +139,7 @@ def move_blog(
         NotAuthorised: the user of the new home may not do what a move does.
         ServiceError: the new home failed; what is there stays, and the next run goes on from there.
     """
-    _credentials(home.url, settings)
+    _credentials(check_address(home.url), settings)
     if home.map_file.resolve().is_relative_to(archive.resolve()):
         raise UsageError(f"{home.map_file} would be inside the archive; name a file outside of it with --map.")
     mover = _Mover(home, settings, watching or Watching(), clock or SystemClock(), dry_run)
@@ -139,14 +153,22 @@ def move_blog(
                 raise UsageError("Nothing says yet which entries are public: declare it, or make drafts of all.")
             check_patterns(chosen, state)
             check_category(state, chosen.service, chosen.category)
+            shown = None if chosen.old_urls else infer_entry_url(chosen.service, state)
+            if shown is not None:
+                chosen = replace(chosen, old_urls=(shown.pattern,))
             place = _place(home.url)
             with MapFile(home.map_file, reader.info.blog_id, place, mover.clock.now(), keep=not dry_run) as mapped:
                 sides = []
                 for side in _sides(only, chosen):
                     report = Report(public=side is Side.PUBLIC)
+                    if shown is not None:
+                        report.infer(shown.pattern.text, shown.matches)
                     posts = _posts(state, replace(chosen, side=side), report, newest)
                     sides.append(_Side(side, Plan(posts, report), report))
-                return asyncio.run(mover.move(sides, mapped, reader.path, chosen.service.timezone))
+                of_all = at is None and only != "private" and not (chosen.since or chosen.until or chosen.category)
+                brought = {key for each in sides for key in each.plan.post_keys()} if of_all else None
+                work = mover.move(sides, mapped, reader.path, chosen.service.timezone, brought)
+                return mover.watching.run(work)
 
     return read_consistently(archive, moved)
 
@@ -168,13 +190,15 @@ class _Mover:
     clock: Clock
     dry_run: bool
 
-    async def move(self, sides: list[_Side], mapped: MapFile, archive: Path, zone: tzinfo) -> list[Moved]:
+    async def move(
+        self, sides: list[_Side], mapped: MapFile, archive: Path, zone: tzinfo, brought: set[str] | None
+    ) -> list[Moved]:
         async with Engine(clock=self.clock) as engine:
             api = await open_wordpress(self._client(engine))
             uploads = replace(api, client=self._client(engine, longest=_UPLOAD_SECONDS))
             await self._look_around(api, zone)
             writer = None if self.dry_run else Writer(api, uploads, mapped, self.clock, self.home.settling)
-            done = []
+            done: list[Moved] = []
             for each in sides:
                 run = MoveRun(
                     api,
@@ -185,6 +209,7 @@ class _Mover:
                     concurrency=self.settings.concurrency,
                     report=each.report,
                     tell=self.watching.tell,
+                    brought=None if done else brought,
                 )
                 done.append(Moved(each.side, each.report, await run.run()))
             return done
@@ -239,7 +264,7 @@ def _credentials(home: str, settings: Settings) -> Credentials:
 
 
 def _place(home: str) -> str:
-    parts = urlsplit(home)
+    parts = urlsplit(check_address(home))
     return f"{parts.netloc}{parts.path}".lower().rstrip("/")
 
 
@@ -255,7 +280,7 @@ def _posts(state: State, options: ExportOptions, report: Report, newest: Newest 
 
 
 def _content(archive: Path, picture: PostPicture) -> bytes:
-    path = archive / (picture.source or "")
+    path = Layout(archive).root / (picture.source or "")
     try:
         content = path.read_bytes()
     except OSError:

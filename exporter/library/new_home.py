@@ -3,9 +3,20 @@
 from __future__ import annotations
 
 from exporter.errors import UsageError
+from exporter.http.address_guard import check_base_url
 from exporter.http.credentials import Credentials
 from exporter.settings import Settings
 from exporter.wordpress.rest import application_password
+
+
+def check_address(text: str) -> str:
+    """Return the address of a new home.
+
+    Raises:
+        UsageError: it is none that can be asked, or holds a secret.
+    """
+    check_base_url(text, "the address of the new home", "BLOG_EXPORTER_NEW_HOME_TOKEN")
+    return text
 
 
 def new_home_credentials(address: str, settings: Settings) -> Credentials:

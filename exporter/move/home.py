@@ -11,7 +11,7 @@ from typing import Any, Final, TypeVar
 
 from exporter import lossless_json
 from exporter.html.text import collapse
-from exporter.move.keys import RESERVED, is_comment_address, marks_in
+from exporter.move.keys import RESERVED, digest_in, is_comment_address, marks_in
 from exporter.wordpress.rest import WordPressApi
 
 T = TypeVar("T")
@@ -19,7 +19,8 @@ T = TypeVar("T")
 POST_FIELDS: Final = (
     "id,link,slug,status,date_gmt,modified_gmt,title.raw,content.raw,comment_status,ping_status,categories"
 )
-COMMENT_FIELDS: Final = "id,post,author_email,status"
+COMMENT_FIELDS: Final = "id,post,author_email,author_name,author_url,author_user_agent,content,date_gmt,status"
+"""WordPress gives the content of a comment as a whole or not at all."""
 FILE_FIELDS: Final = "id,slug,source_url"
 POST_STATUSES: Final = "publish,future,draft,pending,private,trash"
 FILE_STATUSES: Final = "inherit,private"
@@ -82,9 +83,22 @@ class HomeFile:
 
 @dataclass(frozen=True, slots=True)
 class HomeComment:
-    """A comment of the new home; it has no name for its address."""
+    """A comment of the new home that this program made.
+
+    Attributes:
+        id: its number.
+        post: that of its post.
+        shown: whether everybody sees it.
+        digest: that of what was sent for it; empty where somebody else wrote it anew.
+        fingerprint: of all that a move sets, as it is there now.
+        slug: empty, as it has no name for its address.
+    """
 
     id: int
+    post: int
+    shown: bool
+    digest: str
+    fingerprint: str
     slug: str = ""
 
 
@@ -93,7 +107,7 @@ class HomeContent:
     """What was found; posts by the keys of their entries, comments by their addresses, files by their slugs.
 
     Attributes:
-        comments: their numbers, those in the trash as well.
+        comments: those in the trash as well.
         categories: their numbers by their names for addresses, and by their names as they are shown.
         twice: the numbers of records that are a second time what another is, by their keys.
     """
@@ -151,8 +165,17 @@ async def read_post(api: WordPressApi, number: int) -> Any:
     Raises:
         NotAuthorised, ApiError, TransportError, ServiceError: as for :func:`read_home`.
     """
-    wanted = {"include": str(number), "context": "edit", "status": POST_STATUSES, "_fields": POST_FIELDS}
-    return next(iter((await api.page("wp/v2/posts", wanted, 1)).items), None)
+    return await _one(api, "wp/v2/posts", number, POST_FIELDS, POST_STATUSES)
+
+
+async def read_comment(api: WordPressApi, number: int) -> Any:
+    """Return a comment as it is now, for :func:`comment_of`; otherwise as :func:`read_post`."""
+    return await _one(api, "wp/v2/comments", number, COMMENT_FIELDS, "any")
+
+
+async def _one(api: WordPressApi, route: str, number: int, fields: str, status: str) -> Any:
+    wanted = {"include": str(number), "context": "edit", "status": status, "_fields": fields}
+    return next(iter((await api.page(route, wanted, 1)).items), None)
 
 
 async def _listed(
@@ -165,11 +188,11 @@ async def _listed(
 
 
 def _enter(home: HomeContent, of: dict[str, Any], key: str, found: HomePost | HomeComment) -> None:
-    """Keep the first record of a key that is not in the trash, and name every other."""
+    """Keep the first record of a key that is not in the trash, and name every other; a list may repeat one."""
     before = of.get(key)
     if before is None or (isinstance(before, HomePost) and before.gone):
         of[key] = found
-    elif not (isinstance(found, HomePost) and found.gone):
+    elif found.id != before.id and not (isinstance(found, HomePost) and found.gone):
         home.twice[key].append(found.id)
 
 
@@ -203,14 +226,33 @@ def fingerprint(raw: Mapping[str, Any]) -> str:
         *(_text(raw, name) for name in ("slug", "status", "date_gmt", "comment_status", "ping_status")),
         sorted(str(each) for each in categories) if isinstance(categories, list) else [],
     ]
-    return hashlib.sha256(lossless_json.dumps({"post": parts})).hexdigest()[:32]
+    return _digest("post", parts)
+
+
+def _digest(kind: str, parts: list[Any]) -> str:
+    return hashlib.sha256(lossless_json.dumps({kind: parts})).hexdigest()[:32]
 
 
 def comment_of(raw: Any) -> tuple[str, HomeComment] | None:
     """Return the address of a comment's writer, and what it is; ``None`` where this program did not make it."""
     number = _number(raw)
     address = "" if number is None else _text(raw, "author_email")
-    return None if number is None or not is_comment_address(address) else (address, HomeComment(number))
+    if number is None or not is_comment_address(address):
+        return None
+    post, status = raw.get("post"), _text(raw, "status")
+    return address, HomeComment(
+        number,
+        post if isinstance(post, int) else 0,
+        shown=status == "approved",
+        digest=digest_in(_text(raw, "author_user_agent")),
+        fingerprint=comment_fingerprint(raw),
+    )
+
+
+def comment_fingerprint(raw: Mapping[str, Any]) -> str:
+    """Return a digest of all that a move sets of a comment, as the new home has it."""
+    values = [_text(raw, name) for name in ("author_name", "author_url", "date_gmt", "status")]
+    return _digest("comment", [*values, _inner(raw, "content")])
 
 
 def file_of(raw: Any) -> tuple[str, HomeFile] | None:

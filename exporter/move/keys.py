@@ -4,7 +4,8 @@ A WordPress keeps no key of ours as it comes: its REST API drops the fields of r
 registered. What it keeps, and finds again, is used in their place:
 
 - a post ends with an empty block whose name says which entry it is; a page shows nothing of it, the editor its name;
-- a comment has an address of e-mail that WordPress wants anyway, at a domain that cannot exist (RFC 2606);
+- a comment has an address of e-mail that WordPress wants anyway, at a domain that cannot exist (RFC 2606), and says
+  as the name of its writer's browser what was sent for it;
 - a file has a name for its address that is made of its content.
 """
 
@@ -23,6 +24,7 @@ _PLAIN_BLOG: Final = re.compile(r"[a-z0-9]+(?:[.-][a-z0-9]+)*")
 _BLOG_CHARACTERS: Final = 40
 _MARK: Final = re.compile(r'"name":"blog-exporter ([a-z0-9.-]+/entry/[a-z0-9]+) ([0-9a-f]{16}|reserved)"')
 _ADDRESS: Final = re.compile(r"comment-[a-z0-9]+@[a-z0-9.-]+\.invalid")
+_AGENT: Final = re.compile(r"blog-exporter ([0-9a-f]{16})")
 _FILE_DIGITS: Final = 32
 
 
@@ -37,6 +39,12 @@ def blog_key(blog_id: str) -> str:
 def post_key(blog_id: str, entry_id: str) -> str:
     """Return the key of an entry."""
     return f"{blog_key(blog_id)}/entry/{plain_id(entry_id)}"
+
+
+def entry_in(blog_id: str, key: str) -> str | None:
+    """Return which entry of the blog a key is that of, as keys have ids; ``None`` where it is another blog's."""
+    blog, _, entry = key.rpartition("/entry/")
+    return entry if blog == blog_key(blog_id) else None
 
 
 def mark(key: str, digest: str) -> str:
@@ -63,9 +71,26 @@ def comment_address(blog_id: str, comment_id: str) -> str:
     return f"comment-{plain_id(comment_id)}@{blog_key(blog_id)}.invalid"
 
 
+def comment_in(blog_id: str, address: str) -> str | None:
+    """Return which comment of the blog an address is that of, as keys have ids; ``None`` where it is another blog's."""
+    comment, _, host = address.partition("@")
+    return comment.removeprefix("comment-") if host == f"{blog_key(blog_id)}.invalid" else None
+
+
 def is_comment_address(address: str) -> bool:
     """Tell whether an address of e-mail is one of those."""
     return _ADDRESS.fullmatch(address) is not None
+
+
+def comment_agent(digest: str) -> str:
+    """Return the name of a browser that says what was sent for a comment, by a digest of it in 16 digits."""
+    return f"blog-exporter {digest}"
+
+
+def digest_in(agent: str) -> str:
+    """Return the digest that the name of a browser holds; empty where it is another's."""
+    found = _AGENT.fullmatch(agent)
+    return "" if found is None else found[1]
 
 
 def file_slug(sha256: str) -> str:

@@ -61,6 +61,8 @@ class MapFile:
         self._sending: dict[tuple[str, str], datetime] = {}
         self._file: BinaryIO | None = None
         self._lock = ArchiveLock(path.with_name(f".{path.name}.lock"))
+        if path.exists() and not path.is_file():
+            raise UsageError(f"{path} is no file; name another with --map.")
         if keep:
             self._hold(now)
         try:
@@ -84,9 +86,12 @@ class MapFile:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._file is not None:
-            self._file.close()
-        self._lock.release()
+        try:
+            if self._file is not None:
+                with atomic.translated(self.path):  # a full disk fails what is still to be written a second time
+                    self._file.close()
+        finally:
+            self._lock.release()
 
     def of(self, kind: str, key: str) -> Mapped | None:
         """Return what is known of a record."""
@@ -103,7 +108,7 @@ class MapFile:
 
     def made(self, kind: str, key: str, mapped: Mapped) -> None:
         """Note what a record is in the new home."""
-        if self._known.get((kind, key)) != mapped:
+        if self._known.get((kind, key)) != mapped or (kind, key) in self._sending:
             self._known[kind, key] = mapped
             more = {name: value for name, value in (("url", mapped.url), ("stored", mapped.stored)) if value}
             self._append({"kind": kind, "key": key, "id": mapped.id, **more})
@@ -131,8 +136,16 @@ class MapFile:
                     return  # torn by a run that died
                 try:
                     self._note(lossless_json.loads(line), first=not number)
-                except (lossless_json.NotJson, AttributeError, TypeError, ValueError):
-                    raise self._foreign({}) from None
+                except (lossless_json.NotJson, AttributeError, OverflowError, TypeError, ValueError):
+                    raise self._damaged(number) from None
+
+    def _damaged(self, number: int) -> UsageError:
+        if number == 0:
+            return self._foreign({})
+        return UsageError(
+            f"{self.path} is damaged in line {number + 1}: move it away and run the same command again; the new home "
+            "itself tells what was moved, but not what somebody changed there since."
+        )
 
     def _foreign(self, head: Mapping[str, Any]) -> UsageError:
         if head.get("format") != _FORMAT:

@@ -16,6 +16,11 @@ class Thing(StrEnum):
     POST = "posts"
     COMMENT = "comments"
 
+    @property
+    def noun(self) -> str:
+        """One of them, in words."""
+        return "category" if self is Thing.CATEGORY else self.removesuffix("s")
+
 
 class Did(StrEnum):
     """What became of one of them."""
@@ -26,7 +31,7 @@ class Did(StrEnum):
     THERE = "there"
     """It was there already, as it is to be."""
     LEFT = "left_alone"
-    """A person changed or deleted it there."""
+    """A person changed or deleted it, there or in the old blog."""
     REFUSED = "refused"
     """The new home does not take it."""
 
@@ -37,6 +42,7 @@ class LeftAlone(StrEnum):
     CHANGED = "changed there since it was moved"
     DELETED = "deleted there since it was moved"
     TRASHED = "put into the trash there"
+    ONLY_THERE = "public there, but hidden or removed in the archive"
 
 
 class Stage(StrEnum):
@@ -67,9 +73,10 @@ class MoveStep(NamedTuple):
 
 
 class Reserved(NamedTuple):
-    """An entry has a post in the new home, whose text is still to come."""
+    """An entry has a post in the new home; one that was made just now is private, and without its text."""
 
     key: str
+    fresh: bool
 
 
 MoveEvent = MoveStage | MoveStep | Reserved
@@ -83,6 +90,7 @@ class MoveOutcome:
         counts: how many of each thing had each fate.
         named: those that are not as the archive has them, by thing, fate and reason.
         missing: what a last look at the new home did not find, by thing.
+        public: whether all of it is public; else nothing that its writer chose, such as a category, is told.
         twice: the numbers of what is there a second time, by key.
     """
 
@@ -90,6 +98,7 @@ class MoveOutcome:
     named: defaultdict[tuple[Thing, Did, str], list[str]] = field(default_factory=lambda: defaultdict(list))
     missing: defaultdict[Thing, list[str]] = field(default_factory=lambda: defaultdict(list))
     twice: dict[str, list[int]] = field(default_factory=dict)
+    public: bool = True
 
     def note(self, step: MoveStep) -> None:
         """Enter a step."""
@@ -102,6 +111,10 @@ class MoveOutcome:
         if not any(key in keys for (of, _, _), keys in self.named.items() if of is thing):
             self.missing[thing].append(key)
 
+    def told(self, thing: Thing, keys: list[str]) -> list[str]:
+        """Return which of some things may be told: those of ids of the service always."""
+        return keys if self.public or thing in {Thing.POST, Thing.COMMENT} else []
+
     @property
     def whole(self) -> bool:
         """Whether all that was to go is there, or was left to a person's will."""
@@ -113,9 +126,9 @@ class MoveOutcome:
         return {
             "things": {thing: {did: counts[did] for did in Did} for thing, counts in self.counts.items()},
             "named": [
-                {"kind": thing, "fate": did, "reason": why, "count": len(keys), "ids": keys}
+                {"kind": thing, "fate": did, "reason": why, "count": len(keys), "ids": self.told(thing, keys)}
                 for (thing, did, why), keys in self.named.items()
             ],
-            "missing": {thing: self.missing.get(thing, []) for thing in Thing},
+            "missing": {thing: self.told(thing, self.missing.get(thing, [])) for thing in Thing},
             "twice": [{"key": key, "ids": ids} for key, ids in self.twice.items()],
         }

@@ -16,6 +16,7 @@ from urllib.parse import unquote
 from exporter import lossless_json
 from exporter.export import importer_rules
 from exporter.export.importer_rules import Nicenames
+from exporter.export.interface import Side
 from exporter.export.media import Media, PostPicture
 from exporter.export.post_html import as_html, comment_html, report_bodies
 from exporter.export.posts import ExportPost, PostComment, Posts
@@ -26,7 +27,7 @@ from exporter.html.embedded import rewrite_addresses
 from exporter.html.text import collapse
 from exporter.html.wordpress import Kept
 from exporter.model.publication import PostStatus
-from exporter.move.keys import comment_address, mark, post_key
+from exporter.move.keys import comment_address, comment_agent, mark, post_key
 
 STATUS: Final = {PostStatus.PUBLISH: "publish", PostStatus.DRAFT: "draft", PostStatus.PRIVATE: "private"}
 _DIGITS: Final = 16
@@ -81,9 +82,18 @@ class Plan:
     Args:
         posts: what goes, their names in addresses spelled as WordPress spells them.
         report: records what had to be changed; once only, whatever is iterated over how often.
+
+    Attributes:
+        blog_id: the blog.
+        public: whether all posts are public.
+        categories: what the posts' categories are to be, by their names.
+        pictures: those to be uploaded, by their SHA-256.
+        comments: how many comments there are.
     """
 
     def __init__(self, posts: Posts, report: Report) -> None:
+        self.blog_id = posts.blog_id
+        self.public = posts.options.side is Side.PUBLIC
         self._posts = posts
         self._report = report
         self._entry_at: Place = lambda _: None
@@ -103,18 +113,23 @@ class Plan:
 
     def __iter__(self) -> Iterator[PlannedPost]:
         for post in self._posts:
-            yield PlannedPost(post, post_key(self._posts.blog_id, post.id), unquote(self._posts.name(post.id)))
+            yield PlannedPost(post, post_key(self.blog_id, post.id), unquote(self._posts.name(post.id)))
 
-    def account(self, post: ExportPost, uploaded: Container[str], comments: int) -> None:
+    def post_keys(self) -> Iterator[str]:
+        """Yield the keys of all posts."""
+        return (post_key(self.blog_id, entry_id) for entry_id in self._posts.ids())
+
+    def account(self, post: ExportPost, uploaded: Container[str], links: Places, comments: int) -> None:
         """Report what became of a post that is in the new home.
 
         Args:
             post: its entry.
             uploaded: the SHA-256 of the pictures that are there.
+            links: where the new home has the posts, by the ids of their entries.
             comments: how many of its comments are there.
         """
         names = {each.name for each in self._media.pictures(post) if each.asset.sha256 in uploaded}
-        self._media.account(post, Reason.NOT_TAKEN, written=names)
+        self._media.account(post, Reason.NOT_TAKEN, written=names, home=links.get)
         report_bodies(post, self._report, bodies=False)
         self._report.changed("entries", Reason.NOT_IN_IMPORTS, post.id, _unclean(post))
         most = importer_rules.CATEGORY_CHARACTERS
@@ -152,7 +167,7 @@ class Plan:
             lambda entry_id: f"entry:{entry_id}" if entry_id in links else None,
         )
         said = {**fixed, "content": plain.text, "category": post.category}
-        digest = hashlib.sha256(lossless_json.dumps(said)).hexdigest()[:_DIGITS]
+        digest = _digest(said)
         shown = self._content(post, pictures.get, links.get)
         self._report.changed("entries", Reason.COMMANDS_DEFUSED, post.id, shown.commands)
         return Fields(
@@ -183,32 +198,45 @@ class Plan:
     def _new_home(self, entry_id: str) -> str | None:
         return self._entry_at(entry_id)
 
-    def comment(self, found: PostComment, post: int) -> dict[str, Any]:
+    def comment(self, found: PostComment, post: int) -> Fields:
         """Return the fields of a comment on the post of that number, and report what is cut of them."""
         who = importer_rules.commenter(found.comment, self._report)
         text = cleaned(comment_html(found.comment)).text
-        return {
-            "post": post,
+        said = {
             "author_name": who.author or NOBODY,
-            "author_email": self.address(found),
             "author_url": who.url,
-            "author_ip": _UNKNOWN_ADDRESS,
-            "author_user_agent": "",
             "content": text if text.strip() else f"{text}<!-- -->",
-            "date_gmt": gmt(found.when),
             "status": "approve" if found.visible else "hold",
         }
+        # The moment that is sent may move by seconds where other comments come or go, so it is not in the digest.
+        own = found.comment.date
+        digest = _digest({**said, "date": None if own is None else own.isoformat()})
+        return Fields(
+            digest,
+            {
+                **said,
+                "post": post,
+                "author_email": self.address(found),
+                "author_ip": _UNKNOWN_ADDRESS,
+                "author_user_agent": comment_agent(digest),
+                "date_gmt": gmt(found.when),
+            },
+        )
 
     def address(self, found: PostComment) -> str:
         """Return the address of e-mail that a comment is known by."""
-        return comment_address(self._posts.blog_id, found.comment.id)
+        return comment_address(self.blog_id, found.comment.id)
 
 
 class Fields(NamedTuple):
-    """The fields of a post as they are sent, and a digest of what they say."""
+    """The fields of a post or comment as they are sent, and a digest of what they say."""
 
     digest: str
     values: Mapping[str, Any]
+
+
+def _digest(said: Mapping[str, Any]) -> str:
+    return hashlib.sha256(lossless_json.dumps(said)).hexdigest()[:_DIGITS]
 
 
 def gmt(when: datetime) -> str:

@@ -8,15 +8,26 @@ between posts lead to addresses that are certain by then.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Container, Iterable, Iterator, Mapping
 from typing import Any, Final, TypeVar
 
 from exporter.export.media import PostPicture
 from exporter.export.posts import PostComment
 from exporter.export.report import Report
 from exporter.export.words import Reason
-from exporter.move.home import HomeContent, HomePost, fingerprint, post_of, read_home, read_post
-from exporter.move.keys import RESERVED, file_slug, mark
+from exporter.move.home import (
+    HomeContent,
+    HomePost,
+    comment_fingerprint,
+    comment_of,
+    fingerprint,
+    post_of,
+    read_comment,
+    read_home,
+    read_post,
+)
+from exporter.move.keys import RESERVED, comment_in, entry_in, file_slug, mark
 from exporter.move.map_file import MapFile
 from exporter.move.outcome import (
     Did,
@@ -35,6 +46,9 @@ from exporter.wordpress.rest import RestRefusal, WordPressApi
 
 T = TypeVar("T")
 
+_TRIMMED: Final = " \t\n\r\0\v"
+"""What PHP's ``trim`` removes."""
+
 _TO_COME: Final = "?"
 """The address of what a move that is only tried does not make."""
 
@@ -51,6 +65,8 @@ class MoveRun:
         concurrency: how much is done at a time.
         report: what became of the archive's records.
         tell: called with what happens.
+        brought: the keys of all posts that are to be there, of this plan and of others; any other post of the blog that
+            is public there is named. ``None`` where only a part of the blog is moved, so that none is.
 
     Attributes:
         outcome: what was done so far.
@@ -67,6 +83,7 @@ class MoveRun:
         concurrency: int,
         report: Report,
         tell: Callable[[MoveEvent], None],
+        brought: Container[str] | None = None,
     ) -> None:
         self._api = api
         self._plan = plan
@@ -76,12 +93,14 @@ class MoveRun:
         self._concurrency = concurrency
         self._report = report
         self._tell = tell
+        self._brought = brought
         self._home = HomeContent()
         self._categories: dict[str, int] = {}
         self._files: dict[str, str] = {}
         self._links: dict[str, str] = {}
         self._fresh: set[str] = set()
-        self.outcome = MoveOutcome()
+        self._shown: defaultdict[int, dict[str, str]] = defaultdict(dict)
+        self.outcome = MoveOutcome(public=plan.public)
 
     async def run(self) -> MoveOutcome:
         """Do it, and look in the end whether all is there.
@@ -92,6 +111,7 @@ class MoveRun:
         plan = self._plan
         self._tell(MoveStage(Stage.HOME))
         self._home = await read_home(self._api)
+        self._look_for_more()
         self._tell(MoveStage(Stage.CATEGORIES, len(plan.categories)))
         for category in plan.categories.values():
             await self._category(category)
@@ -105,6 +125,17 @@ class MoveRun:
             self._tell(MoveStage(Stage.LAST_LOOK))
             await self._look_again()
         return self.outcome
+
+    def _look_for_more(self) -> None:
+        """Name posts that everybody sees and that the archive does not show any more, and note comments on posts."""
+        for key, post in self._home.posts.items():
+            entry_id = entry_in(self._plan.blog_id, key)
+            if self._brought is not None and entry_id and key not in self._brought and post.status == "publish":
+                self._did(Thing.POST, entry_id, Did.LEFT, LeftAlone.ONLY_THERE)
+        for address, comment in self._home.comments.items():
+            comment_id = comment_in(self._plan.blog_id, address)
+            if comment_id and comment.shown:
+                self._shown[comment.post][address] = comment_id
 
     def _did(self, thing: Thing, key: str, did: Did, why: str = "") -> None:
         step = MoveStep(thing, key, did, why)
@@ -199,7 +230,7 @@ class MoveRun:
             self._links[entry_id] = before.url
         elif there is not None:
             self._links[entry_id] = there.link
-        self._tell(Reserved(entry_id))
+        self._tell(Reserved(entry_id, planned.key in self._fresh))
 
     def _has_doubtful_comments(self, planned: PlannedPost) -> bool:
         return any(
@@ -213,7 +244,7 @@ class MoveRun:
         if post.id not in self._links:
             self._plan.leave(post, Reason.NOT_TAKEN)
         elif there is None and self._map.of(Thing.POST, post.id) is None:  # it is only tried
-            self._plan.account(post, self._files, await self._comments(planned, 0))
+            self._plan.account(post, self._files, self._links, await self._comments(planned, 0))
             self._did(Thing.POST, post.id, Did.MADE)
         elif there is None or there.gone:
             self._plan.leave(post, Reason.DELETED_THERE)
@@ -243,7 +274,7 @@ class MoveRun:
         comments = 0 if refused else await self._comments(planned, there.id)
         if ours and not refused and (closed or not same):
             refused = await self._change(planned, there, fields.values)
-        self._plan.account(post, self._files, comments)
+        self._plan.account(post, self._files, self._links, comments)
         if refused:
             self._did(Thing.POST, post.id, Did.REFUSED, refused)
         elif not ours and not same:
@@ -276,24 +307,46 @@ class MoveRun:
         """Bring the comments of a post, in their order; return how many are there."""
         brought = 0
         for each in planned.post.comments:
-            comment_id = each.comment.id
-            there = self._home.comments.get(self._plan.address(each))
-            if there is not None:
-                if self._writer is not None:
-                    self._writer.enter(Thing.COMMENT, comment_id, there)
-            elif not self._is_new(each):
-                self._did(Thing.COMMENT, comment_id, Did.LEFT, LeftAlone.DELETED)
-                self._report.left("comments", Reason.DELETED_THERE, comment_id)
-                continue
-            elif self._writer is not None:
-                made = await self._writer.comment(comment_id, self._plan.comment(each, number))
-                if isinstance(made, RestRefusal):
-                    self._did(Thing.COMMENT, comment_id, Did.REFUSED, made.message)
-                    self._report.left("comments", Reason.NOT_TAKEN, comment_id)
-                    continue
-            brought += 1
-            self._did(Thing.COMMENT, comment_id, Did.MADE if there is None else Did.THERE)
+            did, why = await self._comment(each, self._plan.comment(each, number))
+            self._did(Thing.COMMENT, each.comment.id, did, why)
+            if why == LeftAlone.DELETED:
+                self._report.left("comments", Reason.DELETED_THERE, each.comment.id)
+            elif did is Did.REFUSED and self._is_new(each):
+                self._report.left("comments", Reason.NOT_TAKEN, each.comment.id)
+            else:
+                brought += 1
+        wanted = {self._plan.address(each) for each in planned.post.comments}
+        for address, comment_id in self._shown.get(number, {}).items():
+            if address not in wanted:
+                self._did(Thing.COMMENT, comment_id, Did.LEFT, LeftAlone.ONLY_THERE)
         return brought
+
+    async def _comment(self, found: PostComment, fields: Fields) -> tuple[Did, str]:
+        """Bring a comment, or up to date what nobody but this program changed; return what was done, and why."""
+        comment_id, there = found.comment.id, self._home.comments.get(fields.values["author_email"])
+        if there is None and not self._is_new(found):
+            return Did.LEFT, LeftAlone.DELETED
+        if there is None:
+            made = None if self._writer is None else await self._writer.comment(comment_id, fields.values)
+            return (Did.REFUSED, made.message) if isinstance(made, RestRefusal) else (Did.MADE, "")
+        before, kept = self._map.of(Thing.COMMENT, comment_id), _comment_as_kept(fields.values)
+        same = there.digest == fields.digest or there.fingerprint == kept
+        # One that was being sent when this program was killed is as it sent it.
+        sent = same and (there.fingerprint == kept or self._doubtful(Thing.COMMENT, comment_id))
+        ours = sent or (before is not None and before.stored == there.fingerprint)
+        if same:
+            if ours and self._writer is not None:
+                self._writer.enter(Thing.COMMENT, comment_id, there)
+            return Did.THERE, ""
+        # Somebody may have changed it while all the others were moved.
+        now = comment_of(await read_comment(self._api, there.id)) if ours else None
+        if now is None or now[1].fingerprint != there.fingerprint:
+            return Did.LEFT, LeftAlone.CHANGED
+        if self._writer is not None:
+            changed = await self._writer.change_comment(comment_id, there.id, fields.values)
+            if isinstance(changed, RestRefusal):
+                return Did.REFUSED, changed.message
+        return Did.CHANGED, ""
 
     async def _look_again(self) -> None:
         """Name what should be there now and is not, and what is there twice."""
@@ -325,3 +378,9 @@ def _as_kept(values: Mapping[str, Any], there: HomePost) -> dict[str, Any]:
     """Return fields as a home that keeps them unchanged gives them back."""
     inner = {name: {"raw": values[name]} for name in ("title", "content")}
     return {**values, **inner, "slug": there.slug}
+
+
+def _comment_as_kept(values: Mapping[str, Any]) -> str:
+    """Return the fingerprint of a comment in a home that keeps it as it is sent, but for white space around it."""
+    status = "approved" if values["status"] == "approve" else values["status"]
+    return comment_fingerprint({**values, "status": status, "content": {"raw": values["content"].strip(_TRIMMED)}})

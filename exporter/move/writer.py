@@ -147,6 +147,20 @@ class Writer:
             found,
         )
 
+    async def change_comment(
+        self, comment_id: str, number: int, values: Mapping[str, Any]
+    ) -> HomeComment | RestRefusal:
+        """Change a comment, and enter what the new home then has; twice does no harm."""
+        self._map.sending(Thing.COMMENT, comment_id, self._clock.now())
+        answer = await self._api.send(f"{_COMMENTS}/{number}", values, {"context": "edit", "_fields": COMMENT_FIELDS})
+        if isinstance(answer, RestRefusal):
+            return answer
+        changed = comment_of(answer)
+        if changed is None or changed[0] != values["author_email"]:
+            return _odd()
+        self.enter(Thing.COMMENT, comment_id, changed[1])
+        return changed[1]
+
     async def change(self, planned: PlannedPost, number: int, values: Mapping[str, Any]) -> HomePost | RestRefusal:
         """Change a post, and enter what the new home then has; twice does no harm."""
         answer = await self._api.send(f"{_POSTS}/{number}", values, {"context": "edit", "_fields": POST_FIELDS})
@@ -168,8 +182,8 @@ class Writer:
                 self._map.made(thing, key, Mapped(found.id, url, found.fingerprint))
             case HomeFile():
                 self._map.made(thing, key, Mapped(found.id, found.url))
-            case _:
-                self._map.made(thing, key, Mapped(found.id))
+            case HomeComment():
+                self._map.made(thing, key, Mapped(found.id, stored=found.fingerprint))
 
     async def _make(
         self,
@@ -214,7 +228,7 @@ class Writer:
             if isinstance(number, int):  # nothing would know it again
                 await self._api.delete(f"{_ROUTES[thing]}/{number}")
             raise ServiceError(
-                f"The new home does not keep what tells {thing} {key} from others; a plugin there may remove it."
+                f"The new home does not keep what tells {thing.noun} {key} from others; a plugin there may remove it."
             )
         if slug and unquote(made.slug) != slug.lower():
             made = await self._first(thing, made, look, read)

@@ -25,6 +25,8 @@ PAGE: Final = 100
 _AHEAD: Final = 4
 _CREATED: Final = 201
 _BROKEN: Final = 500
+_BUSY: Final = "db_"
+"""How WordPress names that its database did not do something, under any status: it was locked, or is down."""
 _MOST_PAGES: Final = 10_000
 _API: Final = "wp/v2"
 _ADVICE: Final = "check the user name and the application password of the new home, and what that user may do"
@@ -152,8 +154,9 @@ class WordPressApi:
             if response.status == 401:
                 read_answer(request, response)
             refused = _refused(response)
-            if response.status == _BROKEN and not refused.code.startswith("rest_upload_"):
-                raise RetryableStatus(f"{request.operation} answered {_BROKEN}", _BROKEN)
+            broken = response.status == _BROKEN and not refused.code.startswith("rest_upload_")
+            if broken or refused.code.startswith(_BUSY):
+                raise RetryableStatus(f"{request.operation} answered {response.status}", response.status)
             return refused
 
         return await self.client.fetch(request, read, recover=recover)
@@ -179,7 +182,8 @@ class WordPressApi:
     async def pages(self, route: str, params: Mapping[str, str] | None = None) -> AsyncIterator[RestPage]:
         """Yield the pages of a list in order, with a few asked for ahead; ``params`` should name a lasting order.
 
-        It ends at the last page that the first one promises, at an empty page, and at 10,000 pages.
+        It ends at the last page that the first one promises, behind which there may be more where that one is full; at
+        one that is the page before it again, as two empty ones are; and at 10,000 pages.
 
         Raises:
             NotAuthorised, ApiError, TransportError, ServiceError: as for :meth:`get`.
@@ -187,16 +191,20 @@ class WordPressApi:
         wanted = {"orderby": "id", "order": "asc", **(params or {})}
         first = await self.page(route, wanted, 1)
         yield first
-        last = min(first.pages or (1 if len(first.items) < PAGE else _MOST_PAGES), _MOST_PAGES)
+        page, last, following = first, first.pages or 1, 2
         ahead: list[asyncio.Task[RestPage]] = []
-        following = 2
         try:
-            while ahead or following <= last:
+            while True:
+                if following > last and not ahead and len(page.items) >= PAGE:
+                    last = following  # whatever was promised
+                last = min(last, _MOST_PAGES)
                 while following <= last and len(ahead) < _AHEAD:
                     ahead.append(asyncio.ensure_future(self.page(route, wanted, following)))
                     following += 1
-                page = await ahead.pop(0)
-                if not page.items:
+                if not ahead:
+                    return
+                before, page = page, await ahead.pop(0)
+                if page.items == before.items:
                     return
                 yield page
         finally:

@@ -120,6 +120,7 @@ def test_nothing_changes_in_the_archive_or_the_new_home(program: Program, archiv
         (["{archive}"], 2, "Missing argument"),
         (["{archive}", "{archive}"], 2, "Nothing says yet which entries are public"),
         (["{archive}", "nowhere", *SAID], 2, "is no folder"),
+        (["{archive}", "", *SAID], 2, "NEW_HOME is empty"),
         (["{archive}", "http://127.0.0.1:1", *SAID, "--retries", "0"], 20, "cannot connect"),
         (["{archive}", "http://user:word@x", *SAID], 2, "must not hold a user name or password"),
         (["{archive}", "http://x/?y", *SAID], 2, "without ? or #"),

@@ -420,15 +420,25 @@ def test_no_byte_of_a_public_site_tells_a_secret(program: Program, secrets: Path
     assert names_in((tmp_path / "out.report.json").read_bytes() + result.out.encode() + result.err.encode()) <= found
 
 
+HOMELESS: Final = (("home", ""),)
+CLOSED: Final = (("public", ""), ("public", ""))
+OPENED: Final = (("public", "y"), ("public", "n"), ("public", "n"))
+COMMENTS_TOLD: Final = (("shown", "y"), ("shown", "n"))
+COMMENTS_HID: Final = (("shown", ""), ("shown", ""))
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no pseudo-terminals")
 @pytest.mark.parametrize(
     ("service", "replies", "variant"),
     [
-        ("hatena", [("open", ""), ("deleted", "f"), ("pictures", "1"), ("rest_of_drafts", "n")], "drafts-said"),
-        ("markdown", [("open", ""), ("deleted", ""), ("rest_of_drafts", "y")], "drafts-all"),
-        ("ghost", [("open", "1"), ("period", "n"), ("deleted", "f"), ("rest", "y")], "all"),
-        ("csv", [("open_only", ""), ("open_only", "1"), ("period", "n"), ("rest", "n")], "plain"),
-        ("epub", [("title", ""), ("vertical", "n"), ("by_year", "n"), ("rest", "n")], "kept"),
+        ("hatena", [*HOMELESS, *CLOSED, *COMMENTS_TOLD, ("number", "2"), ("rest_of_drafts", "n")], "drafts-said"),
+        ("markdown", [*HOMELESS, *CLOSED, *COMMENTS_HID, ("number", ""), ("rest_of_drafts", "y")], "drafts-all"),
+        ("astro", [*HOMELESS, *OPENED, *COMMENTS_TOLD, ("number", "2"), ("rest", "n")], "plain"),
+        ("obsidian", [*OPENED, *COMMENTS_TOLD, ("number", "1"), ("rest", "y")], "all"),
+        ("ghost", [*HOMELESS, *OPENED, *COMMENTS_TOLD, ("number", ""), ("rest", "y")], "all"),
+        ("blogger", [*HOMELESS, *OPENED, *COMMENTS_TOLD, ("number", "1"), ("base", ""), ("rest", "n")], "plain"),
+        ("csv", [*CLOSED, *OPENED, ("rest", "n")], "plain"),
+        ("epub", [("number", "1"), ("title", ""), ("vertical", "n"), ("by_year", "n"), ("rest", "n")], "kept"),
     ],
 )
 def test_no_answer_to_the_questions_publishes_a_secret(

@@ -148,6 +148,7 @@ def test_nothing_declared_makes_drafts_of_everything(home: Path) -> None:
     asked.reply("home", "https://new.example/")
     asked.reply("new")
     asked.flags("", "", shown=("", ""))
+    asked.reply("number")
     asked.reply("rest_of_drafts")
     asked.reply("out")
     shown = asked.end()
@@ -202,7 +203,7 @@ def test_one_address_of_an_entry_tells_those_of_all(home: Path) -> None:
     asked.reply("old", "https://old.example/e/4.html")
     asked.reply("new", "https://new.example/{slug}/")
     asked.flags("y")
-    for question in ("rest", "out", "go"):
+    for question in ("number", "rest", "out", "go"):
         asked.reply(question)
     shown = asked.end()
     assert asked.code == 0
@@ -215,6 +216,7 @@ def test_a_book_and_a_bag_ask_what_concerns_them(home: Path) -> None:
     said = ("--public-open-flg", "1", "--visible-delete-flg", "f")
     book = Asked(home, "en_US.UTF-8", "my-blog", *said)
     book.reply("number", NUMBERS["epub"])
+    book.reply("number", "2")
     book.reply("title", "潮だまり")
     book.reply("vertical", "y")
     book.reply("by_year")
@@ -224,6 +226,7 @@ def test_a_book_and_a_bag_ask_what_concerns_them(home: Path) -> None:
     shown = book.end()
     assert book.code == 0
     assert "--title 潮だまり" in shown.replace("'", "")
+    assert "--comments none" in shown
     assert [path.suffix for path in (home / "book").iterdir()] == [".epub"]
     bag = Asked(home, "ja_JP.UTF-8", "my-blog")
     bag.reply("number", NUMBERS["bag"])
@@ -268,6 +271,46 @@ def test_every_target_is_written_and_doubted_as_far_as_is_known(home: Path, name
     assert step in shown
     assert "画像は今の場所のままにします。" in shown
     assert f"export {name} my-blog out" in shown
+
+
+@pytest.mark.parametrize(
+    ("name", "way", "folder", "files"),
+    [
+        ("astro", "1", "src/content/blog", {"src", "public"}),
+        ("eleventy", "3", "content/blog", {"content", "public"}),
+        ("jekyll", "2", "_posts", {"_config.yml", "_data", "_posts", "media"}),
+        ("obsidian", "1", "posts", {".obsidian", "attachments", "daily", "posts"}),
+    ],
+)
+def test_pages_for_a_starter_and_comments_where_they_are_wanted(
+    home: Path, program: Program, monkeypatch: pytest.MonkeyPatch, name: str, way: str, folder: str, files: set[str]
+) -> None:
+    said = ("--public-open-flg", "1", "--visible-delete-flg", "f", "--old-url", "https://{blog_id}/Entry/{entry_id}/")
+    asked = Asked(home, "en_US.UTF-8", "my-blog", *said)
+    asked.reply("number", NUMBERS[name])
+    if name != "obsidian":
+        asked.reply("home", "https://new.example/")
+        asked.reply("new", "https://new.example/blog/{slug}/")
+    asked.reply("number", way)
+    asked.reply("rest")
+    asked.reply("out", "out")
+    asked.reply("go")
+    shown = asked.end()
+    assert asked.code == 0
+    out = home / "out"
+    assert {path.name for path in out.iterdir()} == files
+    pages = [path.read_text("utf-8") for path in (out / folder).glob("*.md")]
+    assert len(pages) == 55
+    assert any("コメント (" in text for text in pages) == (way == "1")
+    assert (f"compare my-blog https://new.example/{' --no-comments' * (way != '1')} " in shown) == (name != "obsidian")
+    assert ("The comments are in out/_data" in shown) == (name == "jekyll")
+    assert (home / "out.redirects").is_dir() == (name != "obsidian")
+    before = tree(out)
+    monkeypatch.chdir(home)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(home / "config"))
+    again = shown.partition("To do the same again")[2].splitlines()
+    assert program(*shlex.split(again[1])[1:]).code == 0
+    assert tree(out) == before
 
 
 def test_every_target_is_offered() -> None:
@@ -352,7 +395,7 @@ def test_every_text_is_there_in_every_language() -> None:
         for language in WORDS:
             assert all(step.text.format(out="OUT") for step in service.steps[language])
             assert {step.when for step in service.steps[language]} <= (
-                {"", "bring", "stay"} if service.fetches else {""}
+                {"", "bring", "stay"} if service.fetches else {"", "body"}
             )
         assert all(any(ord(char) > 0x3000 for char in step.text) for step in service.steps["ja"])
     assert len(NUMBERS) == len(DESTINATIONS)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
+import re
 import signal
 import sys
 import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from aiohttp import web
@@ -19,7 +20,7 @@ from tests.cli.test_terminal import OWN, PAYLOAD, STEERING
 from tests.move.home import RIGHTS, Home, running_home
 from tests.support.runs import Runs
 from tests.support.terminal import Terminal
-from tests.wordpress.fake import LOGIN
+from tests.wordpress.fake import LOGIN, in_thread
 
 USER, PASSWORD = LOGIN
 FLAGS = ("--public-open-flg", "1", "--visible-delete-flg", "f")
@@ -30,24 +31,8 @@ def home(monkeypatch: pytest.MonkeyPatch) -> Iterator[Home]:
     """Run a home in a thread of its own, and know its password."""
     monkeypatch.setenv("BLOG_EXPORTER_NEW_HOME_TOKEN", PASSWORD)
     monkeypatch.setenv("BLOG_EXPORTER_TOKEN", "of-the-old-service")
-    running: list[Home] = []
-    ready = threading.Event()
-    loop = asyncio.new_event_loop()
-    end = asyncio.Event()
-
-    async def serve() -> None:
-        async with running_home() as made:
-            running.append(made)
-            ready.set()
-            await end.wait()
-
-    thread = threading.Thread(target=loop.run_until_complete, args=(serve(),))
-    thread.start()
-    ready.wait()
-    yield running[0]
-    loop.call_soon_threadsafe(end.set)
-    thread.join()
-    loop.close()
+    with in_thread(running_home()) as running:
+        yield running
 
 
 def test_the_blog_is_moved_said_and_not_moved_again(program: Program, archive: Path, home: Home) -> None:
@@ -152,19 +137,89 @@ def test_another_time_zone_is_said(program: Program, archive: Path, home: Home) 
     assert "clock" not in program(*command).err
 
 
+def test_links_between_entries_lead_to_the_new_home_without_being_asked_for(
+    program: Program, archive: Path, home: Home, tmp_path: Path
+) -> None:
+    command = ("move", "wordpress", archive, "--to", home.url, "--new-home-user", USER, *FLAGS, "--no-compare")
+    done = program(*command, "--json")
+    assert "addresses of entries are read as https://shiodamari.blog.example.jp/Entry/{entry_id}/, as " in done.err
+    said, exported = done.json["sides"][0], program("export", "hugo", archive, tmp_path / "hugo", *FLAGS, "--json")
+    assert (said["links"], said["inferred"]) == tuple(
+        exported.json["exports"][0][each] for each in ("links", "inferred")
+    )
+    assert said["links"]["rewritten"] > 0
+    assert program(*command, "--dry-run", "--json").json["sides"][0]["links"] == said["links"]
+
+
 @pytest.mark.no_cover
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
-def test_a_signal_ends_it_in_one_line(runs: Runs, archive: Path, home: Home, number: signal.Signals, code: int) -> None:
-    command = ("move", "wordpress", archive, "--to", home.url, "--new-home-user", USER, *FLAGS)
-    run = runs.start(*command, environ={"BLOG_EXPORTER_NEW_HOME_TOKEN": PASSWORD})
-    while len(home.writes) < 20:
+@pytest.mark.parametrize(
+    ("number", "code", "word"), [(signal.SIGTERM, 143, "Terminated"), (signal.SIGINT, 130, "Interrupted")]
+)
+def test_a_signal_ends_it_in_one_line_that_says_what_was_sent(
+    runs: Runs, archive: Path, home: Home, number: signal.Signals, code: int, word: str
+) -> None:
+    command = ("move", "wordpress", archive, "--to", home.url, "--new-home-user", USER, *FLAGS, "--no-compare")
+    environ = {"BLOG_EXPORTER_NEW_HOME_TOKEN": PASSWORD}
+    run = runs.start(*command, environ=environ)
+    while len(home.rest_posts) < 20:
         time.sleep(0.002)
     run.signal(number)
     done = run.wait()
     assert done.code == code
-    (line,) = done.err.split("\n")[-2:-1]
-    assert line.startswith("blog-exporter: error: ")
-    assert done.err.strip() == line
+    (line,) = done.err.splitlines()
+    assert re.fullmatch(
+        rf"blog-exporter: error: {word}; sent so far: [0-9]+ categories, 45 pictures, "
+        r"[0-9]+ posts still private and without text; run the same command again to go on\.",
+        line,
+    )
+    assert runs.start(*command, environ=environ).wait().code == 0
+    assert len(home.rest_posts) == 55
+
+
+@pytest.mark.no_cover
+def test_a_full_disk_is_exit_28_and_the_next_run_goes_on(runs: Runs, archive: Path, home: Home, tmp_path: Path) -> None:
+    place = ("--to", home.url, "--new-home-user", USER, *FLAGS, "--no-compare", "--map", tmp_path / "map.jsonl")
+    environ = {"BLOG_EXPORTER_NEW_HOME_TOKEN": PASSWORD}
+    done = runs.start("move", "wordpress", archive, *place, environ=environ, file_size=8_000).wait()
+    assert done.code == 28
+    sent, said = done.err.splitlines()[-2:]
+    assert sent.startswith("Sent so far: ")
+    assert said.startswith(f"blog-exporter: error: No space left while writing {tmp_path / 'map.jsonl'} ")
+    assert runs.start("move", "wordpress", archive, *place, environ=environ).wait().code == 0
+    assert (len(home.rest_posts), len(home.rest_comments), len(home.media)) == (55, 144, 45)
+
+
+@pytest.mark.no_cover
+def test_a_signal_while_it_is_compared(runs: Runs, archive: Path, home: Home) -> None:
+    command = ("move", "wordpress", archive, "--to", home.url, "--new-home-user", USER, *FLAGS)
+    comparing = threading.Event()
+
+    def change(route: str, answer: Any) -> Any:
+        if route == "wp/v2/tags":  # only a comparison asks for them
+            comparing.set()
+            time.sleep(1)
+        return answer
+
+    home.change = change
+    run = runs.start(*command, environ={"BLOG_EXPORTER_NEW_HOME_TOKEN": PASSWORD})
+    comparing.wait()
+    run.signal(signal.SIGINT)
+    done = run.wait()
+    assert done.code == 130
+    said = "Interrupted; everything was sent, but not compared to the end; run the same command again."
+    assert done.err.splitlines()[-1] == f"blog-exporter: error: {said}"
+
+
+def test_a_home_that_fails_half_way_has_what_was_sent(program: Program, archive: Path, home: Home) -> None:
+    home.refuse_write = lambda route, _: web.Response(status=503) if "comments" in route else None
+    command = ("move", "wordpress", archive, "--to", home.url, "--new-home-user", USER, *FLAGS, "--retries", "0")
+    done = program(*command)
+    assert done.code == 20
+    *_, sent, _ = done.err.splitlines()
+    assert re.match("Sent so far: [0-9]+ categories, 45 pictures, .*; run the same command again to go on\\.$", sent)
+    home.refuse_write = lambda _route, _fields: web.Response(status=503)
+    home.media.clear()
+    assert "nothing was sent" not in program(*command).err.lower()
 
 
 @pytest.mark.no_cover
@@ -193,6 +248,19 @@ def test_the_secret_needs_a_user_and_a_safe_way(
     assert PASSWORD not in refused.err
 
 
+@pytest.mark.parametrize(
+    "address", ["new.example", "https://[x", "https://x:99999/", "https://me:secret@x/", "https://x/?p=1"]
+)
+def test_what_is_no_address_is_refused_and_no_secret_is_asked_for_in_the_wrong_place(
+    program: Program, archive: Path, monkeypatch: pytest.MonkeyPatch, address: str
+) -> None:
+    monkeypatch.setenv("BLOG_EXPORTER_NEW_HOME_TOKEN", PASSWORD)
+    refused = program("move", "wordpress", archive, "--to", address, "--new-home-user", "me", *FLAGS)
+    assert (refused.code, len(refused.err.splitlines())) == (2, 1)
+    assert refused.err.startswith("blog-exporter: error: the address of the new home ")
+    assert not re.search("BLOG_EXPORTER_TOKEN|secret@", refused.err)
+
+
 def test_a_wrong_password_is_exit_12(
     program: Program, archive: Path, home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -210,6 +278,52 @@ def test_options_that_contradict_each_other_are_refused(program: Program, archiv
     assert "would be inside the archive" in program(*command, "--map", archive / "latest" / "map").err
     assert program("move", "elsewhere", archive, "--to", home.url).code == 2
     assert home.writes == []
+
+
+def test_a_password_that_is_withdrawn_half_way_is_exit_12(program: Program, archive: Path, home: Home) -> None:
+    home.refuse_write = lambda route, _: home.refuse(401, "rest_cannot_create") if "comments" in route else None
+    done = program("move", "wordpress", archive, "--to", home.url, "--new-home-user", USER, *FLAGS)
+    assert done.code == 12
+    assert "Sent so far: " in done.err.splitlines()[-2]
+
+
+def test_the_secret_goes_nowhere_else(program: Program, archive: Path, home: Home) -> None:
+    seen: list[str] = []
+    with in_thread(running_home()) as other:
+        home.refuse_write = lambda route, _: web.Response(
+            status=307, headers={"Location": f"{other.url}/wp-json/{route}"}
+        )
+        command = ("move", "wordpress", archive, "--to", home.url, "--new-home-user", USER, *FLAGS, "--retries", "0")
+        done = program(*command)
+        seen += [str(each.headers) for each in other.service.seen]
+    assert (done.code, seen) == (20, [])
+    assert "redirects what is sent to it" in done.err
+
+
+def test_what_is_not_public_is_compared_and_its_words_are_not_told(
+    program: Program, archive: Path, home: Home, tmp_path: Path
+) -> None:
+    place = ("wordpress", archive, "--to", home.url, "--new-home-user", USER, *FLAGS, "--allow-private-network")
+    done = program("move", *place, "--only", "private", "--json")
+    assert done.json["compare"]["counts"]["identical"] == 5
+    assert {each["status"] for each in home.rest_posts.values()} <= {"private", "draft"}
+    hidden = [each for each in home.rest_posts.values() if each["title"]]
+    for each in hidden:
+        each["title"] += "私"
+    home.refuse_write = lambda route, _: home.refuse(500, "rest_upload_error", "No.") if "media" in route else None
+    home.media.clear()
+    done = program("move", *place, "--only", "private", "--map", tmp_path / "other.map")
+    assert done.code == 3
+    assert "another title" in done.err
+    assert not [each for each in hidden if each["title"] in done.err]
+    shown = program("compare", archive, home.url, "--new-home-user", USER, *FLAGS, "--only", "private", "--json")
+    named = shown.answer_before_error["entries"]
+    assert {each["title"] + each["address"] for each in named} == {""}
+    assert {found["before"] + found["after"] for each in named for found in each["differences"]} == {""}
+    hidden[0]["status"] = "publish"
+    shown = program("compare", archive, home.url, "--new-home-user", USER, *FLAGS, "--json")
+    (named,) = [each for each in shown.answer_before_error["entries"] if each["differences"][0]["change"] == "status"]
+    assert (named["title"] + "私", bool(named["address"])) == (hidden[0]["title"], True)
 
 
 def test_a_damaged_picture_is_not_uploaded(program: Program, archive: Path, home: Home) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from exporter.compare.texts import (
@@ -60,6 +60,8 @@ def test_what_is_another_text_is_not(before: str, after: str) -> None:
 
 
 @given(st.text())
+@example("\u0339 \u0334")
+@example("×\u0307")
 def test_letters_are_their_own_letters(text: str) -> None:
     once = letters(text)
     assert letters(f"x{once}x") == letters(f"x{text}x") or ":" in text or ";" in text or "8" in text

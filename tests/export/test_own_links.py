@@ -55,10 +55,10 @@ def test_the_pattern_of_addresses_shows_in_the_links(paths: tuple[str, ...], pat
 
 
 PLACES = {
-    "hugo": "../2024-03-05-題2-102/",
-    "jekyll": "../2024-03-05-題2-102/",
-    "markdown": "../2024-03-05-題2-102/",
-    "pelican": "umi-2.html",
+    "hugo": "/posts/2024-03-05-題2-102/",
+    "jekyll": '{{ "/posts/2024-03-05-題2-102/" | relative_url }}',
+    "markdown": "/posts/2024-03-05-題2-102/",
+    "pelican": "{filename}/2024-03-05-題2-102.md",
     "ghost": "__GHOST_URL__/umi-2/",
     "html": "#e102",
     "epub": "entry-102.xhtml",
@@ -93,7 +93,7 @@ def test_an_address_that_was_asked_for_goes_before_the_own_one() -> None:
 
 def test_a_fragment_goes_along() -> None:
     made = export("markdown", linked("/Entry/102/?x=1#c7"), old_urls=OLD)
-    assert re.search(r"\]\(\.\./[^)]*-102/#c7\)", made.files["posts/2024-03-05-題1-101.md"].decode())
+    assert re.search(r"\]\(/posts/[^)]*-102/#c7\)", made.files["posts/2024-03-05-題1-101.md"].decode())
 
 
 def test_links_stay_where_nobody_knows_the_new_place() -> None:
@@ -133,6 +133,40 @@ def test_places_of_a_book_are_in_their_chapter() -> None:
     assert '<li><a id="c-fn"></a>注 <a href="#c-back">戻る</a></li>' in page
     assert '<p><a id="c-注"></a>注</p>' in page
     assert ("#c-gone" in page) == ('id="c-gone"' in page)
+
+
+def test_a_link_to_a_part_of_another_chapter_leads_there_if_it_is_there() -> None:
+    blog = Memory()
+    blog.entry(
+        "1",
+        entry_text="".join(f'<a href="https://{BLOG}/Entry/2/#{place}">x</a>' for place in ("fn", "gone", "%E6%B3%A8")),
+    )
+    blog.entry("2", entry_text='<p id="fn">x</p>', ps_text='<p id="fn">y</p><p id="注">z</p>')
+    with zipfile.ZipFile(io.BytesIO(export("epub", blog, old_urls=OLD).only())) as book:
+        far, near = (book.read(f"EPUB/entry-{number}.xhtml").decode() for number in (1, 2))
+    assert re.findall(r'href="(entry[^"]*)"', far) == [
+        "entry-2.xhtml#c-fn",
+        "entry-2.xhtml",
+        "entry-2.xhtml#c-%E6%B3%A8",
+    ]
+    assert re.findall(r' id="(c-[^"]*)"', near) == ["c-fn", "c-注"]
+    html = export("html", blog, old_urls=OLD).only().decode()
+    assert re.findall(r'href="(#e2[^"]*)"', html.split("</nav>")[1]) == ["#e2-fn", "#e2", "#e2-注"]
+
+
+@pytest.mark.parametrize("form", ["hugo", "jekyll", "pelican", "markdown", "ghost", "html", "epub"])
+@pytest.mark.parametrize("body", ["markdown", "html"])
+def test_pictures_are_found_however_their_addresses_are_written(form: str, body: str) -> None:
+    blog = Memory()
+    written = ("a?x=1&amp;y=2", "b?x=1&y=2", "c?x=1&copy=2", "d?x=1&#38;y=2", "e?x=1&current=2&amp;copy;=3")
+    meant = ("a?x=1&y=2", "b?x=1&y=2", "c?x=1&copy=2", "d?x=1&y=2", "e?x=1&current=2&copy;=3")
+    images = "".join(f'<img src="https://files.example.jp/{each}">' for each in written)
+    blog.entry("1", entry_text=f"<p>{images}</p>")
+    for each in meant:
+        blog.picture(f"https://files.example.jp/{each}", entry_id="1")
+    made = export(form, blog, body=body)
+    assert b"files.example.jp" not in made.everything()
+    assert made.document["out"]["pictures"] == len(meant)
 
 
 def test_an_export_says_what_the_links_show(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ COPIES: tuple[tuple[str, ...], ...] = (
     ("site", "{out}"),
     ("site", "{out}", "--public-only", *PUBLIC),
     *(("export", form, "{out}", *(() if FORMATS[form].whole else PUBLIC)) for form in FORMATS),
+    ("move", "wordpress", "--map", "{out}.jsonl", "--allow-private-network", *PUBLIC),
 )
 WRITERS: tuple[tuple[str, ...], ...] = (
     ("site",),
@@ -37,11 +38,13 @@ class Place:
         archive: the archive.
         out: a folder for what is written, empty.
         picture: the address of a picture.
+        new_home: the options that name a WordPress, for a move.
     """
 
     archive: Path
     out: Path
     picture: str
+    new_home: Sequence[str]
 
 
 def arguments(command: Sequence[str], place: Place, number: int) -> list[str]:
@@ -51,4 +54,6 @@ def arguments(command: Sequence[str], place: Place, number: int) -> list[str]:
     filled = [word.replace("{out}", out).replace("{picture}", place.picture) for word in rest]
     if name == "export":
         return [name, filled[0], str(place.archive), *filled[1:]]
+    if name == "move":
+        return [name, filled[0], str(place.archive), *filled[1:], *place.new_home]
     return [name, str(place.archive), *filled]

@@ -12,17 +12,20 @@ import pytest
 from exporter.demo.content import Blog
 from exporter.demo.service import DemoService
 from tests.hostile.building import edited, small_blog
+from tests.move.home import Home, running_home
 from tests.support.runs import Runs, Zygote
+from tests.wordpress.fake import LOGIN, in_thread
 
 
 @dataclass(frozen=True)
 class Whole:
-    """An archive as its owner has it, and what it came from; not to be changed."""
+    """An archive as its owner has it, what it came from, and where it may be moved; not to be changed."""
 
     root: Path
     blog: Blog
     service: DemoService
     runs: Runs
+    home: Home
 
     def backup(self, root: Path) -> tuple[object, ...]:
         """Return the command that backs the blog up."""
@@ -42,10 +45,10 @@ def whole(zygote: Zygote, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     folder = tmp_path_factory.mktemp("hostile")
     root = folder / "archive"
     blog = small_blog("")
-    with DemoService(blog).run_in_thread() as service, Runs(folder, zygote) as runs:
+    with DemoService(blog).run_in_thread() as service, Runs(folder, zygote) as runs, in_thread(running_home()) as home:
         made = small_blog(service.base_url)
         blog.entries, blog.pictures = made.entries, made.pictures
-        found = Whole(root, blog, service, runs)
+        found = Whole(root, blog, service, runs, home)
         for _ in range(2):
             done = runs.run(*found.backup(root))
             assert done.code in {0, 3}, done.err
@@ -53,6 +56,17 @@ def whole(zygote: Zygote, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
         for command in (("verify", root), ("log", root), ("search", root, "海")):
             assert runs.run(*command).code in {0, 3}
         yield found
+
+
+@pytest.fixture
+def new_home(whole: Whole, tmp_path: Path) -> tuple[str, ...]:
+    """The options that name an empty WordPress, and who may write there."""
+    home, token = whole.home, tmp_path / "token"
+    for records in (home.rest_posts, home.rest_comments, home.media, home.terms, home.files):
+        records.clear()
+    token.write_text(LOGIN[1])
+    token.chmod(0o600)
+    return "--to", home.url, "--new-home-user", LOGIN[0], "--new-home-token-file", str(token)
 
 
 @pytest.fixture

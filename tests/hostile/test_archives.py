@@ -190,11 +190,13 @@ def test_every_command_and_format_is_tried() -> None:
 
 
 @pytest.mark.parametrize("name", ATTACKS)
-def test_nothing_outside_is_touched(whole: Whole, archive: Path, tmp_path: Path, name: str) -> None:
+def test_nothing_outside_is_touched(
+    whole: Whole, archive: Path, new_home: tuple[str, ...], tmp_path: Path, name: str
+) -> None:
     outside = Outside.made(tmp_path / "docs")
     ATTACKS[name](archive, outside)
     before = outside.state()
-    place = Place(archive, tmp_path / "out", whole.picture)
+    place = Place(archive, tmp_path / "out", whole.picture, new_home)
     place.out.mkdir()
     environ = {"TMPDIR": str(place.out), "XDG_CONFIG_HOME": str(place.out / "config")}
     wrong: list[str] = []
@@ -212,6 +214,11 @@ def test_nothing_outside_is_touched(whole: Whole, archive: Path, tmp_path: Path,
     wrong += [f"{path} was written" for path in strange if not path.is_symlink()]
     written = [path for path in place.out.rglob("*") if path.is_file() and not path.is_symlink()]
     wrong += [f"{path} holds what is not the blog's" for path in written if _leaks(path.read_bytes())]
+    sent = [
+        repr([whole.home.rest_posts, whole.home.rest_comments]).encode(),
+        *(content for _, content in whole.home.files.values()),
+    ]
+    wrong += ["what is not the blog's was moved"] * any(map(_leaks, sent))
     assert wrong == []
 
 

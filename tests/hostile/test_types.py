@@ -43,6 +43,7 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
     ("inspect", "{archive}"),
     ("prune", "{archive}", "--keep-daily", "1", "--dry-run"),
     ("compare", "{archive}", HOME, *PUBLIC),
+    ("move", "wordpress", "{archive}", "--map", "{out}.jsonl", "--allow-private-network", *PUBLIC),
     ("site", "{archive}", "{out}/site"),
     ("export", "hugo", "{archive}", "{out}/hugo", *PUBLIC),
     ("export", "wordpress", "{archive}", "{out}/wordpress", *PUBLIC),
@@ -251,7 +252,7 @@ ALLOWED: dict[str, Change] = {
 
 @pytest.mark.parametrize("name", [*WRONG, *ALLOWED])
 def test_every_command_ends_well_or_in_one_line(
-    program: Program, whole: Whole, archive: Path, tmp_path: Path, name: str
+    program: Program, whole: Whole, archive: Path, new_home: tuple[str, ...], tmp_path: Path, name: str
 ) -> None:
     (WRONG | ALLOWED)[name](archive)
     entry = next(iter(whole.blog.entries))
@@ -260,6 +261,7 @@ def test_every_command_ends_well_or_in_one_line(
         words = [
             word.format(archive=archive, out=tmp_path / "out", entry=entry) if "{" in word else word for word in command
         ]
+        words += new_home if command[0] == "move" else ()
         done = program(*(whole.backup(archive) if command == ("backup",) else words))
         said = done.out + done.err
         told = " ".join(command)

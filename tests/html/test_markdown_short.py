@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from exporter.html.links import AddressPattern
 from exporter.html.local_links import ArchiveLinks, AssetMap, EntryAddresses
 from exporter.html.markdown import to_markdown
-from exporter.html.markdown_inline import enter_inline, render_inline
+from exporter.html.markdown_inline import HARD_BREAK, enter_inline, render_inline
 from exporter.html.markdown_runs import Marks, Runs, paragraphs
 from exporter.html.markdown_short import Step, short_paragraphs
 from exporter.html.simple import simple_pieces
@@ -114,7 +114,7 @@ def _steps_of(element: Element) -> Iterator[Step]:
 def _check(body: str) -> None:
     steps = list(_steps_of(parse(body)))
     for keep_lines in (False, True):
-        short = short_paragraphs(steps, keep_lines=keep_lines)
+        short = short_paragraphs(steps, HARD_BREAK, keep_lines=keep_lines)
         assert short is None or short == _general(steps, keep_lines=keep_lines)
     assert simple_pieces(visible(body + _COMMENT)[0]) is None
     assert to_markdown(body) == to_markdown(body + _COMMENT)
@@ -153,7 +153,7 @@ def test_so_it_does_of_what_is_hard_to_come_by(body: str) -> None:
     ],
 )
 def test_what_people_write_takes_the_short_way(html: str) -> None:
-    assert short_paragraphs(list(_steps_of(parse(html))), keep_lines=False) is not None
+    assert short_paragraphs(list(_steps_of(parse(html))), HARD_BREAK, keep_lines=False) is not None
 
 
 @pytest.mark.parametrize(
@@ -161,4 +161,4 @@ def test_what_people_write_takes_the_short_way(html: str) -> None:
     ["<b><i>海</i></b>", "<b> 海</b>", "海*<b>山</b>", "<b>海<br></b>", "<b>海<br><br>山</b>", "<code>海</code>", "<img src='javascript:x'>"],
 )  # fmt: skip
 def test_what_is_in_doubt_takes_the_general_way(html: str) -> None:
-    assert short_paragraphs(list(_steps_of(parse(html))), keep_lines=False) is None
+    assert short_paragraphs(list(_steps_of(parse(html))), HARD_BREAK, keep_lines=False) is None

@@ -254,7 +254,7 @@ async def test_a_refused_connection_is_unreachable() -> None:
         pass
     error = await failure(url)
     assert isinstance(error, Unreachable)
-    assert "check the base URL" in str(error)
+    assert "check the address" in str(error)
 
 
 async def test_an_unknown_host_is_unreachable() -> None:
@@ -330,7 +330,7 @@ async def test_connecting_times_out() -> None:
             await ask(client)
     error = caught.value
     assert isinstance(error, Unreachable)
-    assert "cannot connect to h.example:9: no answer within 0.05 s: check the base URL" in str(error)
+    assert "cannot connect to h.example:9: no answer within 0.05 s: check the address" in str(error)
 
 
 async def test_nobody_waits_longer_than_the_patience() -> None:

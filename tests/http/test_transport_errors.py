@@ -78,7 +78,7 @@ async def failure(kind: type[Exception], place: str | None) -> BlogExporterError
         "http://h.example",
         {},
         NoBody(),
-        Sender(Timeouts(), Statistics(), **({"place": place, "hint": ": check the base URL"} if place else {})),
+        Sender(Timeouts(), Statistics(), **({"place": place, "hint": ": check the address"} if place else {})),
     )
     with pytest.raises(BlogExporterError) as caught:
         await transport.send(request)
@@ -95,7 +95,7 @@ async def test_no_exception_of_the_library_comes_out(kind: type[Exception], plac
     error = await failure(kind, place)
     assert isinstance(error, TransportError)
     assert (place or "its host") in str(error)
-    assert ("check the base URL" in str(error)) <= (place is not None)
+    assert ("check the address" in str(error)) <= (place is not None)
     assert kind.__name__ not in str(error) or place is not None, "what is kept does not depend on the library"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from html import unescape
@@ -20,11 +20,15 @@ from exporter.export.post_html import comment_html
 from exporter.export.posts import ExportPost, Posts
 from exporter.export.report import Report
 from tests.export.hostile import comment_word, hostile_blog
-from tests.export.memory import SAID
+from tests.export.memory import BLOG, SAID, Memory
 from tests.importers.conftest import ROOT
 from tests.importers.ledger import Count
 
 BLOGS = ("demo", "hostile")
+LINKED = 50
+"""How many entries the blog of links has."""
+
+LINKED_TITLES = ("海の日", "Umi no Hi", "旅 & <食>", "2024年の夏！", "ÉCLAIR カモメ")
 
 
 @dataclass
@@ -48,15 +52,21 @@ class Blog:
 
     def marks(self) -> Counter[str]:
         """Return letters of each comment as far as every importer shows them, and how many comments have the same."""
-        found = [each.comment for post in self.posts() for each in post.comments]
-        if self.name == "hostile":
-            return Counter(comment_word(int(comment.id)) for comment in found)
-        return Counter(bare(shown(comment_html(replace(comment, title="")))) for comment in found)
+        return self._marks(self.posts())
 
     def comments_in(self, text: str) -> int:
         """Count the comments whose letters are in a text."""
-        letters = bare(text)
-        return sum(min(times, letters.count(mark)) for mark, times in self.marks().items())
+        return _found(self.marks(), text)
+
+    def comments_of(self, post: ExportPost, text: str) -> int:
+        """Count the comments of a post whose letters are in a text."""
+        return _found(self._marks([post]), text)
+
+    def _marks(self, posts: Sequence[ExportPost]) -> Counter[str]:
+        found = [each.comment for post in posts for each in post.comments]
+        if self.name == "hostile":
+            return Counter(comment_word(int(comment.id)) for comment in found)
+        return Counter(bare(shown(comment_html(replace(comment, title="")))) for comment in found)
 
     def titles_missing(self, text: str) -> list[str]:
         """Return the titles whose letters are not in a text."""
@@ -91,9 +101,36 @@ def blog(name: str, folder: Path) -> Iterator[Blog]:
         finally:
             state.close()
         return
-    records = hostile_blog()
+    records = hostile_blog() if name == "hostile" else linked_blog()
     records.write_pictures(folder)
     yield Blog(name, records, folder)
+
+
+def linked_blog() -> Memory:
+    """Return a blog in which each entry links to eight places of its own and two other entries, and has a picture."""
+    made = Memory()
+    for number in range(1, LINKED + 1):
+        other, far = number % LINKED + 1, (number * 7) % LINKED + 1
+        url = f"https://files.example.jp/v1/{number}"
+        made.picture(url, entry_id=str(number), file_id=str(number), data=str(number).encode())
+        body = (
+            f'<p>{number}枚目</p><ul><li><a href="#one">一</a></li><li><a href="#%E6%B3%A8">注へ</a></li></ul>'
+            '<h2 id="one">見出し</h2><p>文<sup><a id="fnref1" href="#fn1">1</a></sup>と<a href="#old">古い</a></p>'
+            '<p><a name="old"></a>所</p><p id="注">注</p><table><tr><td id="cell">升</td><td><a href="#code">符</a>'
+            '<a href="#cell">升へ</a></td></tr></table><pre id="code">a &lt; b</pre><a href="#image">絵へ</a>'
+            f'<p><a href="https://{BLOG}/Entry/{other}/">次</a> <a href="http://{BLOG}/Entry/{far}/#one">見出しへ</a></p>'
+        )
+        more = f'<ol><li id="fn1">脚注 <a href="#fnref1">戻る</a></li></ol><img id="image" src="{url}">'
+        title = f"{LINKED_TITLES[number % len(LINKED_TITLES)]} {number}"
+        made.entry(str(number), title=title, entry_text=body, ps_text=more, name=f"umi-{number}", sec=f"{number:02}",
+                   mon=f"{number % 12 + 1:02}", day=f"{number % 28 + 1:02}")  # fmt: skip
+        made.comment(str(number), str(number), cm_text=f"{number}番目のひとこと<br>二行目", regist_date="2025/01/07")
+    return made
+
+
+def _found(marks: Counter[str], text: str) -> int:
+    letters = bare(text)
+    return sum(min(times, letters.count(mark)) for mark, times in marks.items())
 
 
 def shown(html: str) -> str:

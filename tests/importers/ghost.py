@@ -39,6 +39,10 @@ class Ghost:
         """Delete every post."""
         self._ask("DELETE", "db/")
 
+    def tell_zone(self, name: str) -> None:
+        """Set the time zone in which days are shown, as its settings do."""
+        self._ask("PUT", "settings/", json={"settings": [{"key": "timezone", "value": name}]})
+
     def take(self, file: Path) -> dict[str, Any]:
         """Import a ZIP, wait until it is done, and return Ghost's own export."""
         with file.open("rb") as packed:

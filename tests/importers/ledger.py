@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
@@ -23,6 +23,27 @@ class Count:
 
 
 @dataclass(frozen=True)
+class Shown:
+    """What a browser shows of posts.
+
+    Attributes:
+        text: posts whose text is that of the blog, line by line.
+        in_page_links: links to a place on their own page that is there.
+        own_links: links to other entries that lead to that entry's page, and to the place on it.
+        pictures: pictures of the archive that load, from anywhere but the old host.
+        comments: comments that can be read beside their post.
+        days: posts that show their day.
+    """
+
+    text: int = 0
+    in_page_links: int = 0
+    own_links: int = 0
+    pictures: int = 0
+    comments: int = 0
+    days: int = 0
+
+
+@dataclass(frozen=True)
 class Row:
     """One export in one importer."""
 
@@ -35,11 +56,44 @@ class Row:
     why: str
 
 
+@dataclass(frozen=True)
+class ShownRow:
+    """What one home shows of one blog."""
+
+    form: str
+    consumer: str
+    blog: str
+    given: Shown
+    found: Shown
+    why: str
+
+
 class Ledger:
     """The rows of a run."""
 
     def __init__(self) -> None:
         self.rows: list[Row] = []
+        self.shown: list[ShownRow] = []
+
+    def enter_shown(
+        self, form: str, consumer: str, blog: str, given: Shown, found: Shown, missed: Sequence[str],
+        known: Mapping[str, tuple[str, Collection[str]]],
+    ) -> None:  # fmt: skip
+        """Add a row of what is shown; all of which less is shown must be known, and what is known be so.
+
+        Args:
+            form: the export's format.
+            consumer: what shows it.
+            blog: which blog.
+            given: what there is to show.
+            found: what is shown.
+            missed: the posts of which less is shown, each as ``ID: what``.
+            known: by what is shown, why that is less of which posts.
+        """
+        expected = [f"{post_id}: {kind}" for kind, (_, ids) in known.items() for post_id in ids]
+        assert sorted(missed) == sorted(expected), f"{form} in {consumer}, {blog}: nobody says why"
+        why = "; ".join(f"{_words(kind)}: {reason}" for kind, (reason, _) in known.items())
+        self.shown.append(ShownRow(form, consumer, blog, given, found, why))
 
     def enter(
         self, form: str, consumer: str, blog: str, given: Count, found: Count, report: Mapping[str, Any],
@@ -77,6 +131,28 @@ def _told(report: Mapping[str, Any], kind: str, count: int) -> str:
     return next((str(row["reason"]) for row in rows if row["count"] == count), "")
 
 
+def shown_as_markdown(rows: list[ShownRow]) -> str:
+    """Return what is shown as a table; a cell is what there is to show and what is shown."""
+    names = [_words(name).capitalize() for name in Shown.__annotations__]
+    lines = ["| " + " | ".join(["Format", "Consumer", "Blog", *names, "What is less, and why"]) + " |"]
+    lines.append("|---" * (len(names) + 4) + "|")
+    for row in sorted(rows, key=lambda row: (row.form, row.consumer, row.blog)):
+        cells = _cells(asdict(row.given).values(), asdict(row.found).values())
+        lines.append("| " + " | ".join([row.form, row.consumer, row.blog, *cells, row.why]) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def _words(name: str) -> str:
+    return {"in_page_links": "in-page links"}.get(name, name.replace("_", " "))
+
+
+def _cells(given: Iterable[int | None], found: Iterable[int | None]) -> list[str]:
+    return [
+        "–" if before is None else f"{before} → {'–' if after is None else after}"
+        for before, after in zip(given, found, strict=True)
+    ]
+
+
 def as_markdown(rows: list[Row]) -> str:
     """Return the rows as a table; a cell is what went in and what came out."""
     lines = [
@@ -84,10 +160,7 @@ def as_markdown(rows: list[Row]) -> str:
         "|---|---|---|---|---|---|---|---|---|",
     ]
     for row in sorted(rows, key=lambda row: (row.form, row.consumer, row.blog)):
-        cells = [
-            "–" if before is None else f"{before} → {'–' if after is None else after}"
-            for before, after in zip(asdict(row.given).values(), asdict(row.found).values(), strict=True)
-        ]
+        cells = _cells(asdict(row.given).values(), asdict(row.found).values())
         lines.append(
             "| " + " | ".join([row.form, row.consumer, row.blog, *cells, f"{row.seconds:.1f}", row.why]) + " |"
         )

@@ -1,6 +1,8 @@
 """Run the importers, and write the table of what went in and out into docs/importers.md.
 
-python -m tests.importers.table
+python -m tests.importers.table [TESTS]
+
+With names of tests, as pytest has them, only the rows that these enter are written anew.
 """
 
 from __future__ import annotations
@@ -11,10 +13,13 @@ from typing import Final
 import pytest
 
 from tests.importers.conftest import LEDGER, ROOT
-from tests.importers.ledger import as_markdown
+from tests.importers.ledger import as_markdown, shown_as_markdown
 
 _PAGE: Final = ROOT / "docs" / "importers.md"
-_BEGIN: Final = "<!-- table: python -m tests.importers.table -->\n"
+_BEGIN: Final = {
+    "table": "<!-- table: python -m tests.importers.table -->\n",
+    "shown": "<!-- shown: python -m tests.importers.table -->\n",
+}
 _END: Final = "<!-- end -->\n"
 _NOT_YET: Final = "--deselect=tests/importers/test_table.py::test_every_format_has_a_consumer"
 
@@ -25,11 +30,27 @@ class _Writer:
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
         """Replace the table in the page."""
         if exitstatus == pytest.ExitCode.OK:
-            before, _, rest = _PAGE.read_text(encoding="utf-8").partition(_BEGIN)
-            after = rest.partition(_END)[2]
-            table = as_markdown(session.config.stash[LEDGER].rows)
-            _PAGE.write_text(f"{before}{_BEGIN}\n{table}\n{_END}{after}", encoding="utf-8")
+            found = session.config.stash[LEDGER]
+            _write("table", as_markdown(found.rows))
+            _write("shown", shown_as_markdown(found.shown))
+
+
+def _write(name: str, table: str) -> None:
+    """Put a table into the page; where only some tests ran, the rows of the others stay as they were."""
+    before, begin, rest = _PAGE.read_text(encoding="utf-8").partition(_BEGIN[name])
+    old, end, after = rest.partition(_END)
+    lines = table.splitlines()
+    known = {_key(line): line for line in [*(old.splitlines() if sys.argv[1:] else []), *lines[2:]] if "→" in line}
+    if known:
+        rows = [known[key] for key in sorted(known)]
+        _PAGE.write_text("\n".join([f"{before}{begin}", *lines[:2], *rows, "", f"{end}{after}"]), encoding="utf-8")
+
+
+def _key(line: str) -> tuple[str, ...]:
+    """Return the format, the consumer and the blog of a row."""
+    return tuple(cell.strip() for cell in line.split("|")[1:4])
 
 
 if __name__ == "__main__":
-    sys.exit(pytest.main(["-m", "importers", str(ROOT / "tests" / "importers"), _NOT_YET], plugins=[_Writer()]))
+    tests = sys.argv[1:] or [str(ROOT / "tests" / "importers")]
+    sys.exit(pytest.main(["-m", "importers", *tests, _NOT_YET], plugins=[_Writer()]))

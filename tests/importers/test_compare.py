@@ -119,6 +119,13 @@ async def test_jekyll_shows_what_was_exported(tool: Tool, tmp_path: Path) -> Non
         await check(tmp_path / "site" / "_site", moved)
 
 
+@pytest.mark.parametrize("form", ["jekyll", "pelican"])
+async def test_sources_of_a_site_are_what_was_exported(tmp_path: Path, form: str) -> None:
+    with blog("demo", tmp_path / "archive") as moved:
+        moved.export(form, tmp_path / "site", **LINKED)
+        await check(tmp_path / "site", moved)
+
+
 async def test_pelican_shows_what_was_exported(tool: Tool, tmp_path: Path) -> None:
     with blog("demo", tmp_path / "archive") as moved:
         moved.export("pelican", tmp_path / "site", body="html", **LINKED)

@@ -15,6 +15,7 @@ from tests.export.hostile import entry_word
 from tests.importers.blogs import BLOGS, Blog, bare, blog, shown
 from tests.importers.conftest import Tool
 from tests.importers.ledger import Count, Ledger
+from tests.importers.sites import GENERATORS, HUGOS
 
 both_blogs = pytest.mark.parametrize("name", BLOGS)
 both_bodies = pytest.mark.parametrize("body", ["markdown", "html"])
@@ -40,20 +41,15 @@ def found_in(site: Path, moved: Blog, pages: list[Path], categories: int | None 
 
 @both_blogs
 @both_bodies
-def test_hugo(tool: Tool, ledger: Ledger, tmp_path: Path, name: str, body: str) -> None:
+@pytest.mark.parametrize("version", HUGOS)
+def test_hugo(tool: Tool, ledger: Ledger, tmp_path: Path, name: str, body: str, version: str) -> None:
     with blog(name, tmp_path / "archive") as moved:
         site = tmp_path / "site"
         report = moved.export("hugo", site, body=body)
-        layouts = site / "layouts" / "_default"
-        layouts.mkdir(parents=True)
-        (layouts / "single.html").write_text(
-            '<title>{{ .Title }}</title>{{ range .Params.categories }}<i class="category">{{ . }}</i>{{ end }}'
-            "<main>{{ .Content }}</main>"
-        )
-        tool("hugo", "--quiet", cwd=site)
-        pages = list((site / "public" / "posts").rglob("index.html"))
-        found = found_in(site / "public", moved, pages)
-        ledger.enter(f"hugo, {body}", "Hugo", name, moved.count(), found, report, tool.seconds)
+        built = GENERATORS[version].build(tool, site)
+        pages = list((built / "posts").rglob("*/index.html"))
+        found = found_in(built, moved, pages)
+        ledger.enter(f"hugo, {body}", version, name, moved.count(), found, report, tool.seconds)
         if name == "hostile":
             text = shown("".join(path.read_text(encoding="utf-8") for path in pages))
             assert "{{<shortcode>}}{{%other%}}{{.Title}}" in text

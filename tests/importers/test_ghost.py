@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 import zipfile
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from html import escape, unescape
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import pytest
+import requests
 
-from tests.importers.blogs import BLOGS, blog, shown
+from tests.export.memory import BLOG
+from tests.importers.blogs import BLOGS, Blog, blog, shown
 from tests.importers.conftest import Tool
 from tests.importers.ghost import Ghost, running
 from tests.importers.ledger import Count, Ledger
+from tests.importers.test_links import ENTRIES, IN_PAGE, LINKS, OLD, linked_blog
 
 HOME = "__GHOST_URL__"
 FIELDS = ("title", "slug", "status", "visibility", "published_at", "lexical")
@@ -72,6 +78,34 @@ def test_what_ghost_exports_again_is_what_it_was_given(
         )
         assert (tmp_path / "out" / "comments-public.jsonl").read_bytes().count(b"\n") == moved.count().comments
         ledger.enter("ghost", "Ghost 5.130", name, moved.count(), count, report, seconds)
+
+
+def test_links_lead_to_posts_and_places(ghost: Ghost, tmp_path: Path) -> None:
+    moved = Blog("linked", linked_blog(), tmp_path)
+    report = moved.export("ghost", tmp_path / "out", old_urls=OLD)
+    assert report["links"] == {"rewritten": LINKS * ENTRIES, "old_host": 0, "dead": 0}
+    ghost.empty()
+    data = ghost.take(tmp_path / "out" / "ghost-public.zip")
+    titles = {f"{ghost.address}/{post['slug']}/": post["title"] for post in data["posts"]}
+    pages = {address: requests.get(address, timeout=60) for address in titles}
+    assert {page.status_code for page in pages.values()} == {200}
+    for address, page in pages.items():
+        assert escape(titles[address], quote=False) in page.text
+        links = [unescape(href) for href in re.findall(r'href="([^"]*)"', content(page.text))]
+        own = [link for link in links if link.startswith((ghost.address, "/"))]
+        assert len(own) == LINKS
+        assert BLOG not in "".join(links)
+        in_page = [f"{address}{link}" for link in links if link.startswith("#")]
+        assert len(in_page) == IN_PAGE
+        for link in [*own, *in_page]:
+            target, _, place = unquote(link).partition("#")
+            assert target in pages
+            assert not place or re.search(rf'\b(?:id|name)="{re.escape(place)}"', content(pages[target].text))
+
+
+def content(page: str) -> str:
+    """Return what a page shows of a post's body."""
+    return page.partition("gh-content")[2].partition("</section>")[0]
 
 
 def test_visitors_see_posts_with_their_pictures(ghost: Ghost, tmp_path: Path) -> None:

@@ -16,98 +16,41 @@ from exporter.html.links import AddressPattern
 from exporter.model.publication import Declared
 from tests.export.hostile import entry_word
 from tests.importers.blogs import bare, blog, shown
-from tests.importers.conftest import NODE_MODULES, Tool
+from tests.importers.conftest import Tool
 from tests.importers.ledger import Ledger
+from tests.importers.sites import GENERATORS, STARTERS
 from tests.importers.test_generators import both_blogs, both_bodies, found_in
 
 LINKED: dict[str, Any] = {"old_urls": (AddressPattern("https://{blog_id}/Entry/{entry_id}/", "x"),)}
-ASTRO = {
-    "astro.config.mjs": "export default { cacheDir: './.cache', site: 'https://example.org', markdown: { smartypants: false } };\n",
-    # The schema is that of Astro's blog starter, and strict, so that a field that it does not have is noticed.
-    "src/content.config.ts": """
-import { defineCollection, z } from 'astro:content';
-import { glob } from 'astro/loaders';
-const fields = {
-  title: z.string(), description: z.string(), pubDate: z.coerce.date(), updatedDate: z.coerce.date().optional(),
-};
-const blog = defineCollection({
-  loader: glob({ base: './src/content/blog', pattern: '**/*.{md,mdx}' }),
-  schema: ({ image }) => z.object({ ...fields, heroImage: image().optional(), tags: z.array(z.string()).optional() }),
-});
-export const collections = { blog };
-""",
-    "src/pages/blog/[...slug].astro": """---
-import { getCollection, render } from 'astro:content';
-export async function getStaticPaths() {
-  const posts = await getCollection('blog');
-  return posts.map((post) => ({ params: { slug: post.id }, props: post }));
-}
-const post = Astro.props;
-const { Content } = await render(post);
----
-<title>{post.data.title}</title>
-{(post.data.tags ?? []).map((each) => <i class="category">{each}</i>)}
-<main><Content /></main>
-""",
-    "src/pages/index.astro": """---
-import { getCollection } from 'astro:content';
-const posts = await getCollection('blog');
----
-{posts.map((post) => <a href={`/blog/${post.id}/`}>{post.data.title} {post.data.description}</a>)}
-""",
-}
-ELEVENTY = {
-    "eleventy.config.mjs": """
-export default (config) => {
-  config.addPreprocessor("drafts", "*", (data) => (data.draft ? false : undefined));
-  config.addPassthroughCopy({ "./public/": "/" });
-  config.setUseGitIgnore(false);
-};
-export const config = { dir: { input: "content", includes: "../_includes", output: "_site" } };
-""",
-    "_includes/post.njk": '<title>{{ title }}</title>{% for each in tags %}{% if each != "posts" %}'
-    '<i class="category">{{ each }}</i>{% endif %}{% endfor %}<main>{{ content | safe }}</main>',
-    "content/blog/blog.json": '{"layout": "post.njk", "tags": ["posts"]}',
-    "content/feed.njk": "---\npermalink: feed.xml\neleventyExcludeFromCollections: true\n---\n"
-    "{% for each in collections.all %}{{ each.data.title }}{{ each.content }}{% endfor %}",
-}
-STARTERS: dict[Preset, tuple[dict[str, str], tuple[str, ...], str]] = {
-    Preset.ASTRO: (ASTRO, ("astro", "build"), "dist"),
-    Preset.ELEVENTY: (ELEVENTY, ("eleventy", "--quiet"), "_site"),
-}
-every_starter = pytest.mark.parametrize("preset", STARTERS)
-
-
-def build(tool: Tool, site: Path, preset: Preset) -> Path:
-    files, command, built = STARTERS[preset]
-    for name, text in files.items():
-        (site / name).parent.mkdir(parents=True, exist_ok=True)
-        (site / name).write_text(text, encoding="utf-8")
-    (site / "node_modules").symlink_to(NODE_MODULES)
-    tool(*command, cwd=site)
-    return site / built
+every_starter = pytest.mark.parametrize("starter", STARTERS)
 
 
 @both_blogs
 @both_bodies
 @every_starter
 def test_starters_build_them(
-    tool: Tool, ledger: Ledger, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str, body: str, preset: Preset
+    tool: Tool, ledger: Ledger, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str, body: str, starter: str
 ) -> None:
     monkeypatch.setenv("ASTRO_TELEMETRY_DISABLED", "1")
     with blog(name, tmp_path / "archive") as moved:
-        site = tmp_path / "site"
-        report = moved.export("markdown", site, body=body, preset=preset, **LINKED)
-        built = build(tool, site, preset)
+        site, generator = tmp_path / "site", GENERATORS[starter]
+        report = moved.export("markdown", site, body=body, preset=generator.preset, **LINKED)
+        built = generator.build(tool, site)
         pages = list((built / "blog").rglob("index.html"))
         found = found_in(built, moved, pages)
         ledger.enter(
-            f"markdown, {preset}, {body}", str(preset).title(), name, moved.count(), found, report, tool.seconds
+            f"markdown, {generator.preset}, {body}",
+            generator.preset.title(),
+            name,
+            moved.count(),
+            found,
+            report,
+            tool.seconds,
         )
         links = [
-            (page.parent / unquote(link)).resolve()
+            built / unquote(link)
             for page in pages
-            for link in re.findall(r'href="(\.\./[^"#]+)"', page.read_text(encoding="utf-8"))
+            for link in re.findall(r'href="/(blog/[^"#]+)"', page.read_text(encoding="utf-8"))
         ]
         assert links or name == "hostile"
         assert [link for link in links if not (link / "index.html").is_file()] == []
@@ -116,16 +59,18 @@ def test_starters_build_them(
 @both_blogs
 @every_starter
 def test_no_starter_publishes_a_draft(
-    tool: Tool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str, preset: Preset
+    tool: Tool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str, starter: str
 ) -> None:
     monkeypatch.setenv("ASTRO_TELEMETRY_DISABLED", "1")
     with blog(name, tmp_path / "archive") as moved:
-        site = tmp_path / "site"
-        report = moved.export("markdown", site, preset=preset, side=Side.DRAFTS, declared=Declared(all_as_draft=True))
+        site, generator = tmp_path / "site", GENERATORS[starter]
+        options = {"side": Side.DRAFTS, "declared": Declared(all_as_draft=True)}
+        report = moved.export("markdown", site, preset=generator.preset, **options)
         assert report["out"]["entries"] >= 40
         (site / "src" / "content" / "blog").mkdir(parents=True)
-        built = build(tool, site, preset)
-        files = [path for path in built.rglob("*") if path.is_file()]
+        generator.prepare(site)
+        tool(*generator.command, cwd=site)
+        files = [path for path in (site / generator.built).rglob("*") if path.is_file()]
         assert files
         text = shown("".join(path.read_text(encoding="utf-8") for path in files))
         titles = [title for post in moved.posts() if len(title := bare(post.title)) > 4]

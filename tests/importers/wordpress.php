@@ -4,8 +4,9 @@
  *
  *     php wordpress.php install SITE          make an empty blog of an unpacked WordPress
  *     php wordpress.php read SITE FILE        read a WXR file into it; print what was refused, as JSON
- *     php wordpress.php insert SITE FILE      make posts of titles, bodies and continuations in JSON, as its old importers do
+ *     php wordpress.php insert SITE FILE      make posts of titles, bodies, continuations and, where given, dates, names and comments in JSON, as its old importers do
  *     php wordpress.php write SITE            print the blog as WordPress' own export writes it
+ *     php wordpress.php addresses SITE        print the addresses of all posts, as JSON, in the order of their numbers
  *     php wordpress.php render SITE           print what its themes show of each post's body, as JSON, in the order of their numbers
  *
  * The importer is a plugin that no package archive carries. Reading therefore goes through the functions of WordPress
@@ -36,6 +37,8 @@ if ( 'read' === $mode ) {
 	insert( json_decode( file_get_contents( $argv[3] ) ) );
 } elseif ( 'render' === $mode ) {
 	echo wp_json_encode( rendered() );
+} elseif ( 'addresses' === $mode ) {
+	echo wp_json_encode( array_map( 'get_permalink', all_posts() ) );
 } else {
 	require_once ABSPATH . 'wp-admin/includes/export.php';
 	export_wp();
@@ -52,16 +55,31 @@ function install() {
 }
 
 function insert( $posts ) {
-	foreach ( $posts as list( $title, $body, $more ) ) {
+	foreach ( $posts as $row ) {
+		list( $title, $body, $more ) = $row;
 		$content = '' === $more ? $body : "$body\n<!--more-->\n$more";
 		$post    = array( 'post_title' => $title, 'post_content' => $content, 'post_status' => 'publish', 'post_author' => 1 );
-		wp_insert_post( wp_slash( $post ) );
+		$post   += isset( $row[3] ) ? array( 'post_date' => $row[3]->date, 'post_name' => $row[3]->name ) : array();
+		$made    = wp_insert_post( wp_slash( $post ) );
+		foreach ( $row[3]->comments ?? array() as $each ) {
+			wp_insert_comment( wp_slash( array(
+				'comment_post_ID'    => $made,
+				'comment_author'     => $each->author,
+				'comment_author_url' => $each->url,
+				'comment_date'       => $each->date,
+				'comment_content'    => $each->text,
+			) ) );
+		}
 	}
+}
+
+function all_posts() {
+	return get_posts( array( 'post_type' => 'post', 'post_status' => 'any', 'numberposts' => -1, 'orderby' => 'ID', 'order' => 'ASC' ) );
 }
 
 function rendered() {
 	$shown = array();
-	foreach ( get_posts( array( 'post_type' => 'post', 'post_status' => 'any', 'numberposts' => -1, 'orderby' => 'ID', 'order' => 'ASC' ) ) as $each ) {
+	foreach ( all_posts() as $each ) {
 		$GLOBALS['post'] = $each;
 		setup_postdata( $each );
 		$GLOBALS['more'] = 1;

@@ -1,7 +1,7 @@
 """A WordPress on loopback that takes posts, comments, files and categories as a real one was seen to, and can die.
 
 Written from what a WordPress 6.5 answered to the same requests: an address that is taken gets a number, a new post
-counts as changed when it is dated, a comment needs a name and an address, none goes to a draft or where comments are
+counts as changed when it is dated, the content of a comment is given as a whole only, a comment needs a name and an address, none goes to a draft or where comments are
 closed, and a file of a kind that is not taken is refused with the status of a broken server.
 """
 
@@ -107,7 +107,7 @@ class Home(FakeWordPress):
         if kind == "categories":
             return self.take_term(fields)
         if kind == "comments":
-            return self.take_comment(fields)
+            return self.change_comment(int(number), fields) if number else self.take_comment(fields)
         return self.change_post(int(number), fields) if number else self.take_post(fields)
 
     def take_post(self, fields: dict[str, Any]) -> web.Response:
@@ -157,7 +157,18 @@ class Home(FakeWordPress):
         number = self.number()
         status = {"approve": "approved", "hold": "hold"}[fields["status"]]
         self.rest_comments[number] = {**fields, "id": number, "status": status, "type": "comment"}
-        return self.created(self.rest_comments[number])
+        return self.created(self.whole(self.rest_comments[number]))
+
+    def change_comment(self, number: int, fields: dict[str, Any]) -> web.Response:
+        if number not in self.rest_comments:
+            return self.refuse(404, "rest_comment_invalid_id")
+        status = {"approve": "approved", "hold": "hold"}[fields["status"]]
+        self.rest_comments[number] |= {**fields, "status": status}
+        return self.reply("", self.whole(self.rest_comments[number]))
+
+    def whole(self, comment: dict[str, Any]) -> dict[str, Any]:
+        both = {"raw": comment["content"], "rendered": comment["content"]}
+        return {**comment, "date": japan(comment["date_gmt"]), "content": both}
 
     def take_file(self, request: web.Request, fields: dict[str, Any], content: bytes) -> web.Response:
         name = request.headers["Content-Disposition"].partition('filename="')[2].rstrip('"')
@@ -198,10 +209,7 @@ class Home(FakeWordPress):
             return super().routed(route, request, owner=owner)
         lists: dict[str, list[dict[str, Any]]] = {
             "wp/v2/posts": [self.shown(each) for each in self.rest_posts.values()],
-            "wp/v2/comments": [
-                {**each, "date": japan(each["date_gmt"]), "content": {"rendered": each["content"]}}
-                for each in self.rest_comments.values()
-            ],
+            "wp/v2/comments": [self.whole(each) for each in self.rest_comments.values()],
             "wp/v2/media": list(self.media.values()),
             "wp/v2/categories": list(self.terms.values()),
         }
@@ -214,6 +222,8 @@ class Home(FakeWordPress):
                 found = [each for each in found if str(each[field_name]) in wanted]
         if route != "wp/v2/categories" and query["status"] not in {"any", "all"}:
             found = [each for each in found if each["status"] in query["status"].split(",")]
+        if route == "wp/v2/comments" and "content" not in query["_fields"].split(","):
+            found = [{**each, "content": {}} for each in found]
         return self.listed(route, request, found)
 
 

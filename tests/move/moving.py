@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Protocol
@@ -68,6 +68,7 @@ async def move(
     report: Report | None = None,
     tell: Callable[[Any], None] = lambda _: None,
     login: tuple[str, str] = LOGIN,
+    brought: Container[str] | None = None,
     **options: Any,
 ) -> MoveOutcome:
     """Move what is public, unless told otherwise; ``folder`` holds the map and the pictures."""
@@ -89,6 +90,7 @@ async def move(
                 concurrency=concurrency,
                 report=report,
                 tell=tell,
+                brought=brought,
             )
             return await run.run()
 

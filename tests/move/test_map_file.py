@@ -78,13 +78,29 @@ def test_another_file_is_refused_and_kept(path: Path, content: bytes) -> None:
     assert path.read_bytes() == content
 
 
-@pytest.mark.parametrize("line", ["[]", "1", '{"kind":1}', '{"kind":"posts","key":"1","sending":"soon"}', "{"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "[]",
+        "1",
+        '{"kind":1}',
+        '{"kind":"posts","key":"1","sending":"soon"}',
+        '{"kind":"posts","key":"1","sending":"0001-01-01T00:00:00+23:59"}',
+        "{",
+    ],
+)
 def test_an_odd_line_is_refused(path: Path, line: str) -> None:
     with opened(path):
         pass
     with path.open("a") as file:
         file.write(line + "\n")
-    with pytest.raises(UsageError, match="no map of a move"):
+    with pytest.raises(UsageError, match=r"map\.jsonl is damaged in line 2: move it away"):
+        opened(path)
+
+
+def test_what_is_no_file_is_refused(path: Path) -> None:
+    path.mkdir()
+    with pytest.raises(UsageError, match="is no file"):
         opened(path)
 
 

@@ -301,7 +301,7 @@ async def test_what_is_refused_is_named_and_the_rest_goes_on(
 async def test_a_home_that_drops_the_mark_gets_no_posts(home: Home, tmp_path: Path) -> None:
     home.spoil = lambda fields: fields | {"content": ""} if fields.get("status") == "private" else fields
     for _ in range(2):
-        with pytest.raises(ServiceError, match=r"does not keep what tells posts [12] from others"):
+        with pytest.raises(ServiceError, match=r"does not keep what tells post [12] from others"):
             await move(home, small_blog(), tmp_path)
         assert home.rest_posts == {}
 

@@ -11,14 +11,16 @@ import base64
 import json
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from html import escape
-from typing import Any
+from typing import Any, TypeVar
 
 from aiohttp import web
 
 from tests.http.service import Service, running_service
+
+T = TypeVar("T")
 
 LOGIN = ("owner", "abcd EFGH 1234 ijkl")
 OPEN = {"publish"}
@@ -159,13 +161,17 @@ class FakeWordPress:
         return web.Response(status=status, body=body, content_type="application/json")
 
 
-@contextmanager
-def wordpress_in_thread() -> Iterator[FakeWordPress]:
+def wordpress_in_thread() -> AbstractContextManager[FakeWordPress]:
     """Run an empty one in a thread, for callers that block."""
+    return in_thread(running_wordpress())
+
+
+@contextmanager
+def in_thread(running: AbstractAsyncContextManager[T]) -> Iterator[T]:
+    """Run something in an event loop of its own, in a thread."""
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, daemon=True)
     thread.start()
-    running = running_wordpress()
     try:
         yield asyncio.run_coroutine_threadsafe(running.__aenter__(), loop).result()
     finally:

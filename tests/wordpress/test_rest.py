@@ -48,6 +48,26 @@ async def test_short_lists_end(count: int) -> None:
         assert len(await titles(await opened(engine, home))) == count
 
 
+@pytest.mark.parametrize("said", ["1", "0", "two", "99999999"])
+async def test_a_full_page_is_not_the_last_one_and_the_same_page_again_is(said: str) -> None:
+    async with running_wordpress() as home, Engine() as engine:
+        for number in range(250):
+            home.post(str(number), "")
+        reply = home.reply
+        home.reply = lambda route, answer, **headers: reply(  # type: ignore[method-assign]
+            route, answer, **{"X-WP-TotalPages": said} if headers else {}
+        )
+        assert len(await titles(await opened(engine, home))) == 250
+        answer = home.answer
+
+        async def always_the_first(request: web.Request) -> web.StreamResponse:
+            return await answer(request.clone(rel_url=request.rel_url.update_query(page="1")))
+
+        home.service.handler = always_the_first
+        assert len(await titles(await opened(engine, home))) == 100
+        assert len(home.service.seen) < 20
+
+
 async def test_a_list_ends_whatever_its_headers_promise() -> None:
     async with running_wordpress() as home, Engine() as engine:
         for number in range(250):

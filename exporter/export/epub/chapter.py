@@ -110,14 +110,17 @@ class BookPages:
         facts = " · ".join(filter(None, [self._date(entry.date), post.category]))
         comment_links = CommentLinks(links)
         links.enter(post)
+        body = self._text(entry.body, links, links.places)
+        # A place that is there twice is the first one, as browsers have it.
+        left = links.places.difference(map(unescape, _PLACE.findall(body))) if links.places else links.places
         made = self.page(
             "chapter.xhtml",
             name=post.title or self.words.untitled,
             heading=self._line(post.title or self.words.untitled),
             facts=self._line(facts),
-            body=self._text(entry.body, links, links.places),
+            body=body,
             lead=self._line(collapse(entry.more_title)),
-            more=self._text(entry.more, links, links.places),
+            more=self._text(entry.more, links, left),
             comments_label=self._line(self.words.comments.format(len(post.comments))),
             comments=[self._comment(found, comment_links) for found in post.comments],
         )

@@ -112,9 +112,11 @@ class BookLinks:
             return f"#{ID_PREFIX}{quote(place)}"
         entry_id = self._own.entry_of(address)
         if entry_id is not None and self._holds(entry_id):
-            return chapter_name(entry_id)
+            place = self._media.place_in(entry_id, address)
+            return chapter_name(entry_id) + (f"#{ID_PREFIX}{quote(place)}" if place is not None else "")
         if entry_id is not None and entry_id in self._posts:
-            address = self.home(entry_id) or address
+            new, fragment = self.home(entry_id), "".join(address.partition("#")[1:])
+            address = address if new is None else f"{new}{fragment}"
         found = self._media.find(address)
         made = web_address(address if found is None else self._media.new_address(found), self._base)
         self.dropped += made is None

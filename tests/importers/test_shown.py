@@ -1,0 +1,107 @@
+"""What each home shows is what the blog showed: text, links, pictures, comments and days, read by one browser."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.importers.blogs import Blog, blog
+from tests.importers.conftest import Tool
+from tests.importers.homes import Seen, epub, generated, ghost, single_page, wordpress
+from tests.importers.ledger import Ledger, Shown
+from tests.importers.pages import reader, shown_of
+from tests.importers.sites import GENERATORS
+from tests.importers.test_wordpress import installed
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+__all__ = ["installed"]
+
+Home = Callable[[Tool, Blog, Path], Seen]
+Known = Mapping[str, tuple[str, Collection[str]]]
+
+HOMES: dict[tuple[str, str], Home] = {
+    **{
+        (f"{form}, {body}", name.partition("'")[0]): generated(GENERATORS[name], body)
+        for form, name in (
+            ("hugo", "Hugo 0.168"),
+            ("jekyll", "Jekyll"),
+            ("pelican", "Pelican"),
+            ("markdown", "Eleventy"),
+            ("markdown, eleventy", "Eleventy's starter"),
+            ("markdown, astro", "Astro's starter"),
+        )
+        for body in ("markdown", "html")
+    },
+    ("ghost", "Ghost 5.130"): ghost,
+    ("epub", "Chromium"): epub,
+    ("html", "Chromium"): single_page,
+}
+WORDPRESS = [("wxr", "html"), ("wxr", "blocks"), ("movabletype", "html")]
+ALONE = "what is not in the book (players, a picture that is gone) is a line of words there"
+KNOWN: dict[tuple[str, str], Known] = {
+    ("epub", "demo"): {"text": (f"{ALONE}, and what opens at a click is open", {"41", "45", "67", "80", "87"})},
+    ("html", "demo"): {"text": (ALONE, {"41", "67", "80", "87"})},
+}
+"""What a home shows otherwise, why, and of which posts."""
+
+both_blogs = pytest.mark.parametrize("name", ["demo", "linked"])
+
+
+@pytest.fixture(scope="module")
+def page() -> Iterator[Page]:
+    with reader() as opened:
+        yield opened
+
+
+def check(
+    tool: Tool, ledger: Ledger, page: Page, folder: Path, name: str, home: Home, form: str, consumer: str
+) -> None:  # fmt: skip
+    """Move a blog, read it in its home, and enter what is shown."""
+    with blog(name, folder / "archive") as moved, home(tool, moved, folder) as (places, report):
+        given, found, missed = shown_of(page, moved, places)
+        ledger.enter_shown(form, consumer, name, given, found, missed, KNOWN.get((form, name), {}))
+        assert report["links"]["dead"] == 0
+        if name == "linked":
+            assert (given.in_page_links, given.own_links) == (8 * 50, 2 * 50)
+            assert report["links"] == {"rewritten": 2 * 50, "old_host": 0, "dead": 0}
+
+
+@both_blogs
+@pytest.mark.parametrize(("form", "consumer"), HOMES)
+def test_a_home_shows_what_the_blog_showed(
+    tool: Tool,
+    ledger: Ledger,
+    monkeypatch: pytest.MonkeyPatch,
+    page: Page,
+    tmp_path: Path,
+    name: str,
+    form: str,
+    consumer: str,
+) -> None:
+    monkeypatch.setenv("ASTRO_TELEMETRY_DISABLED", "1")
+    check(tool, ledger, page, tmp_path, name, HOMES[form, consumer], form, consumer)
+
+
+@both_blogs
+@pytest.mark.parametrize(("form", "style"), WORDPRESS)
+def test_wordpress_shows_what_the_blog_showed(
+    tool: Tool, ledger: Ledger, installed: Path, page: Page, tmp_path: Path, name: str, form: str, style: str
+) -> None:
+    label = f"wxr, {style}" if form == "wxr" else form
+    check(tool, ledger, page, tmp_path, name, wordpress(form, style, installed), label, "WordPress 6.5")
+
+
+def test_what_is_less_needs_a_reason_for_each_post() -> None:
+    given, found = Shown(text=3), Shown(text=2)
+    with pytest.raises(AssertionError, match="nobody says why"):
+        Ledger().enter_shown("wxr", "WordPress", "demo", given, found, ["7: text"], {})
+    with pytest.raises(AssertionError, match="nobody says why"):
+        Ledger().enter_shown("wxr", "WordPress", "demo", given, given, [], {"text": ("it shows less", ["7"])})
+    ledger = Ledger()
+    ledger.enter_shown("wxr", "WordPress", "demo", given, found, ["7: text"], {"text": ("it shows less", ["7"])})
+    assert ledger.shown[0].why == "text: it shows less"
