@@ -24,6 +24,7 @@ from exporter.export.id_list import IdsByOwner
 from exporter.export.interface import RecordSource, RemotePage, ViewFile
 from exporter.html.links import AddressPattern
 from exporter.html.local_links import ArchiveLinks, AssetMap, EntryAddresses
+from exporter.html.markdown_escape import link_target
 from exporter.model.asset import Asset
 from exporter.model.kinds import Kind
 from exporter.model.records import Raw
@@ -187,7 +188,7 @@ def _year_index(year: str, pages: list[_Page]) -> bytes:
         if page.day[:7] != month:
             month = page.day[:7]
             lines += ["", heading(2, month), ""] if len(lines) > 2 else [heading(2, month), ""]
-        target = quote(page.path.split("/", 1)[1])
+        target = link_target(quote(page.path.split("/", 1)[1]), "")
         lines.append(f"- {_dated(page.day)}[{_title(page, in_brackets=True)}]({target})")
     return _encoded(lines)
 

@@ -18,7 +18,7 @@ class Local:
     """What the archive knows of an address.
 
     Attributes:
-        address: the address, absolute, to be kept where a reader can see it.
+        address: the address, absolute, which a reader can still try where the file is lost.
         path: the file's path relative to the archive; ``None`` when the file is lost.
         asset: its record.
     """
@@ -124,8 +124,8 @@ class ArchiveLinks:
     def localise(self, body: Element, page: str) -> None:
         """Change the tree of a body on ``page``.
 
-        A picture whose file is there points at it and keeps its address as its title; one that is lost becomes a link
-        with its alternative text. A link to a file or to an entry of the blog leads there.
+        A picture whose file is there points at it; one that is lost becomes a link to its address with its alternative
+        text. A link to a file or to an entry of the blog leads there.
         """
         for element in body.walk():
             if isinstance(element, Element):
@@ -141,11 +141,10 @@ class ArchiveLinks:
         element.attributes.pop("srcset", None)
         if found.path is not None:
             element.attributes["src"] = relative_link(page, found.path)
-            element.attributes["title"] = element.attributes.get("title") or found.address
             return
         element.tag = "a"
         element.children = [element.attributes.get("alt") or _NO_ALT]
-        element.attributes = {"href": found.address, "title": found.address}
+        element.attributes = {"href": found.address}
 
     def _link(self, element: Element, page: str) -> None:
         address = element.attributes.get("href", "")

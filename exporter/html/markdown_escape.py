@@ -10,6 +10,7 @@ import re
 import unicodedata
 from enum import IntEnum
 from functools import lru_cache
+from urllib.parse import quote
 
 
 class CharKind(IntEnum):
@@ -142,9 +143,37 @@ def _free_length(text: str, shortest: int) -> int:
     return length
 
 
+_ENCODED = re.compile(r"(?:%[89A-Fa-f][0-9A-Fa-f])+")
+_BALANCED = re.compile(r"[^()]*(?:\([^()]*\)[^()]*)*")
+
+
+def readable(url: str) -> str:
+    """Return an address with its letters in their own script, where it has them percent-encoded as UTF-8.
+
+    Readers of Markdown encode them again (CommonMark 0.31, section 6.3), so that it leads to the same place. What
+    cannot be seen, turns the direction of a text, is a space or no UTF-8 stays encoded, and so does all of ASCII.
+    """
+    if "%" not in url or url.startswith("data:"):
+        return url
+    return _ENCODED.sub(lambda found: _decoded(found[0]), url)
+
+
+def _decoded(encoded: str) -> str:
+    text = bytes.fromhex(encoded.replace("%", "")).decode("utf-8", "surrogateescape")
+    if any("\udc80" <= char <= "\udcff" for char in text):
+        return encoded
+    return "".join(char if char.isprintable() and char not in _UNSEEN else quote(char) for char in text)
+
+
+_UNSEEN = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
+"""Printable by their category in Unicode, but nothing is to be seen of them."""
+
+
 def link_target(url: str, title: str) -> str:
     """Return what is in a link's parentheses, for an address from :mod:`exporter.html.links`."""
-    target = _ENTITY.sub(lambda found: "&amp;" + found[0][1:], url).replace("(", "\\(").replace(")", "\\)")
+    target = _ENTITY.sub(lambda found: "&amp;" + found[0][1:], readable(url))
+    if not _BALANCED.fullmatch(target):
+        target = target.replace("(", "\\(").replace(")", "\\)")
     if not title.strip():
         return target
     quoted = (

@@ -30,10 +30,14 @@ def test_the_fields() -> None:
     text, replaced = front_matter(DEFAULT_SERVICE.post(entry(), item()), 3)
     assert replaced == 0
     assert read(text) == {
-        "entry_id": "42", "title": "海の日", "date": "2024-03-05T12:34:56+09:00", "last_update": "2024-03-06T01:02:03+09:00", "period_date": None,
-        "category": "日記", "category_id": "3", "name": "umi", "open_flg": "1", "period_flg": False, "is_private": False, "text_format": "2",
-        "cm_receipt_flg": True, "tb_receipt_flg": False, "comments": 3, "blog_id": "umi.blog.example.jp",
+        "title": "海の日", "date": "2024-03-05T12:34:56+09:00", "updated": "2024-03-06T01:02:03+09:00", "category": "日記",
+        "source": {
+            "blog_id": "umi.blog.example.jp", "entry_id": "42", "period_date": None,
+            "category_id": "3", "name": "umi", "open_flg": "1", "period_flg": False, "is_private": False, "text_format": "2",
+            "cm_receipt_flg": True, "tb_receipt_flg": False, "comments": 3,
+        },
     }  # fmt: skip
+    assert list(read(text)) == ["title", "date", "updated", "category", "source"]
     assert 'title: "海の日"' in text
     assert datetime.fromisoformat(read(text)["date"]).utcoffset() is not None
 
@@ -42,12 +46,19 @@ def test_problems_are_named() -> None:
     text, _ = front_matter(DEFAULT_SERVICE.post(entry(year="0000", is_private="x"), item(category=[])), 0)
     found = read(text)
     assert found["date"] is None
-    assert found["is_private"] is None
-    assert found["problems"] == [
+    assert found["source"]["is_private"] is None
+    assert found["draft"] is True
+    assert found["source"]["problems"] == [
         "year…sec: is an impossible date",
         "is_private: is neither t nor f",
         "category: is not text",
     ]
+
+
+@pytest.mark.parametrize(("flag", "draft"), [("t", True), ("f", None), ("?", True)])
+def test_what_is_private_or_may_be_is_a_draft(flag: str, draft: bool | None) -> None:
+    text, _ = front_matter(DEFAULT_SERVICE.post(entry(is_private=flag), item()), 0)
+    assert read(text).get("draft") is draft
 
 
 def test_without_a_list_item() -> None:
@@ -82,7 +93,7 @@ def test_lone_surrogates_are_replaced_and_counted() -> None:
 def test_any_title_reads_back(title: str) -> None:
     text, _ = front_matter(DEFAULT_SERVICE.post(entry(title=title, name=title)), 0)
     for loader in LOADERS:
-        assert read(text, loader)["title"] == read(text, loader)["name"] == title
+        assert read(text, loader)["title"] == read(text, loader)["source"]["name"] == title
 
 
 PROBLEM = Problem("year", "", "is missing")
@@ -100,7 +111,7 @@ def test_the_short_way_writes_what_the_writer_of_yaml_does(
 ) -> None:
     post = replace(DEFAULT_SERVICE.post(entry(title=title), item()), facts=facts)
     long, _ = front_matter(replace(post, problems=(PROBLEM,)), comments)
-    assert front_matter(post, comments) == (long.replace('problems:\n- "year: is missing"\n', ""), 0)
+    assert front_matter(post, comments) == (long.replace('  problems:\n  - "year: is missing"\n', ""), 0)
 
 
 @pytest.mark.parametrize(
@@ -110,4 +121,6 @@ def test_every_character_is_written_as_the_writer_of_yaml_does(codes: range) -> 
     for code in codes:
         post = DEFAULT_SERVICE.post(entry(title=f"a{chr(code)}b "))
         long, _ = front_matter(replace(post, problems=(PROBLEM,)), 0)
-        assert front_matter(replace(post, problems=()), 0)[0] == long.replace('problems:\n- "year: is missing"\n', "")
+        assert front_matter(replace(post, problems=()), 0)[0] == long.replace(
+            '  problems:\n  - "year: is missing"\n', ""
+        )

@@ -97,10 +97,10 @@ def test_pages_and_indexes() -> None:
     assert files["2024/03/2024-03-05-海の日-1.md"].index("> 一") < files["2024/03/2024-03-05-海の日-1.md"].index("> 二")
     assert 'category: "日記"' in files["2024/03/2024-03-05-海の日-1.md"]
     assert files["2024/index.md"] == (
-        "# 2024年\n\n## 2024-03\n\n- 2024-03-05 [海の日](03/2024-03-05-%E6%B5%B7%E3%81%AE%E6%97%A5-1.md)\n\n"
-        "## 2024-04\n\n- 2024-04-05 [\\[春\\] の (海)](04/2024-04-05-%E6%98%A5-%E3%81%AE-%E6%B5%B7-2.md)\n"
+        "# 2024年\n\n## 2024-03\n\n- 2024-03-05 [海の日](03/2024-03-05-海の日-1.md)\n\n"
+        "## 2024-04\n\n- 2024-04-05 [\\[春\\] の (海)](04/2024-04-05-春-の-海-2.md)\n"
     )
-    assert files["undated/index.md"] == "# 日付のない記事\n\n- [いつか](%E3%81%84%E3%81%A4%E3%81%8B-4.md)\n"
+    assert files["undated/index.md"] == "# 日付のない記事\n\n- [いつか](いつか-4.md)\n"
     assert files["index.md"] == (
         "# umi.blog.example.jp\n\n記事 4 件\n\n- [2023年](2023/index.md) (1)\n- [2024年](2024/index.md) (2)\n"
         "- [日付のない記事](undated/index.md) (1)\n\n[コメントだけが残っているもの](orphan-comments.md) (1)\n\n"

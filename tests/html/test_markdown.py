@@ -124,7 +124,16 @@ def test_lists_are_not_nested_deeper_than_parsers_read() -> None:
 @pytest.mark.parametrize(
     ("html", "expected"),
     [
-        ('<a href="http://e.com/a(b) c">x</a>', "[x](http://e.com/a\\(b\\)%20c)"),
+        ('<a href="http://e.com/a(b) c">x</a>', "[x](http://e.com/a(b)%20c)"),
+        ("<a href=/a)(b>x</a>", "[x](/a\\)\\(b)"),
+        ("<a href=/%e7%8c%AB?q=%E7%8A%ac#%E6%B3%A8>x</a>", "[x](/猫?q=犬#注)"),
+        ("<img src=/%E7%8C%AB%28.jpg>", "![](/猫%28.jpg)"),
+        ("<a href=/%A4%A2%8C%AB>EUC</a>", "[EUC](/%A4%A2%8C%AB)"),
+        (
+            "<a href=/%E7%8C%AB%E2%80%AE%E3%80%80%C2%A0%E3%85%A4%C2%85>x</a>",
+            "[x](/猫%E2%80%AE%E3%80%80%C2%A0%E3%85%A4%C2%85)",
+        ),
+        ("<a href=/%0A%3Cb%5D%28%25E7>x</a>", "[x](/%0A%3Cb%5D%28%25E7)"),
         ('<a href="/a&amp;lt;" title=\'"q" &amp;lt; \\\'>x</a>', '[x](/a&amp;lt; "\\"q\\" &amp;lt; \\\\")'),
         ("<a href='#x'>[y]</a>", "[\\[y\\]](#x)"),
         ("見て!<a href=/x>a</a>", "見て\\![a](/x)"),
