@@ -113,7 +113,7 @@ def _date(date: datetime | None) -> str | None:
     return None if date is None else date.isoformat()
 
 
-RENDERER_VERSION = 4
+RENDERER_VERSION = 5
 """Counts changes of what pages look like, so that pages written by an earlier renderer are written anew."""
 
 UNTITLED = "(無題)"
@@ -138,9 +138,11 @@ def render_entry(
     ``change`` is applied to the trees of the body and the continuation, such as to point them at local files.
     """
     head, replaced = front_matter(post, len(comments))
-    places = wanted_places(post.body) | wanted_places(post.more)
-    body = to_markdown(post.body, change, places)
-    more = to_markdown(post.more, change, places)
+    in_body, in_more = wanted_places(post.body), wanted_places(post.more)
+    places = in_body | in_more
+    first = 0 if in_body & in_more else 1  # what both lead to stays where both can
+    body = to_markdown(post.body, change, places, footnotes=first)
+    more = to_markdown(post.more, change, places, footnotes=first and first + body.footnotes)
     blocks = [heading(1, collapse(post.title) or UNTITLED), body.text]
     lead = collapse(post.more_title)
     if lead or more.text:

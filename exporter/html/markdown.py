@@ -7,7 +7,9 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from exporter.html.anchors import mark_places
 from exporter.html.embeds import link_frames, parse_body
+from exporter.html.footnotes import take_footnotes
 from exporter.html.limits import TooComplex, TooLarge, too_large_words
 from exporter.html.markdown_escape import code_fence, escape_heading_end
 from exporter.html.markdown_inline import HARD_BREAK, collect, enter_inline, is_leaf, render_inline
@@ -17,10 +19,11 @@ from exporter.html.safe_html import safe_html
 from exporter.html.simple import Piece, element_at, element_of, plain, simple_pieces
 from exporter.html.tags import BLOCKS, CODE_BLOCKS, DROPPED, HEADINGS, HTML_BLOCKS, LINE_TAGS, LISTS, PLAIN_INLINE
 from exporter.html.text import text_of
-from exporter.html.tree import Element
+from exporter.html.tree import BARE, Element
 from exporter.text import visible
 
 _LANGUAGE = re.compile(r"(?:^|\s)(?:language|lang|brush)[-:]\s*([A-Za-z0-9_+#.\-]{1,30})")
+_LINE_INSIDE = re.compile(r"\n(?!\n)")
 _EMPTY_ITEM = "<!-- -->"
 _CODE_INSIDE = PLAIN_INLINE | {"br", "code", "tt", "samp"}
 
@@ -403,10 +406,11 @@ def _start_of(element: Element) -> int:
 
 
 class Markdown(NamedTuple):
-    """A Markdown text without a line end at its end, and how many characters in it had to become U+FFFD."""
+    """A Markdown text without a line end at its end, how many characters in it became U+FFFD, and its footnotes."""
 
     text: str
     replaced: int
+    footnotes: int = 0
 
 
 def to_markdown(
@@ -415,13 +419,14 @@ def to_markdown(
     places: Collection[str] = (),
     *,
     line_break: str = HARD_BREAK,
+    footnotes: int = 0,
 ) -> Markdown:
     """Convert a body, its tree changed by ``change`` first: each element by itself, whatever is around it.
 
     A body without any tag that ends lines keeps its line ends, since the meanings of ``text_format`` are not known
     (API 2.8). One too complex to parse is shown as its source, and one beyond :mod:`exporter.html.limits` as its text
     after a sentence that says so, each in a code block. The ids of ``places`` are marked as HTML, and ``line_break`` is
-    what breaks a line.
+    what breaks a line. From the number ``footnotes`` on, links to these that are footnotes become GFM's.
     """
     source, replaced = visible(html)
     pieces = None if places else simple_pieces(source)
@@ -430,12 +435,15 @@ def to_markdown(
             change(Element("body", {}, [piece for piece in pieces if isinstance(piece, Element)]))
         return Markdown(pieces_to_markdown(pieces, line_break), replaced)
     try:
-        body = parse_body(source, places)
+        body = parse_body(source, bare=frozenset() if places else BARE)
     except TooLarge:
         shown = code_fence(text_of(source).replace("\r", ""))
         return Markdown(f"{too_large_words(len(html))}\n\n{shown}", replaced)
     except TooComplex:
         return Markdown(code_fence(source.replace("\r", ""), "html"), replaced)
+    notes = take_footnotes(body, footnotes) if footnotes and places and "[^" not in source else []
+    if places:
+        mark_places(body, places)
     if "<iframe" in source.lower():
         link_frames(body)
     if change is not None:
@@ -443,9 +451,17 @@ def to_markdown(
     marked = any(isinstance(node, Element) and node.tag in LINE_TAGS for node in body.walk())
     writer = BlockWriter(line_break, keep_lines=not marked)
     writer.write(body)
+    blocks = writer.blocks
+    for number, note in enumerate(notes, footnotes):
+        if change is not None:
+            change(note)
+        writer = BlockWriter(line_break)
+        writer.write(note)
+        text = _LINE_INSIDE.sub("\n    ", join(writer.blocks))
+        blocks.append(Block("footnote", f"[^{number}]: {text}"))
     # What no text file can hold comes from numbers in character references alone.
-    text, more = visible(join(writer.blocks)) if "&#" in source else (join(writer.blocks), 0)
-    return Markdown(text, replaced + more)
+    text, more = visible(join(blocks)) if "&#" in source else (join(blocks), 0)
+    return Markdown(text, replaced + more, len(notes))
 
 
 def pieces_to_markdown(pieces: list[Piece], line_break: str = HARD_BREAK) -> str:

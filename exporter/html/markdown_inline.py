@@ -9,6 +9,7 @@ from html import escape
 from typing import Final
 
 from exporter.html.anchors import ANCHOR
+from exporter.html.footnotes import FOOTNOTE
 from exporter.html.links import safe_image_url, safe_url
 from exporter.html.markdown_escape import can_delimit, code_span, escape_line_start, escape_text, link_target
 from exporter.html.markdown_runs import SPACES, Mark, Marks, Run, RunKind, Runs
@@ -214,6 +215,8 @@ def _write(tokens: list[_Token], line_break: str) -> tuple[str, list[int]]:
             text = token.span.opening() if token.opens else token.span.closing()
         elif token.piece is RunKind.TEXT:
             text = escape_text(token.value, last, after, in_brackets=token.in_link)
+            if last == "]" and text[0] in "([:":  # behind a footnote's mark, which would be a link's or a definition
+                text = f"\\{text}"
             if not last or last == "\n":
                 line_starts.append(length)
             line_starts.extend(length + found.end() for found in LINE_END_INSIDE.finditer(text))
@@ -255,7 +258,9 @@ def enter_inline(element: Element, marks: Marks, runs: Runs) -> Marks | None:
 def is_leaf(element: Element) -> bool:
     """Tell whether :func:`enter_inline` shows all that there is of an element that is not dropped."""
     tag = element.tag
-    return tag in {"br", "img", ANCHOR} or (tag == "code" and all(isinstance(child, str) for child in element.children))
+    return tag in {"br", "img", ANCHOR, FOOTNOTE} or (
+        tag == "code" and all(isinstance(child, str) for child in element.children)
+    )
 
 
 def collect(element: Element, runs: Runs, marks: Marks) -> None:
@@ -332,8 +337,13 @@ def _anchor(element: Element, marks: Marks, runs: Runs) -> None:
     runs.add(RunKind.RAW, f'<a id="{escape(element.attributes["id"])}"></a>', marks)
 
 
+def _footnote(element: Element, marks: Marks, runs: Runs) -> None:
+    runs.add(RunKind.RAW, f"[^{element.attributes['number']}]", marks)
+
+
 _LEAVES: dict[str, Callable[[Element, Marks, Runs], Marks | None]] = {
     ANCHOR: _anchor,
+    FOOTNOTE: _footnote,
     "a": _link,
     "br": _line_break,
     "code": _code_runs,

@@ -1,0 +1,160 @@
+"""Footnotes of a body, where they are recognisable, taken out of its tree. Pure.
+
+A footnote is what a short link with a number or a sign leads to, and what leads back to it: Hatena, WordPress and the
+converters of Markdown write them so. All others stay links inside the text (:mod:`exporter.html.anchors`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from itertools import islice
+from typing import Final
+
+from exporter.html.anchors import place_of
+from exporter.html.tags import CODE_BLOCKS, DROPPED, HEADINGS, HTML_BLOCKS, RUBY, tag_set
+from exporter.html.tree import Element
+
+FOOTNOTE: Final = "#footnote"
+"""The tag of an element that stands for a reference; HTML has none of that name."""
+
+_SIGN: Final = re.compile(r"[\[(（［〔]?(?:[*＊※†‡^]{1,3}\d{0,3}|(?:注|脚注|note)?\d{1,3})[\])）］〕]?")
+_BRACKETS: Final = "[](){}（）［］〔〕"
+_HOLDERS: Final = tag_set("dd div li p")
+_NOWHERE: Final = CODE_BLOCKS | DROPPED | HTML_BLOCKS | RUBY | tag_set("a code dd dt table")
+"""What a reference cannot be in, since it would not be read as one there."""
+_INLINE: Final = tag_set("b small span strong sup")
+_TRIM: Final = " \t\n\r\f:："
+_LONGEST: Final = 4_000
+_MOST: Final = 1_000
+_DEEPEST: Final = 40
+_FEW: Final = 12
+
+_Path = tuple[Element, ...]
+
+
+def take_footnotes(body: Element, first: int) -> list[Element]:
+    """Take the footnotes out of a tree and put a :data:`FOOTNOTE` with its ``number`` in place of each reference.
+
+    Args:
+        body: the tree.
+        first: the number of the first footnote; they are counted in the order of their references.
+
+    Returns:
+        What each footnote holds, without the link back.
+    """
+    named: dict[str, _Path] = {}
+    links: list[tuple[str, _Path]] = []
+    order: dict[int, int] = {}
+    for path in _paths(body):
+        order[id(path[-1])] = len(order)
+        for name in _names(path[-1]):
+            named.setdefault(name, path)
+        place = _leads_to(path[-1])
+        if place is not None:
+            links.append((place, path))
+    asked = Counter(place for place, _ in links)
+    found: dict[int, tuple[_Path, list[_Path]]] = {}
+    held_by = {place: _note(named[place]) for place in asked if place in named}
+    for place, path in links:
+        note = held_by.get(place)
+        if note is not None and order[id(note[-1])] > order[id(path[-1])] and _is_reference(path[-1], path[:-1]):
+            found.setdefault(id(note[-1]), (note, []))[1].append(path)
+    notes: list[Element] = []
+    for note, references in found.values() if len(found) <= _MOST else ():
+        held = note[-1]
+        inside = Counter(place for place in map(_leads_to, _elements(held)) if place is not None)
+        own = {name for each in (held, *_elements(held)) for name in _names(each)}
+        there = {name for path in references for each in _around(path) for name in _names(each)}
+        backs = [each for each in _elements(held) if _leads_to(each) in there]
+        # All that leads to the note is a reference, and all that leads to these is in the note: no link is lost.
+        is_empty = len(held.text().strip()) <= sum(len(each.text()) for each in backs)
+        if not backs or is_empty or sum(asked[name] for name in own) != len(references):
+            continue
+        if any(asked[name] != inside[name] for name in there):
+            continue
+        for path in references:
+            mark = _tight(path)[0]
+            mark.tag, mark.attributes, mark.children = FOOTNOTE, {"number": str(first + len(notes))}, []
+        _drop(held, backs)
+        note[-2].children = [each for each in note[-2].children if each is not held]
+        notes.append(Element("body", {}, held.children))
+    return notes
+
+
+def _paths(body: Element) -> list[_Path]:
+    """Return each element in the order of the document, with those around it, as far as a person would nest them."""
+    found: list[_Path] = []
+    todo: list[_Path] = [(body,)]
+    while todo:
+        path = todo.pop()
+        found.append(path)
+        if len(path) < _DEEPEST:
+            todo += [(*path, each) for each in reversed(path[-1].children) if isinstance(each, Element)]
+    return found[1:]
+
+
+def _elements(parent: Element) -> list[Element]:
+    return [each for each in parent.walk() if isinstance(each, Element)]
+
+
+def _names(element: Element) -> set[str]:
+    names = ("id", "name") if element.tag == "a" else ("id",)
+    return set(filter(None, (element.attributes.get(name, "").strip() for name in names)))
+
+
+def _leads_to(element: Element) -> str | None:
+    address = element.attributes.get("href", "").strip() if element.tag == "a" else ""
+    return place_of(address[1:]) if address.startswith("#") else None
+
+
+def _note(target: _Path) -> _Path | None:
+    """Return the item or paragraph that a link's target is in, with what is around it; ``None`` where it is no note."""
+    length = next((at for at in range(len(target), 1, -1) if target[at - 1].tag in _HOLDERS), 0)
+    note = target[:length]
+    if not note or any(each.tag in CODE_BLOCKS | DROPPED | HTML_BLOCKS or each.tag == "table" for each in note):
+        return None
+    inside = _elements(note[-1])
+    is_long = len(note[-1].text()) > _LONGEST
+    return None if is_long or any(each.tag in HEADINGS for each in inside) else note
+
+
+def _is_reference(link: Element, around: _Path) -> bool:
+    return not any(each.tag in _NOWHERE for each in around) and _SIGN.fullmatch(link.text().strip()) is not None
+
+
+def _tight(path: _Path) -> list[Element]:
+    """Return a reference, and before it the tags that are around it and nothing else but brackets."""
+    found = [path[-1]]
+    text = _sign(path[-1])
+    for each in reversed(path[:-1]):
+        if each.tag not in _INLINE or _sign(each) != text:
+            break
+        found.insert(0, each)
+    return found
+
+
+def _around(path: _Path) -> list[Element]:
+    """Return what could be meant by a link back: a reference, what is tight around it, and what is in it."""
+    return [*_tight(path), *_elements(path[-1])]
+
+
+def _sign(element: Element) -> str:
+    """Return the text without brackets, of the first few nodes: what holds more is not a sign alone."""
+    texts = (each for each in islice(element.walk(), _FEW) if isinstance(each, str))
+    return "".join(texts).strip().strip(_BRACKETS)
+
+
+def _drop(note: Element, backs: list[Element]) -> None:
+    """Drop the links back, and what is left around the text: spaces, and Hatena's colon behind the number."""
+    gone = {id(each) for each in backs}
+    for parent in (note, *_elements(note)):
+        parent.children = [each for each in parent.children if isinstance(each, str) or id(each) not in gone]
+    while note.children and not _shown(note.children[0]):
+        note.children.pop(0)
+
+
+def _shown(node: Element | str) -> str:
+    if isinstance(node, str):
+        return node.strip(_TRIM)
+    return "shown" if any(each.tag == "img" for each in (node, *_elements(node))) else node.text().strip(_TRIM)
