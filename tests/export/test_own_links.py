@@ -115,7 +115,7 @@ def test_places_of_a_page_with_all_entries_are_those_of_one_entry() -> None:
     blog.entry("3", entry_text='<p id="alone">x</p>')
     html = export("html", blog, old_urls=OLD).only().decode()
     ids = re.findall(r'<[^>]* id="([^"]*)"', html)
-    assert ids == ["e1", "e1-back", "e1-fn", "e2", "e2-back", "e2-fn", "e3"]
+    assert ids == ["y2024", "e1", "e1-back", "e1-fn", "e2", "e2-back", "e2-fn", "e3"]
     leads = re.findall(r'href="#([^"]*)"', html.split("</nav>")[1])
     assert leads == ["e1-fn", "e1-fn", "e3", "e1-back", "e2-fn", "e1-fn", "e3", "e2-back"]
     assert '<b id="c-x">' not in html
