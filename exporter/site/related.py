@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from heapq import nsmallest
+from heapq import nlargest, nsmallest
 from operator import add
 from typing import Final, NamedTuple
 from zlib import crc32
@@ -46,8 +46,9 @@ class Known(NamedTuple):
 def marks_of(title: str, text: str) -> str:
     """Return the marks of an entry with spaces between them; ``text`` is without tags."""
     counts = Counter([*_said(text[:_LOOKED_AT]), *_said(title) * _TITLE_COUNTS])
-    best = sorted([(-number, crc32(mark.encode()), mark) for mark, number in counts.items()])[:_MARKS]
-    return " ".join([mark for _, _, mark in best])
+    least = min(nlargest(_MARKS, counts.values()), default=0)
+    best = sorted([(-number, crc32(mark.encode()), mark) for mark, number in counts.items() if number >= least])
+    return " ".join([mark for _, _, mark in best[:_MARKS]])
 
 
 def related(now: Sequence[tuple[str, str, str]], before: Mapping[str, Known]) -> dict[str, Known]:

@@ -48,7 +48,7 @@ def replies(comments: Sequence[Comment]) -> list[Reply]:
     found: list[Reply] = []
     depths: list[int] = []
     for at, comment in enumerate(comments):
-        answers = _answered(_beginning(comment.text), at, places, by_name)
+        answers = _answered(_beginning(comment.text), at, places, by_name) if at else None
         under = answers
         while under is not None and depths[under] == DEEPEST:
             under = found[under].under

@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 from exporter.export.interface import ViewFile
 from exporter.html.embedded import Use, embedded
 from exporter.html.page_body import DrawnPicture
-from exporter.html.text import plain_text
+from exporter.html.text import text_of
 from exporter.site.catalogue import PostSummary, fingerprint, one_line
 from exporter.site.charts import strip
 from exporter.site.pages.site import Site, year_page
@@ -93,7 +93,7 @@ def _card(site: Site, post: PostSummary) -> _Card:
 
 
 def _beginning(html: str) -> str:
-    return one_line(plain_text(_PICTURE.sub("", html))[: _EXCERPT * 2 + 1])
+    return one_line(text_of(_PICTURE.sub("", html))[: _EXCERPT * 2 + 1])
 
 
 def _thumbnail(site: Site, post: PostSummary, html: str) -> DrawnPicture | None:
