@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from exporter.export.csv_table import rough_text
@@ -66,7 +66,7 @@ def eleventy(posts: Posts) -> Iterator[ExportFile]:
     yield from _pages(posts, "content/blog", head)
 
 
-def _pages(posts: Posts, place: str, head: Any) -> Iterator[ExportFile]:
+def _pages(posts: Posts, place: str, head: Callable[[ExportPost, str], dict[str, Any]]) -> Iterator[ExportFile]:
     def page(post: ExportPost, category: str, body: str) -> SitePage:
         public = post.status is PostStatus.PUBLISH
         path = f"{place if public else 'drafts'}/{page_name(post)}.md"

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from exporter.compare.comments import compare_comments, find_comments
-from exporter.compare.posts import Fault
+from exporter.compare.posts import Fault, NewComment, OldComment
 from tests.compare.posts import new_comment, old_comment
 
 
-def faults(olds: list, news: list) -> list[Fault]:  # type: ignore[type-arg]
+def faults(olds: list[OldComment], news: list[NewComment]) -> list[Fault]:
     return [each.change for each in compare_comments(olds, news).differences]
 
 

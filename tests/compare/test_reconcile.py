@@ -17,8 +17,8 @@ from tests.compare.posts import TEXT, THEN, new, new_comment, old, old_comment
 SHOWN = THEN.replace(tzinfo=None) + timedelta(days=1)
 
 
-def compared(olds: list[OldPost], news: list[NewPost], wish: Wish | None = None, **home: object) -> Comparison:
-    state = replace(HomeState("home", news), **home)  # type: ignore[arg-type]
+def compared(olds: list[OldPost], news: list[NewPost], wish: Wish | None = None, **home: Any) -> Comparison:
+    state = replace(HomeState("home", news), **home)
     return reconcile(olds, state, match(olds, news), {}, wish or Wish(old_hosts=frozenset({"old.example"})))
 
 

@@ -197,11 +197,12 @@ async def test_pages_that_cannot_be_read_are_named(site: StaticSite) -> None:
 
 async def test_pages_in_other_encodings_are_read(site: StaticSite) -> None:
     address = site.post(1)
-    page = site.files["/posts/entry-1/"]
-    assert isinstance(page, str)
-    site.files["/posts/entry-1/"] = ('<meta charset="Shift_JIS">' + page).encode("shift_jis")
     site.sitemap(address, site.post(2))
-    site.files["/posts/entry-2/"] = f'<meta charset="no-such">{site.files["/posts/entry-2/"]}'  # type: ignore[str-bytes-safe]
+    first, second = site.files["/posts/entry-1/"], site.files["/posts/entry-2/"]
+    assert isinstance(first, str)
+    assert isinstance(second, str)
+    site.files["/posts/entry-1/"] = f'<meta charset="Shift_JIS">{first}'.encode("shift_jis")
+    site.files["/posts/entry-2/"] = f'<meta charset="no-such">{second}'
     assert faults(await compared(site, 2)) == []
 
 

@@ -179,7 +179,7 @@ async def test_comments_and_terms_of_another_shape_are_named(answer: Any) -> Non
         assert unchecked(found) == [Aspect.CATEGORY, Aspect.COMMENTS]
 
 
-async def test_comments_that_the_api_does_not_give_are_named() -> None:
+async def test_comments_that_the_api_does_not_give_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     async with running_wordpress() as home:
         put(home, 1)
         routed = home.routed
@@ -189,30 +189,32 @@ async def test_comments_that_the_api_does_not_give_are_named() -> None:
                 return home.refuse(403, "rest_closed")
             return routed(route, request, owner=owner)
 
-        home.routed = closed  # type: ignore[method-assign]
+        monkeypatch.setattr(home, "routed", closed)
         found = await compared(home, old(1, comments=(old_comment(),)))
         assert faults(found) == []
         assert unchecked(found) == [Aspect.CATEGORY, Aspect.COMMENTS, Aspect.COMMENTS]
 
 
-async def test_posts_that_are_counted_and_not_given_are_named() -> None:
+async def test_posts_that_are_counted_and_not_given_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     async with running_wordpress() as home:
         put(home, 1)
         reply = home.reply
-        home.reply = lambda route, answer, **headers: reply(  # type: ignore[method-assign]
-            route, answer, **({"X-WP-Total": "3", "X-WP-TotalPages": "1"} if headers else {})
-        )
+
+        def fewer(route: str, answer: Any, **headers: str) -> web.Response:
+            return reply(route, answer, **({"X-WP-Total": "3", "X-WP-TotalPages": "1"} if headers else {}))
+
+        monkeypatch.setattr(home, "reply", fewer)
         found = await compared(home, old(1))
         assert (Aspect.TEXT, 2) in [(each.aspect, each.count) for each in left_open(found)]
 
 
-async def test_a_list_that_repeats_its_page_ends() -> None:
+async def test_a_list_that_repeats_its_page_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     async with running_wordpress() as home:
         put(home, 1)
 
         def same(route: str, request: web.Request, found: list[dict[str, Any]]) -> web.Response:
             return home.reply(route, found, **{"X-WP-Total": str(len(found)), "X-WP-TotalPages": "10000"})
 
-        home.listed = same  # type: ignore[method-assign]
+        monkeypatch.setattr(home, "listed", same)
         assert (await compared(home, old(1))).whole
         assert len(home.service.seen) < 60
