@@ -8,7 +8,7 @@ from typing import Final
 from urllib.parse import unquote
 
 from exporter.compare.posts import OldComment, OldPost, Picture, ShownAs
-from exporter.compare.texts import body_letters, letters, only_words, word_letters
+from exporter.compare.texts import body_letters, body_pieces, letters, only_words, word_letters
 from exporter.export.file_names import file_name, slug
 from exporter.export.importer_rules import nicename
 from exporter.export.media import Media, new_address
@@ -29,7 +29,7 @@ def old_posts(posts: Posts, *, asked: bool, hidden_comments: bool = False) -> It
     for post in posts:
         entry = post.record
         pictures, unknown = _pictures(post, media)
-        texts = tuple(filter(None, (body_letters(entry.body), body_letters(entry.more))))
+        bodies = tuple(filter(None, (entry.body, entry.more)))
         yield OldPost(
             id=post.id,
             title=post.title,
@@ -38,10 +38,10 @@ def old_posts(posts: Posts, *, asked: bool, hidden_comments: bool = False) -> It
             asked=asked,
             slugs=tuple(dict.fromkeys(_slugs(posts, post, [names.fit(entry.slug, post.id) for names in spellings]))),
             category=post.category,
-            texts=texts,
+            texts=tuple(piece for body in bodies for piece in body_pieces(body)),
             pictures=pictures,
             comments=tuple(_comment(each, hidden_comments) for each in post.comments),
-            letters=letters("".join(texts)),  # what ends one and begins the other may be one dash
+            letters=letters("".join(map(body_letters, bodies))),  # what ends one and begins the other may be one dash
             unknown_pictures=unknown,
         )
 
@@ -52,8 +52,8 @@ def in_words(old: OldPost) -> OldPost:
         replace(each, name=only_words(each.name), title=only_words(each.title), text=only_words(each.text))
         for each in old.comments
     )
-    texts = tuple(map(only_words, old.texts))
-    return replace(old, texts=texts, letters="".join(texts), comments=tuple(comments))
+    texts = tuple(filter(None, map(only_words, old.texts)))
+    return replace(old, texts=texts, letters=only_words(old.letters), comments=tuple(comments))
 
 
 def shown_pictures(html: str) -> Iterator[str]:

@@ -139,7 +139,8 @@ class OldPost:
         asked: whether it was to be moved; what was not is only looked for where it must not be shown.
         slugs: the names that exports give it in addresses, that of WordPress' file first.
         category: empty for none.
-        texts: its body and its continuation as letters, see :mod:`exporter.compare.texts`.
+        texts: its body and its continuation as letters (:mod:`exporter.compare.texts`), in pieces between which
+            exports write words of their own.
         pictures: those it shows, each once and in their order.
         comments: in their order.
         letters: all of its text as letters.

@@ -9,7 +9,11 @@ from html import unescape
 from typing import Final
 from zlib import crc32
 
+from exporter.html.embeds import parse_body
+from exporter.html.footnotes import FOOTNOTE, take_footnotes
 from exporter.html.text import plain_text
+from exporter.html.tree import Element
+from exporter.text import visible
 
 _EMOTICONS: Final = {
     "🙂": ":) :-) :smile:", "🙁": ":( :-( :sad:", "😉": ";) ;-) :wink:", "😀": ":D :-D :grin:", "😛": ":P :-P :razz:",
@@ -41,6 +45,8 @@ _TYPOGRAPHY: Final = str.maketrans(
 )
 _RUNS: Final = re.compile(r"-{2,}|\.{3,}")
 _WORDS: Final = frozenset({"Mn", "Mc", "No", "So"})
+_BETWEEN: Final = "\ufdd0"
+"""A character that Unicode keeps out of texts."""
 _SHINGLE: Final = 6
 _SHINGLED: Final = 20_000
 """Letters of a text that its likeness to others is judged by."""
@@ -62,6 +68,24 @@ def letters(text: str) -> str:
 def body_letters(html: str) -> str:
     """Return the letters of what a reader sees of HTML."""
     return letters(plain_text(html))
+
+
+def body_pieces(html: str) -> list[str]:
+    """Return the same in pieces, cut where exports put words of their own or move some.
+
+    That is the address in place of a frame, and the sign of a footnote, whose text goes to the end.
+    """
+
+    def read(source: str) -> Element:
+        body = parse_body(visible(source)[0], bare=frozenset())
+        notes = take_footnotes(body, 1)
+        for each in body.walk():
+            if isinstance(each, Element) and each.tag in {"iframe", FOOTNOTE}:
+                each.tag, each.children = "span", [_BETWEEN]
+        body.children += [each for note in notes for each in (_BETWEEN, note)]
+        return body
+
+    return list(filter(None, map(letters, plain_text(html, read).split(_BETWEEN))))
 
 
 def word_letters(text: str) -> str:

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from exporter.compare.texts import (
     body_letters,
+    body_pieces,
     first_difference,
     letters,
     likeness,
@@ -57,6 +58,22 @@ def test_what_is_written_otherwise_is_the_same(before: str, after: str) -> None:
 )
 def test_what_is_another_text_is_not(before: str, after: str) -> None:
     assert letters(before) != letters(after)
+
+
+@pytest.mark.parametrize(
+    ("html", "pieces"),
+    [
+        ("<p>海へ</p><p>行った</p>", ["海へ行った"]),
+        ('<p>前</p><iframe src="https://video.example/embed/1">player</iframe><p>後</p>', ["前", "後"]),
+        (
+            '<p>本<sup id="r"><a href="#n">1</a></sup>を</p><ol><li id="n">注だ<a href="#r">↩</a></li></ol><p>終</p>',
+            ["本", "を終", "注だ"],
+        ),
+        ("", []),
+    ],
+)
+def test_texts_are_cut_where_exports_write_words_of_their_own(html: str, pieces: list[str]) -> None:
+    assert body_pieces(html) == pieces
 
 
 @given(st.text())
