@@ -196,7 +196,11 @@ class Media:
     def places(self, post: ExportPost) -> frozenset[str]:
         """Return the ids of a post's text that links lead to: its own, and those of other entries with a fragment."""
         own = wanted_places(post.record.body) | wanted_places(post.record.more)
-        return own | self._asked_of.get(post.id, frozenset())
+        return own | self.asked(post.id)
+
+    def asked(self, entry_id: str) -> frozenset[str]:
+        """Return the ids in the text of an entry that links with its address lead to."""
+        return self._asked_of.get(entry_id, frozenset())
 
     def place_in(self, entry_id: str, address: str) -> str | None:
         """Return the id that an address leads to in the text of a post; ``None`` where that has no such place."""
@@ -204,7 +208,7 @@ class Media:
         return place if place is not None and place in self._there(entry_id) else None
 
     def _places_there(self, entry_id: str) -> frozenset[str]:
-        record, wanted = self._posts.post(entry_id).record, self._asked_of.get(entry_id, frozenset())
+        record, wanted = self._posts.post(entry_id).record, self.asked(entry_id)
         found: set[str] = set()
         for body in (record.body, record.more):
             with suppress(TooComplex):

@@ -8,20 +8,23 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Collection
 from itertools import islice
-from typing import Final
+from typing import Final, NamedTuple
 
 from exporter.html.anchors import place_of
 from exporter.html.tags import CODE_BLOCKS, DROPPED, HEADINGS, HTML_BLOCKS, RUBY, tag_set
 from exporter.html.tree import Element
 
 FOOTNOTE: Final = "#footnote"
-"""The tag of an element that stands for a reference; HTML has none of that name."""
+"""The tag of an element that stands for a reference and holds its sign; HTML has none of that name.
+
+It has the ``number`` of its footnote, and as ``time`` whether it is the first reference to that, or the second."""
 
 _SIGN: Final = re.compile(r"[\[(（［〔]?(?:[*＊※†‡^]{1,3}\d{0,3}|(?:注|脚注|note)?\d{1,3})[\])）］〕]?")
 _BRACKETS: Final = "[](){}（）［］〔〕"
 _HOLDERS: Final = tag_set("dd div li p")
-_NOWHERE: Final = CODE_BLOCKS | DROPPED | HTML_BLOCKS | RUBY | tag_set("a code dd dt table")
+_NOWHERE: Final = CODE_BLOCKS | DROPPED | HTML_BLOCKS | RUBY | tag_set("a code datalist dd dt table")
 """What a reference cannot be in, since it would not be read as one there."""
 _INLINE: Final = tag_set("b small span strong sup")
 _TRIM: Final = " \t\n\r\f:："
@@ -33,15 +36,20 @@ _FEW: Final = 12
 _Path = tuple[Element, ...]
 
 
-def take_footnotes(body: Element, first: int) -> list[Element]:
-    """Take the footnotes out of a tree and put a :data:`FOOTNOTE` with its ``number`` in place of each reference.
+class Footnote(NamedTuple):
+    """A footnote: what it holds without the links back, and the sign of each reference to it."""
+
+    held: Element
+    signs: list[str]
+
+
+def take_footnotes(body: Element, first: int, asked_for: Collection[str] = ()) -> list[Footnote]:
+    """Take the footnotes out of a tree and put a :data:`FOOTNOTE` in place of each reference.
 
     Args:
         body: the tree.
         first: the number of the first footnote; they are counted in the order of their references.
-
-    Returns:
-        What each footnote holds, without the link back.
+        asked_for: ids that links from elsewhere lead to; a footnote with one of these stays as it is.
     """
     named: dict[str, _Path] = {}
     links: list[tuple[str, _Path]] = []
@@ -60,7 +68,7 @@ def take_footnotes(body: Element, first: int) -> list[Element]:
         note = held_by.get(place)
         if note is not None and order[id(note[-1])] > order[id(path[-1])] and _is_reference(path[-1], path[:-1]):
             found.setdefault(id(note[-1]), (note, []))[1].append(path)
-    notes: list[Element] = []
+    notes: list[Footnote] = []
     for note, references in found.values() if len(found) <= _MOST else ():
         held = note[-1]
         inside = Counter(place for place in map(_leads_to, _elements(held)) if place is not None)
@@ -71,15 +79,17 @@ def take_footnotes(body: Element, first: int) -> list[Element]:
         is_empty = len(held.text().strip()) <= sum(len(each.text()) for each in backs)
         if not backs or is_empty or sum(asked[name] for name in own) != len(references):
             continue
-        if any(asked[name] != inside[name] for name in there):
+        if any(asked[name] != inside[name] for name in there) or not (own | there).isdisjoint(asked_for):
             continue
-        for path in references:
+        signs = [_tight(path)[0].text().strip() for path in references]
+        for time, (path, sign) in enumerate(zip(references, signs, strict=True), 1):
             mark = _tight(path)[0]
-            mark.tag, mark.attributes, mark.children = FOOTNOTE, {"number": str(first + len(notes))}, []
+            mark.tag, mark.children = FOOTNOTE, [sign]
+            mark.attributes = {"number": str(first + len(notes)), "time": str(time)}
         _drop(held, backs)
         note[-2].children = [each for each in note[-2].children if each is not held]
-        notes.append(Element("body", {}, held.children))
-    return notes
+        notes.append(Footnote(held, signs))
+    return [note._replace(held=Element("body", {}, note.held.children)) for note in notes]
 
 
 def _paths(body: Element) -> list[_Path]:

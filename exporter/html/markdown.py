@@ -454,9 +454,9 @@ def to_markdown(
     blocks = writer.blocks
     for number, note in enumerate(notes, footnotes):
         if change is not None:
-            change(note)
+            change(note.held)
         writer = BlockWriter(line_break)
-        writer.write(note)
+        writer.write(note.held)
         text = _LINE_INSIDE.sub("\n    ", join(writer.blocks))
         blocks.append(Block("footnote", f"[^{number}]: {text}"))
     # What no text file can hold comes from numbers in character references alone.

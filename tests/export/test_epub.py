@@ -21,10 +21,12 @@ from exporter.model.kinds import Kind
 from tests.cli.conftest import Program
 from tests.export.hostile import entry_word, hostile_blog
 from tests.export.memory import SAID, Made, Memory, count, export
+from tests.html.test_footnotes import HATENA, TWICE, WORDPRESS
 
 XHTML = "{http://www.w3.org/1999/xhtml}"
 OPF = "{http://www.idpf.org/2007/opf}"
 DC = "{http://purl.org/dc/elements/1.1/}"
+EPUB_TYPE = "{http://www.idpf.org/2007/ops}type"
 OLD = AddressPattern("https://{blog_id}/Entry/{entry_id}/", "x")
 NEW = AddressPattern("https://new.example/{year}/{slug}", "x")
 DATA = "data:image/gif;base64,R0lGODlhAQABAAAAACw="
@@ -190,6 +192,38 @@ def test_comments_are_there_unless_they_are_not_wanted() -> None:
     assert "やあ" not in str(parts(made))
     assert made.document["out"]["comments"] == 0
     assert made.document["left_out"][0]["reason"] == "only --comments body or sidecar writes them"
+
+
+def test_footnotes_are_those_of_books() -> None:
+    blog = one(f"{HATENA}{TWICE}", ps_text=WORDPRESS)
+    chapter = page(blog)
+    (asides, refs) = (list(chapter.iter(f"{XHTML}{tag}")) for tag in ("aside", "sup"))
+    assert [text(aside) for aside in asides] == ["*1 日本海。", "[1] ↑ note", "1 one x", "2 twomore "]
+    links = [link for ref in refs for link in ref]
+    assert [(text(link), link.get("href"), link.get("id")) for link in links] == [
+        ("*1", "#fn1", "fnref1-1"), ("[1]", "#fn2", "fnref2-1"), ("[1]", "#fn2", "fnref2-2"), ("1", "#fn3", "fnref3-1"),
+        ("2", "#fn4", "fnref4-1"),
+    ]  # fmt: skip
+    assert {(link.get(EPUB_TYPE), link.get("role")) for link in links} == {("noteref", "doc-noteref")}
+    assert {(each.get(EPUB_TYPE), each.get("role")) for each in asides} == {("footnote", "doc-footnote")}
+    backs = [link.get("href") for aside in asides for link in aside.iter(f"{XHTML}a")]
+    assert backs == [f"#{link.get('id')}" for link in links]
+
+
+def test_a_footnote_that_something_else_leads_to_stays_where_it_is() -> None:
+    inside, outside = one(HATENA, ps_text='<a href="#f-1">長い注</a>'), one(HATENA)
+    outside.entry("2", entry_text='<a href="/Entry/1/#f-1">海の注</a>')
+    for blog in (inside, outside):
+        chapter = page(blog, old_urls=(OLD,))
+        assert chapter.find(f".//{XHTML}aside") is None
+        assert chapter.find(f".//{XHTML}a[@href='#c-f-1']") is not None
+
+
+@pytest.mark.parametrize("tag", ["object", "datalist", "video"])
+def test_what_is_not_in_the_book_refers_to_no_footnote(tag: str) -> None:
+    chapter = page(one(f'<{tag}><a href="#n" id="r">1</a></{tag}><p id="n">x <a href="#r">↩</a></p>'))
+    assert "x ↩" in text(chapter)
+    assert chapter.find(f".//{XHTML}aside") is None
 
 
 def test_vertical_writing() -> None:

@@ -16,6 +16,7 @@ from exporter.export.own_links import infer_entry_url
 from exporter.html.links import AddressPattern
 from exporter.service.registry import DEFAULT_SERVICE
 from tests.export.memory import BLOG, PIXEL, Memory
+from tests.html.test_footnotes import HATENA, TWICE, WORDPRESS
 from tests.importers.blogs import Blog
 from tests.importers.conftest import Tool
 from tests.importers.sites import Generator, every_generator
@@ -64,6 +65,14 @@ def dead_links(site: Path, pages: list[Path]) -> list[str]:
     return dead
 
 
+def noted_blog() -> Memory:
+    """Return a blog with three entries that have footnotes; what is in the last one goes on behind its first part."""
+    blog = Memory()
+    for number, (body, more) in enumerate([(HATENA, ""), (TWICE, ""), (HATENA, WORDPRESS)], 1):
+        blog.entry(str(number), title=f"注{number}", entry_text=body, ps_text=more)
+    return blog
+
+
 @pytest.mark.parametrize("body", ["markdown", "html"])
 @every_generator
 def test_every_link_leads_somewhere(
@@ -88,6 +97,18 @@ def test_every_link_leads_somewhere(
     lists = [page for page in built.rglob("*") if page.suffix in {".html", ".xml"} and page not in pages]
     around = "".join(unescape(page.read_text(encoding="utf-8")) for page in lists)
     assert re.findall(r'href="(?![a-z]+:|[/#])[^"]*-\d+(?:/|\.html)[^"]*"', around) == []
+
+
+@pytest.mark.parametrize("vertical", [False, True])
+def test_a_book_has_footnotes(tool: Tool, tmp_path: Path, vertical: bool) -> None:
+    Blog("noted", noted_blog(), tmp_path / "archive").export("epub", tmp_path / "out", vertical=vertical)
+    book = next((tmp_path / "out").iterdir())
+    tool("java", "-jar", tool.path("epubcheck"), book, "--json", tmp_path / "said.json", "--quiet")
+    assert json.loads((tmp_path / "said.json").read_text(encoding="utf-8"))["messages"] == []
+    with zipfile.ZipFile(book) as opened:
+        pages = "".join(opened.read(name).decode() for name in opened.namelist() if "/entry-" in name)
+    assert (pages.count('epub:type="noteref"'), pages.count('epub:type="footnote"')) == (6, 5)
+    assert pages.count('role="doc-backlink" href="#') == 6
 
 
 def test_a_book_has_every_place_that_its_links_lead_to(tool: Tool, tmp_path: Path) -> None:

@@ -15,12 +15,13 @@ from markupsafe import Markup
 
 from exporter.export.entry_page import UNTITLED
 from exporter.export.epub.links import BookLinks, CommentLinks, web_address
-from exporter.export.epub.xhtml import Addresses, upright_numbers, xhtml
+from exporter.export.epub.xhtml import Addresses, note_xhtml, upright_numbers, xhtml
 from exporter.export.interface import ExportOptions
 from exporter.export.post_html import as_html, only_text
 from exporter.export.posts import ExportPost, PostComment
 from exporter.export.xml import Cleaned, visible_xml
-from exporter.html.anchors import mark_places
+from exporter.html.anchors import mark_places, wanted_places
+from exporter.html.footnotes import take_footnotes
 from exporter.html.limits import TooComplex, TooLarge
 from exporter.html.links import commenter_link
 from exporter.html.page_sanitizer import ID_PREFIX
@@ -70,6 +71,7 @@ _PIECES: Final = 2_000
 _NUMBER: Final = re.compile(r"[0-9]+")
 _PLACE: Final = re.compile(rf'<a id="{ID_PREFIX}([^"]*)"')
 _LINK: Final = re.compile(rf'<a href="(#{ID_PREFIX}[^"]*)">')
+_NOTE: Final = "<aside "
 _DIGITS: Final = "〇一二三四五六七八九"
 
 
@@ -110,7 +112,7 @@ class BookPages:
         facts = " · ".join(filter(None, [self._date(entry.date), post.category]))
         comment_links = CommentLinks(links)
         links.enter(post)
-        body = self._text(entry.body, links, links.places)
+        body = self._text(entry.body, links, links.places, links.asked | wanted_places(entry.more))
         # A place that is there twice is the first one, as browsers have it.
         left = links.places.difference(map(unescape, _PLACE.findall(body))) if links.places else links.places
         made = self.page(
@@ -120,7 +122,7 @@ class BookPages:
             facts=self._line(facts),
             body=body,
             lead=self._line(collapse(entry.more_title)),
-            more=self._text(entry.more, links, left),
+            more=self._text(entry.more, links, left, links.asked | wanted_places(entry.body), notes=body.count(_NOTE)),
             comments_label=self._line(self.words.comments.format(len(post.comments))),
             comments=[self._comment(found, comment_links) for found in post.comments],
         )
@@ -146,12 +148,33 @@ class BookPages:
     def _line(self, text: str) -> Markup:
         return Markup(upright_numbers(text) if self._vertical else escape(text, quote=False))  # noqa: S704  escaped
 
-    def _text(self, html: str, around: Addresses, places: Collection[str] = ()) -> Markup:
-        """Return a body as XHTML; one that is too complex to be parsed shows its source, a large one its text."""
+    def _text(
+        self,
+        html: str,
+        around: Addresses,
+        places: Collection[str] = (),
+        asked_for: Collection[str] = (),
+        *,
+        notes: int = 0,
+    ) -> Markup:
+        """Return a body as XHTML; one that is too complex to be parsed shows its source, a large one its text.
+
+        The ids of ``places`` are marked; footnotes that no link from elsewhere has ``asked_for`` are numbered on from
+        ``notes``.
+        """
         try:
             tree = parse(as_html(html), bare=frozenset()) if places else parse(as_html(html))
+            found = take_footnotes(tree, notes + 1, asked_for) if places else []
             mark_places(tree, places)
-            made = xhtml(tree, around, upright=self._vertical)
+            made = "\n".join(
+                [
+                    xhtml(tree, around, upright=self._vertical),
+                    *(
+                        note_xhtml(note, number, around, upright=self._vertical)
+                        for number, note in enumerate(found, notes + 1)
+                    ),
+                ]
+            )
         except TooLarge:
             made = only_text(html, "ja" if self.words is _JAPANESE else "en")
         except TooComplex:

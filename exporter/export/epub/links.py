@@ -69,6 +69,7 @@ class BookLinks:
         inline: the addresses that were pictures themselves, until somebody clears it.
         dropped: how many links led nowhere so far.
         places: the ids that links lead to in the text of the chapter.
+        asked: those among them that links of other entries lead to.
     """
 
     def __init__(self, posts: Posts, media: Media, own: EntryAddresses, holds: Callable[[str], bool]) -> None:
@@ -76,6 +77,7 @@ class BookLinks:
         self.inline: dict[str, None] = {}
         self.dropped = 0
         self.places: frozenset[str] = frozenset()
+        self.asked: frozenset[str] = frozenset()
         self._posts = posts
         self._media = media
         self._own = own
@@ -91,6 +93,7 @@ class BookLinks:
     def enter(self, post: ExportPost) -> None:
         """Begin the chapter of a post."""
         self.places = self._media.places(post)
+        self.asked = self._media.asked(post.id)
 
     def picture(self, address: str) -> str | None:
         """Return where the book holds a picture; ``None`` when it does not."""

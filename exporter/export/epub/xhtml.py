@@ -9,6 +9,7 @@ from html import escape
 from typing import Final, Protocol
 
 from exporter.html.anchors import ANCHOR
+from exporter.html.footnotes import FOOTNOTE, Footnote
 from exporter.html.page_sanitizer import ID_PREFIX
 from exporter.html.tags import BLOCKS, CODE_BLOCKS, DROPPED, HEADINGS, LISTS, tag_set
 from exporter.html.tree import Element, holders, styled_as
@@ -122,6 +123,8 @@ _QUIET: Final = DROPPED | tag_set("datalist select")
 _VERBATIM: Final = tag_set("code kbd samp")
 _SHORT_NUMBER: Final = re.compile(r"(?<![0-9A-Za-z.,:/])(?:[0-9]{1,2}|!!|!\?)(?![0-9A-Za-z.,:/])")
 _PLACES: Final = re.compile(r"[1-9][0-9]{0,2}")
+_WAY_BACK: Final = "#way-back"
+_BACK_AGAIN: Final = "↑"
 _SIZE: Final = re.compile(r"[1-9][0-9]{0,3}")
 
 
@@ -157,6 +160,22 @@ def xhtml(tree: Element, addresses: Addresses, *, upright: bool = False) -> str:
         upright: whether numbers of two digits are marked to stand upright, for vertical writing.
     """
     return _Writer(tree, addresses).inside(tree.children, _ANYTHING | (_UPRIGHT if upright else 0)).strip()
+
+
+def note_xhtml(note: Footnote, number: int, addresses: Addresses, *, upright: bool = False) -> str:
+    """Return a footnote, which readers of books show where they are asked for it, with ways back in front of it."""
+    signs = [note.signs[0], *[_BACK_AGAIN] * (len(note.signs) - 1)]
+    ways: Nodes = []
+    for time, sign in enumerate(signs, 1):
+        ways += [Element(_WAY_BACK, {"to": _reference(str(number), str(time))}, [sign]), " "]
+    children = note.held.children
+    opening = children[0] if children else ""
+    is_paragraph = isinstance(opening, Element) and opening.tag == "p"
+    if isinstance(opening, Element) and is_paragraph:
+        opening.children[:0] = ways
+    held = Element("body", {}, children if is_paragraph else [*ways, *children])
+    shown = xhtml(held, addresses, upright=upright)
+    return f'<aside epub:type="footnote" role="doc-footnote" id="fn{number}">{shown}</aside>'
 
 
 def upright_numbers(text: str) -> str:
@@ -294,6 +313,14 @@ class _Writer:
             return shown
         return f"{self.inside(node.children, where)} {shown}"
 
+    def _noteref(self, node: Element, where: int) -> str:
+        number, place = node.attributes["number"], _reference(node.attributes["number"], node.attributes["time"])
+        sign = self.inside(node.children, where)
+        return f'<sup><a epub:type="noteref" role="doc-noteref" id="{place}" href="#fn{number}">{sign}</a></sup>'
+
+    def _way_back(self, node: Element, where: int) -> str:
+        return f'<a role="doc-backlink" href="#{node.attributes["to"]}">{self.inside(node.children, where)}</a>'
+
     def _img(self, node: Element, _where: int) -> str:
         alt = " ".join(node.attributes.get("alt", "").split())
         picture = self._addresses.picture(node.attributes.get("src", ""))
@@ -317,6 +344,8 @@ class _Writer:
 
 _SPECIAL: Final[dict[str, Callable[[_Writer, Element, int], str]]] = {
     ANCHOR: lambda _writer, node, _where: f'<a id="{ID_PREFIX}{escape(node.attributes["id"])}"></a>',
+    FOOTNOTE: _Writer._noteref,
+    _WAY_BACK: _Writer._way_back,
     "a": _Writer._link,
     "blockquote": lambda writer, node, where: writer._wrapped("blockquote", node, where),
     "br": lambda _writer, _node, _where: "<br />",
@@ -333,6 +362,10 @@ _SPECIAL: Final[dict[str, Callable[[_Writer, Element, int], str]]] = {
     **dict.fromkeys(_PLAYERS, _Writer._player),
     **dict.fromkeys(("rp", "rtc"), lambda _writer, _node, _where: ""),
 }
+
+
+def _reference(number: str, time: str) -> str:
+    return f"fnref{number}-{time}"
 
 
 def _shown_text(node: Element | str) -> str:
