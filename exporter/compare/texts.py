@@ -10,7 +10,7 @@ from typing import Final
 from zlib import crc32
 
 from exporter.html.embeds import parse_body
-from exporter.html.footnotes import FOOTNOTE, take_footnotes
+from exporter.html.footnotes import FOOTNOTE, Numbering, take_footnotes
 from exporter.html.text import plain_text
 from exporter.html.tree import Element
 from exporter.text import visible
@@ -78,11 +78,11 @@ def body_pieces(html: str) -> list[str]:
 
     def read(source: str) -> Element:
         body = parse_body(visible(source)[0], bare=frozenset())
-        notes = take_footnotes(body, 1)
+        notes = take_footnotes(body, Numbering())
         for each in body.walk():
             if isinstance(each, Element) and each.tag in {"iframe", FOOTNOTE}:
                 each.tag, each.children = "span", [_BETWEEN]
-        body.children += [each for note in notes for each in (_BETWEEN, note)]
+        body.children += [each for note in notes for each in (_BETWEEN, note.held)]
         return body
 
     return list(filter(None, map(letters, plain_text(html, read).split(_BETWEEN))))

@@ -10,6 +10,7 @@ from typing import Any, Final, NamedTuple
 import yaml
 
 from exporter.html.anchors import wanted_places
+from exporter.html.footnotes import Numbering
 from exporter.html.links import commenter_link
 from exporter.html.markdown import Block, quote_block, to_markdown
 from exporter.html.markdown_escape import escape_heading_end, escape_text, link_target
@@ -140,9 +141,9 @@ def render_entry(
     head, replaced = front_matter(post, len(comments))
     in_body, in_more = wanted_places(post.body), wanted_places(post.more)
     places = in_body | in_more
-    first = 0 if in_body & in_more else 1  # what both lead to stays where both can
-    body = to_markdown(post.body, change, places, footnotes=first)
-    more = to_markdown(post.more, change, places, footnotes=first and first + body.footnotes)
+    # What both lead to stays where both can.
+    body = to_markdown(post.body, change, places, footnotes=Numbering(asked_for=in_more))
+    more = to_markdown(post.more, change, places, footnotes=Numbering(body.footnotes + 1, asked_for=in_body))
     blocks = [heading(1, collapse(post.title) or UNTITLED), body.text]
     lead = collapse(post.more_title)
     if lead or more.text:

@@ -10,6 +10,7 @@ from exporter.export.entry_page import day
 from exporter.export.posts import ExportPost, PostComment
 from exporter.export.report import Report
 from exporter.export.words import Reason
+from exporter.html.anchors import rename_places
 from exporter.html.embeds import parse_body, scripts_in
 from exporter.html.limits import TooComplex, TooLarge, too_large, too_large_words
 from exporter.html.links import commenter_link
@@ -80,14 +81,17 @@ def report_bodies(post: ExportPost, report: Report, *, bodies: bool = True) -> N
             report.changed("comments", Reason.ONLY_TEXT, found.comment.id)
 
 
-def safe_body(body: str, places: Collection[str] = ()) -> str:
+def safe_body(body: str, places: Collection[str] = (), prefix: str = "") -> str:
     """Return a body as HTML whose every tag is closed and where nothing runs.
 
     One that is too complex to be parsed is shown as its source; one beyond :mod:`exporter.html.limits` as its text,
-    after a sentence that says so: see :func:`report_bodies`. The ids of ``places`` are marked.
+    after a sentence that says so: see :func:`report_bodies`. The ids of ``places`` are marked, with ``prefix`` before
+    each.
     """
     try:
-        return safe_html(_tree(body, places))
+        tree = _tree(body, places)
+        rename_places(tree, prefix)
+        return safe_html(tree)
     except TooLarge:
         return only_text(body)
     except TooComplex:

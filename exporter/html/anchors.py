@@ -68,6 +68,13 @@ def mark_places(body: Element, wanted: Collection[str]) -> frozenset[str]:
     return frozenset(set(wanted) - left)
 
 
+def rename_places(body: Element, prefix: str) -> None:
+    """Put something before the ids of all places that are marked."""
+    for each in body.walk():
+        if isinstance(each, Element) and each.tag == ANCHOR:
+            each.attributes["id"] = prefix + each.attributes["id"]
+
+
 def _taken(element: Element, left: set[str], *, below: bool) -> Iterator[Element]:
     """Yield anchors for the ids of an element, and of those below it, and take these from what is left."""
     elements = [element, *(each for each in element.walk() if isinstance(each, Element))] if below else [element]

@@ -19,7 +19,7 @@ from exporter.html.tree import Element
 FOOTNOTE: Final = "#footnote"
 """The tag of an element that stands for a reference and holds its sign; HTML has none of that name.
 
-It has the ``number`` of its footnote, and as ``time`` whether it is the first reference to that, or the second."""
+It has the ``label`` of its footnote, and as ``time`` whether it is the first reference to that, or the second."""
 
 _SIGN: Final = re.compile(r"[\[(（［〔]?(?:[*＊※†‡^]{1,3}\d{0,3}|(?:注|脚注|note)?\d{1,3})[\])）］〕]?")
 _BRACKETS: Final = "[](){}（）［］〔〕"
@@ -36,21 +36,30 @@ _FEW: Final = 12
 _Path = tuple[Element, ...]
 
 
-class Footnote(NamedTuple):
-    """A footnote: what it holds without the links back, and the sign of each reference to it."""
+class Numbering(NamedTuple):
+    """How footnotes are labelled, in the order of their references, and which stay what they are.
 
+    Attributes:
+        first: the number of the first one.
+        prefix: what is before each number, so that several texts can be on a page.
+        asked_for: ids that links from elsewhere lead to; a footnote with one of these stays a link.
+    """
+
+    first: int = 1
+    prefix: str = ""
+    asked_for: Collection[str] = ()
+
+
+class Footnote(NamedTuple):
+    """A footnote: its label, what it holds without the links back, and the sign of each reference to it."""
+
+    label: str
     held: Element
     signs: list[str]
 
 
-def take_footnotes(body: Element, first: int, asked_for: Collection[str] = ()) -> list[Footnote]:
-    """Take the footnotes out of a tree and put a :data:`FOOTNOTE` in place of each reference.
-
-    Args:
-        body: the tree.
-        first: the number of the first footnote; they are counted in the order of their references.
-        asked_for: ids that links from elsewhere lead to; a footnote with one of these stays as it is.
-    """
+def take_footnotes(body: Element, numbering: Numbering) -> list[Footnote]:
+    """Take the footnotes out of a tree and put a :data:`FOOTNOTE` in place of each reference."""
     named: dict[str, _Path] = {}
     links: list[tuple[str, _Path]] = []
     order: dict[int, int] = {}
@@ -79,16 +88,17 @@ def take_footnotes(body: Element, first: int, asked_for: Collection[str] = ()) -
         is_empty = len(held.text().strip()) <= sum(len(each.text()) for each in backs)
         if not backs or is_empty or sum(asked[name] for name in own) != len(references):
             continue
-        if any(asked[name] != inside[name] for name in there) or not (own | there).isdisjoint(asked_for):
+        if any(asked[name] != inside[name] for name in there) or not (own | there).isdisjoint(numbering.asked_for):
             continue
+        label = f"{numbering.prefix}{numbering.first + len(notes)}"
         signs = [_tight(path)[0].text().strip() for path in references]
         for time, (path, sign) in enumerate(zip(references, signs, strict=True), 1):
             mark = _tight(path)[0]
             mark.tag, mark.children = FOOTNOTE, [sign]
-            mark.attributes = {"number": str(first + len(notes)), "time": str(time)}
+            mark.attributes = {"label": label, "time": str(time)}
         _drop(held, backs)
         note[-2].children = [each for each in note[-2].children if each is not held]
-        notes.append(Footnote(held, signs))
+        notes.append(Footnote(label, held, signs))
     return [note._replace(held=Element("body", {}, note.held.children)) for note in notes]
 
 

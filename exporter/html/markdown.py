@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from exporter.html.anchors import mark_places
 from exporter.html.embeds import link_frames, parse_body
-from exporter.html.footnotes import take_footnotes
+from exporter.html.footnotes import Numbering, take_footnotes
 from exporter.html.limits import TooComplex, TooLarge, too_large_words
 from exporter.html.markdown_escape import code_fence, escape_heading_end
 from exporter.html.markdown_inline import HARD_BREAK, collect, enter_inline, is_leaf, render_inline
@@ -419,14 +419,14 @@ def to_markdown(
     places: Collection[str] = (),
     *,
     line_break: str = HARD_BREAK,
-    footnotes: int = 0,
+    footnotes: Numbering | None = None,
 ) -> Markdown:
     """Convert a body, its tree changed by ``change`` first: each element by itself, whatever is around it.
 
     A body without any tag that ends lines keeps its line ends, since the meanings of ``text_format`` are not known
     (API 2.8). One too complex to parse is shown as its source, and one beyond :mod:`exporter.html.limits` as its text
     after a sentence that says so, each in a code block. The ids of ``places`` are marked as HTML, and ``line_break`` is
-    what breaks a line. From the number ``footnotes`` on, links to these that are footnotes become GFM's.
+    what breaks a line. Links to these that are footnotes become those of GFM, numbered as ``footnotes`` says.
     """
     source, replaced = visible(html)
     pieces = None if places else simple_pieces(source)
@@ -441,7 +441,7 @@ def to_markdown(
         return Markdown(f"{too_large_words(len(html))}\n\n{shown}", replaced)
     except TooComplex:
         return Markdown(code_fence(source.replace("\r", ""), "html"), replaced)
-    notes = take_footnotes(body, footnotes) if footnotes and places and "[^" not in source else []
+    notes = take_footnotes(body, footnotes) if footnotes is not None and places and "[^" not in source else []
     if places:
         mark_places(body, places)
     if "<iframe" in source.lower():
@@ -452,13 +452,13 @@ def to_markdown(
     writer = BlockWriter(line_break, keep_lines=not marked)
     writer.write(body)
     blocks = writer.blocks
-    for number, note in enumerate(notes, footnotes):
+    for note in notes:
         if change is not None:
             change(note.held)
         writer = BlockWriter(line_break)
         writer.write(note.held)
         text = _LINE_INSIDE.sub("\n    ", join(writer.blocks))
-        blocks.append(Block("footnote", f"[^{number}]: {text}"))
+        blocks.append(Block("footnote", f"[^{note.label}]: {text}"))
     # What no text file can hold comes from numbers in character references alone.
     text, more = visible(join(blocks)) if "&#" in source else (join(blocks), 0)
     return Markdown(text, replaced + more, len(notes))

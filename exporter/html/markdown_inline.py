@@ -338,7 +338,7 @@ def _anchor(element: Element, marks: Marks, runs: Runs) -> None:
 
 
 def _footnote(element: Element, marks: Marks, runs: Runs) -> None:
-    runs.add(RunKind.RAW, f"[^{element.attributes['number']}]", marks)
+    runs.add(RunKind.RAW, f"[^{element.attributes['label']}]", marks)
 
 
 _LEAVES: dict[str, Callable[[Element, Marks, Runs], Marks | None]] = {

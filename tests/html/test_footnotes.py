@@ -3,8 +3,10 @@ from __future__ import annotations
 import pytest
 
 from exporter.html.anchors import wanted_places
+from exporter.html.footnotes import Numbering
 from exporter.html.markdown import to_markdown
 
+_NUMBERING = Numbering()
 HATENA = (
     '<p>海<span class="footnote"><a href="#f-1" id="fn-1" name="fn-1" title="注">*1</a></span>へ。</p><div class="footnote">'
     '<p class="footnote"><a href="#fn-1" id="f-1" name="f-1" class="footnote-number">*1</a>'
@@ -21,8 +23,8 @@ TWICE = (
 )
 
 
-def noted(html: str, first: int = 1) -> str:
-    return to_markdown(html, places=wanted_places(html), footnotes=first).text
+def noted(html: str, numbering: Numbering | None = _NUMBERING) -> str:
+    return to_markdown(html, places=wanted_places(html), footnotes=numbering).text
 
 
 @pytest.mark.parametrize(
@@ -38,7 +40,14 @@ def test_footnotes_become_those_of_markdown(html: str, expected: str) -> None:
 
 
 def test_numbers_go_on() -> None:
-    assert noted(HATENA, 7).startswith("海[^7]へ")
+    assert noted(HATENA, Numbering(7)).startswith("海[^7]へ")
+    assert noted(HATENA, Numbering(7, "e2-")) == "海[^e2-7]へ。\n\n[^e2-7]: 日本海。"
+
+
+def test_what_is_asked_for_elsewhere_stays() -> None:
+    text = noted(WORDPRESS, Numbering(asked_for={"u-link"}))
+    assert '<a id="u-link"></a>' in text
+    assert text.endswith('c[^1]\n\n1. <a id="u"></a>one *x* [↩︎](#u-link)\n\n[^1]: two\n\n    more')
 
 
 @pytest.mark.parametrize(
@@ -55,5 +64,5 @@ def test_numbers_go_on() -> None:
     ],
 )
 def test_what_could_lose_a_link_stays_one(html: str) -> None:
-    assert noted(html) == noted(html, 0)
+    assert noted(html) == noted(html, None)
     assert "[^1]:" not in noted(html)

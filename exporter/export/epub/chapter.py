@@ -21,7 +21,7 @@ from exporter.export.post_html import as_html, only_text
 from exporter.export.posts import ExportPost, PostComment
 from exporter.export.xml import Cleaned, visible_xml
 from exporter.html.anchors import mark_places, wanted_places
-from exporter.html.footnotes import take_footnotes
+from exporter.html.footnotes import Numbering, take_footnotes
 from exporter.html.limits import TooComplex, TooLarge
 from exporter.html.links import commenter_link
 from exporter.html.page_sanitizer import ID_PREFIX
@@ -72,6 +72,7 @@ _NUMBER: Final = re.compile(r"[0-9]+")
 _PLACE: Final = re.compile(rf'<a id="{ID_PREFIX}([^"]*)"')
 _LINK: Final = re.compile(rf'<a href="(#{ID_PREFIX}[^"]*)">')
 _NOTE: Final = "<aside "
+_FOOTNOTES: Final = Numbering()
 _DIGITS: Final = "〇一二三四五六七八九"
 
 
@@ -112,9 +113,10 @@ class BookPages:
         facts = " · ".join(filter(None, [self._date(entry.date), post.category]))
         comment_links = CommentLinks(links)
         links.enter(post)
-        body = self._text(entry.body, links, links.places, links.asked | wanted_places(entry.more))
+        body = self._text(entry.body, links, links.places, Numbering(asked_for=links.asked | wanted_places(entry.more)))
         # A place that is there twice is the first one, as browsers have it.
         left = links.places.difference(map(unescape, _PLACE.findall(body))) if links.places else links.places
+        more_notes = Numbering(body.count(_NOTE) + 1, asked_for=links.asked | wanted_places(entry.body))
         made = self.page(
             "chapter.xhtml",
             name=post.title or self.words.untitled,
@@ -122,7 +124,7 @@ class BookPages:
             facts=self._line(facts),
             body=body,
             lead=self._line(collapse(entry.more_title)),
-            more=self._text(entry.more, links, left, links.asked | wanted_places(entry.body), notes=body.count(_NOTE)),
+            more=self._text(entry.more, links, left, more_notes),
             comments_label=self._line(self.words.comments.format(len(post.comments))),
             comments=[self._comment(found, comment_links) for found in post.comments],
         )
@@ -149,32 +151,18 @@ class BookPages:
         return Markup(upright_numbers(text) if self._vertical else escape(text, quote=False))  # noqa: S704  escaped
 
     def _text(
-        self,
-        html: str,
-        around: Addresses,
-        places: Collection[str] = (),
-        asked_for: Collection[str] = (),
-        *,
-        notes: int = 0,
+        self, html: str, around: Addresses, places: Collection[str] = (), footnotes: Numbering = _FOOTNOTES
     ) -> Markup:
         """Return a body as XHTML; one that is too complex to be parsed shows its source, a large one its text.
 
-        The ids of ``places`` are marked; footnotes that no link from elsewhere has ``asked_for`` are numbered on from
-        ``notes``.
+        The ids of ``places`` are marked, and those of footnotes become what reading systems know as these.
         """
         try:
             tree = parse(as_html(html), bare=frozenset()) if places else parse(as_html(html))
-            found = take_footnotes(tree, notes + 1, asked_for) if places else []
+            notes = take_footnotes(tree, footnotes) if places else []
             mark_places(tree, places)
-            made = "\n".join(
-                [
-                    xhtml(tree, around, upright=self._vertical),
-                    *(
-                        note_xhtml(note, number, around, upright=self._vertical)
-                        for number, note in enumerate(found, notes + 1)
-                    ),
-                ]
-            )
+            made = xhtml(tree, around, upright=self._vertical)
+            made += "".join(f"\n{note_xhtml(note, around, upright=self._vertical)}" for note in notes)
         except TooLarge:
             made = only_text(html, "ja" if self.words is _JAPANESE else "en")
         except TooComplex:

@@ -162,12 +162,12 @@ def xhtml(tree: Element, addresses: Addresses, *, upright: bool = False) -> str:
     return _Writer(tree, addresses).inside(tree.children, _ANYTHING | (_UPRIGHT if upright else 0)).strip()
 
 
-def note_xhtml(note: Footnote, number: int, addresses: Addresses, *, upright: bool = False) -> str:
+def note_xhtml(note: Footnote, addresses: Addresses, *, upright: bool = False) -> str:
     """Return a footnote, which readers of books show where they are asked for it, with ways back in front of it."""
     signs = [note.signs[0], *[_BACK_AGAIN] * (len(note.signs) - 1)]
     ways: Nodes = []
     for time, sign in enumerate(signs, 1):
-        ways += [Element(_WAY_BACK, {"to": _reference(str(number), str(time))}, [sign]), " "]
+        ways += [Element(_WAY_BACK, {"to": _reference(note.label, str(time))}, [sign]), " "]
     children = note.held.children
     opening = children[0] if children else ""
     is_paragraph = isinstance(opening, Element) and opening.tag == "p"
@@ -175,7 +175,7 @@ def note_xhtml(note: Footnote, number: int, addresses: Addresses, *, upright: bo
         opening.children[:0] = ways
     held = Element("body", {}, children if is_paragraph else [*ways, *children])
     shown = xhtml(held, addresses, upright=upright)
-    return f'<aside epub:type="footnote" role="doc-footnote" id="fn{number}">{shown}</aside>'
+    return f'<aside epub:type="footnote" role="doc-footnote" id="fn{note.label}">{shown}</aside>'
 
 
 def upright_numbers(text: str) -> str:
@@ -314,9 +314,9 @@ class _Writer:
         return f"{self.inside(node.children, where)} {shown}"
 
     def _noteref(self, node: Element, where: int) -> str:
-        number, place = node.attributes["number"], _reference(node.attributes["number"], node.attributes["time"])
+        label, place = node.attributes["label"], _reference(node.attributes["label"], node.attributes["time"])
         sign = self.inside(node.children, where)
-        return f'<sup><a epub:type="noteref" role="doc-noteref" id="{place}" href="#fn{number}">{sign}</a></sup>'
+        return f'<sup><a epub:type="noteref" role="doc-noteref" id="{place}" href="#fn{label}">{sign}</a></sup>'
 
     def _way_back(self, node: Element, where: int) -> str:
         return f'<a role="doc-backlink" href="#{node.attributes["to"]}">{self.inside(node.children, where)}</a>'
@@ -364,8 +364,8 @@ _SPECIAL: Final[dict[str, Callable[[_Writer, Element, int], str]]] = {
 }
 
 
-def _reference(number: str, time: str) -> str:
-    return f"fnref{number}-{time}"
+def _reference(label: str, time: str) -> str:
+    return f"fnref{label}-{time}"
 
 
 def _shown_text(node: Element | str) -> str:
