@@ -59,6 +59,8 @@ def command(
     from exporter.serve.app import Place, Server, site_folder
     from exporter.serve.guard import is_loopback
 
+    if not host.strip("[]"):
+        raise UsageError("--host is empty: name the address to listen at, or leave it out.")
     if not is_loopback(host) and not consent:
         raise UsageError(
             f"With --host {host} everyone in that network who has the address can read the whole blog, private entries "
@@ -71,7 +73,7 @@ def command(
         catch_signals(lambda: "the server has ended, and nothing was changed") as signals,
         site_folder(archive.path, settings, shown, out.say) as site,
     ):
-        asyncio.run(_run(Server(archive.path, site, settings, place, shown), out, signals))
+        asyncio.run(_run(Server(archive.path, site, settings, place, shown, out.warn), out, signals))
     return 0
 
 

@@ -121,7 +121,8 @@ class Index:
         archive: the archive.
         service: reads its records.
         at: the version; by default the newest. Its index is made or renewed first where needed.
-        keep: keep a new index of the newest version in the archive, for the next time.
+        folder: where a new index is made, and stays; by default that of the newest version is made in the archive, for
+            the next time, and others among the system's temporary files, until this is closed.
 
     Raises:
         UsageError: the archive has no version ``at``.
@@ -129,8 +130,10 @@ class Index:
         ArchiveDamaged: the records cannot be read.
     """
 
-    def __init__(self, archive: Archive, service: Records, *, at: int | None = None, keep: bool = True) -> None:
-        self._keep = keep
+    def __init__(
+        self, archive: Archive, service: Records, *, at: int | None = None, folder: Path | None = None
+    ) -> None:
+        self._folder = folder
         self._opened = contextlib.ExitStack()
         self._documents = VersionDocuments(archive, service, archive.resolve(at))
         self._opened.callback(self._documents.close)
@@ -141,10 +144,12 @@ class Index:
             raise
 
     def _open(self, *, anew: bool = False) -> None:
-        self._file = open_index(self._documents, self._temporary, anew=anew, keep=self._keep)
+        self._file = open_index(self._documents, self._temporary, anew=anew, keep=self._folder is None)
         self._opened.callback(self._file.close)
 
     def _temporary(self) -> Path:
+        if self._folder is not None:
+            return self._folder
         return Path(self._opened.enter_context(tempfile.TemporaryDirectory(prefix="blog-exporter-search-")))
 
     def search(self, query: Query, *, regex_seconds: float = REGEX_SECONDS) -> SearchResult:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
+import os
+import socket
 import tempfile
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
+from ipaddress import ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.parse import quote
@@ -18,6 +21,7 @@ from exporter.archive.archive import Archive, read_consistently
 from exporter.archive.safe_files import InnerPath
 from exporter.errors import BlogExporterError, NoSuchRecord, UsageError
 from exporter.library.views import site_options
+from exporter.serve.clerk import Clerk
 from exporter.serve.desk import Desk, json_of
 from exporter.serve.files import SITE, UNKNOWN, OpenFile, ServedFiles
 from exporter.serve.guard import HEADERS, STORED_POLICY, below_token, is_own_name
@@ -29,13 +33,20 @@ from exporter.site.view import SiteView
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
+    from typing import BinaryIO
 
     from exporter.settings import Settings
 
 _START: Final = f"/{SITE}/index.html"
 _SEARCH: Final = f"/{SITE}/search.html"
 _PIECE: Final = 1 << 18
+_MOST_CONNECTIONS: Final = 100
+"""A browser opens six; with a file for each, they are fewer than any system's files that a program may have open."""
+_PATIENCE: Final = 60.0
+"""Seconds that a connection may stand still: before a request, and before it takes the next piece of a file."""
 _JSON: Final = "application/json"
+_SILENT: Final = logging.getLogger(f"{__name__}.silent")
+_SILENT.setLevel(logging.CRITICAL + 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +56,15 @@ class Place:
     host: str = "127.0.0.1"
     port: int = 0
     token: str = ""
+
+
+class _Doors(web.Server):
+    """What lets connections in: where there are too many, the oldest make room."""
+
+    def __call__(self) -> Any:
+        for connection in self.connections[: 1 - _MOST_CONNECTIONS]:
+            connection.force_close()
+        return super().__call__()
 
 
 class _Blocking(NamedTuple):
@@ -58,7 +78,7 @@ class _Blocking(NamedTuple):
 def site_folder(archive: Path, settings: Settings, at: int | None, say: Callable[[str], None]) -> Iterator[InnerPath]:
     """Give the folder of the site: the one in ``latest/``, or a temporary one where there is none, or of a version."""
     present = Archive.open(archive).layout.latest / "site"
-    if at is None and (present / "index.html").is_file():
+    if at is None and (present / "index.html").kind() == "":
         yield present
         return
     say("Making the site in a temporary folder, since the archive has none of this version …")
@@ -88,13 +108,25 @@ class Server:
         settings: how the records are read, and what the site is like.
         place: where it listens.
         at: the version whose records it shows; by default always the newest.
+        warn: is told of what should not happen.
     """
 
-    def __init__(self, archive: Path, site: InnerPath, settings: Settings, place: Place, at: int | None = None) -> None:
+    def __init__(
+        self,
+        archive: Path,
+        site: InnerPath,
+        settings: Settings,
+        place: Place,
+        at: int | None = None,
+        warn: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        self._archive = archive
+        self._settings = settings
         self._place = place
+        self._at = at
+        self._warn = warn
         self._files = ServedFiles(Archive.open(archive).layout, site)
-        self._records = _Blocking(Desk(archive, settings, at), SearchPage(archive, settings))
-        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="records")
+        self._clerk = Clerk()
 
     @contextlib.asynccontextmanager
     async def listening(self) -> AsyncIterator[str]:
@@ -103,32 +135,52 @@ class Server:
         Raises:
             UsageError: the place cannot be listened at.
         """
-        app = web.Application()
-        app.router.add_route("*", "/{path:.*}", self._answer)
-        app.on_response_prepare.append(_with_headers)
-        runner = web.AppRunner(app, access_log=None, handle_signals=False, shutdown_timeout=0.5)
-        await runner.setup()
-        try:
-            host, port = self._place.host, self._place.port
+        asyncio.get_running_loop().set_exception_handler(
+            lambda _, said: self._warn(f"{said['message']}: {said.get('exception')}")
+        )
+        with tempfile.TemporaryDirectory(prefix="blog-exporter-serve-", ignore_cleanup_errors=True) as folder:
+            desk = Desk(self._archive, self._settings, Path(folder), self._at)
+            self._records = _Blocking(desk, SearchPage(self._archive, self._settings))
+            # What it logs of requests that are none has the secret in it.
+            doors = _Doors(
+                self._answer, handler_cancellation=True, keepalive_timeout=_PATIENCE, access_log=None, logger=_SILENT
+            )
+            runner = web.ServerRunner(doors, shutdown_timeout=0.5)
+            await runner.setup()
             try:
-                await web.TCPSite(runner, host.strip("[]"), port).start()
-            except OSError as error:
-                where = f"{host}, port {port}" if port else host
-                raise UsageError(f"Nothing can listen at {where}: {error.strerror or error}; name another.") from error
-            shown = f"[{host.strip('[]')}]" if ":" in host else host
-            yield f"http://{shown}:{runner.addresses[0][1]}{self._prefix}/"
-        finally:
-            await runner.cleanup()
-            await asyncio.get_running_loop().run_in_executor(self._thread, self._records.desk.close)
-            self._thread.shutdown()
+                yield await self._listen(runner)
+            finally:
+                await runner.cleanup()
+                self._clerk.do(desk.close)
+                self._clerk.end()
+
+    async def _listen(self, runner: web.ServerRunner) -> str:
+        host, port = self._place.host.strip("[]"), self._place.port
+        try:
+            await web.TCPSite(runner, host, port).start()
+        except (OSError, UnicodeError) as error:
+            where = f"{host}, port {port}" if port else host
+            raise UsageError(f"Nothing can listen at {where}: {_reason(error)}; name another.") from error
+        name = _reached_at(host)
+        return f"http://{f'[{name}]' if ':' in name else name}:{runner.addresses[0][1]}{self._prefix}/"
 
     @property
     def _prefix(self) -> str:
         return f"/{self._place.token}" if self._place.token else ""
 
-    async def _answer(self, request: web.Request) -> web.StreamResponse:
+    async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
+        try:
+            response = await self._response(request)
+        except BlogExporterError as error:
+            response = _text(500, str(error))
+        except Exception as error:  # noqa: BLE001  whatever it is, the next request is answered
+            self._warn(f"a request failed: {type(error).__name__}: {error}")
+            response = _text(500, "This failed; where the server runs it is said why.")
+        return response if response.prepared else _with_headers(response)
+
+    async def _response(self, request: web.BaseRequest) -> web.StreamResponse:
         if not is_own_name(request.headers.get(hdrs.HOST, ""), self._place.host) or _from_elsewhere(request):
-            return _text(403, "This address is not for you.")
+            return _text(403, "Open the address that the server printed: by another way it answers nobody.")
         path = below_token(request.path, self._place.token)
         if path is None:
             return _text(404, "There is nothing here.")
@@ -137,16 +189,14 @@ class Server:
         if path in ("", "/", f"/{SITE}", f"/{SITE}/"):
             return web.Response(status=302, headers={hdrs.LOCATION: f"{self._prefix}{_START}"})
         if path == _SEARCH:
-            body, status = await self._ask(partial(self._records.page.render, self._records.desk, request.query))
+            work = partial(self._records.page.render, self._records.desk, request.query)
+            body, status = await self._clerk.do(work)
             return web.Response(body=body, status=status, content_type="text/html", charset="utf-8")
         if path == "/api" or path.startswith("/api/"):
             return await self._api(path.removeprefix("/api").strip("/"), request)
         return await self._file(path.lstrip("/"), request)
 
-    async def _ask(self, work: Callable[[], Any]) -> Any:
-        return await asyncio.get_running_loop().run_in_executor(self._thread, work)
-
-    async def _api(self, path: str, request: web.Request) -> web.Response:
+    async def _api(self, path: str, request: web.BaseRequest) -> web.Response:
         desk, query = self._records.desk, dict(request.query)
         name, _, rest = path.partition("/")
         kind, _, record_id = rest.partition("/")
@@ -160,16 +210,13 @@ class Server:
         try:
             if name not in answers or (rest and name != "records"):
                 raise NoSuchRecord("The API has no such address; docs/serve.md names those it has.")
-            return web.Response(body=await self._ask(answers[name]), content_type=_JSON)
+            return web.Response(body=await self._clerk.do(answers[name]), content_type=_JSON)
         except BlogExporterError as error:
             said = {"type": type(error).__name__, "message": str(error), "exit_code": error.exit_code}
             return web.Response(body=json_of({"error": said}), status=status_of(error), content_type=_JSON)
 
-    async def _file(self, path: str, request: web.Request) -> web.StreamResponse:
-        try:
-            found = await asyncio.to_thread(self._files.open, path)
-        except BlogExporterError as error:
-            return _text(500, str(error))
+    async def _file(self, path: str, request: web.BaseRequest) -> web.StreamResponse:
+        found = await asyncio.to_thread(self._files.open, path)
         if found is None:
             return _text(404, "There is nothing here.")
         with found.file:
@@ -181,23 +228,47 @@ def status_of(error: BlogExporterError) -> int:
     return {UsageError: 400, NoSuchRecord: 404}.get(type(error), 500)
 
 
-def _from_elsewhere(request: web.Request) -> bool:
+def _from_elsewhere(request: web.BaseRequest) -> bool:
     """Tell whether a page of another site asks for a part of its own; following a link is no such thing."""
     site, mode = request.headers.get("Sec-Fetch-Site", "none"), request.headers.get("Sec-Fetch-Mode", "navigate")
     return site not in ("same-origin", "none") and mode != "navigate"
 
 
-async def _with_headers(_: web.Request, response: web.StreamResponse) -> None:
+def _reason(error: OSError | UnicodeError) -> str:
+    if not isinstance(error, OSError) or not error.errno:
+        return str(error)
+    return str(error.strerror) if isinstance(error, socket.gaierror) else os.strerror(error.errno)
+
+
+def _reached_at(host: str) -> str:
+    """Return what a browser is to call a place to listen at; the machine's own address where that is every one."""
+    try:
+        found = ip_address(host)
+    except ValueError:
+        return host
+    if not found.is_unspecified:
+        return host
+    family, elsewhere = (socket.AF_INET, "192.0.2.1") if found.version == 4 else (socket.AF_INET6, "2001:db8::1")
+    with socket.socket(family, socket.SOCK_DGRAM) as way:
+        try:
+            way.connect((elsewhere, 9))  # nothing is sent: the system only chooses which of its addresses would
+        except OSError:
+            return host
+        return str(way.getsockname()[0])
+
+
+def _with_headers(response: web.StreamResponse) -> web.StreamResponse:
     response.headers[hdrs.SERVER] = "blog-exporter"
     for name, value in HEADERS.items():
         response.headers.setdefault(name, value)
+    return response
 
 
 def _text(status: int, text: str, **headers: str) -> web.Response:
     return web.Response(status=status, text=f"{text}\n", headers=headers)
 
 
-async def _sent(found: OpenFile, request: web.Request) -> web.StreamResponse:
+async def _sent(found: OpenFile, request: web.BaseRequest) -> web.StreamResponse:
     """Send a file, or the part of it that is asked for, or word that it is as it was."""
     headers: dict[str, str] = {hdrs.ETAG: found.tag, hdrs.ACCEPT_RANGES: "bytes", hdrs.CONTENT_TYPE: found.content_type}
     if found.stored:
@@ -212,20 +283,30 @@ async def _sent(found: OpenFile, request: web.Request) -> web.StreamResponse:
     if status == 206:
         headers[hdrs.CONTENT_RANGE] = f"bytes {start}-{end - 1}/{found.size}"
     response = web.StreamResponse(status=status, headers={**headers, hdrs.CONTENT_LENGTH: str(end - start)})
-    await response.prepare(request)
-    if request.method == "GET":
-        found.file.seek(start)
-        while start < end:
-            piece = await asyncio.to_thread(found.file.read, min(_PIECE, end - start))
-            if not piece:
-                break
-            await response.write(piece)
-            start += len(piece)
-    await response.write_eof()
+    await _with_headers(response).prepare(request)
+    if request.method == "GET" and not await _write(response, found.file, start, end) and request.transport is not None:
+        # What follows would be taken for the rest of the file.
+        request.transport.abort()
     return response
 
 
-def _asked_part(request: web.Request, found: OpenFile) -> tuple[int, int, int]:
+async def _write(response: web.StreamResponse, file: BinaryIO, start: int, end: int) -> bool:
+    """Send a part of a file; tell whether all of it was there, and was taken."""
+    try:
+        file.seek(start)
+        while start < end:
+            piece = await asyncio.to_thread(file.read, min(_PIECE, end - start))
+            if not piece:
+                return False
+            async with asyncio.timeout(_PATIENCE):
+                await response.write(piece)
+            start += len(piece)
+    except OSError:
+        return False
+    return True
+
+
+def _asked_part(request: web.BaseRequest, found: OpenFile) -> tuple[int, int, int]:
     """Return where to begin and to end, and the status; all of it where no single part is asked for."""
     if hdrs.RANGE not in request.headers or request.headers.get(hdrs.IF_RANGE, found.tag) != found.tag:
         return 0, found.size, 200

@@ -70,12 +70,14 @@ class Desk:
     Args:
         path: the archive.
         settings: how its records are read.
+        folder: an empty one for its indexes; it may go at any time, and what is under way then fails.
         at: the version to show; by default always the newest.
     """
 
-    def __init__(self, path: Path, settings: Settings, at: int | None = None) -> None:
+    def __init__(self, path: Path, settings: Settings, folder: Path, at: int | None = None) -> None:
         self._path = path
         self._settings = settings
+        self._folder = folder
         self._at = at
         self._opened = contextlib.ExitStack()
         self._indexed = ""
@@ -167,9 +169,9 @@ class Desk:
         if self._index is None or self._past is None or self._indexed != now.content:
             self._opened.close()
             self._index = self._past = None
-            folder = Path(self._opened.enter_context(tempfile.TemporaryDirectory(prefix="blog-exporter-serve-")))
+            folder = Path(self._opened.enter_context(tempfile.TemporaryDirectory(dir=self._folder)))
             self._opened.callback(now.close)
-            self._index = self._opened.enter_context(Index(archive, service, at=version, keep=False))
+            self._index = self._opened.enter_context(Index(archive, service, at=version, folder=folder))
             self._past = self._opened.enter_context(contextlib.closing(PastIndex(archive, service, now, folder)))
             self._indexed = now.content
         return self._index, self._past

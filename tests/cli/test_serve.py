@@ -40,3 +40,9 @@ def test_a_network_needs_consent_in_plain_words(archive: Path) -> None:
     assert done.returncode == 2
     assert "private entries" in done.stderr
     assert "--let-the-network-read-all" in done.stderr
+
+
+def test_an_empty_host_is_refused(archive: Path) -> None:
+    done = subprocess.run([*SERVE, str(archive), "--host", ""], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "--host is empty" in done.stderr

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import http.client
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -60,10 +60,15 @@ class Served(NamedTuple):
 
 
 @contextmanager
-def served(archive: Path, place: Place = Place(token="secret"), at: int | None = None) -> Iterator[Served]:  # noqa: B008
+def served(
+    archive: Path,
+    place: Place = Place(token="secret"),  # noqa: B008
+    at: int | None = None,
+    warn: Callable[[str], None] = lambda _: None,
+) -> Iterator[Served]:
     """Serve an archive from an event loop in another thread."""
     with site_folder(archive, Settings(), at, lambda _: None) as site:
-        listening = Server(archive, site, Settings(), place, at).listening()
+        listening = Server(archive, site, Settings(), place, at, warn).listening()
         loop = asyncio.new_event_loop()
         thread = threading.Thread(target=loop.run_forever, name="serve", daemon=True)
         thread.start()

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import os
 import shutil
+import socket
+import tempfile
+import threading
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -164,6 +171,98 @@ class TestWhatIsNotServed:
             assert answer.headers["Content-Disposition"].startswith("attachment")
 
 
+class TestTrouble:
+    """What others do to it, and what happens around it: it goes on, and tells nobody the secret."""
+
+    @staticmethod
+    def connected(running: Served) -> socket.socket:
+        return socket.create_connection(("127.0.0.1", urlsplit(running.address).port or 0), timeout=30)
+
+    @pytest.mark.parametrize(
+        "request_line",
+        ["GET /secret/{} HTTP/1.1".format("a" * 10_000), "get /secret/api HTTP/1.1", "GET /secret/api HTTP/1.1", "\x16\x03"],
+    )  # fmt: skip
+    def test_what_is_no_request_is_refused_and_not_logged(
+        self, demo: Served, request_line: str, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        with self.connected(demo) as connection:
+            connection.sendall(request_line.encode() + b"\r\n\r\n")
+            assert b" 400 Bad Request" in connection.makefile("rb").read()
+        assert demo.get("api").status == 200
+        assert caplog.records == []
+
+    def test_of_too_many_connections_the_oldest_end(self, demo: Served) -> None:
+        crowd = [self.connected(demo) for _ in range(250)]
+        assert demo.get("api").status == 200
+        assert crowd[0].recv(1) == b""
+        for each in crowd:
+            each.close()
+
+    def test_a_file_that_becomes_shorter_ends_the_connection(self, made: Path, tmp_path: Path) -> None:
+        root = tmp_path / "a"
+        shutil.copytree(made, root)
+        large = root / "latest" / "site" / "large.bin"
+        large.write_bytes(b"x" * (60 << 20))
+        with served(root) as running, self.connected(running) as connection:
+            connection.sendall(b"GET /secret/latest/site/large.bin HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            connection.recv(100)
+            os.truncate(large, 1000)
+            size = 0
+            try:
+                while piece := connection.recv(1 << 20):
+                    size += len(piece)
+            except ConnectionResetError:
+                pass
+            assert size < 60 << 20
+            assert running.get("api").status == 200
+
+    def test_an_archive_that_is_gone(self, made: Path, tmp_path: Path) -> None:
+        root = tmp_path / "a"
+        shutil.copytree(made, root)
+        with served(root) as running:
+            root.rename(tmp_path / "b")
+            assert running.get("api").json["error"]["type"] == "NoArchive"
+            answer = running.get("latest/site/search.html?q=a")
+            assert (answer.status, "archive.json" in answer.text) == (500, True)
+            assert running.get("latest/site/index.html").status == 404
+            (tmp_path / "b").rename(root)
+            assert running.get("latest/site/search.html?q=a").status == 200
+
+    def test_what_nobody_thought_of_is_said_where_it_runs_and_the_rest_is_answered(
+        self, made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+        said: list[str] = []
+        with served(made, warn=said.append) as running:
+            next(tmp_path.glob("blog-exporter-serve-*")).rmdir()
+            answer = running.get("api/search?q=a")
+            assert (answer.status, str(tmp_path) in answer.text) == (500, False)
+            assert running.get("api").status == 200
+        assert [line.partition(": [")[0] for line in said] == ["a request failed: FileNotFoundError"]
+
+    def test_its_end_waits_for_no_search_and_leaves_nothing(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+        built = Built(tmp_path / "a")
+        entries = {str(at): record(entry_id=str(at), title="一", entry_text="x" * 500) for at in range(1, 2000)}
+        built.commit({Kind.ENTRIES: entries})
+        (built.layout.latest / "site").mkdir(parents=True)
+        (built.layout.latest / "site" / "index.html").write_text("")
+        with served(built.root) as running:
+            asked = threading.Thread(target=self.search_in_vain, args=(running,))
+            asked.start()
+            while not list(tmp_path.glob("blog-exporter-serve-*/*")):
+                pass
+        assert list(tmp_path.glob("blog-exporter-*")) == []
+        asked.join()
+
+    @staticmethod
+    def search_in_vain(running: Served) -> None:
+        with contextlib.suppress(OSError):
+            running.get("api/search?q=x")
+
+
 class TestSearch:
     def test_the_page_shows_what_is_and_what_was(self, demo: Served) -> None:
         page = demo.get("latest/site/search.html?q=%E3%81%A6%E3%81%84%E3%81%BE%E3%81%9B%E3%82%93").text
@@ -295,11 +394,35 @@ class TestTheArchive:
             assert "はじめ" in running.get("latest/site/entry/1.html").text
         assert not (built.layout.latest / "site").exists()
 
+    def test_one_whose_site_begins_with_a_link_is_shown_all_the_same(self, made: Path, tmp_path: Path) -> None:
+        root = tmp_path / "a"
+        shutil.copytree(made, root)
+        (root / "latest" / "site" / "index.html").unlink()
+        (root / "latest" / "site" / "index.html").symlink_to("/etc/passwd")
+        with served(root) as running:
+            answer = running.get("latest/site/index.html")
+            assert (answer.status, "data-root" in answer.text) == (200, True)
+
 
 async def test_a_place_that_is_taken_is_said(made: Path) -> None:
     site = InnerPath.rooted(made / "latest" / "site")
     async with Server(made, site, Settings(), Place()).listening() as address:
         port = int(address.rstrip("/").rpartition(":")[2])
-        with pytest.raises(UsageError, match=rf"Nothing can listen at 127\.0\.0\.1, port {port}"):
+        with pytest.raises(
+            UsageError, match=rf"Nothing can listen at 127\.0\.0\.1, port {port}: Address already in use;"
+        ):
             async with Server(made, site, Settings(), Place(port=port)).listening():
                 pass
+        with pytest.raises(UsageError, match=r"Nothing can listen at no host: .*; name another"):
+            async with Server(made, site, Settings(), Place("no host")).listening():
+                pass
+        with pytest.raises(UsageError, match=r"Nothing can listen at a{70}: .*; name another"):
+            async with Server(made, site, Settings(), Place("a" * 70)).listening():
+                pass
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "localhost"])
+async def test_the_address_can_be_opened_wherever_it_listens(made: Path, host: str) -> None:
+    site = InnerPath.rooted(made / "latest" / "site")
+    async with Server(made, site, Settings(), Place(host)).listening() as address:
+        assert await asyncio.to_thread(lambda: urllib.request.urlopen(f"{address}api", timeout=30).status) == 200
