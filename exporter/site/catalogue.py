@@ -18,6 +18,7 @@ from exporter.model.asset import Asset
 from exporter.model.kinds import Kind, sort_key
 from exporter.model.records import Comment, Post, Raw
 from exporter.service.interface import Records
+from exporter.site.beginning import beginning_of
 from exporter.site.comment_table import UNDATED, CommentTable
 from exporter.site.facts import CommentFacts, EntryFacts, ItemFacts
 from exporter.site.related import marks_of
@@ -222,6 +223,7 @@ class Catalogue:
         self._comments: SmallCache[tuple[str, ...], list[Comment]] = SmallCache(
             self._load_comments, lambda found: sum(len(each.text) for each in found)
         )
+        self._beginnings: dict[str, str] = {}
         self._gone = {} if history is None else history.gone_entries()
         categories = {entry_id: found.category for entry_id, found in facts.of(Kind.ENTRY_LIST, self._item_facts)}
         for comment_id, comment in facts.of(Kind.COMMENTS, self._comment_facts):
@@ -233,6 +235,8 @@ class Catalogue:
         for entry_id, found in chain(facts.of(Kind.ENTRIES, self._entry_facts), gone_facts):
             posts.append(self._summary(entry_id, found, categories))
             marks.append((entry_id, found.marks, posts[-1].category))
+            if found.beginning is not None and entry_id not in self._gone:
+                self._beginnings[entry_id] = found.beginning
         marks.sort(key=lambda each: sort_key(each[0]))
         self.alike = {entry_id: known.alike for entry_id, known in facts.related(marks).items() if known.alike}
         posts.sort(key=lambda post: (_moment(post.date), sort_key(post.id)))
@@ -265,6 +269,11 @@ class Catalogue:
         if post.gone_in is not None:
             return self.service.post(self._gone[post.id].load())
         return self._entries.get(post.id)
+
+    def beginning(self, post: PostSummary) -> str:
+        """Return how an entry begins; of one that was just read for its facts it is known, once."""
+        known = self._beginnings.pop(post.id, None)
+        return beginning_of(self.entry(post).body) if known is None else known
 
     def comment_ids(self, post: PostSummary) -> list[str]:
         """Return the ids of an entry's comments, in order."""
@@ -353,6 +362,7 @@ class Catalogue:
             links=self._own_links(*texts),
             addresses=[each for pattern in self._patterns if (each := pattern.fill(raw)) is not None],
             marks=marks_of(title, " ".join(plain)),
+            beginning=beginning_of(entry.body),
         )
 
     def _summary(self, entry_id: str, facts: EntryFacts, categories: Mapping[str, str]) -> PostSummary:

@@ -51,6 +51,7 @@ class EntryFacts(NamedTuple):
         links: those of its texts that may lead to other entries.
         addresses: where it may have been on the web.
         marks: what it is known by among entries like it, see :mod:`exporter.site.related`.
+        beginning: how its text begins, which is not kept: known of an entry that was just read, else ``None``.
     """
 
     date: datetime | None
@@ -61,10 +62,11 @@ class EntryFacts(NamedTuple):
     links: list[str]
     addresses: list[str]
     marks: str
+    beginning: str | None = None
 
     def row(self) -> list[Any]:
         """Return the facts as JSON has them."""
-        return ["" if self.date is None else self.date.isoformat(), *self[1:]]
+        return ["" if self.date is None else self.date.isoformat(), *self[1:-1]]
 
     @classmethod
     def of(cls, row: list[Any]) -> Self | None:

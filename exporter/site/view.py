@@ -83,8 +83,8 @@ class SiteView:
             yield from chain(
                 self._thumbnails.files(picture.path for picture in site.pictures.all),
                 _static_files(site),
-                search_files(site, entry_files(site)),
                 home_files(site),
+                search_files(site, entry_files(site)),
                 list_files(site),
                 comment_files(site),
                 gallery_files(site),

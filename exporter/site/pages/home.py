@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -11,22 +10,14 @@ from typing import Any, Final, NamedTuple
 from exporter.export.interface import ViewFile
 from exporter.html.embedded import Use, embedded
 from exporter.html.page_body import DrawnPicture
-from exporter.html.text import text_of
-from exporter.site.catalogue import PostSummary, fingerprint, one_line
+from exporter.site.catalogue import PostSummary, fingerprint
 from exporter.site.charts import strip
 from exporter.site.pages.site import Site, year_page
 from exporter.site.templating import data_script
 
 _PAGE: Final = "index.html"
 _NEWEST: Final = 12
-_EXCERPT: Final = 110
-_CUT_OFF: Final = 20
-"""Characters at the end of what is read that may be half of something."""
-_FIRST_LOOK: Final = 500
-_LOOKED_AT: Final = 200_000
-"""How much of a body is read for its beginning: as a rule the first is enough."""
 _ICON: Final = 64
-_PICTURE = re.compile(r"<img\b[^<>]*>", re.IGNORECASE)
 
 
 class _Card(NamedTuple):
@@ -84,22 +75,14 @@ def _identity(site: Site, posts: Sequence[PostSummary]) -> bytes:
 
 
 def _card(site: Site, post: PostSummary) -> _Card:
-    entry = site.catalogue.entry(post)
-    text = _beginning(entry.body[:_FIRST_LOOK])
-    if len(text) < _EXCERPT + _CUT_OFF and len(entry.body) > _FIRST_LOOK:
-        text = _beginning(entry.body[:_LOOKED_AT])
-    excerpt = text if len(text) <= _EXCERPT else text[:_EXCERPT].rstrip() + "…"
-    return _Card(post, excerpt, _thumbnail(site, post, entry.body))
+    return _Card(post, site.catalogue.beginning(post), _thumbnail(site, post))
 
 
-def _beginning(html: str) -> str:
-    return one_line(text_of(_PICTURE.sub("", html))[: _EXCERPT * 2 + 1])
-
-
-def _thumbnail(site: Site, post: PostSummary, html: str) -> DrawnPicture | None:
+def _thumbnail(site: Site, post: PostSummary) -> DrawnPicture | None:
     """Return the first picture of an entry that is no icon."""
     known = {picture.url: picture for picture in site.pictures.by_entry.get(post.id, ())}
-    addresses = [found.text for found in embedded(html) if found.use is Use.SHOWN] if known else []
+    shown = embedded(site.catalogue.entry(post).body) if known else ()
+    addresses = [found.text for found in shown if found.use is Use.SHOWN]
     for picture in [*(known[each] for each in addresses if each in known), *known.values()]:
         if picture.width is None or picture.width >= _ICON:
             return site.pictures.drawn(picture.path)
