@@ -81,6 +81,7 @@ def export(posts: Posts) -> Iterator[ExportFile]:
         home=lambda post: site_path(_POSTS, _name(post)),
         risky=lambda text: "|" in _TABLE.sub("", text) or _is_misread(text),
         finish=_in_liquid,
+        footnotes=True,
     )
     yield from writer.pages(page)
 

@@ -44,7 +44,7 @@ def astro(posts: Posts) -> Iterator[ExportFile]:
             "aliases": list(old_paths(post, posts.options)) or None,
         }
 
-    yield from _pages(posts, "src/content/blog", head)
+    yield from _pages(posts, "src/content/blog", head, footnotes=True)
 
 
 def eleventy(posts: Posts) -> Iterator[ExportFile]:
@@ -66,14 +66,17 @@ def eleventy(posts: Posts) -> Iterator[ExportFile]:
     yield from _pages(posts, "content/blog", head)
 
 
-def _pages(posts: Posts, place: str, head: Callable[[ExportPost, str], dict[str, Any]]) -> Iterator[ExportFile]:
+def _pages(
+    posts: Posts, place: str, head: Callable[[ExportPost, str], dict[str, Any]], *, footnotes: bool = False
+) -> Iterator[ExportFile]:
     def page(post: ExportPost, category: str, body: str) -> SitePage:
         public = post.status is PostStatus.PUBLISH
         path = f"{place if public else 'drafts'}/{page_name(post)}.md"
         pictures = f"{'public' if public else 'drafts'}/{FOLDER}"
         return SitePage(path, f"{page_header(head(post, category))}\n{body}", pictures)
 
-    yield from PageWriter(posts, f"/{FOLDER}/", home=lambda post: site_path("blog", page_name(post))).pages(page)
+    writer = PageWriter(posts, f"/{FOLDER}/", home=lambda post: site_path("blog", page_name(post)), footnotes=footnotes)
+    yield from writer.pages(page)
 
 
 def description(post: ExportPost) -> str:

@@ -17,7 +17,7 @@ from exporter.export.interface import Copy, ExportOptions
 from exporter.export.posts import ExportPost, Posts
 from exporter.export.report import Link, Report
 from exporter.export.words import Reason
-from exporter.html.anchors import mark_places, place_of, wanted_places
+from exporter.html.anchors import mark_places, place_of, rename_places, wanted_places
 from exporter.html.embedded import (
     EmbeddedAddress,
     Use,
@@ -27,6 +27,7 @@ from exporter.html.embedded import (
     rewrite_addresses,
     with_addresses,
 )
+from exporter.html.footnotes import Numbering
 from exporter.html.limits import TooComplex
 from exporter.html.links import absolute, host_of, meaning
 from exporter.html.local_links import EntryAddresses
@@ -80,13 +81,15 @@ class Media:
         posts: the posts of the export; their options say where pictures will be, and how the addresses of entries are
             made, old and new.
         home: gives a post's new address by its id, where the format knows it by itself.
+        prefix: what is before the ids in a post's text, by the post's id, where others may be on the same page.
     """
 
-    def __init__(self, posts: Posts, home: Home | None = None) -> None:
+    def __init__(self, posts: Posts, home: Home | None = None, prefix: Callable[[str], str] = lambda _: "") -> None:
         options = posts.options
         self._records = posts.records
         self._posts = posts
         self._options = options
+        self._prefix = prefix
         self._base = f"https://{posts.blog_id}/"
         self._folder_url = options.media_base_url or (f"/{FOLDER}/" if options.media_folder else "")
         self._home = self._by_pattern if home is None and options.new_url is not None else home
@@ -234,16 +237,31 @@ class Media:
             yield entry_id, raw
 
     def markdown(
-        self, body: str, folder: str | None, places: Collection[str] = (), *, line_break: str = HARD_BREAK
+        self,
+        body: str,
+        folder: str | None,
+        places: Collection[str] = (),
+        prefix: str = "",
+        *,
+        line_break: str = HARD_BREAK,
+        footnotes: Numbering | None = None,
     ) -> Markdown:
         """Return what :func:`~exporter.html.markdown.to_markdown` makes of what :meth:`rewritten` returns.
+
+        The ids of ``places`` are marked, with ``prefix`` before each and in the links to them.
 
         A simple body, as nearly all are, is neither written as HTML again for it nor read a second time: a fifth of the
         time of an export of pages.
         """
         pieces = None if places else _read(body).pieces
         if pieces is None:
-            return to_markdown(self.rewritten(body, folder), places=places, line_break=line_break)
+            return to_markdown(
+                self.rewritten(body, folder),
+                partial(rename_places, prefix=prefix, wanted=places),
+                places,
+                line_break=line_break,
+                footnotes=footnotes,
+            )
         resolve = partial(self._resolved, folder)
         new = [piece if isinstance(piece, str) else with_addresses(piece, resolve) for piece in pieces]
         return Markdown(pieces_to_markdown(new, line_break), 0)
@@ -260,7 +278,11 @@ class Media:
         """Return where a post of this export will be, given its old address; ``None`` for any other address."""
         entry_id = None if self._home is None else self.own_post(address)
         new = None if self._home is None or entry_id is None else self._home(entry_id)
-        return new if new is None else f"{new}{''.join(address.partition('#')[1:])}"
+        if new is None or entry_id is None:
+            return None
+        _, mark, fragment = address.partition("#")
+        prefix = self._prefix(entry_id) if mark else ""
+        return f"{new}{mark}{prefix if prefix and self.place_in(entry_id, address) is not None else ''}{fragment}"
 
     def own_post(self, address: str) -> str | None:
         """Return the id of the post of this export that an address leads to; ``None`` for any other address."""

@@ -55,7 +55,14 @@ def vault(posts: Posts) -> Iterator[ExportFile]:
         )
         return SitePage(f"{'posts' if public else 'drafts'}/{page_name(post)}.md", f"{head}\n{body}", _ATTACHMENTS)
 
-    writer = PageWriter(posts, f"{_ATTACHMENTS}/", home=lambda post: _NOTES + quote(page_name(post)), finish=_linked)
+    writer = PageWriter(
+        posts,
+        f"{_ATTACHMENTS}/",
+        home=lambda post: _NOTES + quote(page_name(post)),
+        finish=_linked,
+        footnotes=True,
+        prefix=lambda _: "",
+    )
     yield from writer.pages(page)
     for day, those in groupby(posts.by_date(), _day):
         lines = (f"- {_wiki(page_name(post), shown_title(post))}\n" for post in those)

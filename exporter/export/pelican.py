@@ -59,6 +59,7 @@ def export(posts: Posts) -> Iterator[ExportFile]:
         line_break="  \n",
         finish=lambda text, _: text.replace(_ARTICLE, "{filename}").replace(_STATIC, "{static}"),
         risky=_is_misread,
+        footnotes=True,
     )
     yield from writer.pages(page)
 

@@ -86,11 +86,11 @@ def safe_body(body: str, places: Collection[str] = (), prefix: str = "") -> str:
 
     One that is too complex to be parsed is shown as its source; one beyond :mod:`exporter.html.limits` as its text,
     after a sentence that says so: see :func:`report_bodies`. The ids of ``places`` are marked, with ``prefix`` before
-    each.
+    each and in the links to them.
     """
     try:
         tree = _tree(body, places)
-        rename_places(tree, prefix)
+        rename_places(tree, prefix, places)
         return safe_html(tree)
     except TooLarge:
         return only_text(body)

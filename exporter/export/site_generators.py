@@ -13,13 +13,16 @@ from urllib.parse import quote
 
 from exporter.export.entry_page import UNTITLED, render_comments
 from exporter.export.entry_page import heading as markdown_heading
-from exporter.export.file_names import file_name
+from exporter.export.file_names import file_name, safe_id
 from exporter.export.interface import Content, ExportFile, ExportOptions
 from exporter.export.media import Copies, Media, old_addresses
 from exporter.export.post_html import comment_block, report_bodies, safe_body
 from exporter.export.posts import ExportPost, PostComment, Posts
 from exporter.export.words import Reason
 from exporter.export.xml import visible_xml
+from exporter.html.anchors import wanted_places
+from exporter.html.footnotes import Numbering
+from exporter.html.markdown import Markdown
 from exporter.html.markdown_inline import HARD_BREAK
 from exporter.html.text import collapse
 
@@ -41,6 +44,11 @@ class SitePage(NamedTuple):
     folder: str
 
 
+def own_prefix(entry_id: str) -> str:
+    """Return what is before the ids in a post's text: lists show several posts on a page, and many have a ``fn1``."""
+    return f"e{safe_id(entry_id)}-"
+
+
 class PageWriter:
     """Writes the pages of a site, their bodies in Markdown or in HTML.
 
@@ -52,6 +60,8 @@ class PageWriter:
         finish: makes a page's final text of it and of the names of the pictures beside it.
         home: gives the address of a post's page for all others.
         line_break: what breaks a line of Markdown.
+        footnotes: whether the generator knows those of Markdown, by labels that become ids; it writes them at the end.
+        prefix: what is before the ids and labels in a post's text, by its id.
     """
 
     def __init__(
@@ -64,10 +74,12 @@ class PageWriter:
         most: int = _NAME_CHARACTERS,
         finish: Callable[[str, list[str]], str] = lambda text, _: text,
         line_break: str = HARD_BREAK,
+        footnotes: bool = False,
+        prefix: Callable[[str], str] = own_prefix,
     ) -> None:
         self._posts = posts
         known = lru_cache(maxsize=_LINKED)(lambda entry_id: home(posts.post(entry_id)))
-        self._media = Media(posts, known if posts.options.new_url is None else None)
+        self._media = Media(posts, known if posts.options.new_url is None else None, prefix)
         self._html = posts.options.body == "html"
         self._report = posts.report
         self._way = None if posts.options.media_base_url else way
@@ -75,6 +87,8 @@ class PageWriter:
         self._most = most
         self._finish = finish
         self._line_break = line_break
+        self._footnotes = footnotes
+        self._prefix = prefix
 
     def pages(self, page: Callable[[ExportPost, str, str], SitePage]) -> Iterator[ExportFile]:
         """Yield the page of each post, then the pictures it shows that were not there yet.
@@ -94,11 +108,11 @@ class PageWriter:
 
     def _body(self, post: ExportPost) -> str:
         """Return a page's text: the body, what continues it, and the comments."""
-        parts = [self._text(post.record.body, post)]
-        lead = collapse(post.record.more_title)
-        more = self._text(post.record.more, post)
-        if lead or more:
-            parts += [MORE, self._heading(2, lead) if lead else "", more]
+        body = self._text(post.record.body, post, post.record.more)
+        more = self._text(post.record.more, post, post.record.body, body.footnotes)
+        parts, lead = [body.text], collapse(post.record.more_title)
+        if lead or more.text:
+            parts += [MORE, self._heading(2, lead) if lead else "", more.text]
         if post.comments:
             parts += [self._heading(2, f"コメント ({len(post.comments)})"), *map(self._comment, post.comments)]
         self._media.account(post)
@@ -116,19 +130,23 @@ class PageWriter:
             self._report.changed("entries", Reason.FOLDER_CUT, post.id)
         return name[: self._most].rstrip()
 
-    def _text(self, body: str, post: ExportPost) -> str:
-        places = self._media.places(post)
+    def _text(self, body: str, post: ExportPost, other: str, footnotes: int = 0) -> Markdown:
+        """Return one of the two parts of a post, given the other one and how many footnotes that has."""
+        places, prefix = self._media.places(post), self._prefix(post.id)
         if self._html:
-            return self._as_html(body, places)
-        made = self._media.markdown(body, self._way, places, line_break=self._line_break)
+            return Markdown(self._as_html(body, places, prefix), 0)
+        numbering = None
+        if self._footnotes and places and not post.comments:
+            numbering = Numbering(footnotes + 1, prefix, self._media.asked(post.id) | wanted_places(other))
+        made = self._media.markdown(body, self._way, places, prefix, line_break=self._line_break, footnotes=numbering)
         self._report.changed("entries", Reason.NOT_IN_PAGES, post.id, made.replaced)
         if not self._risky(made.text):
-            return made.text
+            return made
         self._report.changed("entries", Reason.KEPT_AS_HTML, post.id)
-        return self._as_html(body, places)
+        return Markdown(self._as_html(body, places, prefix), 0)
 
-    def _as_html(self, body: str, places: frozenset[str]) -> str:
-        shown = safe_body(self._media.rewritten(body, self._way), places)
+    def _as_html(self, body: str, places: frozenset[str], prefix: str) -> str:
+        shown = safe_body(self._media.rewritten(body, self._way), places, prefix)
         return f"<div>\n{without_commands(shown)}\n</div>" if shown else ""
 
     def _heading(self, level: int, text: str) -> str:

@@ -68,11 +68,15 @@ def mark_places(body: Element, wanted: Collection[str]) -> frozenset[str]:
     return frozenset(set(wanted) - left)
 
 
-def rename_places(body: Element, prefix: str) -> None:
-    """Put something before the ids of all places that are marked."""
+def rename_places(body: Element, prefix: str, wanted: Collection[str]) -> None:
+    """Put a prefix before the ids of marked places, and before the wanted ones in links of the text."""
     for each in body.walk():
         if isinstance(each, Element) and each.tag == ANCHOR:
             each.attributes["id"] = prefix + each.attributes["id"]
+        elif isinstance(each, Element) and each.tag == "a":
+            address = each.attributes.get("href", "").strip()
+            if address.startswith("#") and place_of(address[1:]) in wanted:
+                each.attributes["href"] = f"#{prefix}{address[1:]}"
 
 
 def _taken(element: Element, left: set[str], *, below: bool) -> Iterator[Element]:

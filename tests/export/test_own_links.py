@@ -12,12 +12,13 @@ from typing import Any
 
 import pytest
 
-from exporter.export.interface import ExportOptions
+from exporter.export.interface import Comments, ExportOptions, Preset
 from exporter.export.own_links import infer_entry_url
 from exporter.html.links import AddressPattern
 from exporter.library.export import export_blog
 from exporter.service.registry import DEFAULT_SERVICE
 from tests.export.memory import BLOG, SAID, Memory, export
+from tests.html.test_footnotes import HATENA
 
 ROOT = Path(__file__).parent.parent.parent
 OLD = (AddressPattern("https://{blog_id}/Entry/{entry_id}/", "x"),)
@@ -120,6 +121,46 @@ def test_places_of_a_page_with_all_entries_are_those_of_one_entry() -> None:
     assert leads == ["e1-fn", "e1-fn", "e3", "e1-back", "e2-fn", "e1-fn", "e3", "e2-back"]
     assert '<b id="c-x">' not in html
     assert 'b id="c-x"' in html
+
+
+@pytest.mark.parametrize("body", ["markdown", "html"])
+def test_places_of_a_page_folder_are_those_of_one_entry(body: str) -> None:
+    blog = Memory()
+    blog.entry(
+        "1", entry_text=f'<p><a href="https://{BLOG}/Entry/2/#注">遠</a><a href="https://{BLOG}/Entry/2/#x">無</a></p>'
+    )
+    blog.entry("2", entry_text='<p><a href=" #注">注</a></p>', ps_text='<p id="注">注 <a href="#x">無</a></p>')
+    made = export("hugo", blog, body=body, old_urls=OLD).everything().decode()
+    assert '<a id="e2-注"></a>' in made
+    far, near, gone = ("](/posts/2024-03-05-海の日-2/#{})", "](#{})", "](#{})")
+    if body == "html":
+        far, near, gone = ('href="/posts/2024-03-05-%E6%B5%B7%E3%81%AE%E6%97%A5-2/#{}"', 'href="#{}"', 'href="#{}"')
+    assert far.format("e2-注") in made
+    assert far.format("x") in made
+    assert near.format("e2-注") in made
+    assert gone.format("e2-x") in made
+
+
+@pytest.mark.parametrize(
+    ("form", "preset", "written"),
+    [
+        ("jekyll", Preset.PLAIN, "海[^e1-1]へ。\n\n[^e1-1]: 日本海。"),
+        ("pelican", Preset.PLAIN, "海[^e1-1]へ。\n\n[^e1-1]: 日本海。"),
+        ("markdown", Preset.ASTRO, "海[^e1-1]へ。\n\n[^e1-1]: 日本海。"),
+        ("markdown", Preset.OBSIDIAN, "海[^1]へ。\n\n[^1]: 日本海。"),
+        ("markdown", Preset.ELEVENTY, '](#e1-f-1 "注")'),
+        ("hugo", Preset.PLAIN, '海<a id="e1-fn-1"></a>[\\*1](#e1-f-1 "注")'),
+    ],
+)
+def test_footnotes_are_those_of_what_reads_the_pages(form: str, preset: Preset, written: str) -> None:
+    blog = Memory()
+    blog.entry("1", entry_text=HATENA)
+    assert written in export(form, blog, preset=preset).everything().decode()
+    blog.comment("7", "1", cm_text="後", body="x")
+    with_comments = export(form, blog, preset=preset, comments=Comments.BODY).everything().decode()
+    # A generator writes the notes at the very end, which would be behind the comments.
+    assert "](#" in with_comments
+    assert "[^" not in with_comments
 
 
 def test_places_of_a_book_are_in_their_chapter() -> None:

@@ -6,12 +6,14 @@ import base64
 import json
 import re
 import zipfile
+from collections import Counter
 from html import unescape
 from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
 
+from exporter.export.interface import Preset
 from exporter.export.own_links import infer_entry_url
 from exporter.html.links import AddressPattern
 from exporter.service.registry import DEFAULT_SERVICE
@@ -46,6 +48,17 @@ def linked_blog() -> Memory:
         title = TITLES[number % len(TITLES)]
         blog.entry(str(number), title=title, entry_text=body, ps_text=more, name=f"umi-{number}", sec=f"{number:02}")
     return blog
+
+
+def led_astray(html: str, parts: str = "article") -> list[str]:
+    """Return the links of a page's parts to places on it that are not in the same part, or not there alone."""
+    ids = Counter(map(unescape, re.findall(r'\bid="([^"]*)"', html)))
+    astray = []
+    for part in re.findall(rf"<{parts}>.*?</{parts}>", html, re.DOTALL):
+        own = {unescape(found) for found in re.findall(r'\bid="([^"]*)"', part)}
+        places = (unquote(unescape(found)) for found in re.findall(r'href="#([^"]*)"', part))
+        astray += [place for place in places if place not in own or ids[place] > 1]
+    return astray
 
 
 def dead_links(site: Path, pages: list[Path]) -> list[str]:
@@ -97,6 +110,28 @@ def test_every_link_leads_somewhere(
     lists = [page for page in built.rglob("*") if page.suffix in {".html", ".xml"} and page not in pages]
     around = "".join(unescape(page.read_text(encoding="utf-8")) for page in lists)
     assert re.findall(r'href="(?![a-z]+:|[/#])[^"]*-\d+(?:/|\.html)[^"]*"', around) == []
+    assert led_astray((built / "index.html").read_text(encoding="utf-8")) == []
+
+
+@every_generator
+def test_footnotes_and_their_ways_back_are_found(
+    tool: Tool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, generator: Generator
+) -> None:
+    monkeypatch.setenv("ASTRO_TELEMETRY_DISABLED", "1")
+    site = tmp_path / "site"
+    Blog("noted", noted_blog(), tmp_path / "archive").export(generator.form, site, preset=generator.preset)
+    knows_them = generator.form in {"jekyll", "pelican"} or generator.preset is Preset.ASTRO
+    written = "".join(file.read_text(encoding="utf-8") for file in site.rglob("*.md"))
+    assert len(re.findall(r"\[\^e[0-9]+-[0-9]\]", written)) == (11 if knows_them else 0)
+    built = generator.build(tool, site)
+    texts = [page.read_text(encoding="utf-8") for page in built.glob(generator.pages)]
+    pages = [text for text in texts if "<main>" in text]
+    assert sorted(page.count('href="#') for page in pages) == [2, 4, 6]
+    assert [led_astray(page, "main") for page in pages] == [[], [], []]
+    assert sum(bool(re.search('class="footnotes?"', page)) for page in pages) == (3 if knows_them else 0)
+    assert sum(page.count("日本海。") for page in pages) == 2
+    assert not any("[^" in page for page in pages)
+    assert led_astray((built / "index.html").read_text(encoding="utf-8")) == []
 
 
 @pytest.mark.parametrize("vertical", [False, True])
