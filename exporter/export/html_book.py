@@ -35,12 +35,12 @@ _OWN_STYLE: Final = """
 h1 { margin-top: 2rem; }
 .comment pre { white-space: pre-wrap; overflow-wrap: anywhere; }
 nav h2 { margin: 1.6rem 0 .3rem; }
-nav .line time { min-width: 6rem; }
+nav .line { --first: 6.5rem; }
 .year { margin: 5rem 0 0; font-size: 1.6rem; }
 article { margin-top: 2rem; padding-top: 1rem; border-top: 1px solid var(--rule); }
 article > .title h2 { margin: 0; font-size: 1.7rem; line-height: 1.45; }
 article > h3 { margin: 2.6rem 0 .8rem; font: 600 1.45rem/1.45 var(--serif); }
-@media print { .year, article { break-before: page; } .year + article { break-before: avoid; } }
+@media print { .year { break-before: page; } article > .title { break-after: avoid; } }
 """.strip()
 _PIXELS: Final = frozenset(f"image/{name}" for name in ("avif", "bmp", "gif", "jpeg", "png", "webp"))
 """What is a picture and nothing more: in an SVG an untrusted script may wait for whoever opens it alone."""

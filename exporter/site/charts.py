@@ -99,14 +99,12 @@ def grid(
     ]
     for line, (name, values) in enumerate(lines):
         y = 22 + line * height
-        parts.append(f'<text class="name" x="{left - 8}" y="{y + height * 3 // 4}">{escaped(name)}</text>')
+        parts.append(f'<text class="name" x="{left - 8}" y="{y + height // 2 + 2}">{escaped(name)}</text>')
         for at, bar in enumerate(values):
             shade, x = -(-bar.value * SHADES // most), left + at * cell + 2
             shape = f'<rect class="shade s{shade}" x="{x}" y="{y}" width="{cell - 4}" height="{height - 4}" rx="4"/>'
             if numbers and bar.value:
-                shape += (
-                    f'<text class="number" x="{x + cell // 2 - 2}" y="{y + height * 3 // 4 - 3}">{bar.number}</text>'
-                )
+                shape += f'<text class="number" x="{x + cell // 2 - 2}" y="{y + height // 2 + 2}">{bar.number}</text>'
             tip = f"<g><title>{escaped(bar.name)}: {bar.number}</title>{shape}</g>"
             parts.append(f'<a href="{escaped(bar.link)}">{tip}</a>' if bar.link and bar.value else tip)
     cells = Markup("".join(parts))  # noqa: S704  escaped above

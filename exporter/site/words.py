@@ -98,6 +98,8 @@ _WORDS: Final[dict[str, tuple[str, str]]] = {
         "保存したそれぞれの版で、記事がどう変わったか。",
         "What changed in the entry with each version that was saved.",
     ),
+    "changed_entries": ("変わった記事", "Entries that changed"),
+    "n_versions": ("%d 版", "%d versions"),
     "version": ("第 %d 版", "Version %d"),
     "versions": ("版", "Versions"),
     "past_title": ("ある日のブログ", "The blog on another day"),

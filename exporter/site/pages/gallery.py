@@ -29,11 +29,12 @@ class _Item(NamedTuple):
 
 
 class _Group(NamedTuple):
-    """The pictures of one entry as HTML, and the sum of their widths by their heights."""
+    """The pictures of one entry as HTML, the sum of their widths by their heights, and how many they are."""
 
     post: PostSummary | None
     shots: Markup
     ratio: float
+    number: int
 
 
 def gallery_files(site: Site) -> Iterator[ViewFile]:
@@ -109,7 +110,7 @@ def _group(site: Site, path: str, items: list[_Item]) -> _Group:
         text = entry.body + entry.more
         items.sort(key=lambda item: text.find(item.picture.url.rpartition("/")[2]) % (len(text) + 1))
     shots = Markup("").join(site.shot(item.picture, item.caption, root_of(path)) for item in items)
-    return _Group(post, shots, round(sum(site.ratio(item.picture) for item in items), 2))
+    return _Group(post, shots, round(sum(site.ratio(item.picture) for item in items), 2), len(items))
 
 
 def _identity(site: Site, items: list[_Item]) -> bytes:
