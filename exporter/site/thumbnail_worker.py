@@ -1,7 +1,7 @@
 """A process that looks at pictures and makes thumbnails, so that a picture made to break a decoder breaks nothing else.
 
 It is handed pictures over its standard input, one at a time, and says what they are over its standard output; it opens
-no file. What the two say to each other is in :mod:`exporter.site.thumbnails`.
+no file. What the two say to each other is in :mod:`exporter.site.thumbnail_exchange`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import BinaryIO, Final
 
 from PIL import ExifTags, Image, ImageOps
 
-from exporter.site.thumbnails import ANSWER, REQUEST, Made
+from exporter.site.thumbnail_exchange import ANSWER, REQUEST, Made
 
 _LONGEST: Final = 960
 """Pixels of the longer side: a line of text on a good screen, and twice the height of a row of pictures."""
@@ -87,9 +87,15 @@ def _is_see_through(picture: Image.Image) -> bool:
 def _reduced(picture: Image.Image) -> bytes:
     """Return a picture at a fraction of its size as WebP, upright, with its colour profile and nothing else it says."""
     mode = "RGBA" if _is_see_through(picture) else "RGB"
-    shown = picture if picture.mode == mode else picture.convert(mode)
-    shown.thumbnail((_LONGEST, _LONGEST), reducing_gap=2.0)
     profile = picture.info.get("icc_profile") or b""
+    shown = picture if picture.mode == mode else picture.convert(mode)
+    if mode == "RGBA" and max(shown.size) > _LONGEST:
+        # What Pillow would resize is another copy, which need not lie beside the picture.
+        shown = shown.convert("RGBa")
+        picture.close()
+    shown.thumbnail((_LONGEST, _LONGEST), reducing_gap=2.0)
+    if shown.mode == "RGBa":
+        shown = shown.convert(mode)
     into = io.BytesIO()
     ImageOps.exif_transpose(shown).save(
         into, "WEBP", quality=_QUALITY, method=_EFFORT, icc_profile=profile, exif=b"", xmp=b""

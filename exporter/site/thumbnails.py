@@ -6,16 +6,13 @@ SHA-256 of its thumbnail, empty where the picture is to stand itself. It tells o
 program's next edition, and thumbnails in ``latest/`` that have these hashes are used again.
 
 Processes of their own make them, as many as there are processors, see :mod:`exporter.site.thumbnail_worker`; one that
-dies or takes too long costs its picture the thumbnail, and nothing else. What one is told is a length in four bytes and
-the picture; what it says is three numbers of four bytes, the width and height that the picture is shown with and the
-length of its thumbnail, and then that. Numbers are big-endian.
+dies or takes too long costs its picture the thumbnail, and nothing else.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
-import struct
 import subprocess
 import sys
 from collections import deque
@@ -35,6 +32,7 @@ from exporter.archive import atomic
 from exporter.export.interface import ViewFile
 from exporter.model.asset import is_sha256
 from exporter.site.options import NAME, has_pillow
+from exporter.site.thumbnail_exchange import ANSWER, REQUEST, Made
 
 if TYPE_CHECKING:
     from typing import Self
@@ -48,23 +46,6 @@ _LARGEST: Final = 32 << 20
 _PATIENCE: Final = 60.0
 """Seconds that one picture may take."""
 _MOST_PROCESSES: Final = 4
-
-
-REQUEST: Final = struct.Struct(">I")
-ANSWER: Final = struct.Struct(">III")
-
-
-class Made(NamedTuple):
-    """The width and height that a picture is shown with, and its thumbnail.
-
-    The numbers are 0 where they are not known, and the thumbnail is empty where the picture is to stand itself.
-    """
-
-    width: int
-    height: int
-    thumbnail: bytes
-
-
 _NOTHING: Final = Made(0, 0, b"")
 
 

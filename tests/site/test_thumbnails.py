@@ -20,7 +20,8 @@ from exporter.archive.layout import Layout
 from exporter.model.asset import asset_path
 from exporter.model.kinds import Kind
 from exporter.site import options, thumbnails
-from exporter.site.thumbnails import ANSWER, REQUEST, Made, Thumbnails
+from exporter.site.thumbnail_exchange import ANSWER, REQUEST, Made
+from exporter.site.thumbnails import Thumbnails
 from tests.site.building import of_records, stored
 
 TYPES = {"JPEG": "image/jpeg", "PNG": "image/png", "GIF": "image/gif", "WEBP": "image/webp", "BMP": "image/bmp"}
