@@ -65,6 +65,10 @@ def made(html: str) -> str:
     ("<a href='big.png'><img src=small.gif alt=小></a>", '<img src="media/x.png" alt="小" />'),
     ("<a href='big.png'>大</a>", '大 <img src="media/x.png" alt="大" />'),
     ("<img src=x.png width=40 onerror=x><img src=y alt=絵><img>", '<img src="media/x.png" alt="" width="40" />[絵]'),
+    (
+        "<iframe src='https://parts.example/embed?url=https%3A%2F%2Fa.example%2F1' title='海 &amp; 山'></iframe>",
+        '<div class="player"><a href="https://a.example/1">海 &amp; 山</a></div>',
+    ),
     ("<iframe src='//v.example/1'></iframe>", '<div class="player"><a href="https://v.example/1">https://v.example/1</a></div>'),
     ("<a href='http://a.example/'><object data='http://v.example/'>代</object></a>",
      '<a href="http://a.example/">代</a>'),

@@ -13,11 +13,11 @@ PICTURE = (Path(__file__).parents[2] / "docs" / "screenshots" / "home-phone.png"
 
 
 def an_entry(number: int, title: str, text: str, year: int = 2016, **others: str) -> bytes:
-    """Write an entry of the 4th of its own month, at 21:05."""
+    """Write an entry of the 4th of its own month, unless told otherwise, at 21:05."""
     return record(
         entry_id=str(number), title=title, entry_text=text, ps_title="", ps_text="", open_flg="1", period_flg="f",
-        year=str(year), mon=str(number), day="4", hour="21", min="05", sec="00", last_update="2018-01-02 03:04:05",
-        **{"is_private": "f", "category_id": "1", **others},
+        year=str(year), hour="21", min="05", sec="00", last_update="2018-01-02 03:04:05",
+        **{"mon": str(number), "day": "4", "is_private": "f", "category_id": "1", **others},
     )  # fmt: skip
 
 

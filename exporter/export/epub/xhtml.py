@@ -9,6 +9,7 @@ from html import escape
 from typing import Final, Protocol
 
 from exporter.html.anchors import ANCHOR
+from exporter.html.embeds import embeds
 from exporter.html.footnotes import FOOTNOTE, Footnote
 from exporter.html.page_sanitizer import ID_PREFIX
 from exporter.html.tags import BLOCKS, CODE_BLOCKS, DROPPED, HEADINGS, LISTS, tag_set
@@ -332,13 +333,11 @@ class _Writer:
 
     def _player(self, node: Element, where: int) -> str:
         """Write a link where something was embedded, which a book cannot hold."""
-        inside = [each.attributes for each in node.walk() if isinstance(each, Element)]
-        asked = [value for each in [node.attributes, *inside] for name in ("src", "data") if (value := each.get(name))]
-        links = filter(None, map(self._addresses.link, asked if where & _LINKS else []))
-        address = next((link for link in links if "://" in link), None)
-        if address is None:
+        asked = [(self._addresses.link(each.address), each.title) for each in (embeds(node) if where & _LINKS else ())]
+        address, title = next(((link, title) for link, title in asked if link and "://" in link), ("", ""))
+        if not address:
             return self.inside(node.children, where) if where & _BLOCKS else escape(_shown_text(node), quote=False)
-        made = f'<a href="{escape(address)}">{escape(address)}</a>'
+        made = f'<a href="{escape(address)}">{escape(title or address)}</a>'
         return f'<div class="player">{made}</div>' if where & _BLOCKS else made
 
 

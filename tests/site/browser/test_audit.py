@@ -37,6 +37,23 @@ def audit(page: Page) -> list[str]:
     return [f"{each['id']} {node['target']} {node['failureSummary']}" for each in found for node in each["nodes"]]
 
 
+def invalid(site: Path, folder: Path) -> dict[str, str]:
+    """Return what html-validate finds in all pages of a site, each with one place; what it tells goes to ``folder``."""
+    told = folder / "told.json"
+    command: list[str | Path] = [
+        program("node"),
+        tool("html-validate/bin/html-validate.mjs"),
+        "--config",
+        HERE / "html-validate.json",
+    ]
+    subprocess.run([*command, "--formatter", f"json={told}", f"{site}/**/*.html"], stdout=subprocess.DEVNULL)
+    return {
+        f"{message['ruleId']}: {message['message']}": f"{page['filePath']}:{message['line']}"
+        for page in json.loads(told.read_text("utf-8"))
+        for message in page["messages"]
+    }
+
+
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing_on_any_kind_of_page(chromium: Browser, site: Path, scheme: Any, width: str) -> None:
@@ -89,18 +106,4 @@ def test_axe_finds_nothing_in_english(page: Page, demo: Built, tmp_path: Path) -
 @pytest.mark.parametrize("blog", ["demo", "hostile"])
 def test_every_page_is_valid_html(blog: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     built: Built = request.getfixturevalue(blog)
-    site = built.layout.latest / "site"
-    told = tmp_path / "told.json"
-    command: list[str | Path] = [
-        program("node"),
-        tool("html-validate/bin/html-validate.mjs"),
-        "--config",
-        HERE / "html-validate.json",
-    ]
-    subprocess.run([*command, "--formatter", f"json={told}", f"{site}/**/*.html"], stdout=subprocess.DEVNULL)
-    wrong = {
-        f"{message['ruleId']}: {message['message']}": f"{page['filePath']}:{message['line']}"
-        for page in json.loads(told.read_text("utf-8"))
-        for message in page["messages"]
-    }
-    assert wrong == {}
+    assert invalid(built.layout.latest / "site", tmp_path) == {}
