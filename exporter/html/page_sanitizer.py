@@ -15,6 +15,7 @@ from exporter.html.highlight import COLOURS
 from exporter.html.tags import tag_set
 
 _LENGTH = r"(?:0|[0-9]{1,4}(?:\.[0-9]{1,3})?(?:px|pt|em|rem|ex|ch|%|mm|cm|in)?)"
+_WITH_UNIT = re.compile(r"[0-9.]+[a-z]+")
 _COLOUR = (
     r"(?:#[0-9a-fA-F]{3,8}|[a-zA-Z]{3,24}"
     r"|(?:rgb|hsl)a?\([ ]?[0-9.]{1,6}%?(?:[ ]?[,/ ][ ]?[0-9.]{1,6}%?){2,3}[ ]?\))"
@@ -62,7 +63,9 @@ def safe_style(style: str) -> str | None:
         name, value = name.strip().lower(), " ".join(value.lower().replace("!important", "").split())
         allowed = _VALUES.get(name)
         if colon and allowed is not None and allowed.fullmatch(value):
-            kept.append(f"{name}:{value}")
+            # A page may be narrower than the one that it was written for.
+            bound = name in {"max-width", "min-width"} and _WITH_UNIT.fullmatch(value)
+            kept.append(f"{name}:min(100%,{value})" if bound else f"{name}:{value}")
     return ";".join(kept) or None
 
 

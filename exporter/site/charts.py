@@ -1,4 +1,4 @@
-"""Charts as inline SVG: bars and a grid of shades, each value with a tip. Pure."""
+"""Charts as inline SVG: bars, each value with a tip, and rows of shades. Pure."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ from typing import Final, NamedTuple
 
 from markupsafe import Markup
 
-from exporter.site.parts import escaped
-
 _HEIGHT: Final = 160
-_WIDTH: Final = 720
 _BASE: Final = 22
-_MOST_SAID: Final = 24
+_ROW: Final = 38
+_WIDE: Final = 680
+_NARROW: Final = 330
+"""How wide a drawing is beside a desk and on a phone, in pixels."""
+_LETTER: Final = 6.5
+_LONGEST_NAME: Final = 24
 SHADES: Final = 4
 
 
@@ -34,81 +36,48 @@ class ChartValue(NamedTuple):
 def bars(values: Sequence[ChartValue], title: str) -> Markup:
     """Return a chart of upright bars; ``title`` says what it shows to those who do not see it.
 
-    Values stand over the bars; where these are too many for that, over the highest.
+    Widths are shares of the page's, heights and letters are not: it is read at any width. Values stand over the bars;
+    where these are too many for that, over the highest.
     """
     most = max((bar.value for bar in values), default=0) or 1
-    step = _WIDTH / max(1, len(values))
-    width = min(max(0.6, step * 0.8), 48)
+    step = 100 / max(1, len(values))
+    width = min(max(0.1, step * 0.8), 7)
     highest = next((at for at, bar in enumerate(values) if bar.value == most), None)
+    said = _every([bar.number for bar in values])
+    labels = _every([bar.label for bar in values if bar.label])
+    labelled = 0
     parts = []
     for at, bar in enumerate(values):
         height = bar.value * (_HEIGHT - _BASE - 16) / most
         x = at * step
-        shape = Markup('<rect x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}"/>').format(
+        shape = Markup('<rect x="{:.2f}%" y="{:.1f}" width="{:.2f}%" height="{:.1f}"/>').format(
             x + (step - width) / 2, _HEIGHT - _BASE - height, width, height
         )
-        tip = Markup('<g><title>{}: {}</title><rect class="hit" x="{:.1f}" y="0" width="{:.1f}" height="{}"/>{}</g>')
+        tip = Markup('<g><title>{}: {}</title><rect class="hit" x="{:.2f}%" y="0" width="{:.2f}%" height="{}"/>{}</g>')
         parts.append(_linked(bar.link, tip.format(bar.name, bar.number, x, step, _HEIGHT - _BASE, shape)))
-        if bar.value and (len(values) <= _MOST_SAID or at == highest):
-            place = min(max(x + step / 2, 24), _WIDTH - 24), _HEIGHT - _BASE - height - 4
-            parts.append(Markup('<text x="{:.1f}" y="{:.1f}">{}</text>').format(*place, bar.number))
+        if bar.value and (said[0] == 1 or at == highest):
+            place = min(max(x + step / 2, 3), 97), _HEIGHT - _BASE - height - 4
+            parts.append(_text(*place, bar.number, spare=said[1] > 1 and at != highest))
         if bar.label:
-            parts.append(Markup('<text x="{:.1f}" y="{}">{}</text>').format(x + step / 2, _HEIGHT - 6, bar.label))
-    return _svg(_WIDTH, _HEIGHT, title, parts)
+            if labelled % labels[0] == 0:
+                parts.append(_text(x + step / 2, _HEIGHT - 6, bar.label, spare=labelled % labels[1] > 0))
+            labelled += 1
+    return _svg(_HEIGHT, title, parts)
 
 
 def rows(values: Sequence[ChartValue], title: str) -> Markup:
-    """Return a chart of lying bars with their names beside them."""
+    """Return a chart of lying bars with their names above them."""
     most = max((bar.value for bar in values), default=0) or 1
     parts = []
     for at, bar in enumerate(values):
-        y = at * 28
-        width = bar.value * (_WIDTH - 290) / most
+        y = at * _ROW
         row = Markup(
-            '<g><title>{0}: {1:,}</title><text class="name" x="200" y="{2}">{3}</text>'
-            '<rect x="212" y="{4}" width="{5:.1f}" height="18"/>'
-            '<text class="value" x="{6:.1f}" y="{2}">{1:,}</text></g>'
-        ).format(bar.name, bar.value, y + 18, _cut(bar.name), y + 4, width, 220 + width)
+            '<g><title>{0}: {1:,}</title><rect class="hit" x="0" y="{2}" width="100%" height="{3}"/>'
+            '<text class="name" x="0" y="{4}">{5}</text><text class="value" x="100%" y="{4}">{1:,}</text>'
+            '<rect x="0" y="{6}" width="{7:.1f}%" height="8" rx="4"/></g>'
+        ).format(bar.name, bar.value, y, _ROW - 4, y + 14, _cut(bar.name), y + 21, bar.value * 100 / most)
         parts.append(_linked(bar.link, row))
-    return _svg(_WIDTH, max(28, len(values) * 28), title, parts)
-
-
-def grid(
-    lines: Sequence[tuple[str, Sequence[ChartValue]]],
-    heads: Sequence[str],
-    title: str,
-    cell: int = 34,
-    *,
-    numbers: bool = False,
-) -> Markup:
-    """Return a grid of shades: a line for each name with a cell for each value, with heads above.
-
-    Args:
-        lines: name and values of each line.
-        heads: the labels above the columns.
-        title: what it shows, for those who do not see it.
-        cell: the width of a column; lines are a little less high.
-        numbers: whether the values stand in the cells.
-    """
-    most = max((bar.value for _, cells in lines for bar in cells), default=0) or 1
-    left, height = 56, cell - cell // 5
-    parts = [
-        f'<text x="{left + at * cell + cell // 2}" y="14">{escaped(head)}</text>'
-        for at, head in enumerate(heads)
-        if head
-    ]
-    for line, (name, values) in enumerate(lines):
-        y = 22 + line * height
-        parts.append(f'<text class="name" x="{left - 8}" y="{y + height // 2 + 2}">{escaped(name)}</text>')
-        for at, bar in enumerate(values):
-            shade, x = -(-bar.value * SHADES // most), left + at * cell + 2
-            shape = f'<rect class="shade s{shade}" x="{x}" y="{y}" width="{cell - 4}" height="{height - 4}" rx="4"/>'
-            if numbers and bar.value:
-                shape += f'<text class="number" x="{x + cell // 2 - 2}" y="{y + height // 2 + 2}">{bar.number}</text>'
-            tip = f"<g><title>{escaped(bar.name)}: {bar.number}</title>{shape}</g>"
-            parts.append(f'<a href="{escaped(bar.link)}">{tip}</a>' if bar.link and bar.value else tip)
-    cells = Markup("".join(parts))  # noqa: S704  escaped above
-    return _svg(left + len(heads) * cell, 26 + len(lines) * height, title, [cells])
+    return _svg(len(values) * _ROW, title, parts)
 
 
 def strip(values: Sequence[int], most: int) -> Markup:
@@ -127,10 +96,22 @@ def _linked(link: str, shape: Markup) -> Markup:
     return Markup('<a href="{}">{}</a>').format(link, shape) if link else shape
 
 
+def _every(texts: Sequence[str]) -> tuple[int, int]:
+    """Return which of texts side by side have room, each or each second and so on: beside a desk, and on a phone."""
+    room = max(map(len, texts), default=0) * _LETTER * len(texts)
+    return max(1, -int(-room // _WIDE)), max(1, -int(-room // _NARROW))
+
+
+def _text(x: float, y: float, text: str, *, spare: bool) -> Markup:
+    """Return a text around a place; one to spare is left out on phones."""
+    more = Markup(' class="spare"') if spare else ""
+    return Markup('<text{} x="{:.2f}%" y="{:.1f}">{}</text>').format(more, x, y, text)
+
+
 def _cut(name: str) -> str:
-    return name if len(name) <= 12 else name[:11] + "…"
+    return name if len(name) <= _LONGEST_NAME else name[: _LONGEST_NAME - 1] + "…"
 
 
-def _svg(width: int, height: int, title: str, parts: Sequence[Markup]) -> Markup:
-    opening = Markup('<svg class="chart" viewBox="0 0 {} {}" role="group" aria-label="{}">')
-    return opening.format(width, height, title) + Markup("").join(parts) + Markup("</svg>")
+def _svg(height: int, title: str, parts: Sequence[Markup]) -> Markup:
+    opening = Markup('<svg class="chart" width="100%" height="{}" role="group" aria-label="{}">')
+    return opening.format(height, title) + Markup("").join(parts) + Markup("</svg>")

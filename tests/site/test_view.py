@@ -135,13 +135,20 @@ class TestTheDemo:
 
     def test_charts_have_a_table_that_says_the_same(self, site: Path) -> None:
         text = (site / "statistics.html").read_text("utf-8")
-        assert text.count("<svg") == text.count("<table") == 6
+        assert text.count("<svg") == text.count("<details") == 5
         assert "<title>2016-03: 3</title>" in text
 
     def test_charts_say_their_values(self, site: Path) -> None:
         text = (site / "statistics.html").read_text("utf-8")
-        assert re.search(r'<g><title>2016年 3月: 3</title><rect[^>]*/><text class="number"[^>]*>3</text>', text)
-        assert re.search(r'<text x="[0-9.]+" y="[0-9.]+">[0-9.]+ [kM]B</text>', text)
+        assert re.search(r'<a class="s[1-4]" aria-label="2016年 3月: 3" href="year/2016.html#m3">3</a>', text)
+        assert re.search(r'<text(?: class="spare")? x="[0-9.]+%" y="[0-9.]+">[0-9.]+ [kM]B</text>', text)
+
+    def test_a_year_is_a_calendar(self, site: Path) -> None:
+        text = (site / "year" / "2016.html").read_text("utf-8")
+        march = text.partition('<a href="#m3">3月')[2].partition("</ol>")[0]
+        assert march.count("<li") == 31
+        assert '<li style="grid-column:3">1</li>' in march, "2016-03-01 was a Tuesday, and weeks begin with Sunday"
+        assert re.search(r'<a class="s2" href="\.\./entry/[0-9]+\.html" aria-label="3月 19: 1">19</a>', march)
 
     def test_times_of_the_archive_are_those_of_the_blog(self, demo: Built, site: Path) -> None:
         row = version_rows(demo.reader)[-1]

@@ -101,7 +101,7 @@ class _EntryPage:
             when = f'<a href="{root}year/{post.year}.html#m{post.date.month}">{minute}</a>'
         minutes = round(post.length / _READ_IN_A_MINUTE)
         if minutes > 1:
-            when += f" · <span>{self._words['minutes'] % minutes}</span>"
+            when += f"<span>{self._words['minutes'] % minutes}</span>"
         if post.category:
             category = (
                 f'<a class="category" {_LANG} href="{root}{category_page(post.category)}">{escaped(post.category)}</a>'

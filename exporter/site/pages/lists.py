@@ -2,24 +2,51 @@
 
 from __future__ import annotations
 
-from calendar import monthrange
+from calendar import SUNDAY, Calendar
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import groupby
-from typing import Any
-
-from markupsafe import Markup
+from typing import Any, Final, NamedTuple
 
 from exporter.export.interface import ViewFile
 from exporter.model.kinds import Kind
 from exporter.site.catalogue import ORPHANS_PAGE, PostSummary, one_line
-from exporter.site.charts import SHADES, ChartValue, grid
+from exporter.site.charts import SHADES
 from exporter.site.comment_table import UNDATED
 from exporter.site.pages.site import Site, category_page, listed, year_page
 from exporter.site.templating import root_of
 
 _Years = dict[str, list[PostSummary]]
+_WEEKS: Final = Calendar(SUNDAY)
+
+
+class CalendarYear(NamedTuple):
+    """A year of the calendar: its name and page, how many entries it has, and for each month number, entries, shade."""
+
+    year: str
+    page: str
+    total: int
+    months: Sequence[tuple[int, int, int]]
+
+
+class _Day(NamedTuple):
+    """A day of a month: how many entries it has, how dark it is, and where it leads."""
+
+    number: int
+    entries: int
+    shade: int
+    link: str
+
+
+class _Month(NamedTuple):
+    """A month: its number and name, how many entries it has, the weekday of its first day (0: Sunday), and its days."""
+
+    number: int
+    name: str
+    total: int
+    first: int
+    days: Sequence[_Day]
 
 
 def list_files(site: Site) -> Iterator[ViewFile]:
@@ -34,14 +61,13 @@ def list_files(site: Site) -> Iterator[ViewFile]:
 
 def _all_years(site: Site, years: _Years) -> ViewFile:
     catalogue = site.catalogue
-    counts = {year: Counter(post.date.month for post in posts if post.date) for year, posts in years.items()}
+    calendar = calendar_years(years)
     unread = [
         catalogue.service.post(None, catalogue.records.load(Kind.ENTRY_LIST, item_id)) for item_id in catalogue.unread
     ]
     gone = [post for post in reversed(catalogue.posts) if post.gone_in is not None]
-    most = max((number for months in counts.values() for number in months.values()), default=1)
     parts: list[bytes | str] = [
-        repr([(year, len(posts), sorted(counts[year].items())) for year, posts in years.items()]),
+        repr(calendar),
         catalogue.identities(Kind.ENTRY_LIST, catalogue.unread),
         listed(gone),
         str(len(catalogue.orphans)),
@@ -49,12 +75,7 @@ def _all_years(site: Site, years: _Years) -> ViewFile:
     return site.file("years.html", "years.html", parts, lambda: {
         "title": site.words["years"],
         "current": "years",
-        "rows": [
-            (year, year_page(year), len(posts), [
-                (month, counts[year][month], -(-counts[year][month] * SHADES // most)) for month in range(1, 13)
-            ])
-            for year, posts in years.items() if year != UNDATED
-        ],
+        "calendar": calendar,
         "undated": len(years.get(UNDATED, ())),
         "undated_page": year_page(UNDATED),
         "unread": [(item.listed_on, one_line(item.title), one_line(item.id)) for item in unread],
@@ -63,6 +84,18 @@ def _all_years(site: Site, years: _Years) -> ViewFile:
         "orphans_page": ORPHANS_PAGE,
         "total": len(catalogue.posts),
     })  # fmt: skip
+
+
+def calendar_years(years: Mapping[str, Sequence[PostSummary]]) -> list[CalendarYear]:
+    """Return the years that have a date, the newest first, each month as dark as it is full."""
+    counts = {year: Counter(post.date.month for post in posts if post.date) for year, posts in years.items()}
+    most = max((number for months in counts.values() for number in months.values()), default=1)
+    return [
+        CalendarYear(year, year_page(year), len(posts), [
+            (month, counts[year][month], -(-counts[year][month] * SHADES // most)) for month in range(1, 13)
+        ])
+        for year, posts in years.items() if year != UNDATED
+    ]  # fmt: skip
 
 
 def _neighbours(years: _Years, year: str) -> tuple[str, str]:
@@ -82,29 +115,33 @@ def _year(site: Site, years: _Years, year: str) -> dict[str, Any]:
             (month, site.dates.month(month) if month else "", list(of_month))
             for month, of_month in groupby(posts, key=lambda post: post.date.month if post.date else 0)
         ],
-        "days": None if year == UNDATED else _days_chart(site, year, posts),
+        "calendar": [] if year == UNDATED else _calendar(site, year, posts),
         "total": len(posts),
         "newer": (site.year_name(newer), year_page(newer)) if newer else None,
         "older": (site.year_name(older), year_page(older)) if older else None,
     }
 
 
-def _days_chart(site: Site, year: str, posts: Sequence[PostSummary]) -> Markup:
-    """Return the year as a grid of days; a day leads to its entry, or to its month where it has several."""
-    days: defaultdict[tuple[int, int], list[PostSummary]] = defaultdict(list)
+def _calendar(site: Site, year: str, posts: Sequence[PostSummary]) -> list[_Month]:
+    """Return the months that have entries; a day leads to its entry, or to its month where it has several."""
+    days: defaultdict[int, defaultdict[int, list[PostSummary]]] = defaultdict(lambda: defaultdict(list))
     for post in posts:
         if post.date is not None:
-            days[post.date.month, post.date.day].append(post)
+            days[post.date.month][post.date.day].append(post)
     root = root_of(year_page(year))
-    lines = []
-    for month in range(1, 13):
-        cells = []
-        for day in range(1, monthrange(int(year), month)[1] + 1):
-            found = days.get((month, day), [])
-            link = root + found[0].page if len(found) == 1 else f"#m{month}"
-            cells.append(ChartValue(f"{site.dates.month(month)} {day}", len(found), "", link))
-        lines.append((str(month), cells))
-    return grid(lines, [str(day) if day % 5 == 0 or day == 1 else "" for day in range(1, 32)], year, cell=22)
+
+    def day(month: int, number: int) -> _Day:
+        found = days[month].get(number, [])
+        link = root + found[0].page if len(found) == 1 else f"#m{month}"
+        return _Day(number, len(found), min(len(found) + 1, SHADES), link)
+
+    months = []
+    for month in sorted(days):
+        numbers = list(_WEEKS.itermonthdays(int(year), month))
+        total = sum(map(len, days[month].values()))
+        shown = [day(month, number) for number in numbers if number]
+        months.append(_Month(month, site.dates.month(month), total, numbers.index(1), shown))
+    return months
 
 
 def _categories(site: Site) -> Iterator[ViewFile]:

@@ -10,9 +10,10 @@ from markupsafe import Markup
 
 from exporter.export.interface import ViewFile
 from exporter.model.kinds import Kind
-from exporter.site.charts import ChartValue, bars, grid, rows
+from exporter.site.charts import ChartValue, bars, rows
 from exporter.site.comment_table import UNDATED
-from exporter.site.pages.site import Site, category_page, year_page
+from exporter.site.pages.lists import calendar_years
+from exporter.site.pages.site import Site, category_page
 
 _MOST_CATEGORIES: Final = 12
 _LENGTHS: Final = (100, 200, 400, 800, 1_600, 3_200, 6_400, 12_800)
@@ -46,7 +47,6 @@ def _context(site: Site) -> dict[str, Any]:
     comments = catalogue.comment_table.by_month()
     charts = [
         _monthly("per-month", words["per_month"], posts, words),
-        _heatmap(site, posts),
         _monthly("comments-month", words["comments_month"], comments, words),
         _histogram(words["lengths"], [post.length for post in catalogue.posts], words),
         _sizes(site),
@@ -57,6 +57,7 @@ def _context(site: Site) -> dict[str, Any]:
         "title": words["statistics"],
         "current": "statistics",
         "charts": [chart for chart in charts if chart.lines],
+        "calendar": calendar_years(catalogue.by_year()),
         "facts": [
             words["count"] % len(catalogue.posts),
             words["n_comments"] % len(catalogue.records.ids(Kind.COMMENTS)),
@@ -92,22 +93,6 @@ def _monthly(name: str, title: str, counts: Counter[str], words: dict[str, str])
     ]
     lines = [(month, f"{counts[month]:,}") for month in months if counts[month]]
     return _Chart(name, title, bars(values, title), (words["month"], words["number"]), lines)
-
-
-def _heatmap(site: Site, counts: Counter[str]) -> _Chart:
-    words, dates = site.words, site.dates
-    years = sorted({month[:4] for month in counts}, reverse=True)
-    lines = [
-        (year, [
-            ChartValue(f"{dates.year(year)} {dates.month(month)}", counts[f"{year}-{month:02d}"], "",
-                f"{year_page(year)}#m{month}")
-            for month in range(1, 13)
-        ])
-        for year in years
-    ]  # fmt: skip
-    drawing = grid(lines, [str(month) for month in range(1, 13)], words["heatmap"], cell=52, numbers=True)
-    totals = [(year, f"{sum(number for month, number in counts.items() if month[:4] == year):,}") for year in years]
-    return _Chart("heatmap", words["heatmap"], drawing, (words["year"], words["number"]), totals)
 
 
 def _histogram(title: str, lengths: list[int], words: dict[str, str]) -> _Chart:

@@ -226,18 +226,20 @@
     const body = rows.map(function ([year, found], row) {
       const cells = counts[row].map(function (number, month) {
         const shade = { class: "s" + Math.ceil(number * 4 / most) };
-        return make("td", null, number ? link(`${yearPage(year)}#m${month + 1}`, number, shade) : "");
+        const name = monthName(month + 1);
+        const cell = number ? link(`${yearPage(year)}#m${month + 1}`, number, { ...shade, "aria-label": `${yearName(year)} ${name}: ${number}` }) : "";
+        return make("td", { "data-month": name.slice(0, 3) }, cell);
       });
       return make("tr", null, make("th", { scope: "row" }, link(yearPage(year), yearName(year))), ...cells,
         make("td", { class: "sum", text: found.length }));
     });
     const names = months.map(function (month) { return make("th", { scope: "col", text: monthName(month).slice(0, 3) }); });
     const head = make("tr", null, make("td"), ...names, make("th", { scope: "col", text: words.total }));
-    const table = make("table", { class: "calendar" }, make("thead", null, head), make("tbody", null, ...body));
+    const table = make("table", { class: "calendar", "aria-label": words.years }, make("thead", null, head), make("tbody", null, ...body));
     const undated = entries.filter(function (each) { return each.year === "undated"; });
     return [
       header(words.years, fill(words.count, entries.length)),
-      make("section", { class: "wide", tabindex: 0, "aria-label": words.years }, table),
+      table,
       undated.length ? section(null, words.undated, lines(undated)) : "",
     ];
   }

@@ -5,6 +5,7 @@
   const LATIN = "0123456789abcdefghijklmnopqrstuvwxyz";
   const LETTERS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_";
   const TITLE_RANK = 3, TEXT_RANK = 2, COMMENT_RANK = 1, RANK_WORTH = 1e6;
+  const DAY = new Intl.DateTimeFormat(document.documentElement.lang === "ja" ? "ja" : "en-GB", { dateStyle: "long", timeZone: "UTC" });
   const { fold, parsed, spans } = blogFolding;
   const root = document.body.dataset.root;
   const form = document.getElementById("search");
@@ -282,7 +283,7 @@
     row.dataset.item = "";
     link.href = address;
     marked(link, record.title || (record.page.startsWith("comments/") ? words.orphans : words.untitled), loosely);
-    when.textContent = record.date;
+    when.textContent = record.date && DAY.format(new Date(record.date));
     when.dateTime = record.date;
     row.append(when, link);
     if (record.group) row.append(labelled("category", record.group));
