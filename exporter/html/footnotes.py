@@ -72,12 +72,13 @@ def take_footnotes(body: Element, numbering: Numbering) -> list[Footnote]:
             links.append((place, path))
     asked = Counter(place for place, _ in links)
     found: dict[int, tuple[_Path, list[_Path]]] = {}
-    held_by = {place: _note(named[place]) for place in asked if place in named}
+    held_by = _notes({place: _holder(named[place]) for place in asked if place in named})
     for place, path in links:
         note = held_by.get(place)
         if note is not None and order[id(note[-1])] > order[id(path[-1])] and _is_reference(path[-1], path[:-1]):
             found.setdefault(id(note[-1]), (note, []))[1].append(path)
     notes: list[Footnote] = []
+    taken: list[_Path] = []
     for note, references in found.values() if len(found) <= _MOST else ():
         held = note[-1]
         inside = Counter(place for place in map(_leads_to, _elements(held)) if place is not None)
@@ -97,8 +98,9 @@ def take_footnotes(body: Element, numbering: Numbering) -> list[Footnote]:
             mark.tag, mark.children = FOOTNOTE, [sign]
             mark.attributes = {"label": label, "time": str(time)}
         _drop(held, backs)
-        note[-2].children = [each for each in note[-2].children if each is not held]
+        taken.append(note)
         notes.append(Footnote(label, held, signs))
+    _remove(taken)
     return [note._replace(held=Element("body", {}, note.held.children)) for note in notes]
 
 
@@ -128,15 +130,23 @@ def _leads_to(element: Element) -> str | None:
     return place_of(address[1:]) if address.startswith("#") else None
 
 
-def _note(target: _Path) -> _Path | None:
-    """Return the item or paragraph that a link's target is in, with what is around it; ``None`` where it is no note."""
-    length = next((at for at in range(len(target), 1, -1) if target[at - 1].tag in _HOLDERS), 0)
-    note = target[:length]
-    if not note or any(each.tag in CODE_BLOCKS | DROPPED | HTML_BLOCKS or each.tag == "table" for each in note):
-        return None
-    inside = _elements(note[-1])
-    is_long = len(note[-1].text()) > _LONGEST
-    return None if is_long or any(each.tag in HEADINGS for each in inside) else note
+def _holder(target: _Path) -> _Path:
+    """Return the item or paragraph that a link's target is in, with what is around it; nothing where there is none."""
+    return target[: next((at for at in range(len(target), 1, -1) if target[at - 1].tag in _HOLDERS), 0)]
+
+
+def _notes(holders: dict[str, _Path]) -> dict[str, _Path]:
+    """Return those that can be footnotes; each is looked into once, though thousands of links may lead there."""
+    each_once = {id(holder[-1]): holder for holder in holders.values() if holder}
+    found = {key for key, holder in each_once.items() if _is_note(holder)}
+    return {place: holder for place, holder in holders.items() if holder and id(holder[-1]) in found}
+
+
+def _is_note(holder: _Path) -> bool:
+    """Tell whether an item or paragraph can be a footnote."""
+    if any(each.tag in CODE_BLOCKS | DROPPED | HTML_BLOCKS or each.tag == "table" for each in holder):
+        return False
+    return len(holder[-1].text()) <= _LONGEST and all(each.tag not in HEADINGS for each in _elements(holder[-1]))
 
 
 def _is_reference(link: Element, around: _Path) -> bool:
@@ -163,6 +173,13 @@ def _sign(element: Element) -> str:
     """Return the text without brackets, of the first few nodes: what holds more is not a sign alone."""
     texts = (each for each in islice(element.walk(), _FEW) if isinstance(each, str))
     return "".join(texts).strip().strip(_BRACKETS)
+
+
+def _remove(notes: list[_Path]) -> None:
+    """Take the notes out of what is around them."""
+    gone = {id(note[-1]) for note in notes}
+    for around in {note[-2] for note in notes}:
+        around.children = [each for each in around.children if id(each) not in gone]
 
 
 def _drop(note: Element, backs: list[Element]) -> None:

@@ -66,3 +66,10 @@ def test_what_is_asked_for_elsewhere_stays() -> None:
 def test_what_could_lose_a_link_stays_one(html: str) -> None:
     assert noted(html) == noted(html, None)
     assert "[^1]:" not in noted(html)
+
+
+def test_thousands_of_links_into_one_paragraph_are_counted_once() -> None:
+    places = range(20_000)
+    into = "".join(f'<a id="r{at}" href="#n{at}">{at % 9}</a>' for at in places)
+    back = "".join(f'<a id="n{at}" href="#r{at}"></a>' for at in places)
+    assert noted(f"<p>{into}</p><p>{back}x</p>").count("[^1]") == len(places) + 1
