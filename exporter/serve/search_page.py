@@ -14,6 +14,8 @@ from exporter.serve.desk import Desk, Found
 from exporter.serve.past import marked_parts
 from exporter.service.registry import service_of
 from exporter.site.catalogue import ORPHANS_PAGE, one_line, safe_name
+from exporter.site.options import NAME
+from exporter.site.pages.site import state_page
 from exporter.site.parts import Parts
 from exporter.site.templating import PageRenderer
 from exporter.text import visible
@@ -60,7 +62,7 @@ class SearchPage:
             "found": found,
             "hits": [] if found is None else [_row(hit, archive) for hit in found.hits],
             "similar": [] if found is None else [_row(hit, archive) for hit in found.similar],
-            "past": [] if found is None else [_past_row(hit) for hit in found.past],
+            "past": [] if found is None else [_past_row(hit, archive) for hit in found.past],
             "more": _more(found, query, kind),
         }
         return renderer.render("served_search.html", "search.html", **context), status
@@ -95,11 +97,11 @@ def _row(hit: Hit, archive: Archive) -> dict[str, Any]:
     }
 
 
-def _past_row(hit: PastHit) -> dict[str, Any]:
+def _past_row(hit: PastHit, archive: Archive) -> dict[str, Any]:
     found = hit.document
     of_entry = found["kind"] == "entry"
     return {
-        "link": f"history/entry-{safe_name(found['id'])}.html#v{found['version']}" if of_entry else "",
+        "link": _past_page(archive, found["id"], found["version"]) if of_entry else "",
         "title": one_line(found["title"]),
         "date": None if found["date"] is None else datetime.fromisoformat(found["date"]),
         "comment": not of_entry,
@@ -107,6 +109,12 @@ def _past_row(hit: PastHit) -> dict[str, Any]:
         "version": found["version"],
         "gone": found["gone"],
     }
+
+
+def _past_page(archive: Archive, entry_id: str, version: int) -> str:
+    """Return the page of an entry's state; the last state of one that is gone is on the entry's own page."""
+    page = state_page(entry_id, version)
+    return page if (archive.layout.latest / NAME / page).is_file() else f"entry/{safe_name(entry_id)}.html"
 
 
 def _visible(parts: list[tuple[str, bool]]) -> list[tuple[str, bool]]:

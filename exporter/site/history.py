@@ -186,6 +186,11 @@ class ArchiveHistory:
             found.append(EarlierState(steps[at][0], until, following.removed, before, after))
         return found
 
+    def only_change(self, entry_id: str, at: int | None = None) -> int | None:
+        """Return the version that changed an entry, where that is all that became of it, by some version or at all."""
+        steps = [step for step in self._entries.get(entry_id, ())[:3] if at is None or step[0] <= at]
+        return steps[1][0] if len(steps) == 2 and not any(each.removed for _, each in steps) else None
+
     def state(self, entry_id: str, version: int) -> EntryState:
         """Read the state that a version holds of an entry."""
         steps = dict(self._entries[entry_id])

@@ -89,11 +89,16 @@ class PageRenderer:
             made.append(visible("".join(some))[0].encode())
         return b"".join(made)
 
+    def frame_script(self) -> bytes:
+        """Return the script that gives pages of the past, which have none of their own, the frame of the history."""
+        frame = self._frame("../", "history")
+        return script("blogFrame", frame["top"], frame["end"])
+
     def shell(self, root: str, current: str) -> Shell:
         """Return the page around what differs on the pages of one folder and one place in the navigation, made once."""
         known = self._shells.get((root, current))
         if known is None:
-            values = {"title": _CUT, "root": root, **self._common}
+            values = {"title": _CUT, "root": root, "current": current, **self._common}
             text = self._environment.from_string(_SHELL).render(values, frame=self._frame(root, current))
             known = self._shells[root, current] = Shell(*text.split(_CUT))
         return known
@@ -127,10 +132,15 @@ def data_script(kind: str, name: str, value: Any) -> bytes:
     Nothing but scripts loads where a page was opened from a folder. ``<`` is escaped, so that no text can end a script
     or open a comment, and so are the line ends that JSON allows and old scripts do not.
     """
-    text = lossless_json.dumps(value)
+    return script("blogData", kind, name, value)
+
+
+def script(function: str, *values: Any) -> bytes:
+    """Return a classic script that calls a function of the site's own with values."""
+    texts = [lossless_json.dumps(value) for value in values]
     for found, escaped in _ESCAPED:
-        text = text.replace(found, escaped)
-    return b'blogData("%b","%b",%b);\n' % (kind.encode("ascii"), name.encode("ascii"), text)
+        texts = [text.replace(found, escaped) for text in texts]
+    return b"%b(%b);\n" % (function.encode("ascii"), b",".join(texts))
 
 
 def root_of(path: str) -> str:

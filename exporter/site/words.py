@@ -157,6 +157,7 @@ _WORDS: Final[dict[str, tuple[str, str]]] = {
     "state_now": ("今の記事", "The entry today"),
     "read_state": ("この姿を読む", "Read this state"),
     "read_before": ("変わる前の姿を読む", "Read the state before"),
+    "what_changed": ("変わったところ", "What changed"),
     "compare": ("比べる版", "Versions to compare"),
     "new": ("新規", "new"),
     "changed": ("変更", "changed"),

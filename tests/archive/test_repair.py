@@ -304,9 +304,9 @@ def test_a_lost_state_does_not_keep_the_rest_from_being_read(program: Program, o
         assert done.code == 0
         assert ("Still damaged: versions/000001/entries.jsonl; verify says what to do." in done.err) == (run == 0)
         site = root / "latest/site"
-        assert "壊れて" in (site / "history/entry-2.html").read_text("utf-8")
+        assert "壊れて" in (site / "history/entry-2-v1.html").read_text("utf-8")
         assert "壊れて" in (site / "history/version-2.html").read_text("utf-8")
-        assert "改題" in (site / "history/entry-2.html").read_text("utf-8")
+        assert "改題" in (site / "history/entry-2-v1.html").read_text("utf-8")
         assert not any("偽" in page.read_text("utf-8") for page in site.rglob("*.html"))
     assert program("verify", root).code == 13
 

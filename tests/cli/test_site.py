@@ -195,7 +195,7 @@ def test_a_changed_entry_costs_few_files(program: Program, tmp_path: Path, monke
     after = mtimes(built)
     changed = {path for path, stamp in after.items() if before.get(path) != stamp}
     assert len(changed) == found["files_made"] < 20
-    assert {"entry/150.html", "history/entry-150.html", "history/version-2.html", "statistics.html"} < changed
+    assert {"entry/150.html", "history/entry-150-v1.html", "history/version-2.html", "statistics.html"} < changed
     assert sum(path.startswith("entry/") for path in changed) == 3
     assert sum(path.startswith("data/texts-") for path in changed) == 1
     assert sum(path.startswith("data/pairs-") for path in changed) == 1

@@ -270,7 +270,7 @@ class TestSearch:
         assert 'href="entry/36.html"' in now
         assert 'href="entry/50.html#comment-195"' in now
         assert "<mark>ていません</mark>" in past
-        assert 'href="history/entry-50.html#v1"' in past
+        assert 'href="history/entry-50-v1.html"' in past
 
     def test_it_says_what_cannot_be_understood_and_escapes_it(self, demo: Served) -> None:
         answer = demo.get("latest/site/search.html?q=%22%3Cscript%3E")

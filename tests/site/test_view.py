@@ -36,7 +36,7 @@ class TestEveryPage:
         names = {path.relative_to(site).as_posix() for path in pages(site)}
         assert {"index.html", "years.html", "categories.html", "comments.html", "gallery.html"} <= names
         assert {"statistics.html", "history.html", "about.html", "search.html", "comments/orphans.html"} <= names
-        assert {"history/version-2.html", "history/entry-50.html", "entry/50.html", "entry/66.html"} <= names
+        assert {"history/version-2.html", "history/entry-50-v1.html", "history/entry-66.html", "entry/50.html"} <= names
 
     def test_links_lead_to_files(self, site: Path) -> None:
         seen = 0
@@ -80,7 +80,7 @@ class TestEveryPage:
     def test_the_policy_is_the_first_word(self, site: Path) -> None:
         for path in pages(site):
             head = path.read_text("utf-8")[:900]
-            assert POLICY.replace("'", "&#39;") in head
+            assert f'content="{POLICY}"' in head
             assert head.index("Content-Security-Policy") < head.index("<title")
             assert '<meta name="referrer" content="no-referrer">' in head
 
@@ -123,10 +123,16 @@ class TestTheDemo:
         assert "entry/66.html" in (site / "history.html").read_text("utf-8")
 
     def test_history_shows_the_words_that_changed(self, site: Path) -> None:
-        for name in ("history/version-2.html", "history/entry-50.html"):
-            text = (site / name).read_text("utf-8")
-            assert re.search(r"<ins>[^<]*三世は元気です", text)
-            assert re.search(r"<del>[^<]*していません", text)
+        text = (site / "history" / "version-2.html").read_text("utf-8")
+        assert re.search(r"<ins>[^<]*三世は元気です", text)
+        assert re.search(r"<del>[^<]*していません", text)
+
+    def test_a_version_tells_the_life_of_an_entry_that_changed_once(self, site: Path) -> None:
+        link = 'href="../history/version-2.html#entry-50"'
+        for name in ("entry/50.html", "history/entry-50-v1.html"):
+            assert link in (site / name).read_text("utf-8")
+        assert link.replace("../", "") in (site / "history.html").read_text("utf-8")
+        assert not (site / "history" / "entry-50.html").exists()
 
     def test_about_names_every_version_with_its_hash(self, site: Path, demo: Built) -> None:
         text = (site / "about.html").read_text("utf-8")

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from exporter.model.records import Raw
     from exporter.site.pages.site import Site
 
-_CONTEXT: Final = 160
+_CONTEXT: Final = 60
+"""So many characters beside what changed: a sentence or two, a line and a half."""
 _SHORT: Final = 80
 """So many characters are shown whole, before and after."""
 

@@ -14,10 +14,10 @@ from exporter.export.interface import ViewFile
 from exporter.html.limits import BODY_CHARACTERS
 from exporter.model.kinds import Kind
 from exporter.model.records import Post, Raw
-from exporter.site.catalogue import PostSummary, one_line, safe_name
+from exporter.site.catalogue import PostSummary, one_line
 from exporter.site.contents import with_contents
 from exporter.site.pages.beside import beside, beside_parts
-from exporter.site.pages.site import Site, category_page, file_name
+from exporter.site.pages.site import Site, category_page, file_name, life_link
 from exporter.site.pages.talk import talk
 from exporter.site.parts import CONTENT_LANGUAGE, escaped
 from exporter.site.templating import Shell, root_of
@@ -36,43 +36,40 @@ _LANG: Final = f'lang="{CONTENT_LANGUAGE}"'
 def entry_files(site: Site) -> Iterator[ViewFile]:
     """Yield the entries' pages, by date."""
     catalogue = site.catalogue
-    changed = {} if catalogue.history is None else catalogue.history.changed_entries()
+    history = catalogue.history
+    changed = {} if history is None else history.changed_entries()
     for at, post in enumerate(catalogue.posts):
         before = catalogue.posts[at - 1] if at else None
         after = catalogue.posts[at + 1] if at + 1 < len(catalogue.posts) else None
+        life = life_link(history, post.id) if history is not None and post.id in changed else None
         parts: list[bytes | str] = [
             post.identity,
             post.listed,
             b"" if before is None else before.listed,
             b"" if after is None else after.listed,
             site.pictures.identity(post.id),
-            repr(changed.get(post.id)),
+            repr(changed.get(post.id)) + (life or ""),
             beside_parts(site, post),
             repr(site.owners) if post.comments else "",
             catalogue.link_targets(Kind.ENTRIES, post.id),
             *(catalogue.link_targets(Kind.COMMENTS, comment_id) for comment_id in catalogue.comment_ids(post)),
         ]
-        page = _EntryPage(site, post, before, after, changed=post.id in changed)
+        page = _EntryPage(site, post, before, after, life)
         yield site.written(post.page, parts, page.write)
-
-
-def entry_history_page(entry_id: str) -> str:
-    """Return the path of the page that shows how an entry changed."""
-    return f"history/entry-{safe_name(entry_id)}.html"
 
 
 class _EntryPage:
     """One page; its methods return its parts as HTML, empty where there is nothing of the kind."""
 
     def __init__(
-        self, site: Site, post: PostSummary, before: PostSummary | None, after: PostSummary | None, *, changed: bool
+        self, site: Site, post: PostSummary, before: PostSummary | None, after: PostSummary | None, life: str | None
     ) -> None:
         self._site = site
         self._words = site.parts.words
         self._post = post
         self._before = before
         self._after = after
-        self._changed = changed
+        self._life = life
         self._root = root_of(post.page)
 
     def write(self, shell: Shell) -> str:
@@ -161,9 +158,8 @@ class _EntryPage:
             link = escaped(original)
             parts.append(f'<p>{words["original"]}: <a href="{link}" rel="noopener noreferrer">{link}</a></p>')
         if not self._site.options.public:
-            if self._changed:
-                page = entry_history_page(self._post.id)
-                parts.append(f'<p><a href="{self._root}{page}">{words["entry_history"]}</a></p>')
+            if self._life:
+                parts.append(f'<p><a href="{self._root}{self._life}">{words["entry_history"]}</a></p>')
             record = escaped(_record(entry.raw, self._site.words["cut"]))
             parts.append(
                 f"<details>\n<summary>{words['record']}</summary>\n<p>{words['record_lead']}</p>\n"

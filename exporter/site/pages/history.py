@@ -13,16 +13,23 @@ from exporter.model.kinds import Kind
 from exporter.model.records import Raw
 from exporter.site.catalogue import fingerprint, one_line
 from exporter.site.pages.diffs import FieldDiff, field_diffs
-from exporter.site.pages.entry import entry_history_page
 from exporter.site.pages.past import past_files
-from exporter.site.pages.site import Site
-from exporter.site.pages.states import state_files, state_page
+from exporter.site.pages.site import (
+    MOST_CHANGES,
+    Site,
+    entry_anchor,
+    entry_history_page,
+    life_link,
+    state_page,
+    told_by,
+    version_page,
+)
+from exporter.site.pages.states import state_files
 
 if TYPE_CHECKING:
     from exporter.archive.log import VersionRow
     from exporter.site.history import ArchiveHistory, Completeness, EntryState
 
-_MOST_CHANGES: Final = 300
 _MOST_PROOFS: Final = 12
 _SHOWN_KINDS: Final = (Kind.ENTRIES, Kind.COMMENTS, Kind.FILES)
 
@@ -31,6 +38,7 @@ class _ShownChange(NamedTuple):
     """A record that a version changed, as its page shows it; of an entry also its life, and the state before."""
 
     kind: Kind
+    anchor: str
     title: str
     change: Change
     page: str | None
@@ -64,6 +72,8 @@ def history_files(site: Site) -> Iterator[ViewFile]:
     for place, row in enumerate(rows):
         yield _version(site, history, row, rows[place - 1] if place else None, place + 1 < len(rows))
     for entry_id, versions in history.changed_entries().items():
+        if told_by(history, entry_id) is not None:
+            continue
         post = site.catalogue.by_id.get(entry_id)
         parts: list[bytes | str] = [entry_id, repr(versions), post.listed if post else b""]
         context = partial(_entry_history, site, history, entry_id)
@@ -72,16 +82,11 @@ def history_files(site: Site) -> Iterator[ViewFile]:
     yield from past_files(site, history)
 
 
-def version_page(number: int) -> str:
-    """Return the path of a version's page."""
-    return f"history/version-{number}.html"
-
-
 def _overview(site: Site, history: ArchiveHistory, facts: bytes) -> ViewFile:
     rows = [(row, version_page(row.version), row.counts()) for row in reversed(history.rows())]
     gone = [post for post in reversed(site.catalogue.posts) if post.gone_in is not None]
     changed = [
-        (site.catalogue.by_id[entry_id], entry_history_page(entry_id), len(versions))
+        (site.catalogue.by_id[entry_id], life_link(history, entry_id), len(versions))
         for entry_id, versions in history.changed_entries().items()
         if entry_id in site.catalogue.by_id
     ]
@@ -109,9 +114,9 @@ def _version(site: Site, history: ArchiveHistory, row: VersionRow, before: Versi
             "first": before is None,
             "before": version_page(before.version) if before else None,
             "after": version_page(row.version + 1) if newer else None,
-            "changes": [_shown(site, history, row.version, change) for change in changes[:_MOST_CHANGES]],
+            "changes": [_shown(site, history, row.version, change) for change in changes[:MOST_CHANGES]],
             "damaged": damaged,
-            "more": max(0, len(changes) - _MOST_CHANGES),
+            "more": max(0, len(changes) - MOST_CHANGES),
             "proof_of": _proof(history, row),
             "kinds": list(Kind),
         }
@@ -128,6 +133,8 @@ def _shown(site: Site, history: ArchiveHistory, version: int, change: RecordChan
     is_entry = change.kind is Kind.ENTRIES
     post = site.catalogue.by_id.get(change.record_id if is_entry else service.post_id(values))
     before = history.version_before(change.record_id, version) if is_entry and post else None
+    gone = change.change is Change.GONE
+    has_life = before is not None and (gone or told_by(history, change.record_id, version) is None)
     states, fields = None, list(change.fields)
     if change.change is not Change.CHANGED:
         # Of a comment that came or went its text is shown; entries have a page of their own.
@@ -138,13 +145,14 @@ def _shown(site: Site, history: ArchiveHistory, version: int, change: RecordChan
         states = None if was is None or becomes is None else (was, becomes)
     return _ShownChange(
         change.kind,
+        entry_anchor(change.record_id) if is_entry else "",
         one_line(change.title),
         change.change,
         post.page if post else None,
         field_diffs(site, change.kind, fields, states),
-        None if before is None else f"{entry_history_page(change.record_id)}#v{version}",
+        f"{entry_history_page(change.record_id)}#v{version}" if has_life else None,
         # What was there before a removal is what the entry's own page shows.
-        None if before is None or change.change is Change.GONE else state_page(change.record_id, before),
+        None if before is None or gone else state_page(change.record_id, before),
     )
 
 

@@ -15,7 +15,15 @@ from exporter.html.local_links import AssetMap
 from exporter.html.page_body import BodyWriter
 from exporter.model.asset import openable
 from exporter.model.kinds import Kind
-from exporter.site.catalogue import Catalogue, PostSummary, StoredPicture, StoredPictures, fingerprint, one_line
+from exporter.site.catalogue import (
+    Catalogue,
+    PostSummary,
+    StoredPicture,
+    StoredPictures,
+    fingerprint,
+    one_line,
+    safe_name,
+)
 from exporter.site.comment_table import UNDATED
 from exporter.site.facts import SiteFacts
 from exporter.site.parts import Parts, escaped
@@ -32,6 +40,8 @@ if TYPE_CHECKING:
     from exporter.site.options import SiteOptions
 
 _NAME_KEPT: Final = 200
+MOST_CHANGES: Final = 300
+"""So many changes the page of a version shows, entries first."""
 
 
 class ShownComment(NamedTuple):
@@ -94,6 +104,11 @@ class Site:
         """Return a page whose context is only made when one of the parts of its fingerprint has changed."""
         return ViewFile(path, fingerprint(template, *parts), lambda: self._renderer.render(template, path, **context()))
 
+    def past_frame(self) -> ViewFile:
+        """Return the script that draws what is around the pages of the past."""
+        made = self._renderer.frame_script()
+        return ViewFile("data/frame.js", fingerprint("frame", made), lambda: made)
+
     def written(self, path: str, parts: Sequence[bytes | str], write: Callable[[Shell], str]) -> ViewFile:
         """Return a page of an entry that is written without a template, when one of the parts has changed."""
 
@@ -153,3 +168,39 @@ def category_page(name: str) -> str:
 def year_page(year: str) -> str:
     """Return the path of a year's page."""
     return f"year/{year}.html"
+
+
+def state_page(entry_id: str, version: int) -> str:
+    """Return the path of the page of the earlier state that a version holds of an entry."""
+    return f"history/entry-{safe_name(entry_id)}-v{version}.html"
+
+
+def version_page(number: int) -> str:
+    """Return the path of a version's page."""
+    return f"history/version-{number}.html"
+
+
+def entry_anchor(entry_id: str) -> str:
+    """Return what the place of an entry is called on the page of a version that changed it."""
+    return f"entry-{safe_name(entry_id)}"
+
+
+def entry_history_page(entry_id: str) -> str:
+    """Return the path of the page that shows how an entry changed, where no version tells it all."""
+    return f"history/entry-{safe_name(entry_id)}.html"
+
+
+def told_by(history: ArchiveHistory, entry_id: str, at: int | None = None) -> int | None:
+    """Return the version whose page tells all that became of an entry, by some version or until today.
+
+    That is the version of its only change, where its page shows all. Most entries change once: with a page of its own
+    for each, their lives would be half as large as their states.
+    """
+    version = history.only_change(entry_id, at)
+    return version if version and len(history.changed_in(Kind.ENTRIES, version)) <= MOST_CHANGES else None
+
+
+def life_link(history: ArchiveHistory, entry_id: str) -> str:
+    """Return where a reader sees how an entry changed."""
+    version = told_by(history, entry_id)
+    return entry_history_page(entry_id) if version is None else f"{version_page(version)}#{entry_anchor(entry_id)}"

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from exporter.export.interface import ViewFile
 from exporter.model.kinds import Kind, sort_key
 from exporter.site.catalogue import one_line
-from exporter.site.pages.entry import entry_history_page
-from exporter.site.pages.site import Site
+from exporter.site.pages.site import Site, entry_history_page, life_link, state_page, told_by
 
 if TYPE_CHECKING:
     from exporter.site.history import ArchiveHistory, EarlierState
@@ -20,33 +19,35 @@ _MOST_COMMENTS: Final = 100
 
 
 def state_files(site: Site, history: ArchiveHistory) -> Iterator[ViewFile]:
-    """Yield the pages of all earlier states."""
+    """Yield the pages of all earlier states, and the frame that they and lives share."""
+    yield site.past_frame()
     for entry_id in history.changed_entries():
-        post = site.catalogue.by_id.get(entry_id)
-        if post is None:
+        if entry_id not in site.catalogue.by_id:
             continue
         for state in history.earlier(entry_id):
             path = state_page(entry_id, state.version)
-            parts = [repr(state), site.pictures.identity(entry_id), history.date(state.until), repr(site.owners)]
+            parts = [
+                repr(state),
+                life_link(history, entry_id),
+                site.pictures.identity(entry_id),
+                history.date(state.until),
+                repr(site.owners),
+            ]
             yield site.file(path, "state.html", parts, partial(_state, site, history, entry_id, state))
-
-
-def state_page(entry_id: str, version: int) -> str:
-    """Return the path of the page of the earlier state that a version holds of an entry."""
-    return entry_history_page(entry_id).replace(".html", f"-v{version}.html")
 
 
 def _state(site: Site, history: ArchiveHistory, entry_id: str, state: EarlierState) -> dict[str, Any]:
     service = site.catalogue.service
     path = state_page(entry_id, state.version)
-    found = history.state(entry_id, state.version)
+    found, following = (history.state(entry_id, each) for each in (state.version, state.until))
     item = site.catalogue.record_at(Kind.ENTRY_LIST, entry_id, state.until - 1)
     entry = None if found.record is None else service.post(found.record, item)
+    alone = told_by(history, entry_id) is not None
     comment_ids = _comment_ids(site, history, entry_id, state.until - 1)
     raws = (site.catalogue.record_at(Kind.COMMENTS, each, state.until - 1) for each in comment_ids[-_MOST_COMMENTS:])
     comments = [site.shown(service.comment(raw), path) for raw in raws if raw is not None]
     return {
-        "title": one_line(entry.title) if entry is not None else "",
+        "title": one_line(service.title(Kind.ENTRIES, following.record or {}) if entry is None else entry.title),
         "current": "past",
         "entry": entry,
         "category": "" if entry is None else one_line(entry.category or ""),
@@ -56,7 +57,8 @@ def _state(site: Site, history: ArchiveHistory, entry_id: str, state: EarlierSta
         "saved": site.dates.written(history.date(state.version)),
         "ended": site.dates.written(history.date(state.until)),
         "page": site.catalogue.by_id[entry_id].page,
-        "life": f"{entry_history_page(entry_id)}#v{state.version}",
+        "life": life_link(history, entry_id) if alone else f"{entry_history_page(entry_id)}#v{state.version}",
+        "life_name": site.words["what_changed"] if alone else site.words["entry_history"],
         "before": state_page(entry_id, state.before) if state.before else None,
         "after": state_page(entry_id, state.after) if state.after else None,
         "comments": comments,

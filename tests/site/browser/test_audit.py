@@ -25,7 +25,7 @@ KINDS = {
     "years": "years.html", "year and months": "year/2016.html", "categories": "categories.html",
     "comments": "comments.html", "comments of a year": "comments/2018.html", "gallery": "gallery.html",
     "statistics": "statistics.html", "history": "history.html", "version": "history/version-2.html",
-    "entry history": "history/entry-50.html", "about": "about.html", "search": "search.html",
+    "entry history": "history/entry-66.html", "earlier state": "history/entry-50-v1.html", "about": "about.html", "search": "search.html",
     "search results": "search.html?q=海",
 }  # fmt: skip
 WIDTHS = {"desk": 1100, "phone": 360}

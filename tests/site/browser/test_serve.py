@@ -42,7 +42,7 @@ def test_it_reads_as_from_a_folder(chromium: Browser, trap: Trap, demo: Built) -
         page.wait_for_selector(".results mark")
         page.locator("main section .results a").first.click()
         page.wait_for_load_state("networkidle")
-        assert page.url.endswith("history/entry-50.html#v1")
+        assert page.url.endswith("history/entry-50-v1.html")
     context.close()
     assert said == []
     assert [line for line in trap.asked if "127.0.0.1" in line or "example" in line] == []

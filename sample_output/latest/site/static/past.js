@@ -8,6 +8,18 @@
   const asked = Number(new URLSearchParams(location.search).get("v")) || 0;
   if (asked) document.documentElement.dataset.past = "wait";
 
+  // A page of the past comes without the frame that all of them share, and without the scripts of entries.
+  window.blogFrame = function (top, end) {
+    document.currentScript.insertAdjacentHTML("afterend", top);
+    document.addEventListener("readystatechange", function () { document.body.insertAdjacentHTML("beforeend", end); }, { once: true });
+    addEventListener("DOMContentLoaded", function () {
+      if (!document.querySelector("article.entry")) return;
+      for (const name of ["lightbox", "reading"]) {
+        document.head.append(Object.assign(document.createElement("script"), { src: `${root}static/${name}.js` }));
+      }
+    });
+  };
+
   let root, site, here, index, words, at;
   const before = new Map();
   const rewritten = new Set();
