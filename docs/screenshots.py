@@ -37,7 +37,7 @@ SHOTS = (
     ("lightbox", "gallery.html", "dark", DESK),
     ("statistics", "statistics.html", "light", DESK),
     ("statistics-dark", "statistics.html", "dark", DESK),
-    ("history", "history/entry-50.html", "light", DESK),
+    ("history", "history/version-2.html", "light", DESK),
     ("about", "about.html", "light", DESK),
 )
 """Name, page, brightness, window."""
