@@ -115,7 +115,7 @@ class TestPages:
         assert page.locator("#continue a").inner_text() == "丘の一本桜"
 
     def test_versions_can_be_picked(self, tab: Tab, site: Path) -> None:
-        tab.goto((site / "history" / "entry-50.html").as_uri())
+        tab.goto((site / "history" / "entry-66.html").as_uri())
         shown = "[...document.querySelectorAll('[data-step]')].filter((each) => each.checkVisibility()).length"
         assert tab.evaluate(shown) == 2
         tab.evaluate(
