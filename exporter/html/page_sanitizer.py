@@ -113,6 +113,7 @@ _NEVER_SHOWN: Final = set(
 _LOCAL_PICTURE = re.compile(r"(?:\.\./)*(?:assets|thumbnails)/[0-9a-f]{2}/[0-9a-f]{64}\.[a-z0-9]{1,8}")
 _PIXELS = re.compile(r"data:image/(?:png|gif|jpeg|jpg|webp|bmp|avif);base64,[A-Za-z0-9+/=%\s]*", re.IGNORECASE)
 _LOCAL_PAGE = re.compile(r"(?:\.\./)*entry/[0-9a-z]{1,64}\.html")
+_INK = re.compile(r"(?:^|;)color:([^;]+)")
 _FRAGMENT = re.compile(r"#[^\s\\]{1,200}")
 _USUAL: Final = 200
 _SCHEME = re.compile(r"(?:https?://[^/\\]|mailto:[^/\\])", re.IGNORECASE)
@@ -144,7 +145,7 @@ def _cleaner() -> nh3.Cleaner:
 
 def _attribute(tag: str, name: str, value: str) -> str | None:
     if name == "style":
-        return _usual_style(value) if len(value) <= _USUAL else safe_style(value)
+        return _usual_style(value) if len(value) <= _USUAL else _page_style(value)
     if name in {"href", "cite"}:
         return value if is_link(value) else None
     if name == "src":
@@ -155,7 +156,14 @@ def _attribute(tag: str, name: str, value: str) -> str | None:
 @lru_cache(maxsize=1024)
 def _usual_style(style: str) -> str | None:
     """Keep what was found of a short style: a blog has few, thousands of times."""
-    return safe_style(style)
+    return _page_style(style)
+
+
+def _page_style(style: str) -> str | None:
+    """Return what may stay of a style, and its letters' colour a second time, which pages turn to suit their ground."""
+    kept = safe_style(style)
+    inks = _INK.findall(kept or "")
+    return f"{kept};--c:{inks[-1]}" if inks and "background" not in (kept or "") else kept
 
 
 def is_link(url: str) -> bool:

@@ -233,6 +233,17 @@ class TestEmbeds:
 
 
 class TestStyles:
+    def test_pages_are_told_the_colour_of_letters_that_have_no_ground_of_their_own(
+        self, shown: Callable[[str], str]
+    ) -> None:
+        assert (
+            shown('<b style="color:RED;font-weight:bold">海</b>')
+            == '<b style="color:red;font-weight:bold;--c:red">海</b>'
+        )
+        assert shown('<font color="#369">海</font>').count("--c:#369") == 1
+        alone = '<b style="color:red;background:black">海</b>'
+        assert shown(alone) == alone
+
     @pytest.mark.parametrize(
         ("style", "kept"),
         [

@@ -12,6 +12,7 @@ from tests.archive.builder import Built
 from tests.site.browser.kinds import kinds, whole_blog
 from tests.site.browser.tabs import Tab, told, until
 from tests.site.browser.test_audit import audit, invalid
+from tests.site.browser.test_exports import program
 from tests.site.browser.test_pages import CLICK_EVERYTHING, WITNESS
 from tests.site.browser.trap import Trap
 
@@ -41,6 +42,14 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Built:
 
 
 @pytest.fixture(scope="session")
+def book(whole: Built, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The page of everything."""
+    out = tmp_path_factory.mktemp("book") / "out"
+    program("export", "html", whole.root, out, "--public-open-flg", "1", "--visible-delete-flg", "f", "-q")
+    return out / "book-public.html"
+
+
+@pytest.fixture(scope="session")
 def folder(whole: Built) -> Path:
     return whole.layout.latest / "site"
 
@@ -66,6 +75,32 @@ def test_axe_finds_nothing(whole: Built, folder: Path, chromium: Browser, width:
         assert page.evaluate("document.documentElement.scrollWidth") <= width, place
     context.close()
     assert {place: wrong for place, wrong in found.items() if wrong} == {}
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [375, 1280])
+def test_axe_finds_nothing_in_the_page_of_everything(book: Path, chromium: Browser, width: int, scheme: Any) -> None:
+    context = chromium.new_context(color_scheme=scheme, viewport={"width": width, "height": 800})
+    page = context.new_page()
+    page.goto(book.as_uri())
+    assert audit(page) == []
+    context.close()
+
+
+def test_letters_of_any_colour_are_turned_in_the_dark(book: Path, chromium: Browser) -> None:
+    shown = (
+        "[...document.querySelectorAll('.body font, .body [style*=color]')].map((each) => getComputedStyle(each).color)"
+    )
+    found = []
+    for scheme in ("light", "dark"):
+        context = chromium.new_context(color_scheme=scheme)  # type: ignore[arg-type]
+        page = context.new_page()
+        page.goto(book.as_uri())
+        found.append(page.evaluate(shown))
+        context.close()
+    light, dark = found
+    assert light
+    assert all(before != after for before, after in zip(light, dark, strict=True))
 
 
 def test_each_is_valid_html(folder: Path, tmp_path: Path) -> None:
