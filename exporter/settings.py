@@ -72,11 +72,11 @@ def zone(text: str) -> tzinfo:
     if name == "JST":
         return _JAPAN
     found = _OFFSET.fullmatch(name)
-    if found is not None:
+    try:
+        if found is None:
+            return ZoneInfo(name)
         offset = timedelta(hours=int(found["hours"]), minutes=int(found["minutes"]))
         return timezone(offset if found["sign"] == "+" else -offset)
-    try:
-        return ZoneInfo(name)
     except (KeyError, OSError, ValueError):
         raise ValueError("a time zone such as Asia/Tokyo or an offset such as +09:00 is expected") from None
 

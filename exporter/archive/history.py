@@ -21,6 +21,7 @@ from exporter.archive.atomic import translate
 from exporter.archive.lines import RecordLine, split
 from exporter.archive.log import VersionRow, version_rows
 from exporter.archive.safe_files import NotPlain, inner
+from exporter.clock import for_people
 from exporter.errors import ArchiveDamaged, NoSuchRecord, UsageError
 from exporter.model.changes import ABSENT, WHOLE_RECORD, Change, FieldChange, RecordChange, field_changes
 from exporter.model.kinds import Kind, sort_key
@@ -359,7 +360,8 @@ def version_at(reader: ArchiveReader, text: str, timezone: tzinfo = UTC) -> int:
                 return row.version
         elif finished.astimezone(timezone).date() <= moment:
             return row.version
-    raise NoSuchRecord(f"There is no version from {text} or before: the oldest one is of {rows[0].finished_at}.")
+    oldest = for_people(rows[0].finished_at, timezone)
+    raise NoSuchRecord(f"There is no version from {text} or before: the oldest one is of {oldest}.")
 
 
 def _moment(text: str, timezone: tzinfo) -> datetime | date:

@@ -125,7 +125,7 @@ async def _run(root: Path, blog_id: str, settings: Settings, out: Output, signal
     from exporter.cli.progress import progress_for
     from exporter.library.backup import backup, open_service
 
-    progress = progress_for(out)
+    progress = progress_for(out, settings.timezone)
     try:
         async with open_service(blog_id, settings, warn=out.warn, on_retry=progress.retrying) as service:
             run = backup(root, service, settings, **how)

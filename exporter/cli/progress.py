@@ -7,6 +7,7 @@ import time
 from typing import TYPE_CHECKING, Self
 
 from exporter.cli.output import counted, time_text
+from exporter.clock import for_people
 from exporter.crawl.events import (
     AssetFailed,
     AssetRead,
@@ -24,6 +25,8 @@ from exporter.model.kinds import Kind
 from exporter.text import printable
 
 if TYPE_CHECKING:
+    from datetime import tzinfo
+
     from rich.progress import Progress as RichProgress
     from rich.progress import TaskID
 
@@ -36,9 +39,9 @@ _LONG_WAIT_SECONDS = 5.0
 _LIST_NAMES = {Kind.ENTRY_LIST: "entry list", Kind.COMMENTS: "comments", Kind.FILES: "files"}
 
 
-def progress_for(out: Output) -> Progress:
-    """Return the display that fits: bars on a terminal, lines elsewhere, hardly anything when quiet."""
-    return _Bars(out) if _has_terminal(out) else Progress(out)
+def progress_for(out: Output, zone: tzinfo) -> Progress:
+    """Return the display that fits: bars on a terminal, lines elsewhere, less when quiet; times are a zone's."""
+    return _Bars(out, zone) if _has_terminal(out) else Progress(out, zone)
 
 
 def _has_terminal(out: Output) -> bool:
@@ -48,8 +51,9 @@ def _has_terminal(out: Output) -> bool:
 class Progress:
     """Plain lines, for cron's mail and log files: what is worth a sentence at once, the counts every ten seconds."""
 
-    def __init__(self, out: Output) -> None:
+    def __init__(self, out: Output, zone: tzinfo) -> None:
         self._out = out
+        self._zone = zone
         self._next = time.monotonic() + _LINE_SECONDS
         self._pages = self._entries = self._assets = 0
         self._entries_planned = self._assets_planned = 0
@@ -58,7 +62,7 @@ class Progress:
         """Show an event."""
         sentence = _sentence(event)
         if sentence is not None:
-            self._say(sentence, level=1 if isinstance(event, AssetFailed) else 0)
+            self._say(for_people(sentence, self._zone), level=1 if isinstance(event, AssetFailed) else 0)
         self._count(event)
 
     def retrying(self, event: RetryEvent) -> None:
@@ -115,11 +119,11 @@ def _sentence(event: BackupEvent) -> str | None:
 class _Bars(Progress):
     """Bars with rate and remaining time, by rich, which is imported only here: a cron job never pays for it."""
 
-    def __init__(self, out: Output) -> None:
+    def __init__(self, out: Output, zone: tzinfo) -> None:
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-        super().__init__(out)
+        super().__init__(out, zone)
         self._bars: RichProgress = Progress(
             TextColumn("{task.description:12}"),
             BarColumn(),

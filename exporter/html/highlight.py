@@ -25,8 +25,8 @@ COLOURS: Final = tag_set("ck cs cc cm cn ct ca cd")
 _NAMED: Final = re.compile(r"(?:^|\s)(?:lang|language|highlight-source|brush)[-:]\s*([a-z0-9#+.-]{1,20})")
 _ATTRIBUTES: Final = ("data-lang", "data-language", "class")
 _INSIDE: Final = tag_set("br code span")
-_NO_CODE: Final = re.compile(r"(.{1,8}?)\1{100}", re.DOTALL)
-"""The same over and over: readers of languages take the square of the time over some of that."""
+_NO_CODE: Final = re.compile(r"(.{1,8}?)\1{100}|[^\n]{501}", re.DOTALL)
+"""The same over and over, or a line that nobody wrote: readers of languages take the square of the time over some."""
 _OTHER_NAMES: Final = {"jscript": "js", "jsx": "js", "node": "js", "tsx": "ts", "yml": "yaml", "htm": "html"}
 _LANGUAGES: Final = tag_set(
     "apacheconf applescript arduino awk bash bat c c# c++ clojure cobol coffeescript common-lisp console cpp "

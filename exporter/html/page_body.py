@@ -259,7 +259,8 @@ class BodyWriter:
         for embed in embeds(element):
             href = self._link(embed.address, root)
             if href is not None and not href.startswith("#"):
-                host = urlsplit(absolute(embed.address, self._base) or embed.address).netloc
+                # Not what stands before it: https://youtube.com@a.example/ leads to a.example.
+                host = urlsplit(absolute(embed.address, self._base) or embed.address).netloc.rpartition("@")[2]
                 shown = embed.title or f"{self._embedded[embed.kind]}: {host}"
                 place = f" <small>{escape(host)}</small>" if embed.title else ""
                 name = "player" if embed.kind is EmbedKind.VIDEO else "card"

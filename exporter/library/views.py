@@ -157,7 +157,7 @@ def _options(settings: Settings, root: Path) -> dict[str, str]:
     except UsageError:
         options.pop("entry_url", None)
     if settings.site_title is not None:
-        options["site_title"] = settings.site_title
+        options["site_title"] = " ".join(settings.site_title.split())
     given = {"site_lang": settings.site_lang, "entry_url": settings.entry_url}
     return options | {name: value for name, value in given.items() if value}
 

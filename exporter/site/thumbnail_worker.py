@@ -49,8 +49,7 @@ def made_of(data: bytes) -> Made:
     """
     with Image.open(io.BytesIO(data), formats=_FORMATS) as picture:
         size = picture.size
-        orientation = picture.getexif().get(ExifTags.Base.Orientation, 1)
-        width, height = reversed(size) if orientation in _TURNED else size
+        width, height = reversed(size) if _orientation(picture) in _TURNED else size
         light = len(data) <= _LIGHT_BYTES and width * height <= _LIGHT_PIXELS
         moves = picture.format != "MPO" and getattr(picture, "is_animated", False)
         if light or moves or not _has_known_colours(picture):
@@ -60,6 +59,13 @@ def made_of(data: bytes) -> Made:
             return Made(width, height, b"")
         thumbnail = _reduced(picture)
         return Made(width, height, thumbnail if len(thumbnail) * _WORTH <= len(data) else b"")
+
+
+def _orientation(picture: Image.Image) -> object:
+    """Return what EXIF says; of a PNG it may stand behind the pixels, and these would be decoded to look for it."""
+    if "exif" not in picture.info and picture.format == "PNG" and _memory(picture, picture.size) > _MOST_MEMORY:
+        return None
+    return picture.getexif().get(ExifTags.Base.Orientation)
 
 
 def _has_known_colours(picture: Image.Image) -> bool:

@@ -43,6 +43,8 @@ _RECIPE: Final = "thumbnails 1"
 """Changes whenever the same pictures would give other thumbnails."""
 _LARGEST: Final = 32 << 20
 """Bytes; a larger file is not read."""
+_LONGEST: Final = 1 << 31
+"""Pixels; no form of pictures has a longer side."""
 _PATIENCE: Final = 60.0
 """Seconds that one picture may take."""
 _MOST_PROCESSES: Final = 4
@@ -143,7 +145,8 @@ class Thumbnails:
                 row = lossless_json.loads(line)
                 if isinstance(row, list) and [type(value) for value in row] == [str, int, int, str]:
                     digest, width, height, thumbnail = row
-                    if is_sha256(digest) and (is_sha256(thumbnail) or not thumbnail) and min(width, height) >= 0:
+                    has_sides = 0 <= min(width, height) <= max(width, height) < _LONGEST
+                    if is_sha256(digest) and (is_sha256(thumbnail) or not thumbnail) and has_sides:
                         known[digest] = Note(width, height, thumbnail)
         return known
 

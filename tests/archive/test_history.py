@@ -141,8 +141,8 @@ def test_what_is_no_time_is_a_usage_error(tmp_path: Path, text: str) -> None:
 
 
 def test_before_the_first_version_there_is_none(tmp_path: Path) -> None:
-    with pytest.raises(NoSuchRecord, match="the oldest one is of 2026-01-01T12:00:00Z"):
-        version_at(made(tmp_path).reader, "2025-12-31")
+    with pytest.raises(NoSuchRecord, match=r"the oldest one is of 2026-01-01T21:00:00\+09:00"):
+        version_at(made(tmp_path).reader, "2025-12-31", JST)
 
 
 def test_a_manifest_without_a_time_is_damage(tmp_path: Path) -> None:

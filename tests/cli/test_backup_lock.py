@@ -87,7 +87,7 @@ def test_waiting_for_the_lock(runs: Runs, others: Runs, service: DemoService, bl
     ended.start()
     done = others.run(*command, "--wait-lock", "10m")
     assert done.code == 0
-    assert "Resuming the run" in done.err
+    assert re.search(r"Resuming the run of 2\d{3}-\d\d-\d\dT\d\d:\d\d:\d\d\+09:00: ", done.err)
     assert run.wait().code == 143
     ended.join()
     assert folded(root) == held(blog)

@@ -49,7 +49,7 @@ def test_nobody_is_asked_without_a_terminal_and_the_address_is_there_once(tmp_pa
 def test_a_title_that_is_given_is_not_asked_for(tmp_path: Path) -> None:
     root = tmp_path / "archive"
     with serving(generated_blog(3, 1, 1)) as service:
-        command = backup_command(service, root, "--assets", "none", "--title", "海の日記")
+        command = backup_command(service, root, "--assets", "none", "--title", " 海の日記\n")
         terminal = Terminal(command, tmp_path, {"XDG_CONFIG_HOME": str(tmp_path / "config"), "TERM": "dumb"})
         assert terminal.end() == 0
     assert _QUESTION not in terminal.shown

@@ -64,7 +64,9 @@ def test_php_needs_no_opening() -> None:
     assert '<span class="ck">function</span>' in shown('<pre class="brush: php">&lt;?php function f() {}</pre>')
 
 
-@pytest.mark.parametrize("code", ["x = 1\n" * (LONGEST // 6 + 1), "\n" * 5_000 + "if x:", "a\n " * 3_000])
+@pytest.mark.parametrize(
+    "code", ["x = 1\n" * (LONGEST // 6 + 1), "\n" * 5_000 + "if x:", "a\n " * 3_000, "x = [" + "1, 23, 456, " * 50]
+)
 def test_what_would_take_long_is_left_plain(code: str) -> None:
     assert not COLOURED.search(shown(f'<pre class="lang-c#">{code}</pre>'))
 

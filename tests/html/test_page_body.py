@@ -205,6 +205,7 @@ class TestEmbeds:
         ("html", "kind", "href", "label"),
         [
             ('<iframe src="https://a.example/1">no</iframe>', "card", "https://a.example/1", "Embedded: a.example"),
+            ('<iframe src="https://youtube.com@a.example/1"></iframe>', "card", "https://youtube.com@a.example/1", "Embedded: a.example"),
             ('<iframe src="https://a.example/1" title="題"></iframe>', "card", "https://a.example/1", "題 <small>a.example</small>"),
             ('<video><source src="https://v.example/2.mp4"></video>', "player", "https://v.example/2.mp4", "Video: v.example"),
             ('<audio src="https://v.example/2.mp3"></audio>', "card", "https://v.example/2.mp3", "Sound: v.example"),

@@ -143,6 +143,7 @@ def shapes() -> dict[str, tuple[bytes, tuple[int, int]]]:
         "a profile of megabytes": (encoded(photo(1800, 1200), quality=90, icc_profile=gray + bytes(1 << 20)), (1800, 1200)),
         "many pixels": (encoded(Image.new("L", (5200, 5200)), "PNG", compress_level=1), (5200, 5200)),
         "many pixels, progressive": (encoded(Image.new("L", (4200, 4200)), progressive=True), (4200, 4200)),
+        "very many pixels": (bomb(11_000, 11_000), (11_000, 11_000)),
         "bomb": (bomb(40_000, 20_000), (0, 0)),
         "half": (large[: len(large) // 2], (0, 0)),
         "head": (large[:200], (0, 0)),
@@ -264,11 +265,14 @@ class TestSites:
 
     @pytest.mark.parametrize(
         "notes",
-        [b"", b"another recipe\n", b"thumbnails 1\n[]\n{\n[1,2,3,4]\n", b'thumbnails 1\n["../../x",1,1,"../../x"]\n'],
-    )
+        [
+            b"", b"another recipe\n", b"thumbnails 1\n[]\n{\n[1,2,3,4]\n", b'thumbnails 1\n["../../x",1,1,"../../x"]\n',
+            b'thumbnails 1\n["DIGEST",1%b,1,""]\n' % (b"0" * 400), b'thumbnails 1\n["DIGEST",1,-1,""]\n',
+        ],
+    )  # fmt: skip
     def test_notes_that_are_none_are_passed_over(self, blog: Blog, notes: bytes) -> None:
         path = blog.add(encoded(photo(1800, 1200), quality=90))
-        Path(blog.layout.site_pictures).write_bytes(notes)
+        Path(blog.layout.site_pictures).write_bytes(notes.replace(b"DIGEST", Path(path).stem.encode()))
         assert blog.make().of(path).thumbnail
 
     def test_a_process_that_dies_costs_one_picture(self, blog: Blog, monkeypatch: pytest.MonkeyPatch) -> None:

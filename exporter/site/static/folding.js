@@ -5,7 +5,7 @@ window.blogFolding = (function () {
   const SPACES = new RegExp("[" + SPACE + "]+", "g");
   const TERM = new RegExp('["“”＂]([^"“”＂]*)["“”＂]?|[^"“”＂' + SPACE + "]+", "g");
   const CLUSTER = /[^][\p{M}\uff9e\uff9f\u1160-\u11ff]*/gu;
-  const MARKS = "[ー~]";
+  const MARKS = "[ー~]", LONGEST = 1000;
   const UNITS = /([ぁ-ゖゝゞァ-ヶヽヾ])([ー~]*)|[^]/gu;
   const keys = new Map();
   let folds = new Map(), unusual = null;
@@ -22,10 +22,10 @@ window.blogFolding = (function () {
     return key.replaceAll("\u301c", "~").replace(SPACES, " ");
   }
 
-  /** What is looked for: words with spaces between them, or phrases in quotation marks. */
+  /** What is looked for: words with spaces between them, or phrases in quotation marks, as far as a person would type. */
   function parsed(query) {
     const found = new Set();
-    for (const [word, phrase] of query.matchAll(TERM)) found.add(fold(phrase ?? word).trim());
+    for (const [word, phrase] of query.slice(0, LONGEST).matchAll(TERM)) found.add(fold(phrase ?? word).trim());
     return [...found].filter(Boolean).map(wordOf);
   }
 

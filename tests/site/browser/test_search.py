@@ -284,10 +284,29 @@ class TestOpenedPage:
             "[...CSS.highlights.get('found')][0].startContainer.parentElement.closest(':target') !== null"
         )
 
+    def test_a_place_that_no_address_can_have_is_none(self, tab: Tab, site: Path) -> None:
+        tab.goto((site / "entry" / "9.html").as_uri() + "?q=の#%E0%A4%A")
+        until(tab, "document.querySelector('.found span')?.textContent.startsWith('1 / ')")
+
+    def test_thousands_of_places_are_found(self, tab: Tab, tmp_path: Path) -> None:
+        text = "<p>の<b>の</b></p>" * 10_000
+        body = record(entry_id="1", title="題", entry_text=text, open_flg="1", is_private="f", year="2016", mon="7", day="1",
+                      hour="8", min="0", sec="0", ps_title="", ps_text="")  # fmt: skip
+        built = of_records(tmp_path / "a", {Kind.ENTRIES: {"1": body}})
+        build(built)
+        tab.goto((built.layout.latest / "site" / "entry" / "1.html").as_uri() + "?q=の")
+        until(tab, "document.querySelector('.found span')?.textContent === '1 / 20000'")
+
     def test_a_page_without_the_words_is_as_ever(self, tab: Tab, site: Path) -> None:
         tab.goto((site / "entry" / "9.html").as_uri() + "?q=ないことば")
         until(tab, "document.querySelector('.top input').value")
         assert not tab.evaluate("document.querySelector('.found')")
+
+
+def test_more_than_anybody_types_is_looked_for_as_far_as_that(tab: Tab, site: Path) -> None:
+    tab.goto((site / "search.html").as_uri() + "?q=" + "あかさたな" * 5_000)
+    until(tab, "document.getElementById('results').dataset.state === 'done'")
+    assert tab.evaluate("document.getElementById('status').textContent") == "見つかりませんでした。"
 
 
 def test_nothing_is_searched_while_a_word_is_composed(tab: Tab, site: Path) -> None:

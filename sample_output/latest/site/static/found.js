@@ -34,7 +34,15 @@
   /** The part of a page that is some part of such a text. */
   function rangeOf({ nodes, starts }, from, to) {
     const range = new Range();
-    const at = function (place) { return starts.findLastIndex(function (start) { return start <= place; }); };
+    const at = function (place) {
+      let low = 0;
+      for (let high = starts.length; high - low > 1;) {
+        const middle = (low + high) >> 1;
+        if (starts[middle] <= place) low = middle;
+        else high = middle;
+      }
+      return low;
+    };
     const first = at(from), last = at(to - 1);
     range.setStart(nodes[first], Math.min(from - starts[first], nodes[first].length));
     range.setEnd(nodes[last], Math.min(to - starts[last], nodes[last].length));
@@ -100,7 +108,7 @@
   if (!hits.length) return;
   CSS.highlights.set("found", new Highlight(...hits));
   document.getElementById("main").append(bar);
-  const target = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  const target = document.querySelector(":target");
   go(Math.max(0, target ? hits.findIndex(function (each) { return target.contains(each.startContainer); }) : 0));
   addEventListener("keydown", function (event) {
     if (event.key === "Escape" && !event.isComposing && bar.isConnected && !document.querySelector("dialog[open]")) clear();
