@@ -11,7 +11,14 @@ from typing import Final
 from exporter.html.anchors import ANCHOR
 from exporter.html.footnotes import FOOTNOTE
 from exporter.html.links import safe_image_url, safe_url
-from exporter.html.markdown_escape import can_delimit, code_span, escape_line_start, escape_text, link_target
+from exporter.html.markdown_escape import (
+    can_delimit,
+    code_span,
+    enclosed_addresses,
+    escape_line_start,
+    escape_text,
+    link_target,
+)
 from exporter.html.markdown_runs import SPACES, Mark, Marks, Run, RunKind, Runs
 from exporter.html.tags import DROPPED, PLAIN_INLINE, RUBY, TAG_NAME
 from exporter.html.text import collapse
@@ -73,6 +80,7 @@ def render_inline(runs: list[Run], line_break: str = HARD_BREAK, *, one_line: bo
     if all(not marks and piece not in _FINISHED for piece, _, marks in runs):
         return with_safe_end(_plain(runs, line_break, one_line=one_line))
     tokens, spans = _tokens(_with_space_marks(runs))
+    _enclose_at_edges(tokens)
     _choose_delimiters(tokens, spans)
     text, line_starts = _write(tokens, line_break)
     for start in [] if one_line else reversed(line_starts):
@@ -179,6 +187,16 @@ def _append_run(tokens: list[_Token], piece: RunKind, value: str, *, in_link: bo
         tokens.append(_Token(piece, value, "`", "`", in_link=in_link))
     else:
         tokens.append(_Token(piece, value, value[0], value[-1], in_link=in_link))
+
+
+def _enclose_at_edges(tokens: list[_Token]) -> None:
+    """Say which texts begin or end with an address that will be between ``<`` and ``>``, where a mark can be beside."""
+    for token, behind in zip(tokens, [*tokens[1:], None], strict=True):
+        if token.piece is RunKind.TEXT and not token.in_link:
+            for start, end in enclosed_addresses(token.value, behind.first if behind is not None else ""):
+                is_whole = "://" in token.value[start:end]
+                token.first = "<" if is_whole and start == 0 else token.first
+                token.last = ">" if is_whole and end == len(token.value) else token.last
 
 
 def _choose_delimiters(tokens: list[_Token], spans: list[_Span]) -> None:

@@ -12,7 +12,14 @@ from itertools import accumulate
 from typing import Final
 
 from exporter.html.links import safe_url
-from exporter.html.markdown_escape import SPECIAL, can_delimit, escape_line_start, escape_text, link_target
+from exporter.html.markdown_escape import (
+    SPECIAL,
+    can_delimit,
+    enclosed_addresses,
+    escape_line_start,
+    escape_text,
+    link_target,
+)
 from exporter.html.markdown_inline import DELIMITERS, LINE_END_INSIDE, SYNONYMS, break_behind, picture, with_safe_end
 from exporter.html.markdown_runs import SPACES, collapsed
 from exporter.html.tags import PLAIN_INLINE, tag_set
@@ -224,8 +231,10 @@ class _Writer:
             return
         if (beside == _OPENING and text[0] in SPACES) or (following == _CLOSING and text[-1] in SPACES):
             raise _InDoubt
-        shown = escape_text(text, "", "", in_brackets=self._links > 0)
+        shown = escape_text(text, "", "" if following == _LINE else "*", in_brackets=self._links > 0)
         if following != _LINE and text[-1] in SPECIAL:
+            raise _InDoubt
+        if ("://" in text or "www." in text) and not self._links and self._has_address_beside(text, following):
             raise _InDoubt
         if self._waiting is not None:
             self._settle(text[0])
@@ -235,6 +244,13 @@ class _Writer:
             self._line_starts.append((len(self._parts), beside == _LINE))
         self._parts.append(shown)
         self._last = text[-1]
+
+    def _has_address_beside(self, text: str, following: int) -> bool:
+        """Tell whether a text begins or ends with an address right at a mark or a picture."""
+        places = enclosed_addresses(text, "" if following == _LINE else "*")
+        return any(
+            (start == 0 and self._beside != _LINE) or (end == len(text) and following != _LINE) for start, end in places
+        )
 
     def _settle(self, char: str) -> None:
         """Decide about the mark that was opened or closed right before this character; empty for the end of a line."""

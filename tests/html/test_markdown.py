@@ -152,6 +152,29 @@ def test_links_and_images(html: str, expected: str) -> None:
     assert md(html) == expected
 
 
+@pytest.mark.parametrize(
+    ("html", "expected"),
+    [
+        ("見て http://x.jp/a_b. 次 www.x.jp 。", "見て http://x.jp/a_b. 次 www.x.jp 。"),
+        ("http://x.jp/a、*星*", "<http://x.jp/a>、\\*星\\*"),
+        ("http://x.jp/~a/", "<http://x.jp/~a/>"),
+        ("(http://x.jp/a(b)) と", "(<http://x.jp/a(b)>) と"),
+        ("http://x.jp/a\u3000*星*", "<http://x.jp/a>\u3000\\*星\\*"),
+        ("http://x.jp/?a=1&amp;copy;2、", "<http://x.jp/?a=1>&amp;copy;2、"),
+        ("<b>http://x.jp/a</b>の", "<strong><http://x.jp/a></strong>の"),
+        ("見てhttp://x.jp/a.<b>太</b>", "見て<http://x.jp/a>.**太**"),
+        ("<code>c</code>http://x.jp/<br>次", "`c`http://x.jp/<br>\n次"),
+        ("www.x.jp/a、*星*", "www\\.x.jp/a、\\*星\\*"),
+        ("<p>(www.x.jp<b>太</b></p>", "(www\\.x.jp**太**"),
+        ('<a href="http://y.jp">http://x.jp/a、b</a>', "[http://x.jp/a、b](http://y.jp)"),
+        ("<h2>http://x.jp/a、*星*</h2>", "## <http://x.jp/a>、\\*星\\*"),
+        ("http:// と http://) と", "http:// と http://) と"),
+    ],
+)
+def test_what_is_behind_an_address_is_no_part_of_it(html: str, expected: str) -> None:
+    assert to_markdown(html).text == expected
+
+
 def test_links_read_back_with_their_addresses() -> None:
     found = read_markdown(md('<a href="http://e.com/a(b)/[c]?d=1&amp;copy;=2">x</a><img src="/x y(1).jpg" alt="[a]">'))
     assert found.links == ["http://e.com/a(b)/%5Bc%5D?d=1&copy;=2"]

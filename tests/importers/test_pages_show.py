@@ -60,6 +60,8 @@ MISREAD = (
 )
 """What one reader of Markdown or another takes for more than text."""
 
+FRAME = re.compile(r'<iframe[^>]*? src="([^"]*)"[^>]*></iframe>')
+
 
 @pytest.mark.parametrize("name", ["demo", "made up"])
 @every_generator
@@ -94,6 +96,7 @@ def check(tool: Tool, site: Path, page: Page, moved: Blog, generator: Generator)
 
 
 def source(post: ExportPost) -> str:
-    """Return the body of a post, the title of what continues it, and that."""
+    """Return the body of a post, the title of what continues it, and that, with a link in place of each frame."""
     lead = f"<h2>{post.record.more_title}</h2>" if post.record.more_title.strip() else ""
-    return f"{safe_body(post.record.body)}{lead}{safe_body(post.record.more)}"
+    html = f"{safe_body(post.record.body)}{lead}{safe_body(post.record.more)}"
+    return FRAME.sub(lambda found: f"<div>{found[1]}</div>", html)
