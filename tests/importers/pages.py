@@ -32,7 +32,7 @@ _READ: Final = """selector => {
         url,
         text: parts.map(part => part.innerText).join('\\n'),
         around: around.innerText,
-        days: all(around, 'time[datetime], abbr.published, .facts, article > h2 + p').map(day => day.dateTime || day.title || day.innerText),
+        days: all(around, 'time[datetime], abbr.published, .facts, .when').map(day => day.dateTime || day.title || day.innerText),
         places: all(document, '[id], a[name]').flatMap(place => [place.id, place.name ?? '']),
         pictures: parts.flatMap(part => all(part, 'img')).map(picture => [picture.src, picture.complete && picture.naturalWidth > 0]),
         links: parts.flatMap(part => all(part, 'a[href]')).map(link => {
