@@ -78,13 +78,21 @@ class _Blocking(NamedTuple):
 def site_folder(archive: Path, settings: Settings, at: int | None, say: Callable[[str], None]) -> Iterator[InnerPath]:
     """Give the folder of the site: the one in ``latest/``, or a temporary one where there is none, or of a version."""
     present = Archive.open(archive).layout.latest / "site"
-    if at is None and (present / "index.html").kind() == "":
+    if at is None and _is_file(present / "index.html"):
         yield present
         return
     say("Making the site in a temporary folder, since the archive has none of this version …")
     with tempfile.TemporaryDirectory(prefix="blog-exporter-site-") as folder:
         read_consistently(archive, partial(_make_site, Path(folder), settings, at))
         yield InnerPath.rooted(Path(folder))
+
+
+def _is_file(path: InnerPath) -> bool:
+    """Tell whether there is a file, and no link to one, nor one on the way."""
+    try:
+        return path.kind() == ""
+    except OSError:
+        return False
 
 
 def _make_site(folder: Path, settings: Settings, at: int | None, archive: Archive) -> None:

@@ -394,11 +394,13 @@ class TestTheArchive:
             assert "はじめ" in running.get("latest/site/entry/1.html").text
         assert not (built.layout.latest / "site").exists()
 
-    def test_one_whose_site_begins_with_a_link_is_shown_all_the_same(self, made: Path, tmp_path: Path) -> None:
+    @pytest.mark.parametrize("name", ["index.html", "."])
+    def test_one_whose_site_is_behind_a_link_is_shown_all_the_same(self, made: Path, tmp_path: Path, name: str) -> None:
         root = tmp_path / "a"
         shutil.copytree(made, root)
-        (root / "latest" / "site" / "index.html").unlink()
-        (root / "latest" / "site" / "index.html").symlink_to("/etc/passwd")
+        linked = root / "latest" / "site" / name
+        linked.rename(tmp_path / "elsewhere")
+        linked.symlink_to(tmp_path / "elsewhere")
         with served(root) as running:
             answer = running.get("latest/site/index.html")
             assert (answer.status, "data-root" in answer.text) == (200, True)
