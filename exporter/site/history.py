@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from exporter.archive.history import Fallback, LinePosition, OnDamage, changes_in, places, places_at
 from exporter.archive.log import VersionRow, version_rows
 from exporter.errors import ArchiveDamaged
+from exporter.model.asset import Asset
 from exporter.model.kinds import Kind
 
 if TYPE_CHECKING:
@@ -260,6 +261,22 @@ class ArchiveHistory:
                     if record is not None:
                         found[self._service.post_id(record)][comment_id] = None
         return found
+
+    @cached_property
+    def replaced(self) -> Mapping[str, Sequence[tuple[int, str]]]:
+        """Of every address that had one file and later another, the versions that held a file, and its path."""
+        found = {}
+        for url, steps in self._held(Kind.ASSETS).items():
+            read = self.steps(Kind.ASSETS, url) if len(steps) > 1 else ()
+            paths = [(version, Asset.from_raw(raw).path) for version, raw in read if raw is not None]
+            stored = [(version, path) for version, path in paths if path is not None]
+            if len({path for _, path in stored}) > 1:
+                found[url] = stored
+        return found
+
+    def file_at(self, url: str, version: int) -> str | None:
+        """Return the path of the file that an address had in a version; ``None`` where it always had the same."""
+        return next((path for since, path in reversed(self.replaced.get(url, ())) if since <= version), None)
 
     def date(self, version: int) -> str:
         """Return when a version was committed, as its manifest says; empty where there is no such version."""

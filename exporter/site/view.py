@@ -92,6 +92,11 @@ class SiteView:
                 history_files(site),
             )
 
+    def former_files(self) -> set[str | None]:
+        """Return the paths of the files that others replaced, which pages of the past show."""
+        replaced = {} if self._history is None else self._history.replaced
+        return {path for stored in replaced.values() for _, path in stored}
+
 
 def _static_files(site: Site) -> Iterator[ViewFile]:
     for path in sorted(_STATIC.iterdir()):
@@ -107,6 +112,6 @@ def copied_site(view: SiteView, records: RecordSource) -> Iterator[ExportFile]:
     """Yield the files of a site made with ``SiteOptions(assets="")``, and after them its pictures."""
     for file in view.files(records):
         yield Content(file.path, iter([file.render()]))
-    paths = {Asset.from_raw(raw).path for _, raw in records.scan(Kind.ASSETS)}
+    paths = {Asset.from_raw(raw).path for _, raw in records.scan(Kind.ASSETS)} | view.former_files()
     for path in sorted(path for path in paths if path is not None):
         yield Copy(path, path)

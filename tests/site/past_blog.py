@@ -90,3 +90,17 @@ def past_blog(root: Path) -> Built:
         at="2024-05-31T12:00:00Z",
     )
     return built
+
+
+def replaced_picture(root: Path) -> tuple[Built, list[str]]:
+    """Build a blog of two entries with one picture, which another took the place of; returns the paths of both."""
+    built = Built(root)
+    url, text = "https://img.example/1.png", '<p>海。</p><img src="https://img.example/1.png" alt="海">'
+    assets = [stored(root, url, body, refs=[{"entry": "1"}, {"entry": "2"}]) for body in (PICTURE, PICTURE + b"2")]
+    first, second = (lossless_json.dumps(asset.data()) for asset in assets)
+    entries = {str(n): an_entry(n, f"題{n}", text) for n in (1, 2)}
+    built.commit({Kind.ENTRIES: entries, Kind.ASSETS: {url: first}}, at="2024-01-31T12:00:00Z")
+    built.commit({Kind.ENTRIES: {"2": an_entry(2, "新しい題2", text)}}, at="2024-02-29T12:00:00Z")
+    built.commit({Kind.ASSETS: {url: second}}, at="2024-03-31T12:00:00Z")
+    built.commit({Kind.ENTRIES: {"2": an_entry(2, "最後の題2", text)}}, at="2024-04-30T12:00:00Z")
+    return built, [str(asset.path) for asset in assets]

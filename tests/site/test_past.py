@@ -12,14 +12,17 @@ import pytest
 from selectolax.lexbor import LexborHTMLParser
 
 from exporter.archive.layout import Layout
+from exporter.export.interface import Copy
 from exporter.model.kinds import Kind
 from exporter.service.registry import DEFAULT_SERVICE
 from exporter.site.catalogue import Catalogue, safe_name
 from exporter.site.facts import SiteFacts
 from exporter.site.history import ArchiveHistory
+from exporter.site.options import SiteOptions
+from exporter.site.view import SiteView, copied_site
 from tests.archive.builder import Built, entry, five_versions
 from tests.site.building import build
-from tests.site.past_blog import an_entry, item, past_blog, said
+from tests.site.past_blog import an_entry, item, past_blog, replaced_picture, said
 
 Rows = dict[str, list[Any]]
 
@@ -47,7 +50,7 @@ def rows_at(layout: Layout, version: int) -> Rows:
     steps = [step for first in chunks for step in data(layout, f"past-{first}.js") if step[0] > version]
     before: dict[str, list[Any] | None] = {}
     talk: dict[str, tuple[str, int, bool]] = {}
-    for _, entries, comments in sorted(steps, key=lambda step: -step[0]):
+    for _, entries, comments, _ in sorted(steps, key=lambda step: -step[0]):
         for name, _, *row in entries:
             before[name] = row[:5] if row else None
         for comment_id, name, put, html in comments:
@@ -179,7 +182,32 @@ def test_steps_and_versions_lead_to_states(past: Built) -> None:
 
 def test_pictures_know_when_they_were_shown(past: Built) -> None:
     rows = [row for year in ("2016", "2017") for row in data(past.layout, f"list-{year}.js")["pictures"]]
-    assert sorted(users for *_, users in rows) == [[["1", 0, 0], ["2", 0, 0]], [["7", 3, 0]]]
+    assert sorted(users for *_, users, _ in rows) == [[["1", 0, 0], ["2", 0, 0]], [["7", 3, 0]]]
+
+
+def test_an_earlier_state_has_the_picture_of_its_day(tmp_path: Path) -> None:
+    built, (first, second) = replaced_picture(tmp_path / "a")
+    build(built)
+    shown = {name: page(built, f"history/entry-2-v{name}.html") for name in (1, 2)}
+    assert first in shown[1]
+    assert second not in shown[1]
+    # Of a state during which it was replaced, the last one is shown, and a script takes it back.
+    assert second in shown[2]
+    assert second in page(built, "entry/1.html")
+    assert [step[3] for step in data(built.layout, "past-2.js")] == [[], [[Path(second).stem, first]], []]
+
+
+def test_a_copy_of_the_site_has_the_pictures_of_its_past(tmp_path: Path) -> None:
+    built, paths = replaced_picture(tmp_path / "a")
+    view = SiteView(DEFAULT_SERVICE, ArchiveHistory(built.reader, DEFAULT_SERVICE), SiteOptions(assets=""))
+    state = built.reader.state()
+    assert {*paths} <= {str(file.source) for file in copied_site(view, state) if isinstance(file, Copy)}
+    state.close()
+
+
+def test_a_comment_leads_to_its_entry(past: Built) -> None:
+    version = page(past, "history/version-2.html")
+    assert len(re.findall(r'<a href="\.\./entry/2\.html">みなと</a>', version)) == 2
 
 
 def test_times_are_those_of_the_blog(past: Built) -> None:
@@ -249,9 +277,6 @@ def test_what_strangers_wrote_is_as_harmless_as_today(tmp_path: Path) -> None:
 
 
 def test_a_public_copy_knows_no_past(tmp_path: Path) -> None:
-    from exporter.site.options import SiteOptions  # noqa: PLC0415
-    from exporter.site.view import SiteView  # noqa: PLC0415
-
     built = past_blog(tmp_path / "a")
     state = built.reader.state()
     files = {file.path: file for file in SiteView(DEFAULT_SERVICE, None, SiteOptions(public=True)).files(state)}

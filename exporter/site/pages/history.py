@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from exporter.export.interface import ViewFile
-from exporter.model.changes import ABSENT, Change, RecordChange, field_changes
+from exporter.model.changes import Change, RecordChange, field_changes
 from exporter.model.kinds import Kind
 from exporter.model.records import Raw
 from exporter.site.catalogue import fingerprint, one_line
@@ -129,9 +129,10 @@ def _version(site: Site, history: ArchiveHistory, row: VersionRow, before: Versi
 
 def _shown(site: Site, history: ArchiveHistory, version: int, change: RecordChange) -> _ShownChange:
     service = site.catalogue.service
-    values = {field.name: field.before if field.after is ABSENT else field.after for field in change.fields}
     is_entry = change.kind is Kind.ENTRIES
-    post = site.catalogue.by_id.get(change.record_id if is_entry else service.post_id(values))
+    at = version - 1 if change.change is Change.GONE else version
+    said = site.catalogue.record_at(Kind.COMMENTS, change.record_id, at) if change.kind is Kind.COMMENTS else None
+    post = site.catalogue.by_id.get(change.record_id if is_entry else service.post_id(said or {}))
     before = history.version_before(change.record_id, version) if is_entry and post else None
     gone = change.change is Change.GONE
     has_life = before is not None and (gone or told_by(history, change.record_id, version) is None)

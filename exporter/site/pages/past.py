@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import groupby
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, Final
 
 from exporter.clock import at_home
@@ -52,7 +53,10 @@ def past_files(site: Site, history: ArchiveHistory) -> Iterator[ViewFile]:
     pictures = _pictures(site)
     for year in dict.fromkeys([*years, *pictures]):
         posts, shown = years.get(year, []), pictures.get(year, [])
-        parts: list[bytes | str] = [listed(posts), repr([(each.path, each.entries) for each in shown])]
+        parts: list[bytes | str] = [
+            listed(posts),
+            repr([(each.path, each.entries, site.pictures.drawn(each.path)) for each in shown]),
+        ]
         yield ViewFile(
             f"data/list-{year}.js", fingerprint("list", *parts), partial(_list, site, history, year, posts, shown)
         )
@@ -110,7 +114,12 @@ def _list(
         [*_row(post.id, post.date, post.title, post.category, _flags(post), post.access), post.comments]
         for post in posts
     ]
-    shown = [[each.path, each.width or 0, each.height or 0, _users(site, history, each)] for each in pictures]
+    shown = []
+    for picture in pictures:
+        drawn = site.pictures.drawn(picture.path)
+        sides = drawn.size or (0, 0)
+        small = drawn.source if drawn.source != f"{site.options.assets}{picture.path}" else ""
+        shown.append([picture.path, *sides, _users(site, history, picture), small])
     return data_script("list", year, {"entries": entries, "pictures": shown})
 
 
@@ -144,7 +153,10 @@ def _users(site: Site, history: ArchiveHistory, picture: StoredPicture) -> list[
 
 def _changes(site: Site, history: ArchiveHistory, rows: Sequence[VersionRow]) -> bytes:
     past = _Past(site, history)
-    versions = [[row.version, list(past.entries(row.version)), list(past.comments(row.version))] for row in rows]
+    versions = [
+        [row.version, *map(list, (past.entries(row.version), past.comments(row.version), past.pictures(row.version)))]
+        for row in rows
+    ]
     return data_script("past", str(rows[0].version), versions)
 
 
@@ -202,3 +214,10 @@ class _Past:
             comment = service.comment(raw)
             html = "" if before is None else self._site.shown(comment, "").html
             yield [one_line(comment_id), safe_name(service.post_id(raw)), int(after is not None), html]
+
+    def pictures(self, version: int) -> Iterator[list[str]]:
+        """Yield the name, without its ending, of each file that a version has in place of another, and the other."""
+        for url in self._history.changed_in(Kind.ASSETS, version):
+            before, after = (self._history.file_at(url, each) for each in (version - 1, version))
+            if before and after and before != after:
+                yield [PurePosixPath(after).stem, before]

@@ -88,14 +88,8 @@ class Site:
         assets = [raw for _, raw in records.scan(Kind.ASSETS)]
         self.catalogue = Catalogue(records, service, self.facts, patterns, base, history)
         self.pictures = StoredPictures(assets, Thumbnails() if thumbnails is None else thumbnails, options.assets)
-        self.bodies = BodyWriter(
-            AssetMap(assets, base).local_path,
-            base,
-            options.language,
-            prefix=options.assets,
-            page_of=self.catalogue.page_of,
-            picture=self.pictures.drawn,
-        )
+        self._assets, self._base = AssetMap(assets, base), base
+        self.bodies = self._bodies(self._assets.local_path)
         self._renderer = PageRenderer(options, records.blog_id, self.parts)
 
     def file(
@@ -103,6 +97,25 @@ class Site:
     ) -> ViewFile:
         """Return a page whose context is only made when one of the parts of its fingerprint has changed."""
         return ViewFile(path, fingerprint(template, *parts), lambda: self._renderer.render(template, path, **context()))
+
+    def _bodies(self, local_path: Callable[[str], str | None]) -> BodyWriter:
+        return BodyWriter(
+            local_path,
+            self._base,
+            self.options.language,
+            prefix=self.options.assets,
+            page_of=self.catalogue.page_of,
+            picture=self.pictures.drawn,
+        )
+
+    def bodies_at(self, history: ArchiveHistory, version: int) -> BodyWriter:
+        """Return what turns bodies into HTML with the pictures of a version, some of which others replaced since."""
+
+        def local_path(address: str) -> str | None:
+            found = self._assets.find(address)
+            return None if found is None else history.file_at(found.asset.url, version) or found.path
+
+        return self._bodies(local_path) if history.replaced else self.bodies
 
     def past_frame(self) -> ViewFile:
         """Return the script that draws what is around the pages of the past."""

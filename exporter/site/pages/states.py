@@ -52,7 +52,7 @@ def _state(site: Site, history: ArchiveHistory, entry_id: str, state: EarlierSta
         "entry": entry,
         "category": "" if entry is None else one_line(entry.category or ""),
         "more_title": "" if entry is None else one_line(entry.more_title),
-        "html": partial(site.bodies.html, root="../"),
+        "html": partial(site.bodies_at(history, state.until - 1).html, root="../"),
         "state": state,
         "saved": site.dates.written(history.date(state.version)),
         "ended": site.dates.written(history.date(state.until)),

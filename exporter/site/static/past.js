@@ -13,17 +13,19 @@
     document.currentScript.insertAdjacentHTML("afterend", top);
     document.addEventListener("readystatechange", function () { document.body.insertAdjacentHTML("beforeend", end); }, { once: true });
     addEventListener("DOMContentLoaded", function () {
-      if (!document.querySelector("article.entry")) return;
-      for (const name of ["lightbox", "reading"]) {
-        document.head.append(Object.assign(document.createElement("script"), { src: `${root}static/${name}.js` }));
-      }
+      if (document.querySelector("article.entry")) for (const name of ["lightbox", "reading"]) addScript(name);
     });
   };
+
+  function addScript(name) {
+    document.head.append(Object.assign(document.createElement("script"), { src: `${root}static/${name}.js` }));
+  }
 
   let root, site, here, index, words, at;
   const before = new Map();
   const rewritten = new Set();
   const said = new Map();
+  const replaced = [];
 
   addEventListener("DOMContentLoaded", function () {
     root = document.body.dataset.root;
@@ -52,6 +54,7 @@
     for (const type of ["pointerdown", "focusin", "click", "auxclick"]) addEventListener(type, keepVersion, true);
     addEventListener("submit", search, true);
     await show(steps);
+    if (here.startsWith("gallery")) addScript("lightbox");
     banner();
     document.documentElement.dataset.past = "shown";
     // What the address names was not there when the browser looked for it.
@@ -67,11 +70,12 @@
   }
 
   function takeBack(steps) {
-    for (const [, entries, comments] of steps) {
+    for (const [, entries, comments, files] of steps) {
       for (const [name, put, ...row] of entries) {
         before.set(name, row.length ? row : null);
         if (put) rewritten.add(name);
       }
+      replaced.push(...files);
       for (const [id, name, put, html] of comments) said.set(id, { name, today: said.has(id) ? said.get(id).today : put, html });
     }
   }
@@ -133,6 +137,11 @@
     const moment = new Date(Date.UTC(year, month - 1, number));
     if (document.documentElement.lang === "ja") return `${year}年${month}月${number}日（${"日月火水木金土"[moment.getUTCDay()]}）`;
     return `${number} ${moment.toLocaleString("en", { month: "long", timeZone: "UTC" })} ${year}`;
+  }
+
+  function dayOfYear(date) {
+    const [month, number] = date.slice(5, 10).split("-").map(Number);
+    return document.documentElement.lang === "ja" ? `${month}月${number}日` : `${number} ${monthName(month)}`;
   }
 
   function monthName(month) {
@@ -302,11 +311,12 @@
       return blogLoad("list", year, "list-" + year + ".js");
     }));
     const found = [];
-    for (const [path, width, height, users] of lists.flatMap(function (each) { return each.pictures; })) {
+    for (const [path, width, height, users, small] of lists.flatMap(function (each) { return each.pictures; })) {
       const shown = users.filter(function ([, from, until]) { return from <= number && (!until || number < until); });
       const posts = shown.map(function ([name]) { return entries.get(name); }).filter(Boolean);
       posts.sort(function (a, b) { return compare(b.date, a.date); });
-      if (posts.length) found.push({ path, width, height, posts });
+      const then = fileThen(path, replaced);
+      if (posts.length) found.push(then === path ? { path, width, height, small, posts } : { path: then, posts });
     }
     found.sort(function (a, b) { return compare(b.posts[0].date, a.posts[0].date); });
     const byYear = [...grouped(found, function (each) { return each.posts[0].year; })];
@@ -317,17 +327,40 @@
         return [yearName(year), index.pictures.includes(year) ? `gallery/${year}.html` : `gallery.html?y=${year}`, some.length];
       })),
       found.length ? "" : make("p", { text: words.past_no_pictures }),
-      make("ul", { class: "pictures" }, ...pictures.map(figure)),
+      make("div", { class: "gallery" }, ...[...grouped(pictures, monthOf)].flatMap(function ([month, some]) {
+        const groups = [...grouped(some, function (each) { return each.posts[0]; })].map(shots);
+        return [make("h2", { text: month }), make("ul", { class: "groups" }, ...groups)];
+      })),
     ];
   }
 
-  function figure({ path, width, height, posts }) {
+  function monthOf({ posts: [{ date }] }) {
+    const month = monthName(Number(date.slice(5, 7)));
+    if (!date) return words.undated;
+    return document.documentElement.lang === "ja" ? yearName(date.slice(0, 4)) + month : `${month} ${date.slice(0, 4)}`;
+  }
+
+  function ratio({ width, height }) {
+    return width && height ? Math.min(Math.max(width / height, 0.4), 4) : 4 / 3;
+  }
+
+  function shots([post, pictures]) {
+    const wide = pictures.reduce(function (sum, each) { return sum + ratio(each); }, 0);
+    return make("li", { style: `--r:${wide.toFixed(2)};--n:${pictures.length}` },
+      make("h3", null, post.date ? make("time", { datetime: post.date.slice(0, 10), text: dayOfYear(post.date) }) : null, " ",
+        link(post.page, post.title || words.untitled, { lang: "ja" }), ...badges(post)),
+      make("ul", { class: "shots" }, ...pictures.map(shot)));
+  }
+
+  function shot(picture) {
+    const { path, width, height, small, posts } = picture;
     const file = root + index.assets + path;
     const size = width && height ? { width, height } : {};
-    const title = posts[0].title || words.untitled;
-    return make("li", { "data-item": "" }, make("figure", null,
-      make("a", { href: file }, make("img", { src: file, alt: title, loading: "lazy", ...size })),
-      make("figcaption", { lang: "ja" }, link(posts[0].page, title))));
+    const image = make("img", { src: small ? root + small : file, alt: posts[0].title || words.untitled, loading: "lazy", ...size });
+    // A browser runs what is in some kinds of pictures where they are opened alone.
+    const opens = /\.(avif|bmp|gif|heic|ico|jp2|jpg|jxl|png|tif|webp)$/.test(path);
+    return make("li", { style: `--r:${ratio(picture).toFixed(2)}`, "data-item": "" },
+      opens ? make("a", { href: file, title: image.alt, "data-zoom": "" }, image) : image);
   }
 
   // An entry: where another page has its state of that day, that one is shown.
@@ -357,7 +390,9 @@
     }
     if (row && !(row[3] & GONE)) for (const each of article.querySelectorAll("[data-gone], .badge.gone")) each.remove();
     const until = Number(article.dataset.state?.split(" ")[2]) || Infinity;
-    talk(article, name, steps.filter(function (step) { return step[0] <= until; }));
+    const since = steps.filter(function (step) { return step[0] <= until; });
+    talk(article, name, since);
+    picturesThen(article, since.flatMap(function (step) { return step[3]; }));
     const entries = await listing();
     const place = entries.findIndex(function (each) { return each.name === name; });
     for (const old of main.querySelectorAll(".turn, .beside")) old.remove();
@@ -374,6 +409,23 @@
     const found = link(other.page, "", { rel });
     found.append(make("small", { text: label }), make("span", { lang: "ja", text: other.title || words.untitled }));
     return found;
+  }
+
+  // A file that took the place of another is called by the hash of what it holds, and so is its thumbnail.
+
+  function fileThen(path, files) {
+    return files.reduce(function (found, [name, before]) { return found.includes(name) ? before : found; }, path);
+  }
+
+  function picturesThen(place, files) {
+    for (const each of place.querySelectorAll("img[src], a[href]")) {
+      const name = each.matches("img") ? "src" : "href";
+      const then = fileThen(each.getAttribute(name), files);
+      if (then === each.getAttribute(name)) continue;
+      each.setAttribute(name, root + index.assets + then);
+      each.removeAttribute("width");
+      each.removeAttribute("height");
+    }
   }
 
   function markup(html) {

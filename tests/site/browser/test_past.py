@@ -11,9 +11,11 @@ from tests.site.browser.tabs import Tab, told, until
 from tests.site.browser.test_audit import WIDTHS, audit
 from tests.site.browser.trap import Trap
 from tests.site.building import build
-from tests.site.past_blog import past_blog
+from tests.site.past_blog import past_blog, replaced_picture
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from playwright.sync_api import Browser
 
 pytestmark = pytest.mark.browser
@@ -48,9 +50,7 @@ def test_lists_are_those_of_the_day(tab: Tab, trap: Trap, past: Built) -> None:
     at(tab, past, "categories.html?v=1")
     assert tab.evaluate("[...document.querySelectorAll('.tiles strong')].map((each) => each.textContent)") == ["海辺"]
     at(tab, past, "gallery.html?v=2")
-    assert tab.evaluate("[...document.querySelectorAll('.pictures figcaption')].map((e) => e.textContent)") == [
-        "新しい題2"
-    ]
+    assert tab.evaluate("[...document.querySelectorAll('.gallery h3 a')].map((e) => e.textContent)") == ["新しい題2"]
     assert told(tab, past.root, trap) == []
 
 
@@ -77,6 +77,26 @@ def test_comments_are_those_of_the_day(tab: Tab, past: Built) -> None:
     assert "題2" in tab.evaluate("document.querySelector('#comment-12 .about').textContent")
     at(tab, past, "comments/2019.html?v=1")
     assert tab.evaluate(SAID) == []
+
+
+def test_pictures_are_those_of_the_day(tab: Tab, trap: Trap, tmp_path: Path) -> None:
+    built, (first, second) = replaced_picture(tmp_path / "blog")
+    build(built)
+    shown = "[...document.querySelectorAll('main img, main a[data-zoom]')].map((each) => each.src ?? each.href)"
+    for place in ("entry/1.html?v=1", "entry/2.html?v=2", "gallery.html?v=2"):
+        at(tab, built, place)
+        until(tab, SHOWN)
+        found = tab.evaluate(shown)
+        assert found, place
+        assert all(first in each for each in found), place
+    at(tab, built, "entry/2.html?v=3")
+    until(tab, f"{PLACE} === 'history/entry-2-v2.html?v=3' && {SHOWN}")
+    assert all(second in each for each in tab.evaluate(shown))
+    at(tab, built, "gallery.html?v=2")
+    tab.click("main a[data-zoom]")
+    until(tab, "document.querySelector('.lightbox[open] img').naturalWidth > 0")
+    assert first in tab.evaluate("document.querySelector('.lightbox[open] img').src")
+    assert told(tab, built.root, trap) == []
 
 
 def test_the_day_is_kept_from_page_to_page_until_one_goes_back(tab: Tab, past: Built) -> None:

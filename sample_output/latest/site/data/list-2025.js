@@ -1,1 +1,1 @@
-blogData("list","2025",{"entries":[["90","2025-01-01T07:40","九回目の初日の出","日記",0,"",0]],"pictures":[["assets/09/099bd45f6b14084b2dc7edfcb3bf49700d2c99a84f303e9efbdcf2bd298285ce.png",320,214,[["90",2,0]]]]});
+blogData("list","2025",{"entries":[["90","2025-01-01T07:40","九回目の初日の出","日記",0,"",0]],"pictures":[["assets/09/099bd45f6b14084b2dc7edfcb3bf49700d2c99a84f303e9efbdcf2bd298285ce.png",320,214,[["90",2,0]],""]]});
