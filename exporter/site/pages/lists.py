@@ -68,6 +68,7 @@ def _all_years(site: Site, years: _Years) -> ViewFile:
     gone = [post for post in reversed(catalogue.posts) if post.gone_in is not None]
     parts: list[bytes | str] = [
         repr(calendar),
+        str(len(catalogue.posts)),
         catalogue.identities(Kind.ENTRY_LIST, catalogue.unread),
         listed(gone),
         str(len(catalogue.orphans)),
