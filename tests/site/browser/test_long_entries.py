@@ -107,6 +107,23 @@ def test_contents_need_no_script(chromium: Browser, entry: Path, width: int, sho
     context.close()
 
 
+@pytest.mark.parametrize("width", [1280, 375])
+def test_contents_say_where_the_page_is(page: Page, entry: Path, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 700})
+    opened(page, entry)
+    marked = page.locator(".contents [aria-current]")
+    for place, name in (("h-4", "3."), ("h-9", "8."), ("h-2", "1.")):
+        page.evaluate(f"document.getElementById('{place}').scrollIntoView()")
+        page.wait_for_function(
+            "name => document.querySelector('.contents [aria-current]')?.textContent.startsWith(name)", arg=name
+        )
+        assert marked.count() == 1
+    page.evaluate("scrollTo(0, 0)")
+    page.evaluate("document.documentElement.dataset.way = 'vertical'")
+    page.evaluate("scrollTo(0, 90)")
+    page.wait_for_function("!document.querySelector('.contents [aria-current]')")
+
+
 def test_what_is_wide_scrolls_by_itself_and_by_keys(tab: Tab, entry: Path) -> None:
     tab.goto(entry.as_uri())
     until(tab, "document.querySelector('.code')")

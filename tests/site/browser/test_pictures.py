@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from playwright.sync_api import expect
 
 from exporter.site.words import LANGUAGES
 
@@ -62,6 +63,40 @@ def test_a_finger_turns_and_closes(phone: Page, site: Path) -> None:
     assert phone.evaluate("document.querySelector('dialog.lightbox img').style.transform") == ""
     swipe(phone, (10, 200))
     assert not phone.evaluate(OPEN)
+
+
+def test_a_step_back_closes_it_and_leaves_the_page_at_the_picture(phone: Page, site: Path) -> None:
+    phone.goto((site / "index.html").as_uri())
+    opened(phone, site)
+    for _ in range(12):
+        phone.keyboard.press("ArrowRight")
+    last = phone.evaluate(SHOWN)
+    phone.evaluate("history.back()")
+    phone.wait_for_function(f"!{OPEN}")
+    assert phone.url.endswith("/gallery.html")
+    focused = phone.locator(":focus")
+    assert phone.evaluate("document.activeElement.href") == last
+    expect(focused).to_be_in_viewport()
+    # However it is closed, it leaves no step behind.
+    focused.click()
+    assert phone.evaluate(OPEN)
+    phone.locator("dialog.lightbox .close").click()
+    phone.wait_for_function("history.scrollRestoration === 'auto'")
+    expect(focused).to_be_in_viewport()
+    phone.go_back()
+    assert phone.url.endswith("/index.html")
+
+
+def test_two_fingers_bring_a_picture_nearer_and_one_moves_it_then(phone: Page, site: Path) -> None:
+    first = opened(phone, site)
+    session = phone.context.new_cdp_session(phone)
+    session.send("Input.synthesizePinchGesture", {"x": 180, "y": 350, "scaleFactor": 2.5, "relativeSpeed": 2000})
+    phone.wait_for_function("visualViewport.scale > 1.5 && document.querySelector('.lightbox .near')")
+    place = phone.evaluate("visualViewport.pageLeft")
+    swipe(phone, (-150, 0))
+    phone.wait_for_function(f"visualViewport.pageLeft > {place}")
+    assert phone.evaluate(SHOWN) == first
+    assert phone.evaluate(OPEN)
 
 
 def test_buttons_turn_and_close_and_the_focus_stays_inside(page: Page, site: Path) -> None:

@@ -34,7 +34,8 @@
     for (const [element, label] of labels) element.setAttribute("aria-label", label);
   });
 
-  let at = 0;
+  const OUTSIDE = 0, INSIDE = 1, LEAVING = 2;
+  let at = 0, step = OUTSIDE;
   function show(number) {
     at = (number + pictures.length) % pictures.length;
     const link = pictures[at];
@@ -46,6 +47,12 @@
     if (!dialog.open) {
       dialog.showModal();
       close.focus();
+      // On phones a step back closes it. Where the page stands then is said by the focus, and not by where it stood before.
+      if (step === OUTSIDE && matchMedia("(pointer: coarse)").matches) {
+        history.scrollRestoration = "manual";
+        history.pushState(null, "");
+        step = INSIDE;
+      }
     }
     // The next one is read while this one is looked at.
     new Image().src = pictures[(at + 1) % pictures.length].href;
@@ -62,7 +69,18 @@
   dialog.addEventListener("click", function (event) {
     if (event.target === figure || event.target === dialog) dialog.close();
   });
-  dialog.addEventListener("close", function () { pictures[at].focus(); });
+  dialog.addEventListener("close", function () {
+    pictures[at].focus();
+    if (step !== INSIDE) return;
+    step = LEAVING;
+    history.back();
+  });
+  addEventListener("popstate", function () {
+    const closes = step === INSIDE;
+    step = OUTSIDE;
+    history.scrollRestoration = "auto";
+    if (closes) dialog.close();
+  });
   dialog.addEventListener("keydown", function (event) {
     if (event.key === "ArrowRight" || event.key === "j" || event.key === "n") show(at + 1);
     else if (event.key === "ArrowLeft" || event.key === "k" || event.key === "p") show(at - 1);
@@ -73,7 +91,11 @@
     event.preventDefault();
   });
 
-  // A finger moves the picture: to the sides for its neighbours, down to close. Two fingers are the browser's.
+  // A finger moves the picture: to the sides for its neighbours, down to close. Two fingers are the browser's, and so is
+  // one where they have brought the picture nearer.
+  window.visualViewport?.addEventListener("resize", function () {
+    figure.classList.toggle("near", visualViewport.scale > 1.01);
+  });
   let from = null;
   function moved(event) {
     const touch = event.changedTouches[0];

@@ -67,6 +67,25 @@
     }, 2000);
   }
 
+  /** Marks in the contents where the page is: the last heading above its middle. */
+  function follow(contents) {
+    const links = [...contents.querySelectorAll("a")];
+    const places = links.map(function (link) { return document.getElementById(decodeURIComponent(link.hash.slice(1))); });
+    let current = null, asked = 0;
+    function mark() {
+      asked = 0;
+      const above = function (place) { return place?.getBoundingClientRect().top < innerHeight / 2; };
+      const found = links[html.dataset.way === "vertical" ? -1 : places.findLastIndex(above)] ?? null;
+      if (found === current) return;
+      current?.removeAttribute("aria-current");
+      found?.setAttribute("aria-current", "true");
+      current = found;
+      if (found) contents.scrollTop += found.getBoundingClientRect().top - contents.getBoundingClientRect().top - contents.clientHeight / 2;
+    }
+    addEventListener("scroll", function () { asked ||= requestAnimationFrame(mark); }, { passive: true });
+    mark();
+  }
+
   async function start() {
     const words = await blogLoad("words", "", "words.js");
     const opens = made("button", { type: "button", className: "tool", textContent: words.text_sign, title: words.text_settings });
@@ -100,7 +119,10 @@
     }, { passive: false });
   }
   const contents = entry.querySelector(".contents details");
-  if (contents) contents.open = matchMedia("(min-width: 76rem)").matches;
+  if (contents) {
+    contents.open = matchMedia("(min-width: 76rem)").matches;
+    follow(contents);
+  }
   addEventListener("resize", reachable);
   start();
 })();
