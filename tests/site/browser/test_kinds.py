@@ -93,7 +93,7 @@ def test_letters_of_any_colour_are_turned_in_the_dark(book: Path, chromium: Brow
     )
     found = []
     for scheme in ("light", "dark"):
-        context = chromium.new_context(color_scheme=scheme)  # type: ignore[arg-type]
+        context = chromium.new_context(color_scheme=scheme)
         page = context.new_page()
         page.goto(book.as_uri())
         found.append(page.evaluate(shown))
