@@ -9,7 +9,7 @@ import zipfile
 from collections import Counter
 from html import unescape
 from pathlib import Path
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
 import pytest
 
@@ -47,6 +47,22 @@ def linked_blog() -> Memory:
         more = f'<ol><li id="fn1">脚注 <a href="#fnref1">戻る</a></li></ol><a href="/Entry/{other}/#fn1">注</a><img id="image" src="data:image/png;base64,{PICTURE}">'
         title = TITLES[number % len(TITLES)]
         blog.entry(str(number), title=title, entry_text=body, ps_text=more, name=f"umi-{number}", sec=f"{number:02}")
+    return blog
+
+
+def lettered_blog() -> Memory:
+    """Return a blog whose names, files and places are in letters, as they are and percent-encoded, in its links."""
+    blog = Memory()
+    for number in (1, 2, 3):
+        other = number % 3 + 1
+        ways = [f"https://{BLOG}/日記/潮だまり-{other}.html", f"/{quote('日記')}/{quote(f'潮だまり-{other}.html')}"]
+        links = "".join(f'<a href="{way}{place}">次</a>' for way in ways for place in ("", "#注", f"#{quote('注')}"))
+        pictures = "".join(
+            f'<img src="https://files.example.jp/{name}">' for name in ("海と空.png", quote("海と空.png"))
+        )
+        body = f'<p>{links}{pictures}</p><p id="注">注 <a href="#注">ここ</a></p>'
+        blog.entry(str(number), title=f"潮だまり（{number}）", entry_text=body, name=f"潮だまり-{number}")
+    blog.picture(f"https://files.example.jp/{quote('海と空.png')}", entry_id="1")  # the spelling that a backup keeps
     return blog
 
 
@@ -111,6 +127,29 @@ def test_every_link_leads_somewhere(
     around = "".join(unescape(page.read_text(encoding="utf-8")) for page in lists)
     assert re.findall(r'href="(?![a-z]+:|[/#])[^"]*-\d+(?:/|\.html)[^"]*"', around) == []
     assert led_astray((built / "index.html").read_text(encoding="utf-8")) == []
+
+
+@pytest.mark.parametrize("body", ["markdown", "html"])
+@every_generator
+def test_addresses_in_letters_lead_somewhere(
+    tool: Tool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, generator: Generator, body: str
+) -> None:
+    monkeypatch.setenv("ASTRO_TELEMETRY_DISABLED", "1")
+    site, old = tmp_path / "site", AddressPattern("https://{blog_id}/日記/{name}.html", "x")
+    blog = lettered_blog()
+    blog.write_pictures(tmp_path / "archive")
+    moved = Blog("lettered", blog, tmp_path / "archive")
+    report = moved.export(generator.form, site, body=body, preset=generator.preset, old_urls=(old,))
+    assert report["links"] == {"rewritten": 18, "old_host": 0, "dead": 0}
+    built = generator.build(tool, site)
+    pages = [page for page in built.glob(generator.pages) if "<main>" in page.read_text(encoding="utf-8")]
+    texts = [page.read_text(encoding="utf-8") for page in pages]
+    assert [len(re.findall("<a [^>]*href=", text)) for text in texts] == [7, 7, 7]
+    assert [len(re.findall("<img ", text)) for text in texts] == [2, 2, 2]
+    assert dead_links(built, pages) == []
+    for page, text in zip(pages, texts, strict=True):
+        for source in re.findall(r'<img [^>]*?src="(?:https://example.org)?([^"]*)"', text):
+            assert (built / source[1:] if source[0] == "/" else page.parent / source).is_file(), source
 
 
 @every_generator
