@@ -127,7 +127,8 @@ def _escaped(text: str, before: str, after: str, *, in_brackets: bool = False) -
         if mark == "\\":
             return "\\\\" if not right or right == "\n" or right in _ASCII_PUNCTUATION else run
         if mark == "<":
-            return "&lt;" if right and (right in "/!?" or (right.isascii() and right.isalpha())) else run
+            is_tag = bool(right) and (right in "/!?" or (right.isascii() and right.isalpha()))
+            return "&lt;" if is_tag or (right == "<" and end == len(text)) else run  # two would be a quotation mark
         if mark == "&":
             return "&amp;" if _ENTITY.match(text, start) else run
         if mark == "!":

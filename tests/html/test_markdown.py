@@ -168,6 +168,7 @@ def test_links_and_images(html: str, expected: str) -> None:
         ("<p>(www.x.jp<b>太</b></p>", "(www\\.x.jp**太**"),
         ('<a href="http://y.jp">http://x.jp/a、b</a>', "[http://x.jp/a、b](http://y.jp)"),
         ("<h2>http://x.jp/a、*星*</h2>", "## <http://x.jp/a>、\\*星\\*"),
+        ("&lt;http://x.jp/&gt;", "&lt;<http://x.jp/>>"),
         ("http:// と http://) と", "http:// と http://) と"),
     ],
 )
