@@ -170,8 +170,10 @@ class StoredPictures:
 
     def identity(self, entry_id: str) -> str:
         """Return what changes whenever an entry's page would show other files."""
+        if entry_id not in self._identities:
+            return ""
         notes = [self._thumbnails.of(picture.path) for picture in self.by_entry.get(entry_id, ())]
-        return "\n".join([*self._identities.get(entry_id, ()), repr([tuple(note) for note in notes])])
+        return "\n".join([*self._identities[entry_id], repr([tuple(note) for note in notes])])
 
     def drawn(self, path: str) -> DrawnPicture:
         """Return how pages show a stored picture, given its path in the archive."""
