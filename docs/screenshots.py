@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 DESK = {"viewport": {"width": 1120, "height": 840}}
+WIDE = {"viewport": {"width": 1280, "height": 840}}
 PHONE = {"viewport": {"width": 390, "height": 844}, "device_scale_factor": 1.5, "is_mobile": True, "has_touch": True}
 SHOTS = (
     ("home", "index.html", "light", DESK),
@@ -29,6 +30,8 @@ SHOTS = (
     ("entry", "entry/9.html", "light", DESK),
     ("entry-dark", "entry/9.html", "dark", DESK),
     ("entry-phone", "entry/9.html", "dark", PHONE),
+    ("long", "entry/71.html", "light", WIDE),
+    ("code", "entry/35.html", "dark", WIDE),
     ("years", "years.html", "light", DESK),
     ("search", "search.html?q=海", "light", DESK),
     ("search-phone", "search.html?q=海", "light", PHONE),
@@ -38,6 +41,8 @@ SHOTS = (
     ("statistics", "statistics.html", "light", DESK),
     ("statistics-dark", "statistics.html", "dark", DESK),
     ("history", "history/version-2.html", "light", DESK),
+    ("past", "entry/50.html?v=1", "light", DESK),
+    ("past-phone", "index.html?v=1", "dark", PHONE),
     ("about", "about.html", "light", DESK),
 )
 """Name, page, brightness, window."""
@@ -73,6 +78,8 @@ def _prepare(page: Page, address: str, name: str) -> None:
     if "?q=" in address:
         page.wait_for_selector("#results[data-state=done]")
         page.evaluate("document.activeElement.blur()")
+    if "?v=" in address:
+        page.wait_for_selector("[data-past=shown] main")
     if name == "lightbox":
         page.locator("a[data-zoom]").nth(4).click()
     page.wait_for_load_state("networkidle")
