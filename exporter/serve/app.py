@@ -21,11 +21,11 @@ from exporter.archive.archive import Archive, read_consistently
 from exporter.archive.safe_files import InnerPath
 from exporter.errors import BlogExporterError, NoSuchRecord, UsageError
 from exporter.library.views import site_options
-from exporter.serve.clerk import Clerk
-from exporter.serve.desk import Desk, json_of
+from exporter.serve.api import Api, json_of
 from exporter.serve.files import SITE, UNKNOWN, OpenFile, ServedFiles
 from exporter.serve.guard import HEADERS, STORED_POLICY, below_token, is_own_name
 from exporter.serve.search_page import SearchPage
+from exporter.serve.worker import Worker
 from exporter.service.registry import service_of
 from exporter.site.history import ArchiveHistory
 from exporter.site.thumbnails import Thumbnails
@@ -70,7 +70,7 @@ class _Doors(web.Server):
 class _Blocking(NamedTuple):
     """What blocks and so is asked in a thread of its own: the records, and the page that shows what a search found."""
 
-    desk: Desk
+    api: Api
     page: SearchPage
 
 
@@ -134,7 +134,7 @@ class Server:
         self._at = at
         self._warn = warn
         self._files = ServedFiles(Archive.open(archive).layout, site)
-        self._clerk = Clerk()
+        self._worker = Worker()
 
     @contextlib.asynccontextmanager
     async def listening(self) -> AsyncIterator[str]:
@@ -147,8 +147,8 @@ class Server:
             lambda _, said: self._warn(f"{said['message']}: {said.get('exception')}")
         )
         with tempfile.TemporaryDirectory(prefix="blog-exporter-serve-", ignore_cleanup_errors=True) as folder:
-            desk = Desk(self._archive, self._settings, Path(folder), self._at)
-            self._records = _Blocking(desk, SearchPage(self._archive, self._settings))
+            api = Api(self._archive, self._settings, Path(folder), self._at)
+            self._records = _Blocking(api, SearchPage(self._archive, self._settings))
             # What it logs of requests that are none has the secret in it.
             doors = _Doors(
                 self._answer, handler_cancellation=True, keepalive_timeout=_PATIENCE, access_log=None, logger=_SILENT
@@ -159,8 +159,8 @@ class Server:
                 yield await self._listen(runner)
             finally:
                 await runner.cleanup()
-                self._clerk.do(desk.close)
-                self._clerk.end()
+                self._worker.do(api.close)
+                self._worker.end()
 
     async def _listen(self, runner: web.ServerRunner) -> str:
         host, port = self._place.host.strip("[]"), self._place.port
@@ -197,28 +197,28 @@ class Server:
         if path in ("", "/", f"/{SITE}", f"/{SITE}/"):
             return web.Response(status=302, headers={hdrs.LOCATION: f"{self._prefix}{_START}"})
         if path == _SEARCH:
-            work = partial(self._records.page.render, self._records.desk, request.query)
-            body, status = await self._clerk.do(work)
+            work = partial(self._records.page.render, self._records.api, request.query)
+            body, status = await self._worker.do(work)
             return web.Response(body=body, status=status, content_type="text/html", charset="utf-8")
         if path == "/api" or path.startswith("/api/"):
             return await self._api(path.removeprefix("/api").strip("/"), request)
         return await self._file(path.lstrip("/"), request)
 
     async def _api(self, path: str, request: web.BaseRequest) -> web.Response:
-        desk, query = self._records.desk, dict(request.query)
+        api, query = self._records.api, dict(request.query)
         name, _, rest = path.partition("/")
         kind, _, record_id = rest.partition("/")
         answers: dict[str, Callable[[], bytes]] = {
-            "": lambda: json_of(desk.overview()),
-            "versions": desk.versions,
-            "entries": lambda: json_of(desk.entries(query)),
-            "search": lambda: json_of(desk.search(query).document()),
-            "records": partial(desk.record, kind, record_id, query),
+            "": lambda: json_of(api.overview()),
+            "versions": api.versions,
+            "entries": lambda: json_of(api.entries(query)),
+            "search": lambda: json_of(api.search(query).document()),
+            "records": partial(api.record, kind, record_id, query),
         }
         try:
             if name not in answers or (rest and name != "records"):
                 raise NoSuchRecord("The API has no such address; docs/serve.md names those it has.")
-            return web.Response(body=await self._clerk.do(answers[name]), content_type=_JSON)
+            return web.Response(body=await self._worker.do(answers[name]), content_type=_JSON)
         except BlogExporterError as error:
             said = {"type": type(error).__name__, "message": str(error), "exit_code": error.exit_code}
             return web.Response(body=json_of({"error": said}), status=status_of(error), content_type=_JSON)

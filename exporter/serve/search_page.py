@@ -10,7 +10,7 @@ from exporter.archive.archive import Archive
 from exporter.errors import BlogExporterError, UsageError
 from exporter.library.views import site_options
 from exporter.model.kinds import Kind
-from exporter.serve.desk import Desk, Found
+from exporter.serve.api import Api, Found
 from exporter.serve.past import marked_parts
 from exporter.service.registry import service_of
 from exporter.site.catalogue import ORPHANS_PAGE, one_line, safe_name
@@ -34,13 +34,13 @@ _MOST: Final = 500
 
 
 class SearchPage:
-    """Renders the page; like its desk, in one thread only."""
+    """Renders the page; like its api, in one thread only."""
 
     def __init__(self, archive: Path, settings: Settings) -> None:
         self._archive = archive
         self._settings = settings
 
-    def render(self, desk: Desk, asked: Mapping[str, str]) -> tuple[bytes, int]:
+    def render(self, api: Api, asked: Mapping[str, str]) -> tuple[bytes, int]:
         """Return the page for a query, and its status."""
         archive = Archive.open(self._archive)
         options = site_options(self._settings, self._archive)
@@ -50,7 +50,7 @@ class SearchPage:
         found, problem, status = None, "", 200
         if query:
             try:
-                found = desk.search({**asked, "q": query})
+                found = api.search({**asked, "q": query})
             except BlogExporterError as error:
                 problem, status = str(error), 400 if isinstance(error, UsageError) else 500
         context: dict[str, Any] = {

@@ -71,7 +71,8 @@ class Parts:
         """Return a comment; ``text`` is its body as HTML, ``own`` whether it has the owner's name."""
         words, language = self.words, f' lang="{CONTENT_LANGUAGE}"'
         name = escaped(one_line(comment.name)[:_NAME_KEPT]) or words["nameless"]
-        title, reply = escaped(one_line(comment.title)[:_NAME_KEPT]), escaped(one_line(comment.reply or ""))
+        title = escaped(one_line(comment.title)[:_NAME_KEPT])
+        reply = escaped(self.dates.local(one_line(comment.reply or "")))
         link = commenter_link(comment.url)
         parts = [f'<p class="by"><bdi class="who"{language}>{name}</bdi>\n']
         if link is not None:

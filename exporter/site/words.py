@@ -29,7 +29,7 @@ _WORDS: Final[dict[str, tuple[str, str]]] = {
     "all_entries": ("すべての記事", "All entries"),
     "on_this_day": ("この日の記事", "On this day"),
     "continue": ("続きを読む", "Continue reading"),
-    "random": ("どれかひとつ", "Any one"),
+    "random": ("ランダムに読む", "Any one"),
     "count": ("記事 %d 件", "Entries: %d"),
     "since": ("%s から %s まで", "%s to %s"),
     "previous": ("前の記事", "Previous entry"),
@@ -72,9 +72,9 @@ _WORDS: Final[dict[str, tuple[str, str]]] = {
     "hidden_flag": ("表示フラグ t", "Flagged t"),
     "answers": ("↩ %s への返事", "↩ to %s"),
     "own": ("筆者", "author"),
-    "own_tip": ("バックアップをとった利用者の名前です", "The name of the user whose backup this is"),
+    "own_tip": ("バックアップしたユーザーの名前です", "The name of the user whose backup this is"),
     "replied": ("返信済み %s", "Answered %s"),
-    "original": ("もとの住所", "Original address"),
+    "original": ("もとのアドレス", "Original address"),
     "record": ("もとの記録", "The record"),
     "record_lead": ("サービスが送ってきた値をそのまま示します。", "The values as the service sent them."),
     "cut": ("（長いため、ここまで）", "(too long to be shown here)"),
@@ -189,7 +189,7 @@ _WORDS: Final[dict[str, tuple[str, str]]] = {
     "lost": ("失われた", "Gone for good"),
     "by_choice": ("設定で除外", "Left out by a setting"),
     "uploads": ("アップロードしたファイル", "Uploaded files"),
-    "tool": ("道具", "With"),
+    "tool": ("作成ツール", "With"),
     "manifest": ("manifest.json の SHA-256", "SHA-256 of manifest.json"),
     "address": ("取得元", "Read from"),
     "blog": ("ブログ", "Blog"),
@@ -199,7 +199,7 @@ _WORDS: Final[dict[str, tuple[str, str]]] = {
     "entries": ("記事", "Entries"),
     "entry_list": ("一覧の項目", "List items"),
     "files": ("ファイル", "Files"),
-    "user": ("利用者", "User"),
+    "user": ("ユーザー", "User"),
     "assets": ("画像など", "Pictures and files"),
     "verify_title": ("確かめかた", "How to verify"),
     "verify_lead": (
@@ -254,7 +254,7 @@ _WORDS: Final[dict[str, tuple[str, str]]] = {
     "sort_best": ("関連の高い順", "Best first"),
     "hit_before": ("前の箇所", "Previous place"),
     "hit_after": ("次の箇所", "Next place"),
-    "hits_clear": ("印を消す", "Clear the marks"),
+    "hits_clear": ("強調を消す", "Clear the marks"),
     "all": ("すべて", "All"),
     "year_facet": ("年", "Year"),
     "load_error": ("検索データを読めませんでした。", "The search data could not be read."),
@@ -325,6 +325,13 @@ class Dates:
     def written(self, written: str) -> str:
         """Return a time as the archive has it, such as when a version was finished; as it is where it is no time."""
         return self.minute(at_home(written, self._zone)) or written
+
+    def local(self, written: str) -> str:
+        """Return a time as the service wrote it, in the blog's own clock; as it is where it is no time."""
+        try:
+            return self.minute(datetime.fromisoformat(written))
+        except ValueError:
+            return written
 
     def year(self, year: str) -> str:
         """Return a year's name."""

@@ -17,8 +17,8 @@ from exporter.model.asset import openable
 from exporter.service.registry import DEFAULT_SERVICE
 from exporter.site.catalogue import PostSummary, one_line
 from exporter.site.options import SiteOptions
-from exporter.site.pages.beside import beside
 from exporter.site.pages.entry import entry_files
+from exporter.site.pages.see_also import see_also
 from exporter.site.pages.site import Site, category_page, file_name
 from exporter.site.parts import CONTENT_LANGUAGE, Parts, escaped
 from exporter.site.templating import POLICY
@@ -81,7 +81,7 @@ def _expected(site: Site, at: int, common: dict[str, Any]) -> bytes:
         "more_title": one_line(entry.more_title),
         "more": site.bodies.html(entry.more, "../", colours=True),
         "comments": [_comment(site, each) for each in site.catalogue.comments(site.catalogue.comment_ids(post))],
-        "beside": Markup(beside(site, post)),
+        "beside": Markup(see_also(site, post)),
         "category": category_page(post.category),
         "original": site.catalogue.original_address(entry),
         "pictures": [(f"../../../{each.path}", file_name(each), openable(each.path)) for each in pictures],

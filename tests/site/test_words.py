@@ -64,3 +64,11 @@ def test_a_field_alone_has_a_name_and_one_of_many_that_it_was_sent_by() -> None:
         "hour",
         "mood",
     ]
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [("2019-10-21 14:21:00", "2019年10月21日（月） 14:21"), ("1", "1"), ("済", "済"), ("", "")],
+)
+def test_a_time_of_the_service_is_shown_as_a_person_writes_it(written: str, shown: str) -> None:
+    assert Dates("ja").local(written) == shown

@@ -16,9 +16,9 @@ from exporter.model.kinds import Kind
 from exporter.model.records import Post, Raw
 from exporter.site.catalogue import PostSummary, one_line
 from exporter.site.contents import with_contents
-from exporter.site.pages.beside import beside, beside_parts
+from exporter.site.pages.comment_list import comment_list
+from exporter.site.pages.see_also import see_also, see_also_parts
 from exporter.site.pages.site import Site, category_page, file_name, life_link
-from exporter.site.pages.talk import talk
 from exporter.site.parts import CONTENT_LANGUAGE, escaped
 from exporter.site.templating import Shell, root_of
 
@@ -49,7 +49,7 @@ def entry_files(site: Site) -> Iterator[ViewFile]:
             b"" if after is None else after.listed,
             site.pictures.identity(post.id),
             repr(changed.get(post.id)) + (life or ""),
-            beside_parts(site, post),
+            see_also_parts(site, post),
             repr(site.owners) if post.comments else "",
             catalogue.link_targets(Kind.ENTRIES, post.id),
             *(catalogue.link_targets(Kind.COMMENTS, comment_id) for comment_id in catalogue.comment_ids(post)),
@@ -79,8 +79,8 @@ class _EntryPage:
         return "".join([
             shell.title, title, shell.scripts, self._scripts(), shell.text,
             f'<article class="entry" data-entry="{self._post.page}">\n', self._header(title), body,
-            self._pictures(body), talk(self._site, self._post), "</article>\n",
-            beside(self._site, self._post), self._turn(), self._facts(entry), shell.end,
+            self._pictures(body), comment_list(self._site, self._post), "</article>\n",
+            see_also(self._site, self._post), self._turn(), self._facts(entry), shell.end,
         ])  # fmt: skip
 
     def _scripts(self) -> str:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-class Clerk:
+class Worker:
     """Does work that blocks, in the order in which it was given."""
 
     def __init__(self) -> None:

@@ -64,7 +64,7 @@ class Found(NamedTuple):
         }
 
 
-class Desk:
+class Api:
     """Answers questions about one archive; close it.
 
     Args:

@@ -12,7 +12,7 @@ from exporter.site.templating import root_of
 _MOST_MENTIONS = 30
 
 
-def beside_parts(site: Site, post: PostSummary) -> str:
+def see_also_parts(site: Site, post: PostSummary) -> str:
     """Return what changes whenever that would be another; edits of texts do not, as a rule."""
     if post.id not in site.catalogue.mentions and post.id not in site.catalogue.alike:
         return ""
@@ -21,7 +21,7 @@ def beside_parts(site: Site, post: PostSummary) -> str:
     return repr((len(site.catalogue.mentions.get(post.id, ())), len(mentions), shown))
 
 
-def beside(site: Site, post: PostSummary) -> str:
+def see_also(site: Site, post: PostSummary) -> str:
     """Return both lists as HTML; empty where there is nothing."""
     words, mentions = site.parts.words, _mentions(site, post)
     left = len(site.catalogue.mentions.get(post.id, ())) - len(mentions)

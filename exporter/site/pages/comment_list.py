@@ -10,7 +10,7 @@ from exporter.site.parts import escaped
 from exporter.site.threads import Reply, replies
 
 
-def talk(site: Site, post: PostSummary) -> str:
+def comment_list(site: Site, post: PostSummary) -> str:
     """Return the comments of an entry as HTML; empty where it has none."""
     ids = site.catalogue.comment_ids(post)
     if not ids:
