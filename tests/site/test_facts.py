@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from exporter import lossless_json
@@ -83,7 +83,8 @@ def _made(kind: Kind, record_id: str, look: int) -> bytes:
 
 
 @settings(max_examples=12, deadline=None)
-@given(_changes)
+@example(changes=[{(Kind.COMMENTS, "1"): 1}, {(Kind.ENTRIES, "1"): 0}])
+@given(changes=_changes)
 def test_a_site_made_with_what_is_known_equals_one_made_without(
     changes: list[dict[tuple[Kind, str], int | None]],
 ) -> None:

@@ -132,7 +132,9 @@ def _shown(site: Site, history: ArchiveHistory, version: int, change: RecordChan
     is_entry = change.kind is Kind.ENTRIES
     at = version - 1 if change.change is Change.GONE else version
     said = site.catalogue.record_at(Kind.COMMENTS, change.record_id, at) if change.kind is Kind.COMMENTS else None
-    post = site.catalogue.by_id.get(change.record_id if is_entry else service.post_id(said or {}))
+    post_id = change.record_id if is_entry else service.post_id(said or {})
+    # A page of the past is not made again when the entry of an old comment comes later.
+    post = site.catalogue.by_id.get(post_id) if history.known_by(post_id, version) else None
     before = history.version_before(change.record_id, version) if is_entry and post else None
     gone = change.change is Change.GONE
     has_life = before is not None and (gone or told_by(history, change.record_id, version) is None)
