@@ -40,9 +40,11 @@ LATIN: Final = "0123456789abcdefghijklmnopqrstuvwxyz"
 LATIN_PAIRS: Final = 0xE100
 """Where the characters for two Latin letters begin."""
 HIRAGANA: Final = 0x3041
-HIRAGANA_LETTERS: Final = 95
+KATAKANA: Final = 0x30A1
+KANA: Final = 95
+"""So many letters there are of either kind, in the same order."""
 KANA_PAIRS: Final = 0xE700
-"""Where the characters for two hiragana begin."""
+"""Where the characters for two kana of a kind begin; of which kind, the third says."""
 KANA_CODES: Final = 0x1000
 """So many there are: two pairs may share one, which asks for a chunk too many, never for one too few."""
 
@@ -54,7 +56,7 @@ _MEAN_SHARD: Final = 20
 _CODEC: Final = f"utf-16-{sys.byteorder[0]}e"
 _ASTRAL = re.compile("[\U00010000-\U0010ffff]")
 _LATIN_RUN = re.compile("[0-9a-z]{3,}")
-_KANA_RUN = re.compile("[\u3041-\u309f]{3,}")
+_KANA_RUN = re.compile("[\u3041-\u309f]{3,}|[\u30a1-\u30ff]{3,}")
 _PAIR = re.compile(f"(.)({SEVERAL}.{{5}}|.)")
 _PRIVATE, _GONE = 1, 2
 _PIECE: Final = 100_000
@@ -272,9 +274,9 @@ def _latin(three: str) -> str:
 
 
 def _kana(three: str) -> str:
-    """Return three hiragana as a pair."""
-    first, second = ord(three[0]) - HIRAGANA, ord(three[1]) - HIRAGANA
-    return chr(KANA_PAIRS + (first * HIRAGANA_LETTERS + second) % KANA_CODES) + three[2]
+    """Return three kana of a kind as a pair."""
+    start = HIRAGANA if three[0] < chr(KATAKANA) else KATAKANA
+    return chr(KANA_PAIRS + ((ord(three[0]) - start) * KANA + ord(three[1]) - start) % KANA_CODES) + three[2]
 
 
 def _identity(chunk: _Chunk) -> bytes:

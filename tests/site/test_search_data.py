@@ -68,12 +68,14 @@ class TestPairs:
             key = re.sub("[\U00010000-\U0010ffff]", BEYOND, fold(each)) + END
             assert set(map("".join, pairwise(key))) <= found
 
-    @given(st.text(alphabet="ぁあいんゟァ海ab1\U00020bb7", max_size=40))
-    def test_three_hiragana_are_a_pair_too(self, text: str) -> None:
+    @pytest.mark.parametrize(("start", "end"), [(0x3041, 0x309F), (0x30A1, 0x30FF)])
+    @given(text=st.text(alphabet="ぁあいんゟァアンーヿ海ab1\U00020bb7", max_size=40))
+    def test_three_kana_of_a_kind_are_a_pair_too(self, start: int, end: int, text: str) -> None:
         """As the page asks for them: what two of them are coded as, then the third."""
         found = {pair_text(number) for number in pairs_of([["", "", "", "", 0, text, []]])}
-        for first, second, third in re.findall("(?=([\u3041-\u309f])([\u3041-\u309f])([\u3041-\u309f]))", fold(text)):
-            assert chr(0xE700 + ((ord(first) - 0x3041) * 95 + ord(second) - 0x3041) % 0x1000) + third in found
+        one = f"([{chr(start)}-{chr(end)}])"
+        for first, second, third in re.findall(f"(?={one * 3})", fold(text)):
+            assert chr(0xE700 + ((ord(first) - start) * 95 + ord(second) - start) % 0x1000) + third in found
 
     def test_every_text_is_in_its_chunk(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(search_data, "SMALL_BLOG", 400)

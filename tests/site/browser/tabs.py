@@ -67,8 +67,11 @@ class ChromiumTab:
         self.page.locator(selector).first.click()
 
 
-def until(tab: Tab, condition: str) -> None:
-    """Wait until an expression is true of the page that is there by then, at most ten seconds."""
+def until(tab: Tab | Page, condition: str) -> None:
+    """Wait until an expression is true of the page that is there by then, at most ten seconds.
+
+    Playwright's own way looks again from within the page, whose policy forbids that.
+    """
     end = monotonic() + 10
     while monotonic() < end:
         # A page that goes away takes the question with it.
@@ -76,7 +79,9 @@ def until(tab: Tab, condition: str) -> None:
             if tab.evaluate(f"Boolean({condition})"):
                 return
         sleep(0.03)
-    raise AssertionError(f"never: {condition} at {tab.evaluate('location.href')}, which said {tab.said}")
+    raise AssertionError(
+        f"never: {condition} at {tab.evaluate('location.href')}, which said {getattr(tab, 'said', [])}"
+    )
 
 
 def told(tab: Tab, folder: Path, trap: Trap) -> list[str]:

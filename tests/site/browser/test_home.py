@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.site.browser.tabs import until
 from tests.site.browser.test_audit import audit
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def test_it_shows_the_entries_of_this_day_with_picture_and_beginning(
 def test_on_a_day_of_nothing_there_is_no_such_part(page: Page, site: Path) -> None:
     page.clock.set_fixed_time("2030-04-04T09:00:00")
     page.goto((site / "index.html").as_uri())
-    page.wait_for_function("!document.querySelector('[data-do=random]').hidden")
+    until(page, "!document.querySelector('[data-do=random]').hidden")
     assert page.locator("#today").is_hidden()
     page.locator("[data-do=random]").click()
     page.wait_for_selector("article.entry")

@@ -72,7 +72,7 @@ def test_axe_finds_nothing(whole: Built, folder: Path, chromium: Browser, width:
     for place in [*kinds(folder), *MORE]:
         where, ready = address(folder, place)
         page.goto(where)
-        page.wait_for_function(ready)
+        until(page, ready)
         found[place] = audit(page)
         assert page.evaluate("document.documentElement.scrollWidth") <= width, place
         assert page.evaluate(LOST) == [], place
@@ -148,7 +148,7 @@ def test_paper_is_white_and_has_nothing_to_press(folder: Path, chromium: Browser
     for place in [*kinds(folder), *MORE]:
         where, ready = address(folder, place)
         page.goto(where)
-        page.wait_for_function(ready)
+        until(page, ready)
         assert page.evaluate(SHOWN, PRESSED) == [], place
         colours = page.evaluate(
             "(({ color, backgroundColor }) => [color, backgroundColor])(getComputedStyle(document.documentElement))"

@@ -86,7 +86,7 @@ def test_code_is_copied(chromium: Browser, entry: Path) -> None:
     assert button.inner_text() == "コピー"
     button.focus()
     page.keyboard.press("Enter")
-    page.wait_for_function("document.querySelector('.entry > [role=status]').textContent === 'コピーしました'")
+    until(page, "document.querySelector('.entry > [role=status]').textContent === 'コピーしました'")
     assert page.evaluate("navigator.clipboard.readText()") == CODE
     context.close()
 
@@ -114,14 +114,12 @@ def test_contents_say_where_the_page_is(page: Page, entry: Path, width: int) -> 
     marked = page.locator(".contents [aria-current]")
     for place, name in (("h-4", "3."), ("h-9", "8."), ("h-2", "1.")):
         page.evaluate(f"document.getElementById('{place}').scrollIntoView()")
-        page.wait_for_function(
-            "name => document.querySelector('.contents [aria-current]')?.textContent.startsWith(name)", arg=name
-        )
+        until(page, f"document.querySelector('.contents [aria-current]')?.textContent.startsWith('{name}')")
         assert marked.count() == 1
     page.evaluate("scrollTo(0, 0)")
     page.evaluate("document.documentElement.dataset.way = 'vertical'")
     page.evaluate("scrollTo(0, 90)")
-    page.wait_for_function("!document.querySelector('.contents [aria-current]')")
+    until(page, "!document.querySelector('.contents [aria-current]')")
 
 
 def test_what_is_wide_scrolls_by_itself_and_by_keys(tab: Tab, entry: Path) -> None:

@@ -153,7 +153,7 @@ def test_axe_finds_nothing_in_the_past(chromium: Browser, past: Built, scheme: A
     for place in PAGES:
         path, mark, query = place.partition("?")
         page.goto((past.layout.latest / "site" / path).as_uri() + mark + query)
-        page.wait_for_function(SHOWN if mark else "document.querySelectorAll('[data-past][hidden]').length === 0")
+        until(page, SHOWN if mark else "document.querySelectorAll('[data-past][hidden]').length === 0")
         found[place] = audit(page)
     context.close()
     assert {place: wrong for place, wrong in found.items() if wrong} == {}

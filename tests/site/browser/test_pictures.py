@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import expect
 
 from exporter.site.words import LANGUAGES
+from tests.site.browser.tabs import until
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -72,7 +73,7 @@ def test_a_step_back_closes_it_and_leaves_the_page_at_the_picture(phone: Page, s
         phone.keyboard.press("ArrowRight")
     last = phone.evaluate(SHOWN)
     phone.evaluate("history.back()")
-    phone.wait_for_function(f"!{OPEN}")
+    until(phone, f"!{OPEN}")
     assert phone.url.endswith("/gallery.html")
     focused = phone.locator(":focus")
     assert phone.evaluate("document.activeElement.href") == last
@@ -81,7 +82,7 @@ def test_a_step_back_closes_it_and_leaves_the_page_at_the_picture(phone: Page, s
     focused.click()
     assert phone.evaluate(OPEN)
     phone.locator("dialog.lightbox .close").click()
-    phone.wait_for_function("history.scrollRestoration === 'auto'")
+    until(phone, "history.scrollRestoration === 'auto'")
     expect(focused).to_be_in_viewport()
     phone.go_back()
     assert phone.url.endswith("/index.html")
@@ -91,10 +92,10 @@ def test_two_fingers_bring_a_picture_nearer_and_one_moves_it_then(phone: Page, s
     first = opened(phone, site)
     session = phone.context.new_cdp_session(phone)
     session.send("Input.synthesizePinchGesture", {"x": 180, "y": 350, "scaleFactor": 2.5, "relativeSpeed": 2000})
-    phone.wait_for_function("visualViewport.scale > 1.5 && document.querySelector('.lightbox .near')")
+    until(phone, "visualViewport.scale > 1.5 && document.querySelector('.lightbox .near')")
     place = phone.evaluate("visualViewport.pageLeft")
     swipe(phone, (-150, 0))
-    phone.wait_for_function(f"visualViewport.pageLeft > {place}")
+    until(phone, f"visualViewport.pageLeft > {place}")
     assert phone.evaluate(SHOWN) == first
     assert phone.evaluate(OPEN)
 

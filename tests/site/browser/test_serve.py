@@ -11,6 +11,7 @@ import pytest
 from tests.archive.builder import Built
 from tests.serve.serving import served
 from tests.site.browser.launching import program, tool
+from tests.site.browser.tabs import until
 from tests.site.browser.test_audit import HERE, audit
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def test_it_reads_as_from_a_folder(chromium: Browser, trap: Trap, demo: Built) -
         page.goto(running.address)
         assert page.locator("h1").inner_text() == "潮だまり日記"
         page.locator(".cards img").first.evaluate("image => image.decode()")
-        page.wait_for_function("!document.querySelector('[data-do=random]').hidden")
+        until(page, "!document.querySelector('[data-do=random]').hidden")
         page.locator(".top input[type=search]").fill("していません")
         page.keyboard.press("Enter")
         page.wait_for_selector(".results mark")
