@@ -19,8 +19,8 @@ def shown(html: str) -> str:
 @pytest.mark.parametrize(
     ("html", "expected"),
     [
-        ('<font color="red" size="5">a</font>', '<span style="color:red;font-size:x-large">a</span>'),
-        ('<font color=ff0000 size="+1">a</font>', '<span style="color:#ff0000;font-size:large">a</span>'),
+        ('<font color="red" size="5">a</font>', '<span style="color:red;font-size:x-large;--c:red">a</span>'),
+        ('<font color=ff0000 size="+1">a</font>', '<span style="color:#ff0000;font-size:large;--c:#ff0000">a</span>'),
         ("<font size=-9 face=x>a</font>", '<span style="font-size:x-small">a</span>'),
         ('<p align="center">a</p>', '<p style="text-align:center">a</p>'),
         ("<center>a</center>", '<div style="text-align:center">a</div>'),

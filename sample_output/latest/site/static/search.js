@@ -1,7 +1,7 @@
 "use strict";
 (function () {
   const END = "\ue001", BEYOND = "\ue000", PAGE = 20, PRIVATE = 1, GONE = 2, KEPT_CHUNKS = 240, LATIN_PAIRS = 0xe100, SEVERAL = "_";
-  const HIRAGANA = 0x3041, HIRAGANA_LETTERS = 95, KANA_PAIRS = 0xe700, KANA_CODES = 0x1000, EVERY = 2 ** 30 - 1;
+  const HIRAGANA = 0x3041, KATAKANA = 0x30a1, KANA = 95, KANA_PAIRS = 0xe700, KANA_CODES = 0x1000, EVERY = 2 ** 30 - 1;
   const LATIN = "0123456789abcdefghijklmnopqrstuvwxyz";
   const LETTERS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_";
   const TITLE_RANK = 3, TEXT_RANK = 2, COMMENT_RANK = 1, RANK_WORTH = 1e6;
@@ -55,13 +55,14 @@
     return bits;
   }
 
-  /** The character that stands for two Latin letters or two hiragana where a third follows, else nothing. */
+  /** The character that stands for two Latin letters or two kana of a kind where a third follows, else nothing. */
   function codeOf(first, second) {
     const latin = [first, second].map(function (each) { return LATIN.indexOf(each); });
     if (Math.min(...latin) >= 0) return String.fromCharCode(LATIN_PAIRS + latin[0] * LATIN.length + latin[1]);
-    const kana = [first, second].map(function (each) { return each.charCodeAt(0) - HIRAGANA; });
-    if (Math.min(...kana) < 0 || Math.max(...kana) >= HIRAGANA_LETTERS) return "";
-    return String.fromCharCode(KANA_PAIRS + (kana[0] * HIRAGANA_LETTERS + kana[1]) % KANA_CODES);
+    const start = first.charCodeAt(0) < KATAKANA ? HIRAGANA : KATAKANA;
+    const kana = [first, second].map(function (each) { return each.charCodeAt(0) - start; });
+    if (Math.min(...kana) < 0 || Math.max(...kana) >= KANA) return "";
+    return String.fromCharCode(KANA_PAIRS + (kana[0] * KANA + kana[1]) % KANA_CODES);
   }
 
   /** Which chunks of a shard may hold a word: bits. Each unit is reached from each way to write the one before it. */
