@@ -32,8 +32,8 @@ _LINKED: Final = 1024
 """How many posts' places are remembered: the newest ones link to each other, all others to few."""
 
 MORE: Final = "<!--more-->"
-BETWEEN_TAGS: Final = "^<[a-z][^\n]*>\n\n"
-"""A tag on a line of its own: what is Markdown below it is not read by all that read Markdown."""
+BETWEEN_TAGS: Final = "^(?!(?:<br>)+\n|<hr>\n)<[a-z][^\n]*>\n\n"
+"""A tag on a line of its own, but for breaks: what is Markdown below it is not read by all that read Markdown."""
 
 
 class SitePage(NamedTuple):

@@ -45,6 +45,8 @@ _TURNED = re.compile(
 _LONE_ADDRESS = re.compile(r"^([^\S\n]{0,50}https?):(?=//[^\s<>\"]+[^\S\n]{0,50}$)", re.IGNORECASE | re.MULTILINE)
 _ODD_REFERENCE = re.compile(r"&(?!(?:#[0-9]+|#x[a-f0-9]+|[a-z1-4]{1,8});)#?[0-9a-zA-Z]+;?", re.IGNORECASE)
 """What may be a character reference for browsers, and is none for WordPress, which writes its & anew."""
+_LOOKED_AT = re.compile("[-&\"'`.(W[x:;8]")
+"""What any of these begins with, or has in it: most texts have none."""
 _SHORTCODE = re.compile(r"\[(?=/?[a-zA-Z_])")
 
 
@@ -72,9 +74,11 @@ def kept(html: str) -> Kept:
     for found in _PIECE.finditer(html):
         parts.append(_kept_text(html[done : found.start()]))
         done = found.end()
-        # WordPress looks for them in the source, not in the parsed page, so they are as active in an attribute.
-        piece, obeyed = _COMMAND.subn("<!-&#45;", found[0])
-        commands += obeyed
+        piece, obeyed = found[0], 0
+        if "<!--" in piece:
+            # WordPress looks for them in the source, not in the parsed page, so they are as active in an attribute.
+            piece, obeyed = _COMMAND.subn("<!-&#45;", piece)
+            commands += obeyed
         if found["comment"]:
             parts.append("<!---->" if obeyed else piece if piece.endswith(("-->", "--!>", "<!-->")) else f"{piece}-->")
         elif found["raw"]:
@@ -82,12 +86,14 @@ def kept(html: str) -> Kept:
         elif piece.endswith(">"):
             # WordPress takes the first > for a tag's end.
             inside = piece[1:-1].replace("<", "&lt;").replace(">", "&gt;")
-            parts.append(f"<{_SHORTCODE.sub('&#91;', inside)}>")
+            parts.append(f"<{_SHORTCODE.sub('&#91;', inside) if '[' in inside else inside}>")
     parts.append(_kept_text(html[done:]))
     return Kept("".join(parts), commands)
 
 
 def _kept_text(text: str) -> str:
+    if not _LOOKED_AT.search(text):
+        return text
     plain = _ODD_REFERENCE.sub(lambda found: escape(unescape(found[0]), quote=False), text)
     return _LONE_ADDRESS.sub(r"\1&#58;", _TURNED.sub(_reference, plain))
 

@@ -233,6 +233,17 @@ def test_front_matter_reads_back(form: str) -> None:
     assert any("/Entry/1/" in str(head.get("aliases") or head.get("redirect_from")) for head in heads)
 
 
+@pytest.mark.parametrize("form", ["jekyll", "pelican"])
+def test_empty_lines_between_paragraphs_are_no_reason_to_keep_html(form: str) -> None:
+    blog = Memory()
+    blog.entry("1", entry_text="<p>**前**</p><p><br></p><p><b>中</b></p><p><br><br></p><hr><p>後</p>")
+    blog.entry("2", entry_text="<p>前</p><details><p><b>中</b></p></details><p>後</p>")
+    pages = {name: data.decode() for name, data in export(form, blog).files.items()}
+    plain, kept = (next(text for name, text in pages.items() if name.endswith(f"-{number}.md")) for number in (1, 2))
+    assert "**中**" in plain
+    assert "<b>中</b>" in kept
+
+
 def test_drafts_of_folders_say_so() -> None:
     blog = Memory()
     blog.entry("1", title="下書き", open_flg="2")

@@ -46,6 +46,7 @@ WORDS = (
 MISREAD = (
     *(f"<p>前</p><p>{line}</p><p>後</p>" for line in LINES),
     *(f"前<br>{line}<br>後<br><br>{line}" for line in LINES),
+    *(f"<p>{line}</p><p><br></p><p>**前**{line}</p><p><br><br></p><p>{line}</p><hr><p>後</p>" for line in LINES),
     *(f"<ul><li>{line}<br>{line}</li><li>項</li></ul><blockquote>{line}<br>{line}</blockquote>" for line in LINES),
     *(f"{word}<br>前{word}後 {word} {word}{word}" for word in WORDS),
     *(
