@@ -12,7 +12,7 @@ from exporter.cli.options import archive_argument, at_option, with_archive
 from exporter.cli.output import OnLoss, Output
 from exporter.clock import for_people
 from exporter.errors import NoSuchRecord, UsageError
-from exporter.model.kinds import Kind
+from exporter.model.kinds import BY_NAME, Kind
 from exporter.settings import Settings
 from exporter.text import printable
 
@@ -21,15 +21,7 @@ if TYPE_CHECKING:
 
     from exporter.archive.history import LastKnown, RecordVersion
 
-KINDS = {
-    "entry": Kind.ENTRIES,
-    "item": Kind.ENTRY_LIST,
-    "comment": Kind.COMMENTS,
-    "file": Kind.FILES,
-    "user": Kind.USER,
-    "asset": Kind.ASSETS,
-    **{str(kind): kind for kind in Kind},
-}
+_KINDS = {**BY_NAME, **{str(kind): kind for kind in Kind}}
 
 _EPILOG = """\b
 Examples:
@@ -41,7 +33,7 @@ Examples:
 
 @click.command("show", epilog=_EPILOG)
 @archive_argument
-@click.argument("kind", type=click.Choice(list(KINDS)), metavar="KIND")
+@click.argument("kind", type=click.Choice(list(_KINDS)), metavar="KIND")
 @click.argument("record_id", metavar="ID")
 @at_option
 @click.option("--markdown", "form", flag_value="markdown", help="As Markdown (entries and comments).")
@@ -62,7 +54,7 @@ def command(
     A record that is gone is shown as the version that last had it.
     """
     version = archive.version_at(at, settings.timezone)
-    known = archive.last_known(KINDS[kind], record_id, version)
+    known = archive.last_known(_KINDS[kind], record_id, version)
     if known is None:
         raise NoSuchRecord(f"{archive.path} has no {kind} {record_id} in version {version} or before.")
     if known.stored is None:

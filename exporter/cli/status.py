@@ -44,7 +44,7 @@ def command(*, out: Output, archive: Path, config: Path | None, timezone: str | 
 
 
 def _with_local_times(document: dict[str, Any], zone: tzinfo) -> dict[str, Any]:
-    """Return what people are told of it: the same, with the times as the blog's clocks had them."""
+    """Return a copy of the document for people to read, with its times in the blog's time zone."""
     told = {**document, "last_success": for_people(str(document["last_success"]), zone)}
     for place, time in (("newest", "finished_at"), ("last_run", "finished_at"), ("writer", "since")):
         if document[place]:

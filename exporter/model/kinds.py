@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from enum import StrEnum
-from typing import Any
+from typing import Any, Final
 
 from exporter.lossless_json import IntegerText
 
@@ -20,6 +21,17 @@ class Kind(StrEnum):
     FILES = "files"
     USER = "user"
     ASSETS = "assets"
+
+
+BY_NAME: Final[Mapping[str, Kind]] = {
+    "entry": Kind.ENTRIES,
+    "item": Kind.ENTRY_LIST,
+    "comment": Kind.COMMENTS,
+    "file": Kind.FILES,
+    "user": Kind.USER,
+    "asset": Kind.ASSETS,
+}
+"""The kinds by what one record of each is called where a person asks for it."""
 
 
 def key_of(value: Any) -> str | None:

@@ -118,5 +118,5 @@ def _since(text: str | None, timezone: tzinfo) -> datetime | None:
         try:
             moment = datetime.fromisoformat(text)
         except ValueError:
-            raise UsageError(f"--since {text!r} is not a date such as 2026-01-31.") from None
+            raise UsageError(f"since is {text!r}, which is not a date such as 2026-01-31.") from None
     return moment if moment.tzinfo is not None else moment.replace(tzinfo=timezone)

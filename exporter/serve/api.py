@@ -16,7 +16,7 @@ from exporter import lossless_json
 from exporter.archive.archive import Archive, read_consistently
 from exporter.archive.lines import latest_line
 from exporter.errors import NoSuchRecord, UsageError
-from exporter.model.kinds import Kind
+from exporter.model.kinds import BY_NAME, Kind
 from exporter.search.index import Index
 from exporter.search.indexing import VersionDocuments
 from exporter.search.query import parse_query
@@ -29,14 +29,6 @@ if TYPE_CHECKING:
     from exporter.search.index import Hit
     from exporter.settings import Settings
 
-KINDS: Final = {
-    "entry": Kind.ENTRIES,
-    "item": Kind.ENTRY_LIST,
-    "comment": Kind.COMMENTS,
-    "file": Kind.FILES,
-    "user": Kind.USER,
-    "asset": Kind.ASSETS,
-}
 _LONGEST_QUERY: Final = 1_000
 _MOST: Final = 500
 
@@ -129,12 +121,12 @@ class Api:
             UsageError: there is no such kind.
             NoSuchRecord: there is no such record or version.
         """
-        if kind not in KINDS:
-            raise UsageError(f"{kind!r} is no kind of record: ask for {', '.join(KINDS)}.")
+        if kind not in BY_NAME:
+            raise UsageError(f"{kind!r} is no kind of record: ask for {', '.join(BY_NAME)}.")
 
         def work(archive: Archive) -> bytes:
             version = archive.version_at(asked.get("at"), self._settings.timezone) if "at" in asked else self._at
-            known = archive.last_known(KINDS[kind], record_id, archive.resolve(version))
+            known = archive.last_known(BY_NAME[kind], record_id, archive.resolve(version))
             if known is None or known.stored is None:
                 raise NoSuchRecord(f"There is no {kind} {record_id[:40]!r} in this version or before.")
             return latest_line(known.stored.record_id, known.stored.version, known.stored.line.frozen)

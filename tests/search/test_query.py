@@ -50,7 +50,7 @@ def test_an_expression_is_one_pattern() -> None:
         (['""'], {}, "nothing to search for"),
         (['海 "の日'], {}, "has no closing quote"),
         (["海"], {"kind": "user"}, "choose entry, comment or file"),
-        (["海"], {"since": "last week"}, "is not a date such as"),
+        (["海"], {"since": "last week"}, "since is .last week., which is not a date such as"),
         (["(海"], {"regex": True}, "cannot be read"),
         (["(" * 5000], {"regex": True}, "cannot be read"),
         ([""], {"regex": True}, "is empty"),

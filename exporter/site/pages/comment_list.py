@@ -18,12 +18,12 @@ def comment_list(site: Site, post: PostSummary) -> str:
     comments = site.catalogue.comments(ids)
     shown = [site.shown(each, post.page) for each in comments]
     below: defaultdict[int | None, list[int]] = defaultdict(list)
-    stands = replies(comments)
-    for at, reply in enumerate(stands):
+    placed = replies(comments)
+    for at, reply in enumerate(placed):
         below[reply.under].append(at)
 
     def rows(under: int | None) -> str:
-        return "".join(f"{_row(site, shown, stands[at], at)}{answers(at)}</li>\n" for at in below[under])
+        return "".join(f"{_row(site, shown, placed[at], at)}{answers(at)}</li>\n" for at in below[under])
 
     def answers(at: int) -> str:
         return f'\n<ol class="replies">\n{rows(at)}</ol>\n' if at in below else ""
