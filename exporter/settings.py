@@ -22,6 +22,7 @@ from zoneinfo import ZoneInfo
 import platformdirs
 
 from exporter.errors import UsageError
+from exporter.message import listed, message
 
 T = TypeVar("T")
 
@@ -30,10 +31,10 @@ _NOT_SETTINGS: Final = {"TOKEN", "NEW_HOME_TOKEN", "CONFIG"}
 """Variables of their own: tokens come from the environment or a file only, CONFIG names the file."""
 
 _DURATION = re.compile(r"(?P<amount>[0-9]+(?:\.[0-9]+)?)\s*(?P<unit>[smhdw]?)")
-_SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
+_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 _LONGEST_SECONDS = 100 * 365 * 86400
-_SIZE = re.compile(r"(?P<amount>[0-9]+(?:\.[0-9]+)?)\s*(?P<unit>[KMGT]?)I?B?", re.IGNORECASE)
-_BYTES = {"": 1, "K": 1000, "M": 1000**2, "G": 1000**3, "T": 1000**4}
+_SIZE = re.compile(r"(?P<amount>[0-9]+(?:\.[0-9]+)?)\s*(?P<unit>B|[KMGT]I?B?|)", re.IGNORECASE)
+_POWERS = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4}
 _OFFSET = re.compile(r"(?P<sign>[+-])(?P<hours>[0-9]{2}):?(?P<minutes>[0-9]{2})")
 _JAPAN = timezone(timedelta(hours=9), "JST")
 _HOST = re.compile(r"[^\s/:@?#\[\]]+")
@@ -41,29 +42,45 @@ _YES_OR_NO = {"yes": True, "true": True, "1": True, "on": True, "no": False, "fa
 
 
 def duration(text: str) -> timedelta:
-    """Read ``90``, ``90s``, ``30m``, ``24h``, ``7d`` or ``2w``; a bare number is seconds."""
+    """Read ``90s``, ``30m``, ``24h``, ``7d`` or ``2w``, and ``0``; any other number without a unit is refused."""
     found = _DURATION.fullmatch(text.strip())
     if found is None:
-        raise ValueError("a duration such as 90s, 30m, 24h or 7d is expected")
+        raise ValueError(message("a duration such as 90s, 30m, 24h or 7d is expected"))
+    if not found["unit"]:
+        if not float(found["amount"]):
+            return timedelta()
+        raise ValueError(
+            message(
+                "a duration needs a unit: {n}s for seconds, {n}m for minutes, {n}h for hours, {n}d for days or {n}w "
+                "for weeks",
+                n=found["amount"],
+            )
+        )
     seconds = float(found["amount"]) * _SECONDS[found["unit"]]
     if seconds > _LONGEST_SECONDS:
-        raise ValueError("a duration of at most 100 years is expected")
+        raise ValueError(message("a duration of at most 100 years is expected"))
     return timedelta(seconds=seconds)
 
 
 def _some_duration(text: str) -> timedelta:
     found = duration(text)
     if not found:
-        raise ValueError("a duration longer than 0s is expected")
+        raise ValueError(message("a duration longer than 0s is expected"))
     return found
 
 
 def size(text: str) -> int:
-    """Read ``1000``, ``64MB`` or ``1.5G`` as bytes; units are decimal."""
+    """Read ``500B``, ``64MB``, ``1.5G`` or ``32MiB`` as bytes, and ``0``; any other number without a unit is refused.
+
+    Units are decimal, those with an ``i`` in them binary (IEC 80000-13).
+    """
     found = _SIZE.fullmatch(text.strip())
     if found is None:
-        raise ValueError("a size such as 500KB, 64MB or 2GB is expected")
-    return int(float(found["amount"]) * _BYTES[found["unit"].upper()])
+        raise ValueError(message("a size such as 500KB, 64MB or 2GB is expected"))
+    amount, unit = float(found["amount"]), found["unit"].upper()
+    if not unit and amount:
+        raise ValueError(message("a size needs a unit: {n}B for bytes, {n}KB, {n}MB or {n}GB", n=found["amount"]))
+    return int(amount * (1024 if "I" in unit else 1000) ** _POWERS[unit.rstrip("B").rstrip("I")])
 
 
 def zone(text: str) -> tzinfo:
@@ -125,26 +142,53 @@ def _rate(text: str) -> float:
     return number
 
 
-def _whole(smallest: int, largest: int) -> Callable[[str], int]:
-    def read(text: str) -> int:
+@dataclass(frozen=True, slots=True)
+class _Whole:
+    """Reads whole numbers in a range."""
+
+    smallest: int
+    largest: int
+
+    def __call__(self, text: str) -> int:
         try:
             number = int(text)
         except ValueError:
-            number = smallest - 1
-        if not smallest <= number <= largest:
-            raise ValueError(f"a whole number from {smallest} to {largest} is expected")
+            number = self.smallest - 1
+        if not self.smallest <= number <= self.largest:
+            raise ValueError(
+                message("a whole number from {least} to {most} is expected", least=self.smallest, most=self.largest)
+            )
         return number
 
-    return read
 
+class _OneOf:
+    """Reads one of some names."""
 
-def _one_of(*names: str) -> Callable[[str], str]:
-    def read(text: str) -> str:
-        if text not in names:
-            raise ValueError(f"one of {', '.join(names)} is expected{_nearest(text, names)}")
+    def __init__(self, *names: str) -> None:
+        self.names = names
+
+    def __call__(self, text: str) -> str:
+        if text not in self.names:
+            names, near = listed(self.names), get_close_matches(text, self.names, 1)
+            if near:
+                raise ValueError(
+                    message("one of {names} is expected (did you mean {near}?)", names=names, near=near[0])
+                )
+            raise ValueError(message("one of {names} is expected", names=names))
         return text
 
-    return read
+
+_KINDS_OF_TEXT: Final[dict[Callable[[str], Any], str]] = {
+    duration: "TIME",
+    _some_duration: "TIME",
+    size: "SIZE",
+    zone: "ZONE",
+    hosts: "HOSTS",
+    _values: "VALUES",
+    _flags: "VALUES",
+    _rate: "N",
+    Path: "FILE",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +198,18 @@ class Setting:
     read: Callable[[str], Any]
     default: str | None
     help: str
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """All texts that are allowed; none where that cannot be listed."""
+        return self.read.names if isinstance(self.read, _OneOf) else ("yes", "no") if self.read is _yes_or_no else ()
+
+    @property
+    def metavar(self) -> str:
+        """What stands for the value in a line of help: the choices, or the kind of text."""
+        if self.choices:
+            return "|".join(self.choices)
+        return "N" if isinstance(self.read, _Whole) else _KINDS_OF_TEXT.get(self.read, "TEXT")
 
 
 def _setting(read: Callable[[str], T], default: str, help_line: str) -> T:
@@ -175,15 +231,15 @@ class Settings:
     base_url: str | None = _unset(_text, "address of the service's API")
     profile: str | None = _unset(_text, "known service, or one of the settings file's [profiles.NAME] tables")
     service: str | None = _unset(_text, "kind of blog service, as archives of it name it")
-    concurrency: int = _setting(_whole(1, 256), "8", "most requests at a time")
+    concurrency: int = _setting(_Whole(1, 256), "8", "most requests at a time")
     rate: float | None = _unset(_rate, "most requests per second")
-    retries: int = _setting(_whole(0, 100), "8", "how often a failed request is sent again")
-    refresh: str = _setting(_one_of("all", "changed", "auto"), "all", "which entries are read again")
+    retries: int = _setting(_Whole(0, 100), "8", "how often a failed request is sent again")
+    refresh: str = _setting(_OneOf("all", "changed", "auto"), "all", "which entries are read again")
     max_age: timedelta = _setting(duration, "7d", "age at which refresh auto reads an entry again")
     connect_timeout: timedelta = _setting(duration, "10s", "longest wait for a connection")
     read_timeout: timedelta = _setting(duration, "30s", "longest silence in an answer")
     total_timeout: timedelta = _setting(duration, "2m", "longest request")
-    max_body: int = _setting(size, str(32 * 1024 * 1024), "largest answer, decompressed")
+    max_body: int = _setting(size, "32MiB", "largest answer, decompressed")
     give_up_after: timedelta = _setting(_some_duration, "30m", "end the run after so long without a good answer")
     resume_max_age: timedelta = _setting(duration, "24h", "oldest interrupted run that is resumed")
     wait_lock: timedelta = _setting(duration, "0s", "how long to wait for another backup of the same archive")
@@ -193,9 +249,7 @@ class Settings:
     new_home_user: str | None = _unset(_text, "name of the user of the new home")
     new_home_token_file: Path | None = _unset(Path, "file that holds that user's application password")
     allow_plain_http: bool = _setting(_yes_or_no, "no", "let that password travel unencrypted, to an http:// address")
-    assets: str = _setting(
-        _one_of("linked", "embedded", "files", "none"), "linked", "which pictures and files are read"
-    )
+    assets: str = _setting(_OneOf("linked", "embedded", "files", "none"), "linked", "which pictures and files are read")
     file_url: str | None = _unset(_text, "address of an uploaded file, with fields of its record in braces")
     entry_url: str | None = _unset(_text, "address of an entry, with fields of its record in braces")
     max_asset_size: int = _setting(size, "100MB", "largest picture or file")
@@ -206,14 +260,14 @@ class Settings:
     markdown: bool = _setting(_yes_or_no, "yes", "keep Markdown in latest/")
     site: bool = _setting(_yes_or_no, "yes", "keep the offline site in latest/")
     site_title: str | None = _unset(str, "what the site calls the blog")
-    site_lang: str | None = _unset(_one_of("ja", "en"), "language of the site's interface")
+    site_lang: str | None = _unset(_OneOf("ja", "en"), "language of the site's interface")
     success_result: str = _setting(_text, "ok", "the envelope's result that means success")
     entry_list_page_param: str = _setting(_text, "page", "page parameter of the entries")
     comment_list_page_param: str = _setting(_text, "page", "page parameter of the comments")
     file_list_page_param: str = _setting(_text, "page", "page parameter of the files")
-    comment_page_size: int = _setting(_whole(1, 10_000), "20", "comments on a full page")
-    file_page_size: int = _setting(_whole(1, 10_000), "20", "files on a full page")
-    max_pages: int = _setting(_whole(1, 10_000_000), "100000", "most pages that a list may have")
+    comment_page_size: int = _setting(_Whole(1, 10_000), "20", "comments on a full page")
+    file_page_size: int = _setting(_Whole(1, 10_000), "20", "files on a full page")
+    max_pages: int = _setting(_Whole(1, 10_000_000), "100000", "most pages that a list may have")
     timezone: tzinfo = _setting(zone, "JST", "time zone of the blog's dates")
     public_open_flg: frozenset[str] | None = _unset(_values, "values of open_flg that mean published, such as 1 or 1,3")
     period_flg_public: bool | None = _unset(_yes_or_no, "whether entries with period_flg t are public too")

@@ -70,6 +70,14 @@ def test_the_users_own_settings_file_is_read(tmp_path: Path, monkeypatch: pytest
         ({"refresh": "al"}, {}, "", "did you mean all?"),
         ({"refresh": "never"}, {}, "", "one of all, changed, auto"),
         ({"max_age": "soon"}, {}, "", "a duration such as"),
+        ({"max_age": "2"}, {}, "", "option --max-age is '2': a duration needs a unit: 2s for seconds"),
+        ({}, {}, "give_up_after = 90", "my.toml: give_up_after is '90': a duration needs a unit: 90s for seconds"),
+        (
+            {},
+            {"BLOG_EXPORTER_MAX_BODY": "99"},
+            "",
+            "BLOG_EXPORTER_MAX_BODY is '99': a size needs a unit: 99B for bytes",
+        ),
         ({"resume_max_age": "9999w"}, {}, "", "at most 100 years"),
         ({"timezone": "Asia/Tokio"}, {}, "", "a time zone such as"),
         ({"base_url": " "}, {}, "", "some text is expected"),
@@ -156,7 +164,7 @@ def test_the_default_that_is_shown_is_the_one_that_is_used(name: str, setting: S
 
 @pytest.mark.parametrize(
     ("text", "seconds"),
-    [("90", 90), ("90s", 90), ("1.5m", 90), ("24h", 86400), (" 7d ", 604800), ("2w", 1209600), ("0", 0)],
+    [("90s", 90), ("1.5m", 90), ("24h", 86400), (" 7d ", 604800), ("2w", 1209600), ("0", 0), ("0s", 0)],
 )
 def test_durations(text: str, seconds: float) -> None:
     assert duration(text) == timedelta(seconds=seconds)
@@ -169,10 +177,40 @@ def test_what_is_no_duration(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "count"), [("10", 10), ("1kB", 1000), ("64MB", 64_000_000), ("1.5G", 1_500_000_000), ("2 TiB", 2 * 10**12)]
+    ("text", "count"),
+    [
+        ("10B", 10),
+        ("1kB", 1000),
+        ("64MB", 64_000_000),
+        ("1.5G", 1_500_000_000),
+        ("2 TiB", 2 * 1024**4),
+        ("32m", 32 * 10**6),
+    ],
 )
 def test_sizes(text: str, count: int) -> None:
     assert size(text) == count
+
+
+@pytest.mark.parametrize(
+    ("text", "said"), [("2", "2s for seconds, 2m for minutes, 2h for hours, 2d for days"), ("1.5", "1.5h")]
+)
+def test_a_duration_without_a_unit_is_refused_with_those_there_are(text: str, said: str) -> None:
+    with pytest.raises(ValueError, match=f"a duration needs a unit: .*{said}"):
+        duration(text)
+
+
+def test_a_size_without_a_unit_is_refused_with_those_there_are() -> None:
+    with pytest.raises(ValueError, match="a size needs a unit: 64B for bytes, 64KB, 64MB or 64GB"):
+        size("64")
+    assert size("0") == 0
+
+
+def test_settings_that_allow_few_texts_name_them() -> None:
+    assert SETTINGS["refresh"].metavar == "all|changed|auto"
+    assert SETTINGS["strict_assets"].choices == ("yes", "no")
+    assert [SETTINGS[name].metavar for name in ("max_age", "max_asset_size", "retries", "token_file", "base_url")] == [
+        "TIME", "SIZE", "N", "FILE", "TEXT",
+    ]  # fmt: skip
 
 
 def test_what_is_no_size() -> None:
