@@ -6,7 +6,7 @@ The tree::
     ├── UsageError                    2   options or settings that cannot be right
     ├── Incomplete                    3   something could not be read, or is not as it should be
     ├── MassDisappearance             4   refused: too many records gone at once
-    ├── NoSuchRecord                  5   the archive has no such record or version
+    ├── NoSuchRecord                  5   the archive has no such record, version or category
     ├── Stale                         6   the last successful run is too long ago
     ├── LastRunFailed                 7   the last run failed, was refused or did not end
     ├── ArchiveError
@@ -72,7 +72,7 @@ class MassDisappearance(BlogExporterError):
 
 
 class NoSuchRecord(BlogExporterError):
-    """The archive has no record, or no version, of that name."""
+    """The archive has no record, version or category of that name."""
 
     exit_code = 5
 

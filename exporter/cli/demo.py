@@ -12,7 +12,8 @@ from exporter.cli.backup import back_up
 from exporter.cli.options import with_output
 from exporter.cli.output import OnLoss, Output, counted
 from exporter.clock import FixedClock
-from exporter.errors import ArchiveDamaged
+from exporter.errors import ArchiveDamaged, UsageError
+from exporter.message import message
 from exporter.model.kinds import Kind
 from exporter.settings import resolve
 
@@ -38,6 +39,7 @@ def command(*, out: Output, directory: Path, fixed_clock: bool) -> int:
     from exporter.demo.service import DemoService
 
     blog = demo_blog()
+    _begin(out, directory, blog.blog_id)
     quiet = Output(as_json=False, verbosity=out.verbosity)
     service = DemoService(blog)
     with service.run_in_thread():
@@ -65,21 +67,47 @@ def command(*, out: Output, directory: Path, fixed_clock: bool) -> int:
     return 0
 
 
+def _begin(out: Output, directory: Path, blog_id: str) -> None:
+    """Say what a folder that holds a demo already will show, and leave one alone that holds anything else."""
+    from exporter.archive.writer import require_place
+
+    if not Archive.exists(directory):
+        require_place(directory, blog_id)
+        return
+    reader = Archive.open(directory)
+    if reader.info.blog_id != blog_id:
+        raise UsageError(
+            message(
+                "{folder} is the archive of {blog_id}: name a new folder.",
+                folder=directory,
+                blog_id=reader.info.blog_id,
+            )
+        )
+    out.say(
+        message(
+            "{folder} holds a demo already, and gets new versions: the made-up blog begins anew, "
+            "so the first backup finds the changes of the last time undone.\n",
+            folder=directory,
+        )
+    )
+
+
 def _sights(directory: Path, reader: Archive) -> list[tuple[str, str]]:
-    edited = _edited_entry(reader)
+    before, after = reader.versions()[-2:]
+    edited = _edited_entry(reader, before, after)
     return [
         ("the blog, in a browser: open", str(directory / "latest" / "site" / "index.html")),
         ("the same, in any editor", str(directory / "latest" / "markdown" / "index.md")),
         ("what changed when", f"blog-exporter log {directory}"),
         ("an entry that was edited", f"blog-exporter show {directory} entry {edited}"),
-        ("the same, as it was", f"blog-exporter show {directory} entry {edited} --at 1"),
+        ("the same, as it was", f"blog-exporter show {directory} entry {edited} --at {before}"),
         ("reading without the program", str(directory / "README.txt")),
         ("the records themselves", str(directory / "versions")),
     ]
 
 
-def _edited_entry(reader: Archive) -> str:
-    first, newest = reader.state(1), reader.state()
+def _edited_entry(reader: Archive, before: int, after: int) -> str:
+    first, newest = reader.state(before), reader.state(after)
     return next(
         key
         for key in first.ids(Kind.ENTRIES)

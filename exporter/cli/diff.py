@@ -14,7 +14,8 @@ from exporter.archive.archive import Archive
 from exporter.cli.options import archive_argument, with_archive
 from exporter.cli.output import OnLoss, Output
 from exporter.clock import for_people
-from exporter.errors import UsageError
+from exporter.errors import NoSuchRecord, UsageError
+from exporter.message import message
 from exporter.model.kinds import Kind
 from exporter.settings import Settings
 
@@ -108,7 +109,13 @@ def _ends(archive: Archive, settings: Settings, a: str | None, b: str | None) ->
         return archive.version_at(a, zone), after
     before = [number for number in archive.versions() if number < after]
     if not before:
-        raise UsageError(f"{archive.path} has one version only; there is nothing to compare it with.")
+        raise NoSuchRecord(
+            message(
+                "{archive} has no version before {version}, so there is nothing to compare it with.",
+                archive=archive.path,
+                version=after,
+            )
+        )
     return before[-1], after
 
 

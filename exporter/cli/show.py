@@ -12,6 +12,7 @@ from exporter.cli.options import archive_argument, at_option, with_archive
 from exporter.cli.output import OnLoss, Output
 from exporter.clock import for_people
 from exporter.errors import NoSuchRecord, UsageError
+from exporter.message import listed, message
 from exporter.model.kinds import BY_NAME, Kind
 from exporter.settings import Settings
 from exporter.text import printable
@@ -28,13 +29,14 @@ Examples:
   blog-exporter show DIR entry 42
   blog-exporter show DIR entry 42 --at 2026-01-31 --markdown
   blog-exporter show DIR comment 7 --json
+  blog-exporter show DIR user
 """
 
 
 @click.command("show", epilog=_EPILOG)
 @archive_argument
 @click.argument("kind", type=click.Choice(list(_KINDS)), metavar="KIND")
-@click.argument("record_id", metavar="ID")
+@click.argument("record_id", metavar="[ID]", required=False)
 @at_option
 @click.option("--markdown", "form", flag_value="markdown", help="As Markdown (entries and comments).")
 @click.option("--html", "form", flag_value="html", help="As a page of HTML.")
@@ -45,15 +47,17 @@ def command(
     archive: Archive,
     settings: Settings,
     kind: str,
-    record_id: str,
+    record_id: str | None,
     at: str | None,
     form: str | None,
 ) -> int:
     """Show the record ID of KIND (entry, item, comment, file, user, asset) from the archive in DIR.
 
-    A record that is gone is shown as the version that last had it.
+    A record that is gone is shown as the version that last had it. The user needs no ID.
     """
     version = archive.version_at(at, settings.timezone)
+    if record_id is None:
+        record_id = _only_id(archive, kind, version)
     known = archive.last_known(_KINDS[kind], record_id, version)
     if known is None:
         raise NoSuchRecord(f"{archive.path} has no {kind} {record_id} in version {version} or before.")
@@ -78,6 +82,24 @@ def command(
             if item is not None:
                 _print(out, "list item", item)
     return 0
+
+
+def _only_id(archive: Archive, kind: str, version: int) -> str:
+    """Return the id of the user, of which a blog has one; other records have to be named."""
+    if _KINDS[kind] is not Kind.USER:
+        raise UsageError(
+            message("Which {kind}? Name its ID: show DIR {kind} ID (search and files tell IDs).", kind=kind)
+        )
+    state = archive.state(version, [Kind.USER])
+    found = [printable(each, 40) for each in state.ids(Kind.USER)]
+    state.close()
+    if not found:
+        raise NoSuchRecord(
+            message("{archive} has no user in version {version}.", archive=archive.path, version=version)
+        )
+    if len(found) > 1:
+        raise UsageError(message("Which user? Name one of these: {ids}.", ids=listed(found)))
+    return found[0]
 
 
 def _gone(kind: str, record_id: str, known: LastKnown, zone: tzinfo) -> str:

@@ -13,7 +13,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 from exporter.archive.archive import Archive, read_consistently
 from exporter.archive.state import State
-from exporter.errors import UsageError
+from exporter.errors import NoSuchRecord, UsageError
 from exporter.export.folder import check_target, measure_export, write_export
 from exporter.export.formats import FORMATS, NAMED, Format
 from exporter.export.interface import ExportOptions, RecordSource, Side, WrittenFile
@@ -23,6 +23,7 @@ from exporter.export.report import Report
 from exporter.export.targets import TARGETS
 from exporter.export.visibility import Newest
 from exporter.html.text import collapse
+from exporter.message import message
 from exporter.model.kinds import Kind
 from exporter.service.interface import Records
 
@@ -215,15 +216,18 @@ def check_category(records: RecordSource, service: Records, name: str | None) ->
     """Refuse the name of a category that no entry has; ``None`` is that of none.
 
     Raises:
-        UsageError: no entry has it; says which is near.
+        NoSuchRecord: no entry has it; says which is near.
     """
     if name is None:
         return
     known = {collapse(service.post(None, raw).category or "") for _, raw in records.scan(Kind.ENTRY_LIST)}
     if name not in known:
         near = get_close_matches(name, known, 1, _NEAR)
-        hint = f" (did you mean {near[0]}?)" if near else ""
-        raise UsageError(f"No entry is of the category {name}{hint}.")
+        if near:
+            raise NoSuchRecord(
+                message("No entry is of the category {name} (did you mean {near}?).", name=name, near=near[0])
+            )
+        raise NoSuchRecord(message("No entry is of the category {name}.", name=name))
 
 
 def _side(

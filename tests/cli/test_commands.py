@@ -15,6 +15,7 @@ from exporter.archive.documents import append_run
 from exporter.archive.layout import Layout
 from exporter.cli.main import COMMANDS, main
 from exporter.model.kinds import Kind
+from tests.archive.builder import Built, entry, record
 from tests.cli.conftest import Program
 
 DELETED_ENTRY, EDITED_ENTRY, NEW_ENTRY = 66, 50, 90
@@ -171,6 +172,25 @@ def test_show_what_is_not_there(program: Program, archive: Path) -> None:
     assert program("show", archive, "poem", "1").code == 2
 
 
+def test_show_user_needs_no_id(program: Program, archive: Path) -> None:
+    first = Archive.open(archive).state().ids(Kind.USER)[0]
+    assert program("show", archive, "user", "--json").json["id"] == first
+    which = program("show", archive, "comment")
+    assert which.code == 2
+    assert "Which comment? Name its ID: show DIR comment ID" in which.err
+
+
+def test_show_user_without_one_or_with_two(program: Program, tmp_path: Path) -> None:
+    built = Built(tmp_path / "archive")
+    built.commit({Kind.ENTRIES: {"1": entry(1, "海")}})
+    none = program("show", built.root, "user")
+    assert (none.code, "has no user in version 1" in none.err) == (5, True)
+    built.commit({Kind.USER: {key: record(id=key) for key in ("3", "5")}})
+    two = program("show", built.root, "user")
+    assert (two.code, "Which user? Name one of these: 3, 5." in two.err) == (2, True)
+    assert program("show", built.root, "user", "--at", 1).code == 5
+
+
 def test_verify_answers_both_questions(program: Program, archive: Path) -> None:
     good = program("verify", archive)
     assert good.code == 0
@@ -290,6 +310,23 @@ def test_demo_tells_what_to_look_at_and_can_be_run_again(program: Program, tmp_p
     again = program("demo", tmp_path / "demo", "--json")
     assert again.code == 0
     assert again.json["versions"] == 4
+    assert "holds a demo already, and gets new versions" in again.err
+    assert "--at 3" in again.err
+    assert program("prune", tmp_path / "demo", "--keep-last", 1).code == 0
+    third = program("demo", tmp_path / "demo")
+    assert (third.code, "--at 5" in third.err) == (0, True)
+
+
+def test_demo_leaves_what_is_no_demo_alone(program: Program, tmp_path: Path) -> None:
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "letter.txt").write_text("keep me")
+    full = program("demo", tmp_path / "full")
+    assert (full.code, full.err.count("\n")) == (10, 1)
+    other = Built(tmp_path / "other")
+    other.commit({Kind.ENTRIES: {"1": entry(1, "海")}})
+    refused = program("demo", other.root)
+    assert (refused.code, "is the archive of" in refused.err, refused.err.count("\n")) == (2, True, 1)
+    assert Archive.open(other.root).versions() == [1]
 
 
 def test_a_newer_format_is_refused(program: Program, archive: Path) -> None:
@@ -447,8 +484,8 @@ def test_diff_replaces_a_page_only_when_asked_and_nothing_of_an_archive(
 def test_diff_needs_two_versions(program: Program, archive: Path) -> None:
     assert program("prune", archive, "--keep-last", 1).code == 0
     alone = program("diff", archive)
-    assert alone.code == 2
-    assert "one version only" in alone.err
+    assert alone.code == 5
+    assert "has no version before 2, so there is nothing to compare it with" in alone.err
     assert program("diff", archive, 1, 2).code == 5
 
 

@@ -195,8 +195,6 @@ def test_a_target_splits_by_its_limits_unless_told_otherwise(
         (("--media-base-url", "javascript:x"), "must be an address such as"),
         (("--public-only", "--only", "all"), "--public-only goes with neither"),
         (("--public-only", "--all-as-draft"), "--public-only goes with neither"),
-        (("--public-open-flg", "1", "--category", "日程"), "No entry is of the category 日程 (did you mean 日記?)"),
-        (("--public-open-flg", "1", "--category", "qqq"), "No entry is of the category qqq."),
         (("--lang", "de"), "ja"),
     ],
 )
@@ -206,6 +204,22 @@ def test_wrong_options_are_one_clear_line(
     result = program("export", "wxr", made, tmp_path / "out", *arguments)
     assert result.code == 2
     assert message in result.err.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    ("category", "message"),
+    [
+        ("日程", "No entry is of the category 日程 (did you mean 日記?)."),
+        ("qqq", "No entry is of the category qqq."),
+    ],
+)
+def test_a_category_that_is_not_there_cannot_be_exported(
+    program: Program, made: Path, tmp_path: Path, category: str, message: str
+) -> None:
+    result = program("export", "wxr", made, tmp_path / "out", "--public-open-flg", "1", "--category", category)
+    assert result.code == 5
+    assert result.err.splitlines()[-1].endswith(message)
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_version_that_is_not_there_cannot_be_exported(program: Program, made: Path, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 import exporter
 from exporter.archive.archive import Archive
 from exporter.clock import SystemClock
-from exporter.errors import ArchiveLocked, UsageError
+from exporter.errors import ArchiveLocked, NoSuchRecord, UsageError
 from exporter.library.status import StatusProblem
 from exporter.settings import Settings
 
@@ -40,7 +40,6 @@ def test_an_export_says_what_it_wrote(archive: Path, tmp_path: Path) -> None:
         ("bagit", OPTIONS, {}, "takes the whole archive"),
         ("bagit", OPTIONS, {"only": "all", "at": 1}, "leave out --at"),
         ("csv", exporter.ExportOptions(declared=exporter.Declared(all_as_draft=True)), {}, "csv has no drafts"),
-        ("wxr", exporter.ExportOptions(declared=DECLARED, category="none such"), {}, "No entry is of the category"),
     ],
 )
 def test_an_export_that_cannot_be_right_writes_nothing(
@@ -48,6 +47,13 @@ def test_an_export_that_cannot_be_right_writes_nothing(
 ) -> None:
     with pytest.raises(UsageError, match=message):
         exporter.export_blog(archive, form, tmp_path / "out", options, **more)  # type: ignore[arg-type]  # of any type
+    assert not list(tmp_path.glob("out*"))
+
+
+def test_an_export_of_a_category_that_is_not_there_writes_nothing(archive: Path, tmp_path: Path) -> None:
+    options = exporter.ExportOptions(declared=DECLARED, category="none such")
+    with pytest.raises(NoSuchRecord, match=r"^No entry is of the category none such\.$"):
+        exporter.export_blog(archive, "wxr", tmp_path / "out", options)
     assert not list(tmp_path.glob("out*"))
 
 
