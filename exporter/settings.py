@@ -1,7 +1,8 @@
 """Every setting with its reader, default and line of help, and how options, variables, files and profiles are joined.
 
-A value is looked for in this order: option, ``BLOG_EXPORTER_*`` variable, settings file, profile, default. All of them
-are text that the setting's reader checks, so that every source is checked alike. The readers raise :class:`ValueError`
+A value is looked for in this order: option, ``BLOG_EXPORTER_*`` variable, the blog's table in the settings file, the
+settings file, what the archive remembers, profile, default. All of them are text that the setting's reader checks, so
+that every source is checked alike. The readers raise :class:`ValueError`
 with what is expected.
 """
 
@@ -10,19 +11,19 @@ from __future__ import annotations
 
 import os
 import re
-import tomllib
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from datetime import timedelta, timezone, tzinfo
 from difflib import get_close_matches
+from enum import StrEnum
 from pathlib import Path
 from typing import Any, Final, TypeVar
 from zoneinfo import ZoneInfo
 
-import platformdirs
-
+from exporter.config_file import ConfigFile, read_config
 from exporter.errors import UsageError
 from exporter.message import listed, message
+from exporter.profiles import PROFILES, Profile, own_profile, profile_for
 
 T = TypeVar("T")
 
@@ -226,7 +227,11 @@ def _unset(read: Callable[[str], T], help_line: str) -> T | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """All settings, and the secrets, which no option and no profile can hold: the access token, that of a new home."""
+    """All settings, and the secrets, which no option and no profile can hold: the access token, that of a new home.
+
+    Attributes:
+        sources: where each setting came from, by its name; ``token`` too, where there is one.
+    """
 
     base_url: str | None = _unset(_text, "address of the service's API")
     profile: str | None = _unset(_text, "known service, or one of the settings file's [profiles.NAME] tables")
@@ -273,23 +278,74 @@ class Settings:
     period_flg_public: bool | None = _unset(_yes_or_no, "whether entries with period_flg t are public too")
     visible_delete_flg: frozenset[str] | None = _unset(_flags, "values of delete_flg that mean shown: f, t, or f,t")
 
+    oauth_authorize_url: str | None = _unset(_text, "page where an account's owner allows the program to read")
+    oauth_token_url: str | None = _unset(_text, "address that gives access tokens")
+    oauth_client_id: str | None = _unset(_text, "name under which the program is registered at the service")
+    oauth_scope: str | None = _unset(_text, "what the program asks to be allowed, with spaces between")
+    oauth_scope_separator: str = _setting(str, " ", "what the service wants between these")
+
     token: str | None = field(default=None, repr=False)
     new_home_token: str | None = field(default=None, repr=False)
+    sources: Mapping[str, Source] = field(default_factory=dict, repr=False, compare=False)
 
 
 SETTINGS: Final[dict[str, Setting]] = {
     each.name: each.metadata["setting"] for each in fields(Settings) if "setting" in each.metadata
 }
 
-PROFILES: Final[dict[str, dict[str, str]]] = {
-    "ninja": {
-        "base_url": "https://api.shinobi.jp",
-        "timezone": "Asia/Tokyo",
-        "file_url": "https://blog.cnobi.jp/v1/blog/user/{user_id}/{mtime}",
-        "entry_url": "https://{blog_id}/Entry/{entry_id}/",
-    },
-}
-_PROFILE_OF_DOMAIN: Final = {".blog.shinobi.jp": "ninja"}
+
+class Origin(StrEnum):
+    """The kinds of places that settings come from, the first to be asked first."""
+
+    OPTION = "option"
+    VARIABLE = "variable"
+    BLOG = "blog"
+    FILE = "file"
+    ARCHIVE = "archive"
+    PROFILE = "profile"
+    DEFAULT = "default"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where a setting's value came from.
+
+    Attributes:
+        origin: the kind of place.
+        where: the path of the file, or the name of the profile; empty where there is neither.
+        blog: the name of the blog's table in that file.
+    """
+
+    origin: Origin
+    where: str = ""
+    blog: str = ""
+
+    def place(self, name: str) -> str:
+        """Say where a setting is in it: ``option --max-age``, ``/home/me/blog-exporter.toml: max_age``."""
+        if self.origin is Origin.OPTION:
+            return message("option {name}", name=f"--{name.replace('_', '-')}")
+        if self.origin is Origin.VARIABLE:
+            return message("variable {name}", name=f"{PREFIX}{name.upper()}")
+        if self.origin is Origin.BLOG:
+            return message("{path}, [blogs.{blog}]: {name}", path=self.where, blog=self.blog, name=name)
+        if self.origin is Origin.PROFILE:
+            return message("profile {profile}: {name}", profile=self.where, name=name)
+        if self.origin is Origin.DEFAULT:
+            return message("default of {name}", name=name)
+        return message("{path}: {name}", path=self.where, name=name)
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """What an archive remembers of its settings, as far as it may be used.
+
+    Attributes:
+        path: the file that it is in.
+        values: the settings by their names, as a settings file writes them.
+    """
+
+    path: Path
+    values: Mapping[str, Any]
 
 
 def resolve(
@@ -297,6 +353,8 @@ def resolve(
     *,
     config: Path | None = None,
     blog_id: str = "",
+    blog: str | None = None,
+    remembered: Remembered | None = None,
     environ: Mapping[str, str] | None = None,
     warn: Callable[[str], None] = lambda _: None,
 ) -> Settings:
@@ -306,6 +364,8 @@ def resolve(
         options: what the command line gave; ``None`` where it gave nothing.
         config: the settings file asked for; the user's own is read when there is none.
         blog_id: picks a profile where nothing else does.
+        blog: the name of the blog's table in the settings file, ``None`` where none is meant.
+        remembered: what the blog's archive remembers.
         environ: the environment; the process's own by default.
         warn: called with a sentence about what is unwise.
 
@@ -313,80 +373,100 @@ def resolve(
         UsageError: a name or value that cannot be right, or a file that cannot be read.
     """
     environment = os.environ if environ is None else environ
-    path = _config_path(config, environment)
-    document, tables, in_file = ({}, {}, None) if path is None else _read_file(path, warn)
-    profiles = {**PROFILES, **tables}
-    sources: list[tuple[str, Mapping[str, Any]]] = [
-        ("option --", {name: value for name, value in options.items() if value is not None}),
-        (f"variable {PREFIX}", _variables(environment)),
-        (f"{path}: ", document),
+    file = read_config(config, environment)
+    if file.token is not None and file.path is not None:
+        _warn_if_readable(file.path, warn)
+    sources: list[tuple[Source, Mapping[str, Any]]] = [
+        (Source(Origin.OPTION), {name: value for name, value in options.items() if value is not None}),
+        (Source(Origin.VARIABLE), _variables(environment)),
+        (Source(Origin.BLOG, str(file.path), blog or ""), {} if blog is None else file.blogs[blog].settings),
+        (Source(Origin.FILE, str(file.path)), file.settings),
     ]
-    of_domain = (profile for domain, profile in _PROFILE_OF_DOMAIN.items() if blog_id.endswith(domain))
-    profile = next((source["profile"] for _, source in sources if "profile" in source), next(of_domain, None))
+    if remembered is not None:
+        sources.append((Source(Origin.ARCHIVE, str(remembered.path)), remembered.values))
+    profile = _profile(sources, file, blog_id)
     if profile is not None:
-        if profile not in profiles:
-            raise UsageError(f"There is no profile {profile!r}{_nearest(str(profile), profiles)}.")
-        sources.append((f"profile {profile}: ", profiles[profile]))
+        sources.append((Source(Origin.PROFILE, profile.name), profile.settings))
     found: dict[str, Any] = {}
-    for origin, source in reversed(sources):
-        for name, value in source.items():
-            found[name] = _read_value(origin, name, value)
-    token = environment.get(PREFIX + "TOKEN") or in_file or _token_from_file(found, "token_file", warn)
+    origins = {name: Source(Origin.DEFAULT) for name in SETTINGS}
+    for source, values in reversed(sources):
+        for name, value in values.items():
+            found[name], origins[name] = _read_value(source, name, value), source
+    token = environment.get(PREFIX + "TOKEN") or file.token or _token_from_file(found, "token_file", warn)
+    if token:
+        origins["token"] = _origin_of_token(environment, file, origins)
     new = environment.get(PREFIX + "NEW_HOME_TOKEN") or _token_from_file(found, "new_home_token_file", warn)
-    return Settings(**found, token=token and token.strip(), new_home_token=new and new.strip())
+    joined = Settings(**found, token=token and token.strip(), new_home_token=new and new.strip(), sources=origins)
+    return _with_base(joined)
 
 
-def _read_value(origin: str, name: str, value: Any) -> Any:
-    shown = name.upper() if origin.startswith("variable") else name
-    shown = shown.replace("_", "-") if origin.startswith("option") else shown
+def _origin_of_token(environment: Mapping[str, str], file: ConfigFile, origins: Mapping[str, Source]) -> Source:
+    if environment.get(PREFIX + "TOKEN"):
+        return Source(Origin.VARIABLE)
+    return Source(Origin.FILE, str(file.path)) if file.token else origins["token_file"]
+
+
+def known_profiles(file: ConfigFile) -> dict[str, Profile]:
+    """Return all profiles by their names: the built-in ones, and those of the settings file, which go before."""
+    own = {name: own_profile(name, table, file.path) for name, table in file.profiles.items()}
+    return {**PROFILES, **own}
+
+
+def _profile(sources: Iterable[tuple[Source, Mapping[str, Any]]], file: ConfigFile, blog_id: str) -> Profile | None:
+    profiles = known_profiles(file)
+    named = next((values["profile"] for _, values in sources if "profile" in values), None)
+    if named is None:
+        return profile_for(blog_id, reversed(profiles.values()))
+    if named not in profiles:
+        raise UsageError(no_such_profile(str(named), profiles))
+    return profiles[named]
+
+
+def no_such_profile(name: str, profiles: Iterable[str]) -> str:
+    """Say that there is no profile of a name, and which may be meant."""
+    near = _nearest(name, profiles)
+    if near is None:
+        return message("There is no profile {name}.", name=repr(name))
+    return message("There is no profile {name} (did you mean {near}?).", name=repr(name), near=near)
+
+
+def _with_base(settings: Settings) -> Settings:
+    """Put the address of the service into the addresses that are below it."""
+    base = (settings.base_url or "").rstrip("/")
+    if not base:
+        return settings
+    authorize, token = settings.oauth_authorize_url, settings.oauth_token_url
+    return replace(
+        settings,
+        oauth_authorize_url=authorize and authorize.replace("{base_url}", base),
+        oauth_token_url=token and token.replace("{base_url}", base),
+    )
+
+
+def _read_value(source: Source, name: str, value: Any) -> Any:
+    place = source.place(name)
     setting = SETTINGS.get(name)
     if setting is None:
-        raise UsageError(f"{origin}{shown} is not a setting{_nearest(name, SETTINGS)}.")
+        near = _nearest(name, SETTINGS)
+        if near is None:
+            raise UsageError(message("{place} is not a setting.", place=place))
+        raise UsageError(message("{place} is not a setting (did you mean {near}?).", place=place, near=near))
     if not isinstance(value, str | int | float):
-        raise UsageError(f"{origin}{shown} must be text, a number, true or false.")
+        raise UsageError(message("{place} must be text, a number, true or false.", place=place))
     text = ("yes" if value else "no") if isinstance(value, bool) else str(value)
     try:
         return setting.read(text)
     except ValueError as error:
-        raise UsageError(f"{origin}{shown} is {text!r}: {error}.") from error
+        raise UsageError(message("{place} is {text}: {error}.", place=place, text=repr(text), error=error)) from error
 
 
-def _nearest(name: str, among: Iterable[str]) -> str:
-    found = get_close_matches(name, list(among), 1)
-    return f" (did you mean {found[0]}?)" if found else ""
+def _nearest(name: str, among: Iterable[str]) -> str | None:
+    return next(iter(get_close_matches(name, list(among), 1)), None)
 
 
 def _variables(environment: Mapping[str, str]) -> dict[str, str]:
     names = {name.removeprefix(PREFIX): value for name, value in environment.items() if name.startswith(PREFIX)}
     return {name.lower(): value for name, value in names.items() if name not in _NOT_SETTINGS}
-
-
-def _config_path(config: Path | None, environment: Mapping[str, str]) -> Path | None:
-    if config is not None:
-        return config
-    if environment.get(PREFIX + "CONFIG"):
-        return Path(environment[PREFIX + "CONFIG"])
-    own = Path(platformdirs.user_config_dir("blog-exporter", appauthor=False)) / "blog-exporter.toml"
-    return own if own.is_file() else None
-
-
-def _read_file(path: Path, warn: Callable[[str], None]) -> tuple[dict[str, Any], dict[str, dict[str, Any]], str | None]:
-    """Read a settings file: its settings, its ``[profiles.NAME]`` tables, and its token."""
-    try:
-        document = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UsageError(f"The settings file {path} cannot be read: {os.strerror(error.errno or 0)}.") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"The settings file {path} is not valid TOML: {error}.") from error
-    tables = document.pop("profiles", {})
-    if not isinstance(tables, dict) or not all(isinstance(table, dict) for table in tables.values()):
-        raise UsageError(f"{path}: profiles must hold a table for each profile, such as [profiles.mine].")
-    token = document.pop("token", None)
-    if token is not None and not isinstance(token, str):
-        raise UsageError(f"{path}: token must be text.")
-    if token is not None:
-        _warn_if_readable(path, warn)
-    return document, tables, token
 
 
 def _token_from_file(found: Mapping[str, Any], name: str, warn: Callable[[str], None]) -> str | None:

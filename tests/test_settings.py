@@ -7,9 +7,10 @@ from zoneinfo import ZoneInfo
 import platformdirs
 import pytest
 
+from exporter.config_file import read_config
 from exporter.errors import UsageError
 from exporter.service.blog_v1 import Options
-from exporter.settings import SETTINGS, Setting, Settings, duration, hosts, resolve, size, zone
+from exporter.settings import SETTINGS, Remembered, Setting, Settings, duration, hosts, resolve, size, zone
 
 
 def write(path: Path, text: str, mode: int = 0o600) -> Path:
@@ -37,6 +38,87 @@ def test_sources_are_asked_in_the_order_of_the_design(tmp_path: Path) -> None:
     assert found.rate == 2.5
     assert found.base_url == "https://profile.example"
     assert found.read_timeout == timedelta(seconds=30)
+
+
+def test_each_value_knows_where_it_came_from(tmp_path: Path) -> None:
+    config = write(
+        tmp_path / "my.toml",
+        'rate = 2\nsite = false\ntoken = "t"\n[blogs.diary]\nblog_id = "d.blog.shinobi.jp"\narchive = "diary"\nsite = true\n',
+    )
+    memory = Remembered(tmp_path / "settings.toml", {"assets": "none", "rate": "7"})
+    environ = {"BLOG_EXPORTER_MAX_AGE": "2d"}
+    blog_id = "d.blog.shinobi.jp"
+    found = resolve(
+        {"retries": "1"}, config=config, blog_id=blog_id, blog="diary", remembered=memory, environ=environ
+    )  # fmt: skip
+    assert (found.rate, found.site, found.assets, found.concurrency) == (2, True, "none", 4)
+    said = {name: source.place(name) for name, source in found.sources.items()}
+    assert said["retries"] == "option --retries"
+    assert said["max_age"] == "variable BLOG_EXPORTER_MAX_AGE"
+    assert said["site"] == f"{config}, [blogs.diary]: site"
+    assert said["rate"] == f"{config}: rate"
+    assert said["assets"] == f"{memory.path}: assets"
+    assert said["timezone"] == "profile ninja: timezone"
+    assert said["max_body"] == "default of max_body"
+    assert said["token"] == f"{config}: token"
+    assert set(said) == {*SETTINGS, "token"}
+
+
+def test_where_the_token_came_from(tmp_path: Path) -> None:
+    token = write(tmp_path / "token", "t")
+    by_variable = resolve({"token_file": str(token)}, environ={"BLOG_EXPORTER_TOKEN": "t"})
+    assert by_variable.sources["token"].place("token") == "variable BLOG_EXPORTER_TOKEN"
+    by_file = resolve({"token_file": str(token)}, environ={})
+    assert by_file.sources["token"].place("token_file") == "option --token-file"
+    assert "token" not in resolve({}, environ={}).sources
+
+
+def test_the_addresses_of_signing_in_follow_the_service(tmp_path: Path) -> None:
+    found = resolve({"profile": "ninja", "base_url": "https://api.example.jp/"}, environ={})
+    assert found.oauth_authorize_url == "https://api.example.jp/oauth"
+    assert found.oauth_token_url == "https://api.example.jp/oauth/token"
+    config = write(tmp_path / "my.toml", '[profiles.mine]\noauth_token_url = "{base_url}/t"\n')
+    assert resolve({"profile": "mine"}, config=config, environ={}).oauth_token_url == "{base_url}/t"
+
+
+def test_ones_own_profile_is_picked_by_the_hosts_of_its_blogs(tmp_path: Path) -> None:
+    config = write(
+        tmp_path / "my.toml",
+        '[profiles.mine]\nbase_url = "https://api.example.jp"\nblog_hosts = "*.blog.example.jp, one.example.net"\n',
+    )
+    for blog_id, base in {
+        "a.blog.example.jp": "https://api.example.jp",
+        "ONE.example.net": "https://api.example.jp",
+        "blog.example.jp": None,
+        "two.example.net": None,
+        "a.blog.shinobi.jp": "https://api.shinobi.jp",
+    }.items():
+        assert resolve({}, config=config, blog_id=blog_id, environ={}).base_url == base
+
+
+@pytest.mark.parametrize(
+    ("table", "said"),
+    [
+        ('archive = "a"', "[blogs.x] needs blog_id, as text"),
+        ('blog_id = "a.example.jp"', "[blogs.x] needs archive, as text"),
+        ('blog_id = ""\narchive = "a"', "[blogs.x] needs blog_id"),
+        ('blog_id = 1\narchive = "a"', "[blogs.x] needs blog_id"),
+        ('blog_id = "a"\narchive = "a"\n[blogs.y]\nblog_id = "b"\narchive = "./z/../a"', "have the same archive"),
+        ('blog_id = "a"\narchive = "a"\nconcurency = 1', ", [blogs.x]: concurency is not a setting (did you mean"),
+    ],
+)
+def test_a_table_of_a_blog_that_cannot_be_right(tmp_path: Path, table: str, said: str) -> None:
+    config = write(tmp_path / "my.toml", f"[blogs.x]\n{table}\n")
+    with pytest.raises(UsageError) as caught:
+        resolve({}, config=config, blog="x", environ={})
+    assert said in str(caught.value)
+
+
+def test_an_archive_is_beside_the_file_that_names_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    text = '[blogs.x]\nblog_id = "a"\narchive = "sub/a"\n[blogs.y]\nblog_id = "b"\narchive = "~/b"\n'
+    blogs = read_config(write(tmp_path / "my.toml", text), {}).blogs
+    assert [blog.archive for blog in blogs.values()] == [tmp_path / "sub" / "a", tmp_path / "home" / "b"]
 
 
 def test_the_profile_of_a_known_domain_is_picked_by_the_blog_id() -> None:
@@ -94,7 +176,7 @@ def test_the_users_own_settings_file_is_read(tmp_path: Path, monkeypatch: pytest
         ({}, {}, "retries = true", "a whole number from 0 to 100"),
         ({}, {}, "retries = [1]", "retries must be text, a number, true or false"),
         ({}, {}, "retries = ", "is not valid TOML"),
-        ({}, {}, "profile = 1", "There is no profile 1"),
+        ({}, {}, "profile = 1", "There is no profile '1'"),
         ({}, {}, "[profiles]\nmine = 1", "profiles must hold a table"),
         ({}, {}, "profiles = 1", "profiles must hold a table"),
         ({}, {}, "token = 1", "token must be text"),
