@@ -25,6 +25,7 @@ from exporter.errors import BlogExporterError, Interrupted, NoMemory, UsageError
 
 COMMANDS = {
     "backup": "Back up a blog into an archive.",
+    "check": "Say whether a backup of a blog would save everything.",
     "status": "Show an archive's state: newest version, last run, completeness.",
     "log": "List the versions of an archive.",
     "diff": "Show what changed between two versions.",

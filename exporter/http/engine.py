@@ -31,6 +31,7 @@ from exporter.http.retry import RetryEvent, Retrying, RetryPolicy
 from exporter.http.throttle import Throttled, Throttles
 from exporter.http.transport import (
     AiohttpTransport,
+    Allowance,
     HttpRequest,
     HttpResponse,
     Redirecting,
@@ -70,6 +71,7 @@ class Engine:
         shared_memory: bytes of answers under way beside the largest one, or waiting for their turn.
         resolver: replaces the system's name lookup.
         chance: the jitter of the waits between attempts, in 0 … 1.
+        most_requests: the most requests that are sent in all; ``None`` for no such limit.
 
     Attributes:
         budget: what all answers take together.
@@ -83,7 +85,9 @@ class Engine:
         shared_memory: int = 16 * _MIB,
         resolver: AbstractResolver | None = None,
         chance: Callable[[], float] = random.random,
+        most_requests: int | None = None,
     ) -> None:
+        self._allowance = None if most_requests is None else Allowance(most_requests)
         self._clock = clock or SystemClock()
         self._chance = chance
         self._throttles = Throttles(self._clock, per_host)
@@ -151,7 +155,7 @@ class Engine:
         if may_be_taken():
             direct = Direct(session, base.origin(), headers, timeouts.connect)
         sender = Sender(timeouts, self._counted(), place, ": check the address")
-        watch = ServiceWatch(AiohttpTransport(session, self._deadlines, direct), policy, self._clock)
+        watch = ServiceWatch(AiohttpTransport(session, self._deadlines, direct, self._allowance), policy, self._clock)
         retrying = Retrying(
             Redirecting(Throttled(watch, self._throttles), inside),
             policy,
@@ -191,7 +195,7 @@ class Engine:
             max_bytes: the largest file, decoded.
             policy: when to try again.
         """
-        watch = HostWatch(AiohttpTransport(self._session(guard), self._deadlines))
+        watch = HostWatch(AiohttpTransport(self._session(guard), self._deadlines, allowance=self._allowance))
         redirecting = Redirecting(Throttled(watch, self._throttles), lambda target: guard.check(str(target)))
         retrying = Retrying(redirecting, policy, watch, self._throttles, self._clock, chance=self._chance)
         return Downloader(retrying, guard, Sender(timeouts, self._counted()), max_bytes)
@@ -259,6 +263,7 @@ class Client:
         parse: Callable[[Response], T],
         *,
         probe: bool = False,
+        once: bool = False,
         recover: Callable[[], Awaitable[T | None]] | None = None,
     ) -> T:
         """Send ``request`` until ``parse`` makes something of the answer.
@@ -268,6 +273,7 @@ class Client:
             parse: is given no answer of a status that another time may not come. It raises a TransportError for what
                 another attempt may mend, and any other ServiceError for what it cannot.
             probe: whether this request, once answered, may be sent again to learn whether the service is still alive.
+            once: whether it is not sent again, whatever comes.
             recover: for a request that must not be carried out twice: asked before it is sent again, as it may have
                 been received although no answer came; returns what it did, ``None`` where it did nothing.
 
@@ -305,6 +311,8 @@ class Client:
         def parsed(response: HttpResponse) -> T:
             return parse(Response(response.status, response.headers, response.body, objects))
 
+        if once:
+            return await self.retrying.attempt(sent, parsed)
         answer = await self.retrying.fetch(sent, parsed, recover)
         if probe:
             self.watch.probe_with(lambda: self.retrying.attempt(sent, parsed))

@@ -27,6 +27,7 @@ from exporter.errors import (
     AddressRefused,
     BadBody,
     ConnectFailed,
+    HostGivenUp,
     NotPublic,
     RedirectRefused,
     RequestTimeout,
@@ -37,6 +38,7 @@ from exporter.http.address_guard import is_refusal, origin_of
 from exporter.http.body import Body, BodyStream
 from exporter.http.deadline import Deadline, Deadlines, Timeouts
 from exporter.http.direct import Direct, DirectAnswer, broken
+from exporter.message import message
 from exporter.text import printable
 
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
@@ -156,6 +158,24 @@ class SingleTry(aiohttp.ClientResponse):
             raise broken(self.host, error) from None
 
 
+class Allowance:
+    """How many requests may still be sent in all, retries and redirects included."""
+
+    def __init__(self, number: int) -> None:
+        self._number = number
+        self._left = number
+
+    def take(self) -> None:
+        """Count a request that is about to be sent.
+
+        Raises:
+            HostGivenUp: all of them were sent.
+        """
+        if not self._left:
+            raise HostGivenUp(message("not asked: no more than {number} requests are sent", number=self._number))
+        self._left -= 1
+
+
 @dataclass(frozen=True, slots=True)
 class AiohttpTransport:
     """Sends each request once through a session, which must make its answers of :class:`SingleTry` and not decode.
@@ -164,11 +184,13 @@ class AiohttpTransport:
         session: holds the connections.
         deadlines: end what takes too long.
         direct: the short way over the same connections, for what it takes.
+        allowance: bounds the requests; ``None`` where nothing does.
     """
 
     session: aiohttp.ClientSession
     deadlines: Deadlines
     direct: Direct | None = None
+    allowance: Allowance | None = None
 
     async def send(self, request: HttpRequest) -> HttpResponse:
         """Send a request; the body of a redirect is not read.
@@ -179,7 +201,10 @@ class AiohttpTransport:
             Unreachable, ConnectFailed: there is no connection, or it broke.
             RequestTimeout: the read or total time, or the patience, is over.
             BadBody, BodyTooLarge: as the body has it.
+            HostGivenUp: the allowance is used up.
         """
+        if self.allowance is not None:
+            self.allowance.take()
         request.sender.statistics.requests += 1
         deadline = self.deadlines.of(request.sender.timeouts, request.patience)
         try:

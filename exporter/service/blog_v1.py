@@ -24,6 +24,7 @@ from exporter.service.interface import (
     EntryAnswer,
     Page,
     Paginator,
+    Role,
     Validators,
     WrongRecord,
 )
@@ -63,6 +64,33 @@ _OPEN: Final = "open_flg"
 _PERIOD: Final = "period_flg"
 _DELETED: Final = "delete_flg"
 _DATE_PARTS: Final = ("year", "mon", "day", "hour", "min", "sec")
+_PERIOD_PARTS: Final = tuple(f"period_{part}" for part in _DATE_PARTS)
+_ROLES: Final[Mapping[Kind, Mapping[str, Role]]] = {
+    Kind.ENTRIES: {
+        **dict.fromkeys(("blog_id", "entry_id", "regist_user_id"), Role.ID),
+        **dict.fromkeys(("title", "name"), Role.TEXT), "category_id": Role.ID,
+        **dict.fromkeys((_PERIOD, _OPEN), Role.CODE),
+        **dict.fromkeys(("entry_text", "ps_title", "ps_text"), Role.TEXT),
+        **dict.fromkeys(("text_format", "cm_receipt_flg", "tb_receipt_flg"), Role.CODE),
+        **dict.fromkeys((*_DATE_PARTS, *_PERIOD_PARTS), Role.DATE_PART), "last_update": Role.DATE,
+        "template_text": Role.TEXT, _PRIVATE: Role.CODE,
+    },
+    Kind.ENTRY_LIST: {
+        "regist_date": Role.DATE, "entry_id": Role.ID, "title": Role.TEXT, "name": Role.TEXT, _OPEN: Role.CODE,
+        _PERIOD: Role.CODE, "period_date": Role.DATE, "cm_receipt_flg": Role.CODE, "tb_receipt_flg": Role.CODE,
+        "category": Role.TEXT, "comment_count": Role.COUNT, "trackback_count": Role.COUNT,
+    },
+    Kind.COMMENTS: {
+        "regist_date": Role.DATE, "cm_id": Role.ID, "entry_id": Role.ID, "name": Role.TEXT, "title": Role.TEXT,
+        "cm_text": Role.TEXT, _DELETED: Role.CODE, "url": Role.TEXT, "url_text": Role.ADDRESS, "res_flg": Role.DATE,
+    },
+    Kind.FILES: {
+        "file_id": Role.ID, "name": Role.TEXT, "title": Role.TEXT, "explanation": Role.TEXT, "file_size": Role.COUNT,
+        "height": Role.COUNT, "width": Role.COUNT, "user_id": Role.ID, "mtime": Role.DATE, "extension": Role.CODE,
+    },
+    Kind.USER: {"id": Role.ID, "nickname": Role.TEXT},
+}  # fmt: skip
+"""API 2.2 to 2.7."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +150,7 @@ class BlogV1(BlogService):
             "template_text": "template", "last_update": "updated", "category_id": "category_id", _PRIVATE: "private",
             _OPEN: "access", "cm_receipt_flg": "comments_open", "tb_receipt_flg": "pings_open",
             **dict.fromkeys(_DATE_PARTS, "date"),
-            **dict.fromkeys((f"period_{part}" for part in _DATE_PARTS), "period_date"),
+            **dict.fromkeys(_PERIOD_PARTS, "period_date"),
         },
         Kind.COMMENTS: {
             "regist_date": "date", "name": "name", "title": "title", "cm_text": "text", "url": "url", "url_text": "url",
@@ -133,6 +161,8 @@ class BlogV1(BlogService):
             "height": "height", "mtime": "modified", "extension": "extension",
         },
     }  # fmt: skip
+    roles = _ROLES
+    date_parts: ClassVar = {Kind.ENTRIES: (_DATE_PARTS, _PERIOD_PARTS)}
     usual_access = "1"
     kept_fields = (
         "entry_id", _OPEN, _PERIOD, _PRIVATE, "text_format", "category_id", "name", "last_update",

@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
+from enum import Enum, auto
 from typing import Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar
 
 from exporter.errors import ApiError
@@ -21,6 +22,25 @@ from exporter.model.records import Comment, Post, Raw, Upload, User
 Answer = TypeVar("Answer")
 Cursor = int | str
 """Names one page of a list. Only its service's paginator knows what it means; it is kept in JSON."""
+
+
+class Role(Enum):
+    """What a documented raw field holds."""
+
+    ID = auto()
+    """The id of a record, or of what belongs to it."""
+    CODE = auto()
+    """A flag or a code."""
+    COUNT = auto()
+    """A number of things, or a size."""
+    DATE = auto()
+    """A date, or seconds since 1970."""
+    DATE_PART = auto()
+    """One of six fields that are a date together."""
+    ADDRESS = auto()
+    """An address on the web."""
+    TEXT = auto()
+    """What a person wrote, perhaps as HTML."""
 
 
 class Call(NamedTuple, Generic[Answer]):
@@ -176,6 +196,8 @@ class Records(ABC):
         usual_access: the code that most entries have, which views do not show.
         bodies: the raw fields that are HTML, of each kind that has some.
         attributes: of each kind, by the raw field, the attribute of its neutral record that is read from it.
+        roles: of each kind, the raw fields that the service documents, in its order, with what they hold.
+        date_parts: of each kind, the raw fields that are a date together: year, month, day, hour, minute, second.
         kept_fields: the raw fields of an entry that imports may keep beside it.
         post_fields: the raw fields of an entry, which address patterns may name, the likeliest first.
         upload_fields: the same of an uploaded file.
@@ -194,6 +216,8 @@ class Records(ABC):
     usual_access: str
     bodies: ClassVar[Mapping[Kind, tuple[str, ...]]]
     attributes: ClassVar[Mapping[Kind, Mapping[str, str]]] = {}
+    roles: ClassVar[Mapping[Kind, Mapping[str, Role]]] = {}
+    date_parts: ClassVar[Mapping[Kind, tuple[tuple[str, ...], ...]]] = {}
     kept_fields: tuple[str, ...]
     post_fields: tuple[str, ...]
     upload_fields: tuple[str, ...]

@@ -15,7 +15,7 @@ READERS: tuple[tuple[str, ...], ...] = (
     ("status",), ("log",), ("diff",), ("show", "entry", "1"), ("show", "asset", "{picture}", "--json"),
     ("show", "entry", "1", "--markdown"), ("search", "海"), ("search", "海", "--regex"), ("files",), ("files", "--json"),
     ("inspect",), ("verify",), ("verify", "--quick"), ("prune", "--keep-last", "1", "--dry-run"),
-    ("compare", HOME, *PUBLIC),
+    ("compare", HOME, *PUBLIC), ("check", "--base-url", "http://127.0.0.1:9"),
 )  # fmt: skip
 COPIES: tuple[tuple[str, ...], ...] = (
     ("site", "{out}"),

@@ -1,0 +1,66 @@
+"""What the records of an answer show of its fields: missing and unknown ones, codes, values that are odd. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from exporter.check.facts import OperationFacts
+from exporter.model.kinds import Kind
+from exporter.model.records import Problem
+from exporter.service.interface import Records, Role
+
+_MOST_FIELDS: Final = 100
+_MOST_CODES: Final = 20
+_LONGEST: Final = 40
+
+
+def note_fields(facts: OperationFacts, service: Records, kind: Kind, records: Iterable[Any]) -> None:
+    """Add to an operation's facts what its records show.
+
+    Args:
+        facts: of the operation.
+        service: reads the records.
+        kind: of the records.
+        records: as sent, of any type.
+    """
+    roles = service.roles.get(kind, {})
+    for record in records:
+        if not isinstance(record, dict):
+            facts.doubts.setdefault(str(kind), f"is {type(record).__name__}, not an object")
+            continue
+        _add(facts.missing, (name for name in roles if name not in record))
+        if roles:
+            _add(facts.unknown, (name for name in record if name not in roles))
+        _note_codes(facts, roles, record)
+        for problem in _problems(service, kind, record):
+            if problem.reason != "is missing":
+                facts.doubts.setdefault(problem.field, f"{problem.value} {problem.reason}"[:_LONGEST])
+
+
+def _note_codes(facts: OperationFacts, roles: Mapping[str, Role], record: Mapping[str, Any]) -> None:
+    for name, role in roles.items():
+        value = record.get(name)
+        if role is Role.CODE and name in record and not isinstance(value, dict | list):
+            seen = facts.codes.setdefault(name, [])
+            if len(seen) < _MOST_CODES:
+                _add(seen, ["null" if value is None else str(value)])
+
+
+def _add(known: list[str], names: Iterable[str]) -> None:
+    for name in names:
+        short = name if len(name) <= _LONGEST else name[: _LONGEST - 1] + "…"
+        if short not in known and len(known) < _MOST_FIELDS:
+            known.append(short)
+
+
+def _problems(service: Records, kind: Kind, record: Mapping[str, Any]) -> tuple[Problem, ...]:
+    if kind is Kind.ENTRIES:
+        return service.post(record).problems
+    if kind is Kind.ENTRY_LIST:
+        return service.post(None, record).problems
+    if kind is Kind.COMMENTS:
+        return service.comment(record).problems
+    if kind is Kind.FILES:
+        return service.upload(record).problems
+    return service.user(record).problems

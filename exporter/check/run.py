@@ -1,0 +1,284 @@
+"""One check of a blog's service: which requests are sent, in which order, and when it stops asking."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from email.utils import parsedate_to_datetime
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+from exporter.check.facts import CheckResult, Exchange, OperationFacts
+from exporter.check.fetching import fetch_samples
+from exporter.check.fields import note_fields
+from exporter.check.findings import findings
+from exporter.check.machine import free_bytes, missing_parts
+from exporter.check.paging import facts_of
+from exporter.clock import Clock, SystemClock
+from exporter.errors import (
+    ApiError,
+    HostGivenUp,
+    NotAuthorised,
+    RequestTimeout,
+    RetryableStatus,
+    ServiceError,
+    Unreachable,
+    UsageError,
+)
+from exporter.http.engine import Engine
+from exporter.library.backup import OpenService, open_service
+from exporter.model.exchange import Response
+from exporter.model.kinds import Kind
+from exporter.service.interface import Call, Cursor, Page
+from exporter.settings import SETTINGS, Settings
+
+Answer = TypeVar("Answer")
+
+REQUESTS: Final = 10
+"""Of a check that is asked for nothing more: the user, the entry list twice, an entry, a comment list, a file list, an
+upload and a picture, and two for redirects."""
+ENTRIES_OF_A_REPORT: Final = 20
+_LONGEST: Final = timedelta(seconds=30)
+_LARGEST_ANSWER: Final = 8 * 1024 * 1024
+_LISTS: Final = (Kind.ENTRY_LIST, Kind.COMMENTS, Kind.FILES)
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """What a check does beside the diagnosis.
+
+    Attributes:
+        entries: ids of entries to be read.
+        pages: how many pages of each list are read.
+        keep: keep what is asked and answered, and read the entries of the newest page: for a report.
+    """
+
+    entries: tuple[str, ...] = ()
+    pages: int = 1
+    keep: bool = False
+
+    @property
+    def most_requests(self) -> int:
+        """No more requests than this are sent, redirects included, whatever fails."""
+        more_pages = len(_LISTS) * (self.pages - 1)
+        return REQUESTS + len(self.entries) + more_pages + (ENTRIES_OF_A_REPORT if self.keep else 0)
+
+
+def in_use(settings: Settings, sources: Mapping[str, str] | None = None) -> dict[str, tuple[str, str]]:
+    """Return the settings that are not left as they are by default, as text, with where each comes from.
+
+    Args:
+        settings: all of them; no secret is returned.
+        sources: where each comes from; the place is empty where it is not known.
+    """
+    found: dict[str, tuple[str, str]] = {}
+    for name, setting in SETTINGS.items():
+        value = getattr(settings, name)
+        default = None if setting.default is None else setting.read(setting.default)
+        if value != default or (sources or {}).get(name):
+            found[name] = (_text_of(value), (sources or {}).get(name, ""))
+    return found
+
+
+def _text_of(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, frozenset):
+        return ",".join(sorted(value))
+    if isinstance(value, timedelta):
+        return f"{value.total_seconds():g}s"
+    return str(value)
+
+
+async def check(
+    blog_id: str,
+    settings: Settings,
+    place: Path,
+    *,
+    sources: Mapping[str, str] | None = None,
+    wishes: Wishes | None = None,
+    clock: Clock | None = None,
+    locate: Callable[[str], str] | None = None,
+    warn: Callable[[str], None] = lambda _: None,
+) -> CheckResult:
+    """Ask a blog's service a handful of questions, and say whether a backup would save everything.
+
+    Every request is sent once. A service that cannot be reached, or does not answer in time, is asked no more.
+
+    Args:
+        blog_id: the blog.
+        settings: as a backup would have them.
+        place: where the archive is or will be.
+        sources: where each setting comes from.
+        wishes: what is done beside the diagnosis.
+        clock: tells the time that the service's is compared with.
+        locate: says where a file's address is really asked for.
+        warn: called with a sentence where the token would travel unencrypted.
+
+    Returns:
+        What was found; failures are findings, nothing of the network is raised.
+    """
+    wishes = wishes or Wishes()
+    result = CheckResult(
+        blog_id,
+        os.path.abspath(place),  # noqa: PTH100, ASYNC240 - touches no disk
+        settings.base_url,
+        in_use(settings, sources),
+        token=settings.token is not None,
+        free=free_bytes(place),
+        missing=missing_parts(),
+        most_requests=wishes.most_requests,
+    )
+    trouble: UsageError | None = None
+    problems: dict[str, list[str]] = {}
+    patient = replace(
+        settings,
+        retries=0,
+        connect_timeout=min(settings.connect_timeout, _LONGEST),
+        read_timeout=min(settings.read_timeout, _LONGEST),
+        total_timeout=min(settings.total_timeout, _LONGEST),
+        max_body=min(settings.max_body, _LARGEST_ANSWER),
+    )
+    async with Engine(most_requests=wishes.most_requests) as engine:
+        try:
+            async with open_service(blog_id, patient, engine=engine, warn=warn) as opened:
+                asking = _Asking(opened, result, wishes, clock or SystemClock(), problems)
+                await asking.everything()
+                await fetch_samples(
+                    result, opened, patient, asking.records(Kind.ENTRIES), asking.records(Kind.FILES), locate
+                )
+        except UsageError as error:
+            trouble = error
+        result.requests = engine.statistics.requests
+    result.findings = findings(result, settings, trouble, problems)
+    return result
+
+
+class _Asking:
+    """The questions to the service, one after another; ``problems`` gets what is wrong with the pages of each list."""
+
+    def __init__(
+        self,
+        opened: OpenService,
+        result: CheckResult,
+        wishes: Wishes,
+        clock: Clock,
+        problems: dict[str, list[str]],
+    ) -> None:
+        self._opened = opened
+        self._result = result
+        self._wishes = wishes
+        self._clock = clock
+        self._records: dict[Kind, list[Any]] = {}
+        self._silent = False
+        self._problems = problems
+
+    def records(self, kind: Kind) -> list[Any]:
+        """Return the records of a kind that were read, as sent."""
+        return self._records.get(kind, [])
+
+    async def everything(self) -> None:
+        """Ask for the user, the lists, and entries."""
+        service = self._opened.service
+        if service.capabilities.user:
+            user = await self._ask(Kind.USER, None, service.user_call())
+            if user is not None:
+                found = service.user(user)
+                self._result.user = found.id, found.name
+                self._note(Kind.USER, [user])
+        for kind in _LISTS:
+            await self._list(kind)
+        for entry_id in self._wanted_entries():
+            entry = await self._ask(Kind.ENTRIES, None, service.entry_call(self._opened.blog_id, entry_id))
+            if entry is not None and entry.data is not None:
+                self._note(Kind.ENTRIES, [entry.data])
+
+    def _wanted_entries(self) -> list[str]:
+        service = self._opened.service
+        keys = [service.key(Kind.ENTRY_LIST, item) for item in self.records(Kind.ENTRY_LIST)]
+        listed = [key for key in keys if key is not None]
+        newest = listed[:ENTRIES_OF_A_REPORT] if self._wishes.keep else listed[:1]
+        return list(dict.fromkeys([*newest, *self._wishes.entries]))
+
+    async def _list(self, kind: Kind) -> None:
+        """Read the first pages of a list; of the entries two, since the name of their page parameter is not certain."""
+        service = self._opened.service
+        keys = [service.key(Kind.ENTRY_LIST, item) for item in self.records(Kind.ENTRY_LIST)]
+        pages = service.pages(kind, self._opened.blog_id, [key for key in keys if key is not None][:1])
+        known: set[str] = set()
+        least = 2 if kind is Kind.ENTRY_LIST else 1
+        asked = 0
+        while asked < max(least, self._wishes.pages) and (cursors := pages.wanted(0)):
+            asked += 1
+            page = await self._ask(kind, cursors[0], pages.call(cursors[0]))
+            if page is None:
+                return
+            self._note(kind, page.items)
+            self._note_page(page)
+            pages.accept(facts_of(service, kind, cursors[0], page, known))
+        if pages.problems:
+            self._problems[self._result.operations[-1].name] = pages.problems
+
+    def _note_page(self, page: Page) -> None:
+        facts = self._result.operations[-1]
+        facts.pages, facts.page_size = page.pages, page.page_size
+        facts.total, facts.total_size = page.total, page.total_size
+
+    def _note(self, kind: Kind, records: list[Any]) -> None:
+        facts = self._result.operations[-1]
+        facts.records = len(records)
+        facts.unusable = sum(self._opened.service.key(kind, record) is None for record in records)
+        note_fields(facts, self._opened.service, kind, records)
+        self._records.setdefault(kind, []).extend(records)
+
+    async def _ask(self, kind: Kind, page: Cursor | None, call: Call[Answer]) -> Answer | None:
+        """Ask one question; ``None`` where there is no usable answer, which the operation's facts then say."""
+        request, result = call.request, self._result
+        facts = OperationFacts(request.operation, kind, page if isinstance(page, int) else None)
+        if self._silent:
+            return None
+        result.operations.append(facts)
+        heard: list[Response] = []
+
+        def parse(response: Response) -> Answer:
+            heard.append(response)
+            return call.parse(response)
+
+        begun = time.monotonic()
+        answer = None
+        try:
+            answer = await self._opened.client.fetch(request, parse, once=True)
+            facts.answered = True
+        except ServiceError as error:
+            facts.problem = str(error)
+            facts.status = _status_of(error)
+            self._silent = isinstance(error, Unreachable | RequestTimeout | HostGivenUp)
+        facts.seconds = round(time.monotonic() - begun, 3)
+        response = heard[0] if heard else None
+        if response is not None:
+            facts.status = response.status
+            self._note_clock(response)
+        if self._wishes.keep:
+            headers, body = (response.headers, response.body) if response is not None else ({}, b"")
+            kept = Exchange(request.operation, kind, request.path, request.params, facts.status, headers, body)
+            result.exchanges.append(kept)
+        return answer
+
+    def _note_clock(self, response: Response) -> None:
+        if self._result.clock_skew is not None or "date" not in response.headers:
+            return
+        try:
+            sent = parsedate_to_datetime(response.headers["date"])
+            skew = (self._clock.now() - sent).total_seconds()
+        except (ValueError, TypeError, OverflowError, IndexError):
+            return
+        self._result.clock_skew = round(skew, 1)
+
+
+def _status_of(error: ServiceError) -> int | None:
+    if isinstance(error, RetryableStatus | ApiError):
+        return error.status
+    return 401 if isinstance(error, NotAuthorised) else None

@@ -1,0 +1,180 @@
+"""``check``: whether a backup of a blog would save everything, on one page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from exporter.cli.options import config_option, setting_options, with_output
+from exporter.cli.output import OnLoss, Output, size_text, time_text
+from exporter.message import message
+from exporter.settings import resolve
+from exporter.text import left, printable, right
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from exporter.check.facts import CheckResult, OperationFacts
+
+_EPILOG = """\b
+Examples:
+  blog-exporter check NAME.blog.shinobi.jp
+  blog-exporter check DIR --json
+"""
+_COLUMNS = 79
+_LABEL = 14
+
+
+@click.command(
+    "check",
+    epilog=_EPILOG,
+    help=message(
+        """Say whether a backup of the blog BLOG_ID, or of the archive in DIR, would save everything.
+
+        A handful of requests are sent, and nothing is written. The exit code is 0 where all is well, 3 where something
+        would not be saved, 2 where a setting is wrong, 12 where the service refuses, 20 where it fails, and 28 where
+        the disk has no room."""
+    ),
+)
+@click.argument("blog", metavar="BLOG_ID|DIR")
+@click.option(
+    "--archive",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help=message("Where the archive is to be. [default: ./BLOG_ID]"),
+)
+@setting_options("base_url", "profile", "token_file", "assets", "file_url", "allow_private_network")
+@config_option
+@with_output(OnLoss.STOP)
+def command(*, out: Output, blog: str, archive: Path | None, config: Path | None, **options: Any) -> int:
+    """Check a blog."""
+    import asyncio
+
+    from exporter.archive.archive import Archive
+    from exporter.check.run import check
+    from exporter.cli.signals import catch_signals
+
+    place, blog_id = archive or Path(blog), blog
+    if Path(blog).is_dir() and Archive.exists(Path(blog)):
+        blog_id = Archive.open(Path(blog)).info.blog_id
+    settings = resolve(options, config=config, blog_id=blog_id, warn=out.warn)
+    with catch_signals():
+        result = asyncio.run(check(blog_id, settings, place, warn=out.warn))
+    out.document(result.document())
+    for line in page(result):
+        out.answer(line)
+    return result.exit_code
+
+
+def page(result: CheckResult) -> Iterator[str]:
+    """Yield the lines of the diagnosis, none of them wider than a terminal of 80 columns."""
+    yield from _fact(message("Blog"), printable(result.blog_id))
+    yield from _fact(message("Service"), printable(result.base_url or message("not set")))
+    yield from _fact(message("Signed in as"), _signed_in(result))
+    yield from _fact(message("Archive"), printable(result.place))
+    for name, (value, source) in result.settings.items():
+        yield from _fact(printable(name), printable(value) + (f"  ({printable(source)})" if source else ""))
+    if result.operations:
+        yield ""
+        yield from _operations(result.operations)
+    if result.downloads:
+        yield ""
+    for download in result.downloads:
+        label = message("Upload") if download.what == "upload" else message("Picture")
+        yield from _fact(label, printable(str(download.url or download.problem)))
+        if download.url is not None:
+            yield from _fact(
+                "", printable(download.problem or f"{download.content_type or ''} {size_text(download.bytes)}".strip())
+            )
+    yield ""
+    yield from _sums(result)
+    yield ""
+    for finding in result.findings:
+        mark = "!" if finding.exit_code else "-"
+        yield from _wrapped(f"{mark} ", printable(finding.said))
+        if finding.advice:
+            yield from _wrapped("    ", printable(finding.advice))
+    if not result.exit_code:
+        yield message("All is well: a backup would save everything that was looked at.")
+
+
+def _signed_in(result: CheckResult) -> str:
+    if result.user is not None:
+        user_id, name = result.user
+        return printable(message("{name} (user {id})", name=printable(name, 40), id=printable(user_id, 40)))
+    return message("nobody: a token is set") if result.token else message("nobody: no token is set")
+
+
+def _sums(result: CheckResult) -> Iterator[str]:
+    estimate = result.estimate
+    if estimate is not None:
+        found = message(
+            "about {entries:,} entries, {comments:,} comments, {files:,} files",
+            entries=estimate.entries,
+            comments=estimate.comments,
+            files=estimate.files,
+        )
+        yield from _fact(message("On the blog"), found)
+        cost = message(
+            "about {requests:,} requests, {time}, {size}, pictures elsewhere aside",
+            requests=estimate.requests,
+            time=time_text(estimate.seconds),
+            size=size_text(estimate.bytes),
+        )
+        yield from _fact(message("First backup"), cost)
+    if result.free is not None:
+        yield from _fact(message("Free room"), size_text(result.free))
+    if result.clock_skew is not None:
+        skew = message("{seconds:+.0f} s against the service", seconds=result.clock_skew)
+        yield from _fact(message("Clock"), skew)
+    sent = message("{sent} sent, never more than {most}", sent=result.requests, most=result.most_requests)
+    yield from _fact(message("Requests"), sent)
+
+
+def _operations(operations: list[OperationFacts]) -> Iterator[str]:
+    heads = (message("Asked"), message("Answer"), message("Time"), message("Records"), message("Pages"), message("All"))
+    rows = [tuple(map(str, heads))]
+    for each in operations:
+        name = each.name if each.page is None else f"{each.name} {each.page}"
+        answer = message("ok") if each.answered else str(each.status or message("none"))
+        taken = "" if each.seconds is None else time_text(each.seconds)
+        counts = (each.records if each.answered else None, each.pages, each.total)
+        rows.append((name, answer, taken, *("" if count is None else f"{count:,}" for count in counts)))
+    for name, answer, *numbers in rows:
+        cells = "".join(right(printable(cell, 10), 11) for cell in numbers)
+        yield f"{left(printable(name, 20), 21)}{left(printable(answer, 10), 11)}{cells}"
+
+
+def _fact(label: str, value: str) -> Iterator[str]:
+    yield from _wrapped(left(label, max(_LABEL, len(label) + 1)) + " ", value)
+
+
+def _wrapped(lead: str, text: str) -> Iterator[str]:
+    """Yield a text in lines of 79 columns behind a lead; words are broken where they are too long, or Japanese."""
+    from exporter.text import width
+
+    indent = " " * width(lead)
+    line, room = lead, _COLUMNS - width(lead)
+    for word in _pieces(text, max(10, room)):
+        if line not in {lead, indent} and width(line) + width(word.rstrip()) > _COLUMNS:
+            yield line.rstrip()
+            line = indent + word.lstrip()
+        else:
+            line += word
+    yield line.rstrip()
+
+
+def _pieces(text: str, longest: int) -> Iterator[str]:
+    """Yield a text in pieces between which a line may end: at spaces, around wide characters, and in long words."""
+    from exporter.text import width
+
+    piece = ""
+    for char in text:
+        wide = width(char) > 1
+        if piece and (wide or piece.endswith(" ") or width(piece[-1]) > 1 or width(piece) >= longest - 1):
+            yield piece
+            piece = ""
+        piece += char
+    yield piece

@@ -1,0 +1,261 @@
+"""A check against a real service on loopback: well, wrong in each way, and with a bound on requests that holds."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from exporter.check import machine, run
+from exporter.check.facts import CheckResult
+from exporter.check.run import REQUESTS, Wishes, check
+from exporter.clock import FixedClock
+from exporter.demo.content import Blog, fields
+from exporter.demo.sample import demo_blog
+from exporter.demo.service import DemoService, ServiceOptions
+from exporter.settings import resolve
+
+FILES = "https://files.example.jp/v1/blog/user/{user_id}/{mtime}"
+Before = Callable[[web.Request], Awaitable[web.StreamResponse | None]]
+
+
+async def checked(
+    tmp_path: Path,
+    *,
+    blog: Blog | None = None,
+    before: Before | None = None,
+    options: ServiceOptions | None = None,
+    wishes: Wishes | None = None,
+    token: str = "",
+    clock: FixedClock | None = None,
+    most: int = REQUESTS,
+    **settings: str,
+) -> CheckResult:
+    """Check a sample service; no more than ``most`` requests may arrive there."""
+    async with DemoService(blog or demo_blog(), options) as service:
+        service.before = before
+        given = {"base_url": service.base_url, "file_url": FILES, "allow_private_network": "yes", **settings}
+        found = resolve(given, environ={"BLOG_EXPORTER_TOKEN": token} if token else {})
+        blog_id = next(iter(service.blogs))
+        result = await check(blog_id, found, tmp_path / "a" / "b", wishes=wishes, clock=clock, locate=service.local)
+        assert len(service.requests) == result.requests <= result.most_requests == most
+    return result
+
+
+def codes(result: CheckResult) -> dict[str, int]:
+    return {finding.code: finding.exit_code for finding in result.findings}
+
+
+async def test_a_healthy_blog(tmp_path: Path) -> None:
+    result = await checked(tmp_path)
+    assert (result.exit_code, [each.name for each in result.operations if not each.answered]) == (0, [])
+    assert [(each.what, each.problem, each.status) for each in result.downloads] == [
+        ("upload", "", 200),
+        ("picture", "", 200),
+    ]
+    assert result.user is not None
+    assert result.user[1] == "しおね"
+    assert result.estimate is not None
+    assert (result.estimate.entries, result.estimate.files) == (60, 40)
+    assert result.estimate.bytes > 1_000_000
+    assert result.free is not None
+    assert result.free > 0
+    assert abs(result.clock_skew or 0.0) < 60
+    assert result.settings["file_url"] == (FILES, "")
+    assert "retries" not in result.settings
+    assert not (tmp_path / "a").exists()
+    assert result.exchanges == []
+
+
+def always(status: int = 200, text: str = "<html>Not here", *, where: str = "", **headers: str) -> Before:
+    async def before(request: web.Request) -> web.StreamResponse | None:
+        if where not in request.path:
+            return None
+        return web.Response(status=status, text=text, headers=headers, content_type="text/html")
+
+    return before
+
+
+@pytest.mark.parametrize(
+    ("before", "exit_code", "code"),
+    [
+        (always(), 20, "failed"),
+        (always(500), 20, "failed"),
+        (always(401), 12, "not_authorised"),
+        (always(403, where="/v1/user"), 12, "not_authorised"),
+        (always(404), 20, "failed"),
+        (always(500, where="comment"), 3, "failed"),
+        (always(200, "", where="file/list"), 3, "failed"),
+        (always(302, "", Location="http://other.example/"), 20, "no_answer"),
+        (always(302, "", Location="/blog/v1/entry/list?id=x"), 20, "no_answer"),
+        (always(404, where="/v1/blog/user"), 3, "not_fetched"),
+        (always(200, "<!DOCTYPE html><p>login", where="/v1/blog/user"), 3, "not_fetched"),
+        (always(200, '{"json":{"result":"error","message":"\\u001b[2Jno","data":{}}}', where="entry/get"), 3, "failed"),
+        (always(200, '{"json":{"result":"ok","data":{"list":[1,null,[],{}]}}}', where="file/list"), 3, "no_id"),
+    ],
+)
+async def test_what_goes_wrong_is_a_finding_with_advice(
+    tmp_path: Path, before: Before, exit_code: int, code: str
+) -> None:
+    result = await checked(tmp_path, before=before)
+    assert (result.exit_code, code in codes(result)) == (exit_code, True), result.findings
+    assert all(finding.said and finding.advice for finding in result.findings if finding.exit_code)
+
+
+async def test_redirects_and_failing_downloads_keep_the_promise(tmp_path: Path) -> None:
+    async def before(request: web.Request) -> web.StreamResponse | None:
+        if "again" in request.query:
+            return None
+        return web.Response(status=307, headers={"Location": str(request.rel_url.update_query(again="1"))})
+
+    result = await checked(tmp_path, before=before)
+    assert result.requests == result.most_requests == REQUESTS
+    assert "no_answer" in codes(result)
+
+
+async def test_a_service_that_never_answers_is_asked_once(tmp_path: Path) -> None:
+    async def before(_: web.Request) -> web.StreamResponse | None:
+        await asyncio.sleep(5)
+        return None
+
+    result = await checked(tmp_path, before=before, read_timeout="1s", total_timeout="1s")
+    assert (result.exit_code, result.requests, len(result.operations)) == (20, 1, 1)
+    assert result.estimate is None
+
+
+async def test_nobody_there(tmp_path: Path) -> None:
+    settings = resolve({"base_url": "http://127.0.0.1:9"}, environ={})
+    result = await check("x.example.jp", settings, tmp_path)
+    assert (result.exit_code, codes(result)) == (20, {"no_answer": 20})
+
+
+@pytest.mark.parametrize("options", [{}, {"base_url": "ftp://x"}, {"base_url": "http://u:p@x.example"}])
+async def test_a_wrong_address_is_a_setting_to_mend(tmp_path: Path, options: dict[str, str]) -> None:
+    result = await check("x.example.jp", resolve(options, environ={}), tmp_path)
+    assert (result.exit_code, result.requests, codes(result)) == (2, 0, {"settings": 2})
+
+
+async def test_the_token_is_sent_and_shown_nowhere(tmp_path: Path) -> None:
+    options = ServiceOptions(require_token="s3cret-token")
+    assert (await checked(tmp_path, options=options)).exit_code == 12
+    assert (await checked(tmp_path, options=options, token="wrong-t0ken")).exit_code == 12
+    result = await checked(tmp_path, options=options, token="s3cret-token")
+    assert (result.exit_code, result.token) == (0, True)
+    assert "s3cret" not in str(result.document())
+
+
+async def test_a_page_parameter_that_is_ignored_loses_entries(tmp_path: Path) -> None:
+    result = await checked(tmp_path, options=ServiceOptions(ignore_entry_page=True))
+    assert (result.exit_code, codes(result)["paging"]) == (3, 3)
+
+
+async def test_uploads_without_a_known_address_might_be_lost(tmp_path: Path) -> None:
+    blog = demo_blog()
+    for entry in blog.entries.values():
+        fields(entry)["entry_text"] = ""
+    async with DemoService(blog) as service:
+        result = await check(blog.blog_id, resolve({"base_url": service.base_url}, environ={}), tmp_path)
+    assert (result.exit_code, codes(result)["upload_address_unknown"]) == (3, 3)
+    assert [each.what for each in result.downloads] == ["upload"]
+
+
+async def test_the_rule_that_embedded_addresses_show_is_used(tmp_path: Path) -> None:
+    blog = demo_blog()
+    addresses = [FILES.format(**fields(file)) for file in blog.files]
+    newest = max(int(key) for key in blog.entries)
+    fields(blog.entries[newest])["entry_text"] = "".join(f'<img src="{address}">' for address in addresses[-9:])
+    async with DemoService(blog) as service:
+        settings = resolve({"base_url": service.base_url, "allow_private_network": "yes"}, environ={})
+        result = await check(blog.blog_id, settings, tmp_path, locate=service.local)
+    assert [(each.what, each.problem) for each in result.downloads] == [("upload", ""), ("picture", "")]
+
+
+async def test_files_that_no_setting_asks_for_are_not_fetched(tmp_path: Path) -> None:
+    result = await checked(tmp_path, assets="none", rate="2")
+    assert (result.exit_code, result.downloads) == (0, [])
+    assert result.estimate is not None
+    assert result.estimate.seconds >= result.estimate.requests / 2
+
+
+async def test_a_lost_picture_is_a_remark(tmp_path: Path) -> None:
+    blog = demo_blog()
+    for entry in blog.entries.values():
+        fields(entry)["entry_text"] = '<img src="https://gone.example/1.png">'
+    result = await checked(tmp_path, blog=blog, assets="embedded")
+    assert (result.exit_code, codes(result)["picture_lost"]) == (0, 0)
+
+
+async def test_a_large_picture_is_not_read_to_its_end(tmp_path: Path) -> None:
+    result = await checked(tmp_path, max_asset_size="10B")
+    assert [(each.problem, each.bytes <= 10) for each in result.downloads] == [("", True), ("", True)]
+
+
+async def test_fields_and_codes_are_told(tmp_path: Path) -> None:
+    blog = demo_blog()
+    entry = fields(blog.entries[max(int(key) for key in blog.entries)])
+    del entry["tb_receipt_flg"]
+    entry |= {"mood": "good", "x" * 90: "", "is_private": "maybe", "text_format": None}
+    result = await checked(tmp_path, blog=blog)
+    got = next(each for each in result.operations if each.name == "entry/get")
+    assert (got.missing, got.unknown) == (["tb_receipt_flg"], ["mood", "x" * 39 + "…"])
+    assert (got.codes["is_private"], got.codes["text_format"]) == (["maybe"], ["null"])
+    assert got.doubts == {"is_private": "maybe is neither t nor f"}
+    assert {"missing_fields", "unknown_fields", "unknown_values"} <= codes(result).keys()
+
+
+async def test_a_wrong_clock_and_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run, "free_bytes", lambda _: 1000)
+    late = await checked(tmp_path, clock=FixedClock(datetime.now(UTC) - timedelta(hours=1)))
+    assert (late.exit_code, codes(late)["no_room"], codes(late)["clock"]) == (28, 28, 0)
+    early = await checked(tmp_path, clock=FixedClock(datetime.now(UTC) + timedelta(hours=1)))
+    assert (early.clock_skew or 0) > 3000
+
+
+@pytest.mark.parametrize("date", ["yesterday", "Mon, 99 Foo 2020", "Sun, 01 Jan 9999 00:00:00 -9999"])
+async def test_a_date_that_is_none(tmp_path: Path, date: str) -> None:
+    async def before(_: web.Request) -> web.StreamResponse | None:
+        return web.Response(text="{}", headers={"Date": date})
+
+    assert (await checked(tmp_path, before=before)).clock_skew is None
+
+
+async def test_more_is_asked_for_on_demand_and_still_bounded(tmp_path: Path) -> None:
+    wishes = Wishes(("1", "2", "999999"), pages=3, keep=True)
+    result = await checked(tmp_path, wishes=wishes, most=REQUESTS + 3 + 6 + 20)
+    asked = [each.params.get("entry_id") for each in result.exchanges if each.operation == "entry/get"]
+    assert asked[-3:] == ["1", "2", "999999"]
+    assert len(asked) == 23
+    assert [each.page for each in result.operations if each.name == "comment/list"] == [1, 2, 3]
+    assert all(each.body for each in result.exchanges)
+
+
+def test_what_this_machine_lacks(tmp_path: Path) -> None:
+    assert list(machine.missing_parts(lambda _: False, lambda _: None)) == ["Pillow", "arro3", "keyring", "jq"]
+    assert machine.missing_parts(lambda _: True, lambda _: "/usr/bin/jq") == {}
+    assert machine.free_bytes(tmp_path / "not" / "there") is not None
+
+
+def test_no_room_is_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(_: Path) -> Any:
+        raise PermissionError
+
+    monkeypatch.setattr(shutil, "disk_usage", fails)
+    assert machine.free_bytes(tmp_path) is None
+
+
+def test_settings_are_shown_as_they_are_written() -> None:
+    given = {"site": "no", "retries": "3", "wait_lock": "90s", "skip_asset_hosts": "b.example,a.example"}
+    shown = run.in_use(replace(resolve(given, environ={}), token="secret"), {"retries": "option --retries"})
+    assert shown == {
+        "retries": ("3", "option --retries"),
+        "site": ("no", ""),
+        "skip_asset_hosts": ("a.example,b.example", ""),
+        "wait_lock": ("90s", ""),
+    }
