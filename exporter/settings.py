@@ -412,6 +412,16 @@ def known_profiles(file: ConfigFile) -> dict[str, Profile]:
     return {**PROFILES, **own}
 
 
+def check_profile(profile: Profile) -> None:
+    """Check the values of a profile.
+
+    Raises:
+        UsageError: a name or value that cannot be right.
+    """
+    for name, value in profile.settings.items():
+        _read_value(Source(Origin.PROFILE, profile.name), name, value)
+
+
 def _profile(sources: Iterable[tuple[Source, Mapping[str, Any]]], file: ConfigFile, blog_id: str) -> Profile | None:
     profiles = known_profiles(file)
     named = next((values["profile"] for _, values in sources if "profile" in values), None)

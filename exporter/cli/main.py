@@ -41,6 +41,7 @@ COMMANDS = {
     "serve": "Show the site on a local address, with a search over all versions.",
     "prune": "Remove old versions by rules such as --keep-daily 30.",
     "rebuild": "Rebuild latest/ and its views from the versions.",
+    "profiles": "Show what is known of blog services, and how it is known.",
     "demo": "Try it all on a made-up blog.",
 }
 """Every command with its line of help; its module, of the same name, is imported only when it is used."""

@@ -1,0 +1,88 @@
+"""``profiles``: what is known of blog services, how reliable each fact is, and where it is from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from exporter.cli.options import config_option, with_output
+from exporter.cli.output import OnLoss, Output
+from exporter.config_file import ConfigFile, read_config
+from exporter.errors import UsageError
+from exporter.message import message
+from exporter.profiles import BLOG_HOSTS, PROFILES, KnownFact, Profile, Standing
+from exporter.settings import check_profile, known_profiles, no_such_profile
+
+
+@click.command(
+    "profiles",
+    help=message("""Show the services that are known: where they are, how to sign in, where files and entries are.
+
+    NAME shows one of them alone. Each fact says how it is known; a setting of yours goes before any of them. A profile
+    of your own is a table [profiles.NAME] of your settings file, with settings in it, and blog_hosts, which says whose
+    profile it is."""),
+    epilog="""\b
+Examples:
+  blog-exporter profiles
+  blog-exporter profiles ninja --json
+""",
+)
+@click.argument("name", metavar="[NAME]", required=False)
+@config_option
+@with_output(OnLoss.STOP)
+def command(*, out: Output, name: str | None, config: Path | None) -> int:
+    """Show all profiles, or one."""
+    file = read_config(config)
+    profiles = known_profiles(file)
+    if name is not None and name not in profiles:
+        raise UsageError(no_such_profile(name, profiles))
+    shown = [profile for each, profile in profiles.items() if name in {None, each}]
+    for profile in shown:
+        check_profile(profile)
+    out.document({"profiles": [_document(profile, file) for profile in shown]})
+    for number, profile in enumerate(shown):
+        if number:
+            out.answer("")
+        _print(out, profile)
+    return 0
+
+
+def _document(profile: Profile, file: ConfigFile) -> dict[str, Any]:
+    return {
+        "name": profile.name,
+        "title": profile.title,
+        "built_in": PROFILES.get(profile.name) is profile,
+        "from": None if PROFILES.get(profile.name) is profile else str(file.path),
+        "facts": {
+            name: {"value": fact.value, "standing": str(fact.standing), "source": fact.source}
+            for name, fact in profile.facts.items()
+        },
+        "unknown": list(profile.unknown),
+    }
+
+
+def _print(out: Output, profile: Profile) -> None:
+    if profile.title == profile.name:
+        out.answer(message("{name}: a profile of your own", name=profile.name))
+    else:
+        out.answer(message("{name}: {title}", name=profile.name, title=profile.title))
+    for name, fact in profile.facts.items():
+        shown = message("hosts of its blogs") if name == BLOG_HOSTS else name
+        out.answer(message("  {name} = {value}", name=shown, value=fact.value))
+        out.answer(message("      {standing}", standing=_standing(fact)))
+    if profile.unknown:
+        out.answer(message("  Not known:"))
+    for what in profile.unknown:
+        out.answer(message("      {what}", what=what))
+
+
+def _standing(fact: KnownFact) -> str:
+    if fact.standing is Standing.DOCUMENTED:
+        return message("documented: {source}", source=fact.source)
+    if fact.standing is Standing.OBSERVED:
+        return message("observed: {source}", source=fact.source)
+    if fact.standing is Standing.CHOSEN:
+        return message("our choice: {source}", source=fact.source)
+    return message("your own: {path}", path=fact.source)

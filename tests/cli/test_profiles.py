@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from exporter.profiles import PROFILES, Standing
+from exporter.settings import SETTINGS, check_profile
+from tests.cli.conftest import Program
+
+OWN = """
+token = "sesame"
+[profiles.mine]
+base_url = "https://api.example.jp"
+rate = 2
+site = false
+blog_hosts = "*.blog.example.jp"
+"""
+
+
+def own(folder: Path, text: str = OWN) -> Path:
+    path = folder / "my.toml"
+    path.write_text(text, encoding="utf-8")
+    path.chmod(0o600)
+    return path
+
+
+@pytest.mark.parametrize("profile", PROFILES.values(), ids=lambda profile: str(profile.name))
+def test_a_built_in_profile_is_made_of_settings_and_says_where_each_is_from(profile: object) -> None:
+    assert isinstance(profile, type(PROFILES["ninja"]))
+    check_profile(profile)
+    assert set(profile.settings) < set(SETTINGS)
+    assert all(fact.source and fact.standing is not Standing.OWN for fact in profile.facts.values())
+
+
+def test_every_fact_is_shown_with_its_standing_and_source(program: Program) -> None:
+    shown = program("profiles").out
+    assert "ninja: Ninja Blog (忍者ブログ)" in shown
+    for name, fact in PROFILES["ninja"].facts.items():
+        assert f"{'hosts of its blogs' if name == 'blog_hosts' else name} = {fact.value}\n" in shown
+    assert "documented: the service's public page for developers" in shown
+    assert "observed: pages and uploads of public blogs" in shown
+    assert "our choice: no limit is documented" in shown
+    assert "Not known:\n      what the flags" in shown
+    assert max(map(len, shown.splitlines())) <= 80
+
+
+def test_ones_own_profile_is_shown_beside_the_built_in_ones(program: Program, tmp_path: Path) -> None:
+    path = own(tmp_path)
+    shown = program("profiles", "--config", path).out
+    assert "mine: a profile of your own" in shown
+    assert f"  site = no\n      your own: {path}" in shown
+    assert "sesame" not in shown
+    found = program("profiles", "mine", "--config", path, "--json").json["profiles"]
+    assert [(one["name"], one["built_in"], one["from"]) for one in found] == [("mine", False, str(path))]
+    assert found[0]["facts"]["rate"] == {"value": "2", "standing": "own", "source": str(path)}
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("nin", "", "There is no profile 'nin' (did you mean ninja?)."),
+        ("mine", '[profiles.mine]\nrate = "fast"', "profile mine: rate is 'fast': requests per second"),
+        ("mine", '[profiles.mine]\noauth_client_secret = "s3cret"', "oauth_client_secret is not a setting"),
+    ],
+)
+def test_what_cannot_be_shown_is_named(program: Program, tmp_path: Path, name: str, text: str, said: str) -> None:
+    done = program("profiles", name, "--config", own(tmp_path, text))
+    assert done.code == 2
+    assert said in done.err
+    assert "s3cret" not in done.err + done.out
