@@ -8,7 +8,7 @@ PEERS := .venv-peers
 AUDITORS := tests/site/browser/node_modules
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test hostile browsers importers lint format sample screenshots peers bench bench-check torture clean
+.PHONY: help demo test hostile browsers importers lint format messages sample screenshots peers bench bench-check torture clean
 
 help: ## show what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -59,6 +59,9 @@ lint: $(SETUP) ## check format, style, types, and that nothing is unused
 format: $(SETUP) ## write the code in its form
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+messages: $(SETUP) ## collect the sentences for people into exporter/locale/, and compile the translations
+	$(BIN)/python -m tests.translation.catalogue
 
 sample: $(SETUP) ## make sample_output/ again
 	rm -rf sample_output

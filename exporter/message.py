@@ -47,8 +47,7 @@ def _made(template: str, plural: str | None, number: int, values: dict[str, Any]
 def _kept(value: Any) -> Any:
     """Return what a message keeps of a value: an error becomes what it says."""
     if isinstance(value, BaseException):
-        said = value.args[0] if len(value.args) == 1 else None
-        return said if isinstance(said, Message) else str(value)
+        return said(value)
     return value if isinstance(value, str | int | float) or value is None else str(value)
 
 
@@ -60,6 +59,12 @@ def message(template: str, /, **values: Any) -> Message:
 def message_n(one: str, many: str, n: int, /, **values: Any) -> Message:
     """Return the sentence for a number: ``one`` for 1, ``many`` for all others; both may show it as ``{n:,}``."""
     return _made(one, many, n, {"n": n, **values})
+
+
+def said(error: BaseException) -> str:
+    """Return what an error says: the message it was made with, so that it can be translated still."""
+    alone = error.args[0] if len(error.args) == 1 else None
+    return alone if isinstance(alone, Message) else str(error)
 
 
 def listed(items: Iterable[str]) -> str:

@@ -283,6 +283,7 @@ class Settings:
     oauth_client_id: str | None = _unset(_text, "name under which the program is registered at the service")
     oauth_scope: str | None = _unset(_text, "what the program asks to be allowed, with spaces between")
     oauth_scope_separator: str = _setting(str, " ", "what the service wants between these")
+    lang: str | None = _unset(_OneOf("en", "ja"), "language of messages and reports")
 
     token: str | None = field(default=None, repr=False)
     new_home_token: str | None = field(default=None, repr=False)

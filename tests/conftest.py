@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from exporter.cli.language import language
 from tests.cli.conftest import archive, made, program
 from tests.support.disks import without_waiting
 from tests.support.runs import Runs, Zygote
@@ -16,6 +17,9 @@ __all__ = ["archive", "made", "program"]
 
 # A shell gives what it starts in the background a Ctrl-C that is ignored, and every process started here would have that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+if language([], os.environ) != "en":
+    os.environ["BLOG_EXPORTER_LANG"] = "en"  # tests compare what is said
 
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from exporter.cli.language import adopt
 from exporter.cli.options import config_option, setting_options, with_output, without_views
 from exporter.cli.output import OnLoss, Output, counted
 from exporter.errors import UsageError
@@ -64,7 +65,7 @@ def command(
 
     To resume an interrupted backup, run the same command again.
     """
-    settings = resolve(options, config=config, blog_id=blog_id, warn=out.warn)
+    settings = adopt(resolve(options, config=config, blog_id=blog_id, warn=out.warn))
     root = archive if archive is not None else _default_archive(blog_id)
     if not dry_run and settings.site and settings.site_title is None and _somebody_is_there(out):
         settings = _with_title(root, settings)

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from exporter.cli.amounts import size_text, time_text
 from exporter.cli.options import config_option, setting_options, with_output
-from exporter.cli.output import OnLoss, Output, size_text, time_text
+from exporter.cli.output import OnLoss, Output
 from exporter.message import message
 from exporter.settings import resolve
 from exporter.text import left, printable, right

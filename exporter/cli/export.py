@@ -9,9 +9,10 @@ from typing import Any
 import click
 
 from exporter.cli import answers
+from exporter.cli.amounts import size_text
 from exporter.cli.export_options import Job, export_options, run, unused_options
 from exporter.cli.options import config_option, setting_options, with_output
-from exporter.cli.output import Output, counted, size_text
+from exporter.cli.output import Output, counted
 from exporter.errors import UsageError
 from exporter.export.folder import report_path
 from exporter.export.formats import FORMATS, NAMED

@@ -15,6 +15,7 @@ from exporter import settings
 from exporter.archive.archive import Archive, read_consistently
 from exporter.archive.state import State
 from exporter.cli.answers import HINT, OnStored, check_answers, declared_flags, flag_answers, stored_printer
+from exporter.cli.language import adopt
 from exporter.cli.output import Output
 from exporter.cli.signals import ended_by_sigterm
 from exporter.errors import UsageError
@@ -287,7 +288,7 @@ def run(job: Job, out: Output, *, dry_run: bool, on_stored: OnStored | None = No
 def resolved(given: Mapping[str, Any], blog_id: str, out: Output) -> Settings:
     """Return the settings of an export."""
     options = {"timezone": given["timezone"], **flag_answers(given)}
-    return settings.resolve(options, config=given["config"], blog_id=blog_id, warn=out.warn)
+    return adopt(settings.resolve(options, config=given["config"], blog_id=blog_id, warn=out.warn))
 
 
 def _read(given: Mapping[str, Any], found: Settings, declared: Declared, service: Records) -> ExportOptions:

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 import click
 
 from exporter.archive.archive import Archive
+from exporter.cli.amounts import size_text
 from exporter.cli.options import archive_argument, at_option, with_output
-from exporter.cli.output import OnLoss, Output, counted, size_text
+from exporter.cli.output import OnLoss, Output, counted
 from exporter.errors import UsageError
 from exporter.model.kinds import Kind
 from exporter.settings import Settings

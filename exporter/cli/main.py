@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 import click
 
 from exporter import __version__
+from exporter.cli.language import speak, with_language
 from exporter.cli.output import (
     PROGRAM,
     OnLoss,
@@ -68,7 +69,7 @@ class _LazyGroup(click.Group):
             return None
         module = importlib.import_module(f"exporter.cli.{cmd_name}")
         command: click.Command = module.command
-        return command
+        return with_language(command)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
@@ -100,8 +101,12 @@ def _begin_in_utf8() -> NoReturn:
     os.execv(sys.executable, [word.encode("utf-8", "surrogateescape") for word in words])  # noqa: S606 - no shell is wanted
 
 
+with_language(cli)
+
+
 def main(arguments: list[str]) -> int:
     """Run the program and return its exit code."""
+    speak(arguments, os.environ)
     with safe_streams() as stdout:
         try:
             result: Any = cli.main(arguments, prog_name=PROGRAM, standalone_mode=False, obj=stdout)

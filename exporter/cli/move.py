@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from exporter.archive.archive import Archive, read_consistently
+from exporter.cli.amounts import time_text
 from exporter.cli.answers import check_answers, declared_flags, flag_answers, keep_given, stored_printer
 from exporter.cli.export_options import check_choice, choice_options, old_urls, stop_undeclared
+from exporter.cli.language import adopt
 from exporter.cli.options import archive_argument, config_option, setting_options, with_output
-from exporter.cli.output import Output, counted, time_text
+from exporter.cli.output import Output, counted
 from exporter.errors import BlogExporterError, Incomplete, Interrupted
 from exporter.export.interface import ExportOptions
 from exporter.service.registry import service_of
@@ -92,7 +94,7 @@ def command(
     check_choice(given)
     info = Archive.open(archive).info
     answered = {**{name: value for name, value in given.items() if name in SETTINGS}, **flag_answers(given)}
-    settings = resolve(answered, config=config, blog_id=info.blog_id, warn=out.warn)
+    settings = adopt(resolve(answered, config=config, blog_id=info.blog_id, warn=out.warn))
     on_stored = stored_printer(out, info.blog_id)
     options = ExportOptions(
         declared=declared_flags(settings, info.blog_id, on_stored, all_as_draft=given["all_as_draft"]),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from exporter.cli.language import adopt
 from exporter.cli.output import OnLoss, Output, SafeStream
 from exporter.settings import SETTINGS, Settings, resolve
 
@@ -100,4 +101,4 @@ def opened(out: Output, path: Path, options: Mapping[str, str | None], config: P
     from exporter.archive.archive import Archive
 
     archive = Archive.open(path)
-    return archive, resolve(options, config=config, blog_id=archive.info.blog_id, warn=out.warn)
+    return archive, adopt(resolve(options, config=config, blog_id=archive.info.blog_id, warn=out.warn))

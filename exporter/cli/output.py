@@ -19,7 +19,9 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
+from exporter.message import message, said
 from exporter.text import printable, printable_json, printable_lines
+from exporter.translation import translated
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
@@ -156,16 +158,17 @@ class Output:
     def say(self, text: str = "", *, level: int = 0) -> None:
         """Print a line for people on standard error."""
         if self.verbosity >= level:
-            click.echo(printable_lines(text), err=True)
+            click.echo(printable_lines(translated(text)), err=True)
 
     def warn(self, text: str) -> None:
         """Print a warning on standard error, also when quiet."""
-        click.echo(f"{PROGRAM}: warning: {printable_lines(text)}", err=True)
+        label = translated(message("warning: {text}", text=text))
+        click.echo(f"{PROGRAM}: {printable_lines(label)}", err=True)
 
     def answer(self, text: str, *, colour: bool = False) -> None:
         """Print the answer of a query for people on standard output; nothing under ``--json``."""
         if not self.as_json:
-            click.echo(printable_lines(text, colours=colour), color=colour)
+            click.echo(printable_lines(translated(text), colours=colour), color=colour)
 
     def document(self, value: dict[str, Any]) -> None:
         """Print the answer for programs: one JSON object on a line of standard output; nothing without ``--json``."""
@@ -206,10 +209,11 @@ def _harmless(text: bytes) -> bytes:
 
 def report(error: BlogExporterError, *, as_json: bool) -> None:
     """Report what ended the program: one line on standard error, and an object when JSON was asked for."""
-    message = printable(str(error), 2000)
-    click.echo(f"{PROGRAM}: error: {message}", err=True)
+    told = translated(message("error: {text}", text=printable(translated(said(error)), 2000)))
+    click.echo(f"{PROGRAM}: {told}", err=True)
     if as_json:
-        document = {"error": {"type": type(error).__name__, "message": message, "exit_code": error.exit_code}}
+        english = printable(str(error), 2000)
+        document = {"error": {"type": type(error).__name__, "message": english, "exit_code": error.exit_code}}
         Output(as_json=True).document(document)
 
 
@@ -218,22 +222,3 @@ def counted(number: int, noun: str) -> str:
     if number == 1:
         return f"{number:,} {noun}"
     return f"{number:,} {noun[:-1]}ies" if noun.endswith("y") else f"{number:,} {noun}s"
-
-
-def size_text(count: float) -> str:
-    """Write a number of bytes as people do: ``3.4 MB``."""
-    for unit in ("B", "kB", "MB", "GB"):
-        if count < 1000:
-            return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
-        count /= 1000
-    return f"{count:.1f} TB"
-
-
-def time_text(seconds: float) -> str:
-    """Write a span of time as people do: ``1 h 03 min``."""
-    whole = int(seconds)
-    if whole < 60:
-        return f"{seconds:.1f} s" if seconds < 10 else f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60:02d} s"
-    return f"{whole // 3600} h {whole % 3600 // 60:02d} min"

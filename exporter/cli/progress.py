@@ -6,7 +6,8 @@ import sys
 import time
 from typing import TYPE_CHECKING, Self
 
-from exporter.cli.output import counted, time_text
+from exporter.cli.amounts import time_text
+from exporter.cli.output import counted
 from exporter.clock import for_people
 from exporter.crawl.events import (
     AssetFailed,

@@ -7,8 +7,9 @@ from typing import Any
 import click
 
 from exporter.archive.archive import Archive
+from exporter.cli.amounts import size_text
 from exporter.cli.options import archive_argument, with_archive
-from exporter.cli.output import Output, counted, size_text
+from exporter.cli.output import Output, counted
 from exporter.settings import Settings
 
 _EPILOG = """\b

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from exporter.archive.archive import Archive, read_consistently
+from exporter.cli.amounts import size_text
 from exporter.cli.options import archive_argument, at_option, config_option, opened, setting_options, with_output
-from exporter.cli.output import Output, counted, size_text
+from exporter.cli.output import Output, counted
 from exporter.errors import UsageError
 from exporter.settings import Settings
 from exporter.site.options import has_pillow

@@ -8,7 +8,8 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from exporter.cli.output import counted, size_text, time_text
+from exporter.cli.amounts import size_text, time_text
+from exporter.cli.output import counted
 from exporter.model.kinds import Kind
 from exporter.text import printable
 

@@ -14,10 +14,11 @@ from typing import Any, Final
 from exporter.archive.archive import Archive
 from exporter.archive.state import State
 from exporter.cli import answers
+from exporter.cli.amounts import size_text
 from exporter.cli.answers import flag_answers
 from exporter.cli.export_options import Job, check_options, old_urls, resolved, run
 from exporter.cli.flag_questions import FlagQuestions
-from exporter.cli.output import Output, size_text
+from exporter.cli.output import Output
 from exporter.cli.questions import Questions
 from exporter.cli.wizard_texts import DESTINATIONS, WORDS, Destination, language_of
 from exporter.errors import BlogExporterError, UsageError

@@ -40,7 +40,8 @@ def test_help_imports_nothing_that_works(command: str) -> None:
 
 def test_the_first_help_reads_no_settings_and_no_archive() -> None:
     ours = {name for name in imported("--help") if name.startswith("exporter.")}
-    assert ours == {"exporter.cli", "exporter.cli.main", "exporter.cli.output", "exporter.errors", "exporter.text"}
+    parts = ("cli", "cli.main", "cli.output", "cli.language", "errors", "message", "text", "translation")
+    assert ours == {f"exporter.{part}" for part in parts}
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,163 @@
+"""Sentences of :mod:`exporter.message` in the language of whoever reads them.
+
+English is what messages are; nothing is loaded for it. Another language is a catalogue in ``locale/``, read once, when
+the first sentence is said in it.
+"""
+
+from __future__ import annotations
+
+import struct
+from functools import cache
+from pathlib import Path
+from string import Formatter
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from exporter.message import Message
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from gettext import NullTranslations
+
+DOMAIN: Final = "blog-exporter"
+PLACE: Final = Path(__file__).parent / "locale"
+LANGUAGES: Final = ("en", "ja")
+
+_LEAST_LETTERS: Final = 8
+_LONGEST: Final = 4000
+_DEEPEST: Final = 4
+_KIND_OF_NUMBER: Final = "bcdeEfFgGnoxX%"
+
+_state = {"language": "en"}
+
+
+def set_language(language: str) -> None:
+    """Say everything in this language from now on, one of :data:`LANGUAGES`, in all threads of the process."""
+    if language not in LANGUAGES:
+        raise ValueError(language)
+    _state["language"] = language
+
+
+def current_language() -> str:
+    """Return the language that sentences are said in."""
+    return _state["language"]
+
+
+def translated(text: str) -> str:
+    """Return what a message says in the current language, with the messages in it; any other text as it is."""
+    language = _state["language"]
+    if language == "en" or not isinstance(text, Message) or not text.template:
+        return text
+    template = _template(language, text.template, text.plural, text.number)
+    values = {name: translated(value) if isinstance(value, Message) else value for name, value in text.values.items()}
+    return template.format(**values)
+
+
+def recalled(text: str) -> str:
+    """Return in the current language what an earlier run said in English and an archive kept.
+
+    A text that no template of the catalogue can have made is returned as it is, and so is one that is too long to be a
+    sentence. What the fields of a template stood for is recalled too. The time it takes grows with the length of the
+    text alone, whatever is in it.
+    """
+    if _state["language"] == "en":
+        return text
+    return translated(text) if isinstance(text, Message) else _recalled(text, _DEEPEST)
+
+
+def _recalled(text: str, deepest: int) -> str:
+    if not deepest or not _LEAST_LETTERS <= len(text) <= _LONGEST:
+        return text
+    language = _state["language"]
+    for pattern in _patterns(language):
+        values = pattern.match(text)
+        if values is not None:
+            template = _template(language, pattern.one, pattern.many, 1 if pattern.of_one else 2)
+            found = {name: _recalled(value, deepest - 1) for name, value in values.items()}
+            # The values are text already, so that the formats of numbers are done with.
+            return "".join(
+                literal + ("" if name is None else found[name]) for literal, name, _, _ in Formatter().parse(template)
+            )
+    return text
+
+
+def _template(language: str, one: str, many: str | None, number: int) -> str:
+    catalogue = _catalogue(language)
+    return catalogue.gettext(one) if many is None else catalogue.ngettext(one, many, number)
+
+
+@cache
+def _catalogue(language: str) -> NullTranslations:
+    from gettext import translation  # noqa: PLC0415 - English needs none of it
+
+    return translation(DOMAIN, PLACE, [language])
+
+
+class _Pattern(NamedTuple):
+    """What a template's sentences look like: literal text, with fields between the pieces."""
+
+    one: str
+    many: str | None
+    of_one: bool
+    literals: list[str]
+    names: list[str]
+    numbers: list[bool]
+
+    def match(self, text: str) -> dict[str, str] | None:
+        """Return what the fields stand for in a text that the template can have made.
+
+        Each piece is looked for once, as early as it comes: what comes after it could only lose by a later one.
+        """
+        first, *between, last = self.literals if self.names else (*self.literals, "")
+        if not text.startswith(first) or not text.endswith(last) or len(text) < len(first) + len(last):
+            return None
+        if not self.names:
+            return {} if text == first else None
+        at, end, values = len(first), len(text) - len(last), []
+        for literal in between:
+            found = text.find(literal, at, end)
+            if found < 0:
+                return None
+            values.append(text[at:found])
+            at = found + len(literal)
+        values.append(text[at:end])
+        if any(number and not _is_number(value) for value, number in zip(values, self.numbers, strict=True)):
+            return None
+        return dict(zip(self.names, values, strict=True))
+
+
+def _is_number(text: str) -> bool:
+    return text.lstrip("-").replace(",", "").replace(".", "").replace("%", "").strip().isdecimal()
+
+
+@cache
+def _patterns(language: str) -> list[_Pattern]:
+    """Return the patterns of all templates that say enough to be told apart, those that say the most first."""
+    found = []
+    for one, many in _templates((PLACE / language / "LC_MESSAGES" / f"{DOMAIN}.mo").read_bytes()):
+        found += [_pattern(one, many, template) for template in (one, many) if template is not None]
+    said = {id(each): sum(map(str.isalpha, "".join(each.literals))) for each in found}
+    return sorted((each for each in found if said[id(each)] >= _LEAST_LETTERS), key=lambda each: -said[id(each)])
+
+
+def _pattern(one: str, many: str | None, template: str) -> _Pattern:
+    literals, names, numbers = [""], [], []
+    for literal, name, form, _ in Formatter().parse(template):
+        literals[-1] += literal
+        if name is not None:
+            names.append(name)
+            numbers.append((form or "")[-1:] in {",", *_KIND_OF_NUMBER} and bool(form))
+            literals.append("")
+    return _Pattern(one, many, template == one, literals, names, numbers)
+
+
+def _templates(data: bytes) -> Iterator[tuple[str, str | None]]:
+    """Yield the templates of a compiled catalogue, for one and, where a number decides, for others.
+
+    The form of the file is that of GNU gettext's manual, "The Format of GNU MO Files".
+    """
+    _, _, count, table = struct.unpack_from("<4I", data)
+    for number in range(count):
+        length, at = struct.unpack_from("<2I", data, table + 8 * number)
+        one, _, many = data[at : at + length].decode().partition("\0")
+        if one:
+            yield one, many or None

@@ -1,0 +1,49 @@
+"""The catalogues: every sentence of the program is in each, with the same fields, and the compiled one is the written one."""
+
+from __future__ import annotations
+
+from string import Formatter
+
+import pytest
+from babel.messages.catalog import Catalog
+
+from tests.translation.catalogue import TRANSLATED, as_mo, as_po, place, read, sentences, texts, updated
+
+
+@pytest.fixture(scope="module", params=TRANSLATED)
+def catalog(request: pytest.FixtureRequest) -> Catalog:
+    return read(request.param)
+
+
+def fields(template: str) -> list[str]:
+    return sorted({name for _, name, _, _ in Formatter().parse(template) if name is not None})
+
+
+def test_each_sentence_of_the_program_has_a_translation(catalog: Catalog) -> None:
+    said = {texts(sentence)[0] for sentence in sentences()}
+    translated = {texts(each.id)[0] for each in catalog if each.id and all(texts(each.string))}
+    assert sorted(said - translated) == []
+
+
+def test_nothing_is_kept_that_nobody_says(catalog: Catalog) -> None:
+    assert sorted({texts(each.id) for each in catalog if each.id} - {texts(sentence) for sentence in sentences()}) == []
+    assert not catalog.obsolete
+    assert not any(each.fuzzy for each in catalog if each.id)
+
+
+def test_translations_have_the_fields_of_their_sentence(catalog: Catalog) -> None:
+    wrong = [
+        (each.id, text)
+        for each in catalog
+        if each.id
+        for text in texts(each.string)
+        if text and fields(text) != sorted({name for template in texts(each.id) for name in fields(template)})
+    ]
+    assert wrong == []
+
+
+def test_it_is_written_and_compiled_as_make_messages_does(catalog: Catalog) -> None:
+    language = catalog.locale_identifier
+    assert language is not None
+    assert place(language, "po").read_bytes() == as_po(updated(read(language))), "run make messages"
+    assert place(language, "mo").read_bytes() == as_mo(updated(read(language))), "run make messages"

@@ -1,0 +1,143 @@
+"""Sentences in another language: made again from what they were made of, or known again from what an archive kept."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from babel.messages.catalog import Catalog
+
+from exporter import translation
+from exporter.errors import BlogExporterError
+from exporter.message import both, either, listed, message, message_n, said
+from exporter.translation import current_language, recalled, set_language, translated
+from tests.translation.catalogue import as_mo
+
+WORDS: dict[str | tuple[str, str], str | tuple[str, ...]] = {
+    "{host} gave no answer to {what}.": "{host} から {what} の応答がありません。",
+    "Nothing was found at all.": "何も見つかりませんでした。",
+    ("{n:,} picture was read.", "{n:,} pictures were read."): ("画像を {n:,} 枚読み込みました。",),
+    "{name!r} took {seconds:.1f} s to arrive: {why}": "{name!r} は {seconds:.1f} 秒かかりました: {why}",
+    "{first}, {rest}": "{first}、{rest}",
+    "{first} or {rest}": "{first} または {rest}",
+    "{first} and {rest}": "{first} と {rest}",
+    "an entry": "記事",
+    "{a} of": "{a} の",
+}
+
+
+@pytest.fixture
+def japanese(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    catalog = Catalog(locale="ja", domain=translation.DOMAIN)
+    for sentence, word in WORDS.items():
+        catalog.add(sentence, word)
+    file = tmp_path / "ja/LC_MESSAGES/blog-exporter.mo"
+    file.parent.mkdir(parents=True)
+    file.write_bytes(as_mo(catalog))
+    monkeypatch.setattr(translation, "PLACE", tmp_path)
+    for each in (translation._catalogue, translation._patterns):
+        each.cache_clear()
+    set_language("ja")
+    yield
+    set_language("en")
+    for each in (translation._catalogue, translation._patterns):
+        each.cache_clear()
+
+
+def test_english_is_what_messages_are() -> None:
+    text = message("{host} gave no answer to {what}.", host="h", what="w")
+    assert current_language() == "en"
+    assert translated(text) is text
+    assert recalled("Nothing was found at all.") == "Nothing was found at all."
+
+
+def test_only_languages_that_are_there_can_be_spoken() -> None:
+    with pytest.raises(ValueError):
+        set_language("fr")
+
+
+@pytest.mark.usefixtures("japanese")
+def test_sentences_are_made_again_with_the_sentences_in_them() -> None:
+    what = either([message("an entry"), "a file", "x"])
+    assert translated(message("{host} gave no answer to {what}.", host="h", what=what)) == (
+        "h から 記事、a file または x の応答がありません。"
+    )
+    assert (
+        translated(message_n("{n:,} picture was read.", "{n:,} pictures were read.", 1))
+        == "画像を 1 枚読み込みました。"
+    )
+    assert translated(message_n("{n:,} picture was read.", "{n:,} pictures were read.", 2000)) == (
+        "画像を 2,000 枚読み込みました。"
+    )
+    assert translated(listed(["a", "b", "c"])) == "a、b、c"
+    assert translated(both(["a", "b"])) == "a と b"
+
+
+@pytest.mark.usefixtures("japanese")
+def test_what_is_no_known_sentence_stays() -> None:
+    assert translated("Nothing was found at all.") == "Nothing was found at all."
+    assert translated(message("Nobody translated this.")) == "Nobody translated this."
+    assert translated(message("")) == ""
+
+
+@pytest.mark.usefixtures("japanese")
+def test_an_error_in_a_sentence_is_translated_and_not_kept() -> None:
+    error = BlogExporterError(message("Nothing was found at all."))
+    text = message("{host} gave no answer to {what}.", host="h", what=error)
+    assert translated(text) == "h から 何も見つかりませんでした。 の応答がありません。"
+    assert text.values["what"] is said(error)
+
+
+@pytest.mark.usefixtures("japanese")
+@pytest.mark.parametrize(
+    ("kept", "now"),
+    [
+        ("Nothing was found at all.", "何も見つかりませんでした。"),
+        ("example.jp gave no answer to a request.", "example.jp から a request の応答がありません。"),
+        ("1 picture was read.", "画像を 1 枚読み込みました。"),
+        ("1,234 pictures were read.", "画像を 1,234 枚読み込みました。"),
+        ("many pictures were read.", "many pictures were read."),
+        (
+            "'x' took 3.5 s to arrive: h gave no answer to an entry.",
+            "'x' は 3.5 秒かかりました: h から an entry の応答がありません。",
+        ),
+        ("all of", "all of"),
+        ("Nothing was found at all. ", "Nothing was found at all. "),
+        ("", ""),
+        ("{host} gave no answer to {what}.", "{host} から {what} の応答がありません。"),
+    ],
+)
+def test_what_an_archive_kept_is_known_again(kept: str, now: str) -> None:
+    assert recalled(kept) == now
+
+
+@pytest.mark.usefixtures("japanese")
+def test_a_sentence_that_is_one_still_is_not_guessed_at() -> None:
+    assert recalled(message("{host} gave no answer to {what}.", host="x gave no answer to y", what="z")) == (
+        "x gave no answer to y から z の応答がありません。"
+    )
+
+
+@pytest.mark.usefixtures("japanese")
+def test_a_hostile_text_takes_no_longer() -> None:
+    evil = [
+        " took 1 s to arrive: " * 190,
+        "'x' took " * 400,
+        " gave no answer to " * 200 + ".",
+        "' took 1 s to arrive: " * 10_000_000,
+    ]
+    begun = time.process_time()
+    for text in evil:
+        recalled(text)
+    assert time.process_time() - begun < 1
+
+
+def test_catalogues_are_read_from_the_package() -> None:
+    set_language("ja")
+    try:
+        assert translated(message("just now")) == "たった今"
+        assert recalled("nothing like it anywhere") == "nothing like it anywhere"
+    finally:
+        set_language("en")
