@@ -48,9 +48,15 @@ _BODY_SHOWN = 500
 
 
 class BlogExporterError(Exception):
-    """Base of all errors raised on purpose; ``exit_code`` is what the process ends with."""
+    """Base of all errors raised on purpose.
+
+    Attributes:
+        exit_code: what the process ends with.
+        told: whether its owner knows already, so that nothing need be said.
+    """
 
     exit_code: ClassVar[int] = 1
+    told: bool = False
 
 
 class UsageError(BlogExporterError):

@@ -28,8 +28,9 @@ from exporter.profiles import PROFILES, Profile, own_profile, profile_for
 T = TypeVar("T")
 
 PREFIX: Final = "BLOG_EXPORTER_"
-_NOT_SETTINGS: Final = {"TOKEN", "NEW_HOME_TOKEN", "CONFIG"}
-"""Variables of their own: tokens come from the environment or a file only, CONFIG names the file."""
+_NOT_SETTINGS: Final = {"TOKEN", "NEW_HOME_TOKEN", "CONFIG"} | {"EVENT", "EXIT_CODE", "BLOG", "ARCHIVE", "MESSAGE"}
+"""Variables of their own: tokens come from the environment or a file only, CONFIG names the file, and the others are
+what a command of ``on_failure`` is told, which may call this program."""
 
 _DURATION = re.compile(r"(?P<amount>[0-9]+(?:\.[0-9]+)?)\s*(?P<unit>[smhdw]?)")
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
@@ -192,6 +193,17 @@ _KINDS_OF_TEXT: Final[dict[Callable[[str], Any], str]] = {
 }
 
 
+def _command(text: str) -> str:
+    import shlex  # noqa: PLC0415 - most runs have no such command
+
+    try:
+        if shlex.split(text):
+            return text
+    except ValueError:
+        pass
+    raise ValueError(message("a command is expected, with its quotes closed"))
+
+
 @dataclass(frozen=True, slots=True)
 class Setting:
     """How a setting's text is read, the text of its default (``None``: unset), and a line of help."""
@@ -248,6 +260,9 @@ class Settings:
     give_up_after: timedelta = _setting(_some_duration, "30m", "end the run after so long without a good answer")
     resume_max_age: timedelta = _setting(duration, "24h", "oldest interrupted run that is resumed")
     wait_lock: timedelta = _setting(duration, "0s", "how long to wait for another backup of the same archive")
+    ping_url: str | None = _unset(_text, "monitor that is told how each run begins and ends, such as healthchecks.io")
+    on_failure: str | None = _unset(_command, "command that is run when something breaks, and when it is well again")
+    remind_after: timedelta = _setting(duration, "7d", "with -q, how long the same trouble is not told again")
     token_file: Path | None = _unset(Path, "file that holds the access token")
     auth_header: str = _setting(_text, "Authorization", "header that carries the token")
     auth_scheme: str = _setting(str, "Bearer", "word before the token")

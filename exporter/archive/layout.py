@@ -84,6 +84,7 @@ class Layout:
         documents_copy: second copies of ``archive.json`` and of the manifests.
         runs_copy: the second copy of ``runs.jsonl``.
         building: where a prune builds the new set of versions.
+        told: which trouble its owner was told of already.
         replacing: the new set, finished and durable, about to become ``versions/``.
         replaced: the old set, where two folders cannot exchange their names in one step.
     """
@@ -112,6 +113,7 @@ class Layout:
         self.documents_copy = self.work / "documents.jsonl"
         self.runs_copy = self.work / "runs.jsonl"
         self.building = self.work / "new-versions"
+        self.told = self.work / "told.json"
 
     def folders(self) -> tuple[InnerPath, ...]:
         """Return the four folders of the root."""

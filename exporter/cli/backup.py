@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from exporter.cli.signals import Signals
     from exporter.crawl.outcome import Outcome
     from exporter.library.backup import Backup
+    from exporter.tell.monitor import Monitor
 
 _EPILOG = """\b
 Examples:
@@ -36,6 +37,7 @@ The access token is read from BLOG_EXPORTER_TOKEN or --token-file, never from th
 @setting_options(
     "base_url", "profile", "refresh", "max_age", "concurrency", "rate", "retries", "connect_timeout", "read_timeout",
     "total_timeout", "give_up_after", "resume_max_age", "wait_lock", "token_file", "entry_list_page_param", "timezone",
+    "ping_url", "on_failure", "remind_after",
 )  # fmt: skip
 @setting_options(
     "assets", "file_url", "entry_url", "max_asset_size", "archive_fallback", "skip_asset_hosts",
@@ -100,6 +102,18 @@ def back_up(root: Path, blog_id: str, settings: Settings, out: Output, *, dry_ru
     Raises:
         BlogExporterError: whatever kept it from being saved.
     """
+    from exporter.cli.telling import telling
+
+    if dry_run:
+        return _back_up(root, blog_id, settings, out, None, dry_run=True, **how)
+    with telling(root, blog_id, settings, out, how.get("clock")) as told:
+        told.outcome = _back_up(root, blog_id, settings, out, told.monitor, dry_run=False, **how)
+    return told.outcome
+
+
+def _back_up(
+    root: Path, blog_id: str, settings: Settings, out: Output, monitor: Monitor | None, *, dry_run: bool, **how: Any
+) -> Outcome:
     import asyncio
 
     from exporter.cli.signals import catch_signals
@@ -107,13 +121,13 @@ def back_up(root: Path, blog_id: str, settings: Settings, out: Output, *, dry_ru
 
     begun = time.monotonic()
     with catch_signals() as signals:
-        done = asyncio.run(_run(root, blog_id, settings, out, signals, dry_run=dry_run, **how))
+        done = asyncio.run(_run(root, blog_id, settings, out, signals, monitor, dry_run=dry_run, **how))
     outcome, replaced = done.outcome, done.refreshed.replaced
     took = timedelta(seconds=time.monotonic() - begun)
     for line in dry_run_lines(outcome, took) if dry_run else summary_lines(root, outcome, took):
         out.say(line)
-    notice = quiet_line(blog_id, outcome)
-    if notice is not None and out.verbosity < 0:
+    notice = quiet_line(blog_id, outcome) if dry_run and out.verbosity < 0 else None
+    if notice is not None:
         out.warn(notice)
     if replaced:
         out.say(f"{counted(replaced, 'character')} that no text file can hold became U+FFFD in the views.")
@@ -122,13 +136,20 @@ def back_up(root: Path, blog_id: str, settings: Settings, out: Output, *, dry_ru
     return outcome
 
 
-async def _run(root: Path, blog_id: str, settings: Settings, out: Output, signals: Signals, **how: Any) -> Backup:
+async def _run(
+    root: Path, blog_id: str, settings: Settings, out: Output, signals: Signals, monitor: Monitor | None, **how: Any
+) -> Backup:
+    import contextlib
+
     from exporter.cli.progress import progress_for
     from exporter.library.backup import backup, open_service
 
     progress = progress_for(out, settings.timezone)
     try:
-        async with open_service(blog_id, settings, warn=out.warn, on_retry=progress.retrying) as service:
+        async with (
+            contextlib.nullcontext() if monitor is None else monitor.started(),
+            open_service(blog_id, settings, warn=out.warn, on_retry=progress.retrying) as service,
+        ):
             run = backup(root, service, settings, **how)
             with signals.passed_to(run.stop):
                 async with run:

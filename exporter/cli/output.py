@@ -165,6 +165,10 @@ class Output:
         label = translated(message("warning: {text}", text=text))
         click.echo(f"{PROGRAM}: {printable_lines(label)}", err=True)
 
+    def notice(self, text: str) -> None:
+        """Print good news on standard error, also when quiet."""
+        click.echo(f"{PROGRAM}: {printable_lines(text)}", err=True)
+
     def answer(self, text: str, *, colour: bool = False) -> None:
         """Print the answer of a query for people on standard output; nothing under ``--json``."""
         if not self.as_json:
@@ -208,9 +212,10 @@ def _harmless(text: bytes) -> bytes:
 
 
 def report(error: BlogExporterError, *, as_json: bool) -> None:
-    """Report what ended the program: one line on standard error, and an object when JSON was asked for."""
-    told = translated(message("error: {text}", text=printable(translated(said(error)), 2000)))
-    click.echo(f"{PROGRAM}: {told}", err=True)
+    """Report what ended the program: one line on standard error unless told, and an object when JSON was asked for."""
+    if not error.told:
+        told = translated(message("error: {text}", text=printable(translated(said(error)), 2000)))
+        click.echo(f"{PROGRAM}: {told}", err=True)
     if as_json:
         english = printable(str(error), 2000)
         document = {"error": {"type": type(error).__name__, "message": english, "exit_code": error.exit_code}}

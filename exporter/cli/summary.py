@@ -60,11 +60,19 @@ def dry_run_lines(outcome: Outcome, took: timedelta) -> Iterator[str]:
     yield _cost_line(outcome, took)
 
 
-def quiet_line(blog_id: str, outcome: Outcome) -> str | None:
-    """Return the one line worth saying under ``-q``: what is missing, newly gone or damaged; else ``None``."""
+def missing_things(outcome: Outcome) -> list[str]:
+    """Return what a run could not save, in numbers."""
+    return _missing(outcome.completeness or {})
+
+
+def quiet_line(blog_id: str, outcome: Outcome, *, known: bool = False) -> str | None:
+    """Return the one line worth saying under ``-q``: what is missing, newly gone or damaged; else ``None``.
+
+    Where what lasts is ``known`` it is left out.
+    """
     parts = []
-    if outcome.problems:
-        missing = _missing(outcome.completeness or {})
+    if outcome.problems and not known:
+        missing = missing_things(outcome)
         what = f"{', '.join(missing)} not saved" if missing else f"{counted(len(outcome.problems), 'problem')}"
         parts.append(f"incomplete: {what} ({problem_text(asdict(outcome.problems[0]))})")
     lost = outcome.assets.newly_lost if outcome.assets is not None else []
@@ -76,9 +84,9 @@ def quiet_line(blog_id: str, outcome: Outcome) -> str | None:
         parts.append(_healed(outcome.healed))
     if outcome.restored:
         parts.append(f"damaged and restored: {_named(outcome.restored)}")
-    if outcome.damaged:
+    if outcome.damaged and not known:
         parts.append(f"still damaged: {_named(outcome.damaged)}; run verify, which says what to do")
-    if outcome.healed or outcome.restored or outcome.damaged:
+    if outcome.healed or outcome.restored or (outcome.damaged and not known):
         parts.append("check the disk")
     return f"{printable(blog_id, 120)}: {'; '.join(parts)}" if parts else None
 

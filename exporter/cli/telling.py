@@ -1,0 +1,200 @@
+"""What a backup says to those who are not there: the monitor, the command of one's own, and the mail that cron sends.
+
+A person at a terminal is told everything every time. Under ``--quiet``, where nobody watches, the same trouble is
+said once, again when it changes or has lasted for ``remind_after``, and its end is said once. Exit codes do not depend
+on it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from exporter.archive.layout import Layout
+from exporter.archive.reader import is_archive
+from exporter.cli.output import Output
+from exporter.cli.summary import missing_things, quiet_line
+from exporter.clock import Clock, SystemClock, at_home, timestamp
+from exporter.errors import ApiError, ArchiveLocked, BlogExporterError, Interrupted
+from exporter.message import listed, message
+from exporter.model.kinds import Kind
+from exporter.settings import Settings
+from exporter.tell.hook import run_command
+from exporter.tell.memory import Event, Told, recall, remember
+from exporter.tell.monitor import Monitor, Signal
+from exporter.text import printable
+
+if TYPE_CHECKING:
+    from exporter.crawl.outcome import Outcome
+
+_SHOWN = 300
+_WORDS: Final = {
+    2: message("a setting cannot be right"),
+    4: message("refused, as a large part of the blog is gone at once"),
+    11: message("another backup is writing this archive"),
+    12: message("not authorised: sign in again"),
+    13: message("damage found"),
+    14: message("the archive's format is newer than this program"),
+    20: message("the service failed"),
+    28: message("no space left"),
+    130: message("interrupted"),
+    143: message("terminated"),
+}
+"""What an exit code means, for those who may not read what the blog's service said."""
+
+
+class Telling:
+    """Tells about one run; ``outcome`` is given once the run has one.
+
+    Attributes:
+        monitor: what is told by ``ping_url``, ``None`` where it is not set.
+        outcome: what the run did, ``None`` where it failed.
+    """
+
+    def __init__(self, root: Path, blog_id: str, settings: Settings, out: Output, clock: Clock) -> None:
+        self.monitor = None if settings.ping_url is None else Monitor(settings.ping_url)
+        self.outcome: Outcome | None = None
+        self._root = root
+        self._blog = printable(blog_id, 120)
+        self._settings = settings
+        self._out = out
+        self._clock = clock
+
+    def end(self, error: BlogExporterError | None) -> None:
+        """Tell how the run ended, with this error or with its outcome; an error that was told already is marked so."""
+        if self.monitor is not None:
+            asyncio.run(self.monitor.tell(self._signal(error), self._body(error)))
+        layout, now = Layout(self._root), self._clock.now()
+        remembers = is_archive(layout)
+        before = recall(layout.told) if remembers else Told()
+        event, after = before.after(self._troubles(error), now, self._settings.remind_after)
+        if remembers and (after != before or (self._is_unwatched() and layout.told.kind() is None)):
+            remember(layout.told, after)
+        self._say(event, before, error)
+        if event is not None and self._settings.on_failure is not None:
+            self._run_hook(self._settings.on_failure, event, before, error)
+
+    def _is_unwatched(self) -> bool:
+        return self._out.verbosity < 0 and not self._out.as_json and not sys.stderr.isatty()
+
+    def _say(self, event: Event | None, before: Told, error: BlogExporterError | None) -> None:
+        """Print what is to be told, and mark an error that is not to be."""
+        known = event is None and self._is_unwatched()
+        if self._out.verbosity < 0 and self.outcome is not None:
+            notice = quiet_line(self._blog, self.outcome, known=known)
+            if notice is not None:
+                self._out.warn(notice)
+        trouble = self.monitor.trouble if self.monitor is not None else None
+        if self.monitor is not None and trouble is not None and not known:
+            sentence = message(
+                "The monitor at {host} could not be told: {reason}. The backup itself is not affected.",
+                host=printable(self.monitor.host, 100), reason=printable(str(trouble), _SHOWN).rstrip("."),
+            )  # fmt: skip
+            self._out.warn(sentence)
+        if event is Event.HEALED:
+            self._out.notice(self._healed(before))
+        if event is Event.REMINDER and before.since is not None:
+            date = self._date(before.since)
+            self._out.notice(message("{blog} has had the following trouble since {date}.", blog=self._blog, date=date))
+        if error is not None:
+            error.told = known
+
+    def _troubles(self, error: BlogExporterError | None) -> set[str]:
+        """Name what is wrong, so that the same thing has the same name on another night."""
+        found = set() if error is None else {f"exit {error.exit_code}"}
+        if self.outcome is not None:
+            found |= {f"damaged {path}" for path in self.outcome.damaged}
+            for problem in self.outcome.problems:
+                what = problem.id
+                if what is None:
+                    # Reasons without a record tell numbers, which differ from night to night.
+                    what = "".join(mark for mark in problem.reason if not mark.isdigit())
+                elif problem.kind == str(Kind.ASSETS):
+                    what = what.partition("://")[2].partition("/")[0]
+                found.add(f"{problem.kind} {what}")
+        if self.monitor is not None and self.monitor.trouble is not None:
+            found.add("monitor")
+        return found
+
+    def _signal(self, error: BlogExporterError | None) -> Signal:
+        if isinstance(error, ArchiveLocked | Interrupted):
+            # Neither a success nor a failure: the other run tells its own end, or the next night does.
+            return Signal.LOG
+        return Signal.SUCCESS if self._code(error) == 0 else Signal.FAIL
+
+    def _code(self, error: BlogExporterError | None) -> int:
+        return error.exit_code if error is not None else self.outcome.exit_code if self.outcome is not None else 1
+
+    def _body(self, error: BlogExporterError | None) -> str:
+        """Return what leaves this machine: numbers and our own words, never what the blog or its service says."""
+        code = self._code(error)
+        if error is None and self.outcome is not None:
+            if code == 0:
+                return message("exit 0: {blog} is saved", blog=self._blog)
+            missing = listed(missing_things(self.outcome)) or message("something")
+            return message("exit {code}: {blog}: not saved: {missing}", code=code, blog=self._blog, missing=missing)
+        if isinstance(error, ApiError):
+            reason = message("{operation} answered {status}", operation=error.operation, status=error.status)
+        else:
+            reason = _WORDS.get(code, message("it failed"))
+        return message("exit {code}: {blog}: {reason}", code=code, blog=self._blog, reason=reason)
+
+    def _run_hook(self, command: str, event: Event, before: Told, error: BlogExporterError | None) -> None:
+        text = self._healed(before) if event is Event.HEALED else self._trouble_text(error)
+        facts = {
+            "EVENT": str(event),
+            "EXIT_CODE": str(self._code(error)),
+            "BLOG": self._blog,
+            "ARCHIVE": str(self._root.absolute()),
+            "MESSAGE": text,
+        }
+        wrong = run_command(command, text, facts)
+        if wrong is not None:
+            self._out.warn(
+                message("The command of on_failure did not work: {reason}.", reason=printable(wrong, _SHOWN))
+            )
+
+    def _trouble_text(self, error: BlogExporterError | None) -> str:
+        if error is not None:
+            return f"{self._blog}: {printable(str(error), 2000)}"
+        notice = quiet_line(self._blog, self.outcome) if self.outcome is not None else None
+        if notice is not None:
+            return notice
+        trouble = self.monitor.trouble if self.monitor is not None else None
+        return message("{blog}: the monitor could not be told: {reason}", blog=self._blog, reason=str(trouble))
+
+    def _healed(self, before: Told) -> str:
+        if before.since is None:
+            return message("{blog} is well again: this backup succeeded.", blog=self._blog)
+        date = self._date(before.since)
+        return message(
+            "{blog} is well again: this backup succeeded. The trouble had begun on {date}.", blog=self._blog, date=date
+        )
+
+    def _date(self, moment: datetime) -> str:
+        there = at_home(timestamp(moment), self._settings.timezone)
+        return str((there or moment).date())
+
+
+@contextmanager
+def telling(root: Path, blog_id: str, settings: Settings, out: Output, clock: Clock | None = None) -> Iterator[Telling]:
+    """Tell how the block ends, whatever ends it.
+
+    Raises:
+        UsageError: ``ping_url`` is no address of a monitor.
+    """
+    teller = Telling(root, blog_id, settings, out, clock or SystemClock())
+    try:
+        yield teller
+    except BlogExporterError as error:
+        teller.end(error)
+        raise
+    except Exception as error:
+        teller.end(BlogExporterError(message("Unexpected: {kind}", kind=type(error).__name__)))
+        raise
+    teller.end(None)

@@ -1,0 +1,69 @@
+"""A monitor over real HTTP that writes down what it is told."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+
+@dataclass(frozen=True)
+class Ping:
+    """One request: the path behind the check's address, the query, the body and the headers by lower-case name."""
+
+    path: str
+    query: dict[str, list[str]]
+    body: str
+    headers: dict[str, str]
+
+
+@dataclass
+class FakeMonitor:
+    """What it was told; ``statuses`` are given out one after another before it answers 200, ``delay`` before each."""
+
+    url: str = ""
+    pings: list[Ping] = field(default_factory=list)
+    statuses: list[int] = field(default_factory=list)
+    delay: float = 0.0
+    location: str | None = None
+
+    @property
+    def paths(self) -> list[str]:
+        return [ping.path for ping in self.pings]
+
+
+@pytest.fixture
+def monitor() -> Iterator[FakeMonitor]:
+    fake = FakeMonitor()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            parts = urlsplit(self.path)
+            body = self.rfile.read(int(self.headers.get("content-length", 0))).decode()
+            headers = {name.lower(): value for name, value in self.headers.items()}
+            fake.pings.append(Ping(parts.path.removeprefix("/check"), parse_qs(parts.query), body, headers))
+            time.sleep(fake.delay)
+            self.send_response(fake.statuses.pop(0) if fake.statuses else 200)
+            if fake.location is not None:
+                self.send_header("Location", fake.location)
+            self.send_header("Content-Length", "2")
+            self.end_headers()
+            self.wfile.write(b"OK")
+
+        def log_message(self, *_: object) -> None:
+            """Say nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        fake.url = f"http://127.0.0.1:{server.server_port}/check"
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        try:
+            yield fake
+        finally:
+            server.shutdown()
+            thread.join()

@@ -1,0 +1,50 @@
+"""The command of on_failure: its words, what it reads and knows, and what it may not do."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from exporter.tell.hook import run_command
+
+WITNESS = "import os, sys; open({!r}, 'w').write(sys.stdin.read() + '|'.join(sorted(f'{{k}}={{v}}' for k, v in os.environ.items() if k.startswith('BLOG_EXPORTER_'))))"
+
+
+def python(program: str) -> str:
+    return shlex.join([sys.executable, "-c", program])
+
+
+def test_it_reads_the_message_and_knows_the_facts_and_no_token(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BLOG_EXPORTER_TOKEN", "s3cret")
+    seen = tmp_path / "seen"
+    assert run_command(python(WITNESS.format(str(seen))), "壊れました; $(id)", {"EXIT_CODE": "3"}) is None
+    assert seen.read_text() == "壊れました; $(id)\nBLOG_EXPORTER_EXIT_CODE=3"
+
+
+def test_no_shell_reads_it(tmp_path: Path) -> None:
+    assert run_command(f"echo hello > {tmp_path}/made; touch {tmp_path}/made", "", {}) is None
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("/no/such/program", "cannot be started: No such file"),
+        ("'unclosed", "cannot be started: No closing quotation"),
+        ("false", "it ended with 1"),
+        (python("import sys; print('first', file=sys.stderr); sys.exit('no mailbox')"), "ended with 1: no mailbox"),
+    ],
+)
+def test_what_is_wrong_with_it_is_said(command: str, said: str) -> None:
+    assert said in str(run_command(command, "", {}))
+
+
+def test_one_that_does_not_end_is_ended_with_all_it_started() -> None:
+    begun = time.monotonic()
+    wrong = run_command("sh -c 'sleep 60 & sleep 60'", "x" * 1_000_000, {}, patience=0.2)
+    assert "did not end within" in str(wrong)
+    assert time.monotonic() - begun < 5

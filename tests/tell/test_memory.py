@@ -1,0 +1,95 @@
+"""The same trouble is told once, again when it changes or lasts, and its end once."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from exporter.archive.layout import Layout
+from exporter.tell.memory import Event, Told, recall, remember
+
+NIGHT = datetime(2026, 11, 1, 18, 17, tzinfo=UTC)
+WEEK = timedelta(days=7)
+
+
+def nights(*troubles: str, remind_after: timedelta = WEEK) -> list[Event | None]:
+    """Live through nights, each with its troubles with spaces between them."""
+    told, events = Told(), []
+    for number, names in enumerate(troubles):
+        event, told = told.after(names.split(), NIGHT + timedelta(days=number), remind_after)
+        told = Told.decode(told.encode())
+        events.append(event)
+    return events
+
+
+def test_nothing_when_all_is_well() -> None:
+    assert nights("", "", "") == [None, None, None]
+
+
+def test_once_when_it_breaks_and_once_when_it_heals() -> None:
+    assert nights("", "a", "a", "a", "", "") == [None, Event.FAILED, None, None, Event.HEALED, None]
+
+
+def test_another_trouble_is_told_and_a_smaller_one_is_not() -> None:
+    assert nights("a", "a b", "b", "a", "c", "") == [Event.FAILED, Event.FAILED, None, None, Event.FAILED, Event.HEALED]
+
+
+def test_what_lasts_is_told_each_week() -> None:
+    assert [number for number, event in enumerate(nights(*["a"] * 16)) if event] == [0, 7, 14]
+    assert nights("a", "a", remind_after=timedelta()) == [Event.FAILED, Event.REMINDER]
+
+
+def test_a_clock_that_went_back_does_not_silence_it() -> None:
+    _, told = Told().after(["a"], NIGHT + timedelta(days=4000), WEEK)
+    assert told.after(["a"], NIGHT, WEEK)[0] is Event.REMINDER
+
+
+def test_it_says_since_when() -> None:
+    _, told = Told().after(["a"], NIGHT, WEEK)
+    _, told = told.after(["b"], NIGHT + timedelta(days=1), WEEK)
+    assert told.since == NIGHT
+
+
+def test_endless_troubles_stay_a_small_file() -> None:
+    told = Told()
+    for night in range(5):
+        _, told = told.after([f"{night} {number}" for number in range(2000)], NIGHT + timedelta(days=night), WEEK)
+    assert len(told.encode()) < 64_000
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"[]", b"{}", b'{"since":null,"told":[]}', b'{"since":"x","told":{}}', b'{"since":"2026-11-01","told":{}}'],
+)
+def test_what_cannot_be_read_was_not_told(content: bytes, tmp_path: Path) -> None:
+    path = Layout(tmp_path).told
+    assert recall(path) == Told()
+    (tmp_path / ".work").mkdir()
+    (tmp_path / ".work" / "told.json").write_bytes(content)
+    assert recall(path) == Told()
+
+
+def test_it_is_written_over_what_is_there(tmp_path: Path) -> None:
+    (tmp_path / ".work").mkdir()
+    path, file = Layout(tmp_path).told, tmp_path / ".work" / "told.json"
+    remember(path, Told())
+    before = file.stat()
+    _, told = Told().after(["a"], NIGHT, WEEK)
+    remember(path, told)
+    assert recall(path) == told
+    assert (file.stat().st_ino, file.stat().st_size, file.stat().st_mode & 0o777) == (
+        before.st_ino,
+        before.st_size,
+        0o600,
+    )
+
+
+def test_a_link_in_its_place_is_not_followed(tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.write_bytes(b"mine")
+    (tmp_path / "archive" / ".work").mkdir(parents=True)
+    (tmp_path / "archive" / ".work" / "told.json").symlink_to(outside)
+    remember(Layout(tmp_path / "archive").told, Told())
+    assert outside.read_bytes() == b"mine"
