@@ -109,11 +109,9 @@ def remember(path: InnerPath, told: Told) -> None:
 
     What cannot be written, or is torn, costs only that something is told twice.
     """
-    with contextlib.suppress(OSError):
-        handle = path.descriptor(os.O_WRONLY | os.O_CREAT, FILE_MODE)
-        try:
-            data = told.encode()
-            os.write(handle, data)
-            os.ftruncate(handle, len(data))
-        finally:
-            os.close(handle)
+    with (
+        contextlib.suppress(OSError),
+        os.fdopen(path.descriptor(os.O_WRONLY | os.O_CREAT, FILE_MODE), "wb", 0) as file,
+    ):
+        file.write(told.encode())
+        file.truncate()
