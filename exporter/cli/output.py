@@ -167,7 +167,7 @@ class Output:
 
     def notice(self, text: str) -> None:
         """Print good news on standard error, also when quiet."""
-        click.echo(f"{PROGRAM}: {printable_lines(text)}", err=True)
+        click.echo(f"{PROGRAM}: {printable_lines(translated(text))}", err=True)
 
     def answer(self, text: str, *, colour: bool = False) -> None:
         """Print the answer of a query for people on standard output; nothing under ``--json``."""

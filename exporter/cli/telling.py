@@ -21,18 +21,18 @@ from exporter.cli.output import Output
 from exporter.cli.summary import missing_things, quiet_line
 from exporter.clock import Clock, SystemClock, at_home, timestamp
 from exporter.errors import ApiError, ArchiveLocked, BlogExporterError, Interrupted
-from exporter.message import listed, message
+from exporter.message import listed, message, said
 from exporter.model.kinds import Kind
 from exporter.settings import Settings
 from exporter.tell.hook import run_command
 from exporter.tell.memory import Event, Told, recall, remember
 from exporter.tell.monitor import Monitor, Signal
 from exporter.text import printable
+from exporter.translation import translated
 
 if TYPE_CHECKING:
     from exporter.crawl.outcome import Outcome
 
-_SHOWN = 300
 _WORDS: Final = {
     2: message("a setting cannot be right"),
     4: message("refused, as a large part of the blog is gone at once"),
@@ -68,7 +68,7 @@ class Telling:
     def end(self, error: BlogExporterError | None) -> None:
         """Tell how the run ended, with this error or with its outcome; an error that was told already is marked so."""
         if self.monitor is not None:
-            asyncio.run(self.monitor.tell(self._signal(error), self._body(error)))
+            asyncio.run(self.monitor.tell(self._signal(error), translated(self._body(error))))
         layout, now = Layout(self._root), self._clock.now()
         remembers = is_archive(layout)
         before = recall(layout.told) if remembers else Told()
@@ -92,8 +92,8 @@ class Telling:
         trouble = self.monitor.trouble if self.monitor is not None else None
         if self.monitor is not None and trouble is not None and not known:
             sentence = message(
-                "The monitor at {host} could not be told: {reason}. The backup itself is not affected.",
-                host=printable(self.monitor.host, 100), reason=printable(str(trouble), _SHOWN).rstrip("."),
+                "The monitor at {host} could not be told ({reason}). The backup itself is not affected.",
+                host=self.monitor.host, reason=said(trouble),
             )  # fmt: skip
             self._out.warn(sentence)
         if event is Event.HEALED:
@@ -145,7 +145,7 @@ class Telling:
         return message("exit {code}: {blog}: {reason}", code=code, blog=self._blog, reason=reason)
 
     def _run_hook(self, command: str, event: Event, before: Told, error: BlogExporterError | None) -> None:
-        text = self._healed(before) if event is Event.HEALED else self._trouble_text(error)
+        text = printable(translated(self._healed(before) if event is Event.HEALED else self._trouble_text(error)), 2000)
         facts = {
             "EVENT": str(event),
             "EXIT_CODE": str(self._code(error)),
@@ -155,18 +155,16 @@ class Telling:
         }
         wrong = run_command(command, text, facts)
         if wrong is not None:
-            self._out.warn(
-                message("The command of on_failure did not work: {reason}.", reason=printable(wrong, _SHOWN))
-            )
+            self._out.warn(message("The command of on_failure did not work: {reason}.", reason=wrong))
 
     def _trouble_text(self, error: BlogExporterError | None) -> str:
         if error is not None:
-            return f"{self._blog}: {printable(str(error), 2000)}"
+            return message("{blog}: {reason}", blog=self._blog, reason=said(error))
         notice = quiet_line(self._blog, self.outcome) if self.outcome is not None else None
         if notice is not None:
             return notice
         trouble = self.monitor.trouble if self.monitor is not None else None
-        return message("{blog}: the monitor could not be told: {reason}", blog=self._blog, reason=str(trouble))
+        return message("{blog}: the monitor could not be told: {reason}", blog=self._blog, reason=said(trouble))
 
     def _healed(self, before: Told) -> str:
         if before.since is None:
