@@ -164,7 +164,8 @@ class Telling:
         if notice is not None:
             return notice
         trouble = self.monitor.trouble if self.monitor is not None else None
-        return message("{blog}: the monitor could not be told: {reason}", blog=self._blog, reason=said(trouble))
+        reason = "" if trouble is None else said(trouble)
+        return message("{blog}: the monitor could not be told: {reason}", blog=self._blog, reason=reason)
 
     def _healed(self, before: Told) -> str:
         if before.since is None:
