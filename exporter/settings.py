@@ -469,6 +469,22 @@ def _with_base(settings: Settings) -> Settings:
     )
 
 
+def setting_text(value: Any) -> str:
+    """Return the text of a value as TOML gives it, for a setting to read."""
+    return ("yes" if value else "no") if isinstance(value, bool) else str(value)
+
+
+def check_setting(name: str, value: Any) -> None:
+    """Check a value that may come from anybody.
+
+    Raises:
+        ValueError: it cannot be right.
+    """
+    if not isinstance(value, str | int | float):
+        raise ValueError(message("text, a number, true or false is expected"))  # noqa: TRY004 - as all readers do
+    SETTINGS[name].read(setting_text(value))
+
+
 def _read_value(source: Source, name: str, value: Any) -> Any:
     place = source.place(name)
     setting = SETTINGS.get(name)
@@ -479,7 +495,7 @@ def _read_value(source: Source, name: str, value: Any) -> Any:
         raise UsageError(message("{place} is not a setting (did you mean {near}?).", place=place, near=near))
     if not isinstance(value, str | int | float):
         raise UsageError(message("{place} must be text, a number, true or false.", place=place))
-    text = ("yes" if value else "no") if isinstance(value, bool) else str(value)
+    text = setting_text(value)
     try:
         return setting.read(text)
     except ValueError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 import time
 from dataclasses import replace
@@ -11,11 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from exporter.cli.language import adopt
 from exporter.cli.options import config_option, setting_options, with_output, without_views
-from exporter.cli.output import OnLoss, Output, counted
-from exporter.errors import UsageError
-from exporter.settings import Settings, resolve
+from exporter.cli.output import PROGRAM, OnLoss, Output, counted
+from exporter.cli.target import BlogTarget, find_target, remember_options
+from exporter.errors import Incomplete, UsageError
+from exporter.message import message
+from exporter.settings import Settings
 
 if TYPE_CHECKING:
     from exporter.cli.signals import Signals
@@ -26,13 +28,14 @@ if TYPE_CHECKING:
 _EPILOG = """\b
 Examples:
   blog-exporter backup NAME.blog.example.jp --base-url https://api.example.jp
-  blog-exporter backup NAME.blog.shinobi.jp --archive ~/blog -q      (for cron)
+  blog-exporter backup ~/blog -q      (an archive that is there, for cron)
 The access token is read from BLOG_EXPORTER_TOKEN or --token-file, never from the command line.
 """
+SAVED = frozenset({0, Incomplete.exit_code})
 
 
 @click.command("backup", epilog=_EPILOG)
-@click.argument("blog_id", metavar="BLOG_ID")
+@click.argument("words", metavar="BLOG_ID|DIR|NAME")
 @click.option("--archive", type=click.Path(path_type=Path), metavar="DIR", help="The archive. [default: ./BLOG_ID]")
 @setting_options(
     "base_url", "profile", "refresh", "max_age", "concurrency", "rate", "retries", "connect_timeout", "read_timeout",
@@ -49,30 +52,56 @@ The access token is read from BLOG_EXPORTER_TOKEN or --token-file, never from th
 )
 @click.option("--accept-removals", is_flag=True, help="Record removals also when a large part of the blog is gone.")
 @click.option("--dry-run", is_flag=True, help="Only read the lists and say what a backup would find.")
+@click.option("--no-remember", is_flag=True, help=message("Do not keep these options in the archive's settings.toml."))
 @without_views
 @config_option
 @with_output(OnLoss.WARN)
 def command(
     *,
     out: Output,
-    blog_id: str,
+    words: str,
     archive: Path | None,
     config: Path | None,
     retry_lost: bool,
     accept_removals: bool,
     dry_run: bool,
+    no_remember: bool,
     **options: Any,
 ) -> int:
     """Back up the blog BLOG_ID: everything it holds, and every state it had.
 
-    To resume an interrupted backup, run the same command again.
+    DIR, the folder of an archive, is enough once there is one: it remembers the options it was told. NAME is a blog of
+    your settings file. To resume an interrupted backup, run the same command again.
     """
-    settings = adopt(resolve(options, config=config, blog_id=blog_id, warn=out.warn))
-    root = archive if archive is not None else _default_archive(blog_id)
-    if not dry_run and settings.site and settings.site_title is None and _somebody_is_there(out):
-        settings = _with_title(root, settings)
+    target = find_target(words, options, archive=archive, config=config, warn=out.warn)
     wishes = {"retry_lost": retry_lost, "accept_removals": accept_removals, "dry_run": dry_run}
-    return back_up(root, blog_id, settings, out, **wishes).exit_code
+    outcome = back_up_target(target, out, **wishes)
+    if not dry_run and not no_remember and outcome.exit_code in SAVED:
+        kept = remember_options(target, options, out.warn)
+        if kept is not None:
+            out.say(
+                message(
+                    "From now on this is enough: {command}", command=shlex.join([PROGRAM, "backup", str(target.root)])
+                )
+            )
+    return outcome.exit_code
+
+
+def back_up_target(target: BlogTarget, out: Output, **wishes: bool) -> Outcome:
+    """Back up a blog as somebody named it; ``wishes`` as for :func:`back_up`.
+
+    Raises:
+        UsageError: only what its archive proposes, and may not be used, says where the blog is.
+        BlogExporterError: whatever kept it from being saved.
+    """
+    settings = target.settings
+    if settings.base_url is None and target.notices:
+        raise UsageError(target.notices[0])
+    for notice in target.notices:
+        out.warn(notice)
+    if not wishes.get("dry_run") and settings.site and settings.site_title is None and _somebody_is_there(out):
+        settings = _with_title(target.root, settings)
+    return back_up(target.root, target.blog_id, settings, out, **wishes)
 
 
 def _somebody_is_there(out: Output) -> bool:
@@ -88,12 +117,6 @@ def _with_title(root: Path, settings: Settings) -> Settings:
         return settings
     title = Questions({}).text("What is the blog called? Its site shows this; Enter for its address")
     return replace(settings, site_title=title)
-
-
-def _default_archive(blog_id: str) -> Path:
-    if not blog_id or blog_id.startswith(".") or any(mark in blog_id for mark in "/\\:\0"):
-        raise UsageError(f"{blog_id!r} is not a blog ID such as NAME.blog.example.jp.")
-    return Path(blog_id)
 
 
 def back_up(root: Path, blog_id: str, settings: Settings, out: Output, *, dry_run: bool = False, **how: Any) -> Outcome:

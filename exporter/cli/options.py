@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from exporter.cli.language import adopt
 from exporter.cli.output import OnLoss, Output, SafeStream
-from exporter.settings import SETTINGS, Settings, resolve
+from exporter.settings import SETTINGS, Settings
 
 if TYPE_CHECKING:
     from exporter.archive.archive import Archive
@@ -99,6 +98,7 @@ def with_archive(*names: str, on_loss: OnLoss = OnLoss.FAIL) -> Callable[[Comman
 def opened(out: Output, path: Path, options: Mapping[str, str | None], config: Path | None) -> tuple[Archive, Settings]:
     """Open the archive that a command is about, and resolve the settings for its blog."""
     from exporter.archive.archive import Archive
+    from exporter.cli.target import settings_to_read_with
 
     archive = Archive.open(path)
-    return archive, adopt(resolve(options, config=config, blog_id=archive.info.blog_id, warn=out.warn))
+    return archive, settings_to_read_with(path, archive.info.blog_id, options, config, out.warn)

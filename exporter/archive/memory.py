@@ -1,0 +1,192 @@
+"""``settings.toml`` in an archive: what its backups were told, so that naming the archive's folder is enough.
+
+An archive may come from a stranger. Settings that only say what is kept count whoever wrote them; those that say where
+something is read from, or which file holds the token, count only where ``archives.json`` in the user's configuration
+folder has the archive's place with the hash of this very file, so that a run of this user's wrote it. No secret is ever
+written here, and nothing here starts a program.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from exporter.archive import atomic
+from exporter.archive.layout import Layout
+from exporter.archive.safe_files import InnerPath
+from exporter.config_file import config_folder
+from exporter.errors import UsageError
+from exporter.message import message
+from exporter.settings import check_setting, setting_text
+
+FILE_NAME: Final = "settings.toml"
+CONFIRMATIONS: Final = "archives.json"
+HARMLESS: Final = frozenset(
+    {
+        "assets", "concurrency", "connect_timeout", "give_up_after", "markdown", "max_age", "max_asset_size",
+        "rate", "read_timeout", "refresh", "resume_max_age", "retries", "site", "site_lang", "site_title",
+        "strict_assets", "timezone", "total_timeout", "wait_lock",
+    }
+)  # fmt: skip
+"""Settings that count whoever wrote them."""
+CONFIRMED: Final = frozenset(
+    {
+        "allow_private_network", "archive_fallback", "base_url", "entry_list_page_param", "entry_url", "file_url",
+        "profile", "skip_asset_hosts", "token_file",
+    }
+)  # fmt: skip
+"""Settings that count only in a file that a run of this user's wrote. All others are never remembered."""
+_LARGEST: Final = 64 * 1024
+_MAY_HOLD_A_SECRET: Final = re.compile(r"://[^/]*@|[?#]")
+_HEAD: Final = """\
+# What the last backups of this blog were told: blog-exporter reads it when the archive's folder is all that is named.
+# It holds no secret and can be deleted.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """What an archive remembers.
+
+    Attributes:
+        path: the file, which need not be there.
+        values: what may be used, by the settings' names.
+        unconfirmed: what no run of this user's wrote, and is not to be used.
+    """
+
+    path: Path
+    values: Mapping[str, Any] = field(default_factory=dict)
+    unconfirmed: Mapping[str, Any] = field(default_factory=dict)
+
+
+def read_memory(root: Path) -> Memory:
+    """Read what the archive at ``root`` remembers; nothing where it has no such file.
+
+    Raises:
+        UsageError: the file is a link or no file, is too large or no TOML, or holds what no archive remembers.
+    """
+    path = Layout(root).root / FILE_NAME
+    data = _bytes_of(path)
+    if data is None:
+        return Memory(path)
+    try:
+        found = tomllib.loads(data.decode("utf-8"))
+    except (ValueError, RecursionError) as error:
+        reason = str(error) if isinstance(error, ValueError) else message("it is nested too deeply")
+        raise _unusable(path, reason) from None
+    strange = next((name for name in found if name not in HARMLESS | CONFIRMED), None)
+    if strange is not None:
+        raise _unusable(path, message("{name} is nothing that an archive remembers", name=strange))
+    for name, value in found.items():
+        try:
+            check_setting(name, value)
+        except ValueError as error:
+            raise _unusable(
+                path, message("{name} is {value}: {expected}", name=name, value=repr(value), expected=error)
+            ) from None
+    if _confirmations().get(_place(root)) == _digest(data):
+        return Memory(path, found)
+    return Memory(path, _only(found, HARMLESS), _only(found, CONFIRMED))
+
+
+def remember(root: Path, given: Mapping[str, Any]) -> bool:
+    """Have the archive at ``root`` remember settings beside those that it may use, and confirm the file as the user's.
+
+    What may hold a secret, or is not to be remembered at all, is passed over.
+
+    Returns:
+        whether anything was written: not where nothing is given, and not where all was known.
+
+    Raises:
+        UsageError: a file is not as it should be, or may not be written.
+    """
+    kept = {name: _written(name, value) for name, value in given.items() if is_kept(name, value)}
+    if not kept:
+        return False
+    path = Layout(root).root / FILE_NAME
+    values = {**{name: setting_text(value) for name, value in read_memory(root).values.items()}, **kept}
+    data = (_HEAD + "".join(f"{name} = {quoted(values[name])}\n" for name in sorted(values))).encode()
+    confirmations, place = _confirmations(), _place(root)
+    news = _bytes_of(path) != data
+    if news:
+        with atomic.translated(path):
+            atomic.write_file(path, data)
+    if confirmations.get(place) != _digest(data):
+        confirmed = config_folder() / CONFIRMATIONS
+        text = json.dumps({**confirmations, place: _digest(data)}, ensure_ascii=False, indent=2, sort_keys=True)
+        with atomic.translated(confirmed):
+            atomic.make_folder(confirmed.parent)
+            atomic.write_file(confirmed, f"{text}\n".encode())
+    return news
+
+
+def is_kept(name: str, value: Any) -> bool:
+    """Tell whether a setting of this value may be remembered."""
+    if name not in HARMLESS | CONFIRMED:
+        return False
+    text = setting_text(value)
+    return _is_writable(text) and not (name in CONFIRMED and _MAY_HOLD_A_SECRET.search(text))
+
+
+def quoted(text: str) -> str:
+    """Write a text as TOML does."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _only(found: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
+    return {name: found[name] for name in names if name in found}
+
+
+def _bytes_of(path: InnerPath) -> bytes | None:
+    try:
+        return path.read_bytes(_LARGEST)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise _unusable(path, error.strerror or str(error)) from error
+
+
+def _unusable(path: Path, reason: str) -> UsageError:
+    return UsageError(
+        message(
+            "{path} cannot be used: {reason}; remove it, and give the settings as options.", path=path, reason=reason
+        )
+    )
+
+
+def _is_writable(text: str) -> bool:
+    return not any("\ud800" <= char <= "\udfff" for char in text)
+
+
+def _written(name: str, value: Any) -> str:
+    text = setting_text(value)
+    return str(Path(text).absolute()) if name == "token_file" else text
+
+
+def _place(root: Path) -> str:
+    return str(root.resolve())
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def _confirmations() -> dict[str, Any]:
+    path = config_folder() / CONFIRMATIONS
+    try:
+        document = json.loads(path.read_bytes())
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError, RecursionError) as error:
+        raise UsageError(
+            message("{path} cannot be read ({error}); repair or remove it.", path=path, error=error)
+        ) from error
+    if not isinstance(document, dict):
+        raise UsageError(message("{path} must hold one JSON object; repair or remove it.", path=path))
+    return document

@@ -1,0 +1,186 @@
+"""Which blog a command is about, where its archive is, and all that its settings are joined from."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from exporter.cli.language import adopt
+from exporter.cli.output import PROGRAM
+from exporter.config_file import BlogTable, read_config
+from exporter.errors import BlogExporterError, UsageError
+from exporter.message import listed, message
+from exporter.settings import SETTINGS, Origin, Remembered, Settings, resolve
+
+if TYPE_CHECKING:
+    from exporter.archive.memory import Memory
+
+_FULL_ID: Final = re.compile(r"[^/\\:]+\.[^/\\:]+\.[^/\\:]+")
+_TELLING: Final = frozenset({"token_file"})
+"""What no archive may propose to type."""
+_OF_VIEWS: Final = frozenset({"entry_url", "markdown", "site", "site_lang", "site_title", "timezone"})
+
+
+@dataclass(frozen=True, slots=True)
+class BlogTarget:
+    """A blog, as somebody named it.
+
+    Attributes:
+        blog_id: the blog.
+        root: its archive, which may not be there yet.
+        settings: all of them.
+        table: its table in the settings file, if it has one.
+        notices: sentences about what the archive remembers and may not be used.
+    """
+
+    blog_id: str
+    root: Path
+    settings: Settings
+    table: BlogTable | None
+    notices: tuple[str, ...]
+
+
+def find_target(
+    words: str,
+    options: Mapping[str, Any],
+    *,
+    archive: Path | None = None,
+    config: Path | None = None,
+    warn: Callable[[str], None] = lambda _: None,
+) -> BlogTarget:
+    """Find the blog that is meant.
+
+    Args:
+        words: the name of a table ``[blogs.NAME]``, the folder of an archive, or a blog ID.
+        options: what the command line gave; ``None`` where it gave nothing. Only settings are looked at.
+        archive: the archive's folder, where it was named beside a blog ID.
+        config: the settings file asked for.
+        warn: called with a sentence about what is unwise.
+
+    Raises:
+        UsageError: the words are none of these, or a setting cannot be right.
+    """
+    given = {name: value for name, value in options.items() if name in SETTINGS and value is not None}
+    blogs = read_config(config).blogs
+    table = blogs.get(words) if archive is None else None
+    if table is not None:
+        blog_id, root, by_folder = table.blog_id, table.archive, True
+    else:
+        found = None if archive is not None else _blog_in(words)
+        blog_id, root, by_folder = found or words, archive or Path(words), found is not None
+        if by_folder:
+            table = _table_of(root, blog_id, blogs)
+        elif archive is None:
+            require_blog_id(words)
+    memory = _memory(root) if by_folder else None
+    remembered = None if memory is None else Remembered(memory.path, memory.values)
+    name = None if table is None else table.name
+    settings = adopt(resolve(given, config=config, blog_id=blog_id, blog=name, remembered=remembered, warn=warn))
+    notices = () if memory is None else tuple(_notices(root, memory, settings))
+    return BlogTarget(blog_id, root, settings, table, notices)
+
+
+def settings_to_read_with(
+    root: Path, blog_id: str, options: Mapping[str, str | None], config: Path | None, warn: Callable[[str], None]
+) -> Settings:
+    """Return the settings for a command that reads an archive: its table counts, and what it remembers of its views.
+
+    A memory that cannot be used keeps nobody from reading; it is warned about.
+    """
+    table = _table_of(root, blog_id, read_config(config).blogs)
+    remembered = None
+    try:
+        memory = _memory(root)
+        remembered = Remembered(memory.path, {name: memory.values[name] for name in _OF_VIEWS & memory.values.keys()})
+    except BlogExporterError as error:
+        warn(str(error))
+    name = None if table is None else table.name
+    return adopt(resolve(options, config=config, blog_id=blog_id, blog=name, remembered=remembered, warn=warn))
+
+
+def require_blog_id(text: str) -> None:
+    """Check that a text can be the ID of a blog, and the name of a folder.
+
+    Raises:
+        UsageError: it cannot.
+    """
+    if not text or text.startswith(".") or any(mark in text for mark in "/\\:\0"):
+        shown = repr(text)
+        if Path(text).is_dir():
+            raise UsageError(
+                message("There is no archive in {folder}: name its blog, such as NAME.blog.example.jp.", folder=shown)
+            )
+        raise UsageError(message("{text} is not a blog ID such as NAME.blog.example.jp.", text=shown))
+
+
+def remember_options(target: BlogTarget, given: Mapping[str, Any], warn: Callable[[str], None]) -> Path | None:
+    """Have an archive remember what its backup was told, and return the file where that is news.
+
+    A file that cannot be written is warned about: the backup itself is done.
+    """
+    from exporter.archive.memory import FILE_NAME, remember
+
+    table = {} if target.table is None else target.table.settings
+    try:
+        news = remember(target.root, {**table, **{name: value for name, value in given.items() if value is not None}})
+    except BlogExporterError as error:
+        warn(message("The settings could not be remembered. {reason}", reason=error))
+        return None
+    return target.root / FILE_NAME if news else None
+
+
+def _blog_in(words: str) -> str | None:
+    """Return the blog of the archive in a folder; ``None`` where the words are no archive's folder but a blog ID."""
+    from exporter.archive.archive import Archive
+
+    if not words or "\0" in words or not Path(words).is_dir() or not Archive.exists(Path(words)):
+        return None
+    try:
+        blog_id = Archive.open(Path(words)).info.blog_id
+    except BlogExporterError:
+        if _FULL_ID.fullmatch(words):
+            return None
+        raise
+    # A whole ID says which blog is meant; a folder of that name with another blog in it is a mistake to be told.
+    return None if _FULL_ID.fullmatch(words) and words != blog_id else blog_id
+
+
+def _table_of(root: Path, blog_id: str, blogs: Mapping[str, BlogTable]) -> BlogTable | None:
+    place = root.resolve()
+    fitting = (table for table in blogs.values() if table.blog_id == blog_id and table.archive.resolve() == place)
+    return next(fitting, None)
+
+
+def _memory(root: Path) -> Memory:
+    from exporter.archive.memory import read_memory
+
+    return read_memory(root)
+
+
+def _notices(root: Path, memory: Memory, settings: Settings) -> list[str]:
+    """Say what an archive proposes that no run of this user's wrote, where nothing else decides it."""
+    proposed = {
+        name: str(value)
+        for name, value in memory.unconfirmed.items()
+        if settings.sources[name].origin in {Origin.PROFILE, Origin.DEFAULT}
+    }
+    if not proposed:
+        return []
+    command = [PROGRAM, "backup", str(root)]
+    for name, value in proposed.items():
+        flag = f"--{name.replace('_', '-')}"
+        if name not in _TELLING:
+            command += [flag] if SETTINGS[name].default == "no" else [flag, value]
+    return [
+        message(
+            "{path} says {names}, but no backup of yours wrote that, so it is not used. "
+            "Only if you trust it, type once: {command}",
+            path=memory.path,
+            names=listed(f"{name} = {value!r}" for name, value in proposed.items()),
+            command=shlex.join(command),
+        )
+    ]
