@@ -1,4 +1,4 @@
-"""``status``: what state an archive is in, for people and for monitors."""
+"""``status``: what state an archive is in, for people and for monitors; one line first."""
 
 from __future__ import annotations
 
@@ -8,39 +8,73 @@ from typing import Any
 
 import click
 
+from exporter.cli.amounts import ago_text
 from exporter.cli.options import archive_argument, config_option, opened, setting_options, with_output
-from exporter.cli.output import Output, counted
+from exporter.cli.output import Output
 from exporter.cli.summary import completeness_lines, problem_text
 from exporter.clock import for_people
-from exporter.errors import BlogExporterError, Incomplete, LastRunFailed, Stale, UsageError
-from exporter.library.status import SUCCESSES, StatusProblem, status
+from exporter.errors import BlogExporterError, Incomplete, LastRunFailed, NoArchive, Stale, UsageError
+from exporter.library.status import SUCCESSES, Status, StatusProblem, status
+from exporter.message import Message, listed, message, message_n
 from exporter.settings import duration
 from exporter.text import printable
+from exporter.translation import recalled, translated
 
-_ENDINGS = {"refused": "was refused", "interrupted": "was interrupted"}
+_OUTCOMES = {
+    "saved": message("saved"),
+    "unchanged": message("nothing had changed"),
+    "partial": message("saved, but not everything"),
+    "failed": message("failed"),
+    "refused": message("was refused"),
+    "interrupted": message("was interrupted"),
+}
 
 
 @click.command("status")
 @archive_argument
 @click.option("--max-age", metavar="AGE", help="Exit with 6 when the last successful run is older, such as 2d.")
+@click.option("--prometheus", is_flag=True, help="Print metrics for Prometheus in place of words.")
 @setting_options("timezone")
 @config_option
 @with_output()
-def command(*, out: Output, archive: Path, config: Path | None, timezone: str | None, max_age: str | None) -> int:
-    """Show what state the archive in DIR is in.
+def command(
+    *, out: Output, archive: Path, config: Path | None, timezone: str | None, max_age: str | None, prometheus: bool
+) -> int:
+    """Show what state the archive in DIR is in: one line, then the details.
 
     Exits with 0 only when the last run succeeded: with 7 when it failed, was refused or never ended, with 6 when the
     last success is older than --max-age, with 3 when something is not saved. With -q, prints nothing when all is well.
     """
+    if prometheus and out.as_json:
+        raise UsageError(message("Give --json or --prometheus, not both."))
+    _require_begun(archive)
     reader, settings = opened(out, archive, {"timezone": timezone}, config)
     found = status(reader, max_age=_limit(max_age))
     out.document(found.document)
     told = _with_local_times(found.document, settings.timezone)
-    if out.verbosity >= 0:
-        _print(out, told)
-    if found.problem is not None:
-        raise _error(found.problem, told, f"{told['blog_id']} in {archive}", max_age)
+    error = None if found.problem is None else _error(found.problem, told, max_age)
+    if prometheus:
+        from exporter.tell.prometheus import metrics
+
+        out.raw(metrics(found.document, 0 if error is None else error.exit_code).encode())
+    elif out.verbosity >= 0:
+        _print(out, told, found)
+    if error is not None:
+        raise error
     return 0
+
+
+def _require_begun(path: Path) -> None:
+    """Raise where a first backup has only just begun, so that there is no archive to open yet."""
+    from exporter.archive.layout import Layout
+    from exporter.archive.lock import ArchiveLock
+    from exporter.archive.reader import is_archive
+
+    layout = Layout(path)
+    if not is_archive(layout) and ArchiveLock(layout.lock).holder():
+        raise NoArchive(
+            message("The first backup into {path} has just begun; the service has not answered yet.", path=path)
+        )
 
 
 def _with_local_times(document: dict[str, Any], zone: tzinfo) -> dict[str, Any]:
@@ -56,43 +90,137 @@ def _limit(text: str | None) -> timedelta | None:
     try:
         return None if text is None else duration(text)
     except ValueError as error:
-        raise UsageError(f"option --max-age is {text!r}: {error}.") from error
+        raise UsageError(message("option --max-age is {text!r}: {reason}.", text=text, reason=error)) from error
 
 
-def _error(problem: StatusProblem, document: dict[str, Any], name: str, max_age: str | None) -> BlogExporterError:
+def _error(problem: StatusProblem, document: dict[str, Any], max_age: str | None) -> BlogExporterError:
     last, since = document["last_run"], document["last_success"]
+    place = {"blog": printable(document["blog_id"]), "archive": document["archive"]}
     match problem:
         case StatusProblem.LAST_RUN_FAILED:
-            ending = _ENDINGS.get(str(last.get("outcome")), "failed")
-            reason = f": {last['error']}" if last.get("error") else ""
-            return LastRunFailed(f"The last run of {name} at {last.get('finished_at')} {ending}{reason}")
+            how = _OUTCOMES.get(str(last.get("outcome")), _OUTCOMES["failed"])
+            told = {**place, "time": last.get("finished_at"), "how": how}
+            if not last.get("error"):
+                return LastRunFailed(message("The last run of {blog} in {archive} at {time} {how}.", **told))
+            reason = recalled(str(last["error"]))
+            return LastRunFailed(
+                message("The last run of {blog} in {archive} at {time} {how}: {reason}", **told, reason=reason)
+            )
         case StatusProblem.LAST_RUN_DIED:
-            return LastRunFailed(f"The last run of {name} did not finish; run backup again, it resumes what was read.")
+            return LastRunFailed(
+                message(
+                    "The last run of {blog} in {archive} did not finish; run backup again, it resumes what was read.",
+                    **place,
+                )
+            )
+        case StatusProblem.FIRST_RUN:
+            writer = document["writer"]
+            return Incomplete(
+                message(
+                    "The first backup of {blog} is under way, by process {pid} since {since}: there is nothing to show "
+                    "yet.",
+                    **place,
+                    pid=str(writer.get("pid")),
+                    since=str(writer.get("since")),
+                )
+            )
         case StatusProblem.IN_THE_FUTURE:
             return Stale(
-                f"The last run of {name} is dated in the future ({since}): set this machine's clock, then run backup."
+                message(
+                    "The last run of {blog} in {archive} is dated in the future ({since}): set this machine's clock, "
+                    "then run backup.",
+                    **place,
+                    since=since,
+                )
             )
         case StatusProblem.STALE:
-            return Stale(f"The last successful run of {name} ended {since}, more than {max_age} ago; run backup.")
+            return Stale(
+                message(
+                    "The last successful run of {blog} in {archive} ended {since}, more than {limit} ago; run backup.",
+                    **place,
+                    since=since,
+                    limit=max_age,
+                )
+            )
         case StatusProblem.INCOMPLETE:
-            first = next(map(problem_text, document["problems"]), "runs.jsonl does not say why")
-            return Incomplete(f"{name} is incomplete: {first}; run backup again.")
+            first = next(map(problem_text, document["problems"]), message("runs.jsonl does not say why"))
+            return Incomplete(
+                message("{blog} in {archive} is incomplete: {reason}; run backup again.", **place, reason=first)
+            )
 
 
-def _print(out: Output, document: dict[str, Any]) -> None:
-    newest, last = document["newest"], document["last_run"]
-    out.answer(f"{printable(document['blog_id'])}: {counted(document['versions'], 'version')}, format 1")
+def _headline(found: Status) -> Message:
+    """Return the one line: ``OK · last success 6 h ago · 300 entries · 47 of 48 pictures``."""
+    match found.problem:
+        case None:
+            state = message("OK")
+        case StatusProblem.LAST_RUN_FAILED | StatusProblem.LAST_RUN_DIED:
+            state = message("FAILED")
+        case StatusProblem.FIRST_RUN:
+            return message("FIRST BACKUP UNDER WAY")
+        case StatusProblem.STALE | StatusProblem.IN_THE_FUTURE:
+            state = message("STALE")
+        case StatusProblem.INCOMPLETE:
+            state = message("INCOMPLETE")
+    if found.age is None:
+        return message("{state} · no success yet", state=state)
+    success = ago_text(max(found.age, timedelta()))
+    entries, files = (_numbers(found.document, kind) for kind in ("entries", "assets"))
+    return message(
+        "{state} · last success {ago} · {entries} · {files}",
+        state=state,
+        ago=success,
+        entries=_of(entries, message_n("{n:,} entry", "{n:,} entries", entries[1])),
+        files=_of(files, message_n("{n:,} picture", "{n:,} pictures", files[1])),
+    )
+
+
+def _numbers(document: dict[str, Any], kind: str) -> tuple[int, int]:
+    """Return how many are saved, and how many there are that no setting leaves out."""
+    part = document["completeness"].get(kind)
+    part = part if isinstance(part, dict) else {}
+    left_out = part.get("left_out")
+    missing = [left_out.get(reason) for reason in ("pending", "lost")] if isinstance(left_out, dict) else []
+    saved, *others = (each if isinstance(each, int) else 0 for each in (part.get("saved"), *missing))
+    return saved, saved + sum(others)
+
+
+def _of(numbers: tuple[int, int], all_of_them: Message) -> Message:
+    saved, listed_in_all = numbers
+    return all_of_them if saved == listed_in_all else message("{n:,} of {all}", n=saved, all=all_of_them)
+
+
+def _print(out: Output, document: dict[str, Any], found: Status) -> None:
+    newest, last, writer = document["newest"], document["last_run"], document["writer"]
+    out.answer(_headline(found))
+    versions = message_n("{n:,} version", "{n:,} versions", document["versions"])
+    out.answer(message("{blog}: {versions}, format 1", blog=printable(document["blog_id"]), versions=versions))
     if newest is not None:
-        out.answer(f"Newest version: {newest['version']} of {newest['finished_at']}")
-        out.answer("Records: " + ", ".join(f"{count:,} {kind}" for kind, count in document["records"].items() if count))
+        out.answer(message("Newest version: {n} of {time}", n=newest["version"], time=newest["finished_at"]))
+        out.answer(
+            message(
+                "Records: {records}",
+                records=listed(f"{count:,} {kind}" for kind, count in document["records"].items() if count),
+            )
+        )
     if last is not None:
-        error = f" ({printable(str(last['error']), 300)})" if last.get("error") else ""
-        out.answer(f"Last run: {last['finished_at']} {last['outcome']}{error}")
+        outcome = _OUTCOMES.get(str(last["outcome"]), printable(str(last["outcome"]), 40))
+        if last.get("error"):
+            reason = printable(translated(recalled(str(last["error"]))), 300)
+            out.answer(
+                message(
+                    "Last run: {time} {outcome} ({reason})", time=last["finished_at"], outcome=outcome, reason=reason
+                )
+            )
+        else:
+            out.answer(message("Last run: {time} {outcome}", time=last["finished_at"], outcome=outcome))
     if last is not None and last.get("outcome") not in SUCCESSES:
-        out.answer("As of the last run that finished:")
-    for line in completeness_lines(document["completeness"], document["problems"]):
-        out.answer(line)
+        out.answer(message("As of the last run that finished:"))
+    if found.problem is not StatusProblem.FIRST_RUN:
+        for line in completeness_lines(document["completeness"], document["problems"]):
+            out.answer(line)
     if document["interrupted_run"]:
-        out.answer("A run did not finish: the next backup resumes it.")
-    if document["writer"]:
-        out.answer(f"Being written by process {document['writer'].get('pid')} since {document['writer'].get('since')}.")
+        out.answer(message("A run did not finish: the next backup resumes it."))
+    if writer:
+        pid, since = str(writer.get("pid")), str(writer.get("since"))
+        out.answer(message("Being written by process {pid} since {since}.", pid=pid, since=since))

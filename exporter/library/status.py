@@ -24,15 +24,18 @@ class StatusProblem(Enum):
     IN_THE_FUTURE = auto()
     """The last success is dated later than now, so a clock is or was wrong."""
     STALE = auto()
+    FIRST_RUN = auto()
+    """No run has ended yet: the first one is under way."""
     INCOMPLETE = auto()
 
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """The state as ``status --json`` prints it, and the worst that is wrong with it."""
+    """The state as ``status --json`` prints it, the worst that is wrong with it, and how old the last success is."""
 
     document: dict[str, Any]
     problem: StatusProblem | None
+    age: timedelta | None = None
 
 
 def status(archive: Archive, *, max_age: timedelta | None = None) -> Status:
@@ -43,13 +46,14 @@ def status(archive: Archive, *, max_age: timedelta | None = None) -> Status:
         max_age: how long ago the last success may be; ``None`` for any time.
 
     Raises:
-        NoArchive: no run ever ended.
+        NoArchive: no run ever ended, and none is under way.
         ArchiveDamaged: the newest manifest cannot be read.
     """
     last = next(archive.newest_runs(), None)
-    if last is None:
-        archive.resolve()
+    writer = archive.lock().holder() or None
     number = archive.newest()
+    if last is None and writer is None:
+        archive.resolve()
     newest = None if number is None else archive.manifest(number)
     good = next((run for run in archive.newest_runs() if run.get("outcome") in SUCCESSES), None)
     completeness, problems = archive.completeness()
@@ -71,13 +75,15 @@ def status(archive: Archive, *, max_age: timedelta | None = None) -> Status:
         "completeness": completeness,
         "problems": problems,
         "interrupted_run": archive.layout.checkpoint.is_dir(),
-        "writer": archive.lock().holder() or None,
+        "writer": writer,
     }
-    return Status(document, _problem(document, age))
+    return Status(document, _problem(document, age), age)
 
 
 def _problem(document: dict[str, Any], age: timedelta | None) -> StatusProblem | None:
     last = document["last_run"]
+    if last is None and document["newest"] is None:
+        return StatusProblem.FIRST_RUN
     if last and last.get("outcome") not in SUCCESSES:
         return StatusProblem.LAST_RUN_FAILED
     if document["interrupted_run"] and document["writer"] is None:

@@ -174,3 +174,70 @@ def test_damage_of_one_kind_hides_no_other(damaged: Kind, archive: Path, program
     assert codes >= expected
     # A record of a picture that is damaged itself names none, but then the damage of that record is found.
     assert "asset-missing" in codes or damaged is Kind.ASSETS
+
+
+@pytest.mark.parametrize(
+    ("hours", "changed", "code", "line"),
+    [
+        (6, {}, 0, "OK · last success 6 h ago · 60 entries · 47 of 48 pictures"),
+        (80, {}, 6, "STALE · last success 3 days ago · 60 entries · 47 of 48 pictures"),
+        (1, {"outcome": "failed", "completeness": None}, 7, "FAILED · last success "),
+    ],
+)
+def test_one_line_comes_first(
+    hours: int, changed: dict[str, Any], code: int, line: str, archive: Path, program: Program
+) -> None:
+    append_run(archive, **{"outcome": "unchanged", **changed}, finished_at=timestamp(now() - timedelta(hours=hours)))
+    done = program("status", archive, "--max-age", "2d")
+    assert done.code == code
+    assert done.out.splitlines()[0].startswith(line)
+
+
+def test_an_incomplete_archive_says_what_is_missing_in_its_first_line(program: Program, tmp_path: Path) -> None:
+    root = tmp_path / "archive"
+    with serving(generated_blog(5)) as service:
+        service.before = faults.only("entry_id=3", faults.status(404))
+        assert program(*backup_command(service, root, "--assets", "none", "--no-site", "--retries", 0)).code == 3
+    assert program("status", root).out.startswith("INCOMPLETE · last success just now · 4 of 5 entries · 0 pictures\n")
+
+
+def test_a_first_backup_under_way_is_told(runs: Runs, tmp_path: Path, program: Program) -> None:
+    root = tmp_path / "archive"
+    with serving(generated_blog(5)) as service:
+        service.before = faults.hang
+        run = runs.start(*backup_command(service, root, "--assets", "none"))
+        wait_for(lambda: service.requests)
+        begun = program("status", root)
+        run.signal(signal.SIGKILL)
+        run.wait()
+        service.before = faults.only("entry/get", faults.hang)
+        run = runs.start(*backup_command(service, root, "--assets", "none"))
+        wait_for(lambda: any(request.path.endswith("entry/get") for request in service.requests))
+        reading = program("status", root)
+        metrics = program("status", root, "--prometheus")
+        run.signal(signal.SIGKILL)
+        run.wait()
+        service.before = None
+    assert (begun.code, "has just begun; the service has not answered yet" in begun.err) == (10, True)
+    assert (reading.code, reading.out.splitlines()[0]) == (3, "FIRST BACKUP UNDER WAY")
+    assert "is under way, by process" in reading.err
+    assert "blog_exporter_running{" in metrics.out
+    assert program("status", root).code == 10
+
+
+def test_metrics_come_with_the_exit_code_of_status(program: Program, archive: Path) -> None:
+    well = program("status", archive, "--prometheus")
+    assert (well.code, well.err) == (0, "")
+    assert well.out.startswith("# HELP blog_exporter_status ")
+    append_run(archive, outcome="failed", error="the service failed", completeness=None, finished_at=timestamp(now()))
+    failed = program("status", archive, "--prometheus", "-q")
+    assert failed.code == 7
+    assert failed.out.splitlines()[2].endswith("} 7")
+    assert program("status", archive, "--prometheus", "--json").code == 2
+
+
+def wait_for(condition: Any) -> None:
+    until = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < until
+        time.sleep(0.01)
