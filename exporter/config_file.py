@@ -63,9 +63,9 @@ def config_folder() -> Path:
     return Path(platformdirs.user_config_dir("blog-exporter", appauthor=False))
 
 
-def own_config_path(config: Path | None, environment: Mapping[str, str]) -> Path:
+def own_config_path(config: Path | None = None, environment: Mapping[str, str] | None = None) -> Path:
     """Return where the settings file is, or would be: the one asked for, else the user's own."""
-    named = environment.get(CONFIG_VARIABLE)
+    named = (os.environ if environment is None else environment).get(CONFIG_VARIABLE)
     return config or (Path(named) if named else config_folder() / FILE_NAME)
 
 

@@ -35,7 +35,8 @@ SAVED = frozenset({0, Incomplete.exit_code})
 
 
 @click.command("backup", epilog=_EPILOG)
-@click.argument("words", metavar="BLOG_ID|DIR|NAME")
+@click.argument("words", metavar="BLOG_ID|DIR|NAME", required=False)
+@click.option("--all", "every", is_flag=True, help=message("Each [blogs.NAME] of the settings file in turn."))
 @click.option("--archive", type=click.Path(path_type=Path), metavar="DIR", help="The archive. [default: ./BLOG_ID]")
 @setting_options(
     "base_url", "profile", "refresh", "max_age", "concurrency", "rate", "retries", "connect_timeout", "read_timeout",
@@ -59,7 +60,8 @@ SAVED = frozenset({0, Incomplete.exit_code})
 def command(
     *,
     out: Output,
-    words: str,
+    words: str | None,
+    every: bool,
     archive: Path | None,
     config: Path | None,
     retry_lost: bool,
@@ -73,18 +75,28 @@ def command(
     DIR, the folder of an archive, is enough once there is one: it remembers the options it was told. NAME is a blog of
     your settings file. To resume an interrupted backup, run the same command again.
     """
-    target = find_target(words, options, archive=archive, config=config, warn=out.warn)
     wishes = {"retry_lost": retry_lost, "accept_removals": accept_removals, "dry_run": dry_run}
-    outcome = back_up_target(target, out, **wishes)
-    if not dry_run and not no_remember and outcome.exit_code in SAVED:
-        kept = remember_options(target, options, out.warn)
-        if kept is not None:
-            out.say(
-                message(
-                    "From now on this is enough: {command}", command=shlex.join([PROGRAM, "backup", str(target.root)])
-                )
+
+    def one(target: BlogTarget, out: Output) -> int:
+        outcome = back_up_target(target, out, **wishes)
+        if not dry_run and not no_remember and outcome.exit_code in SAVED:
+            kept = remember_options(target, options, out.warn)
+            if kept is not None and target.table is None:
+                enough = shlex.join([PROGRAM, "backup", str(target.root)])
+                out.say(message("From now on this is enough: {command}", command=enough))
+        return outcome.exit_code
+
+    if every:
+        from exporter.cli.backup_all import back_up_all
+
+        if words is not None or archive is not None:
+            raise UsageError(
+                message("--all is every blog of the settings file: name no blog and no --archive beside it.")
             )
-    return outcome.exit_code
+        return back_up_all(options, config, out, one)
+    if words is None:
+        raise UsageError(message("Name what to back up: a blog ID, an archive, a blog of the settings file, or --all."))
+    return one(find_target(words, options, archive=archive, config=config, warn=out.warn), out)
 
 
 def back_up_target(target: BlogTarget, out: Output, **wishes: bool) -> Outcome:

@@ -139,13 +139,13 @@ def _failed(error: BaseException, arguments: list[str]) -> int:
         return error.code if isinstance(error.code, int) else 1
     if isinstance(error, ReaderClosed):
         return 0
-    known = _known(error)
-    if known.exit_code == 1 and any(argument.startswith("-vv") for argument in arguments):
+    ours = known(error)
+    if ours.exit_code == 1 and any(argument.startswith("-vv") for argument in arguments):
         import traceback
 
         traceback.print_exception(error)
-    report(known, as_json="--json" in arguments)
-    return known.exit_code
+    report(ours, as_json="--json" in arguments)
+    return ours.exit_code
 
 
 def _is_of_memory(error: BaseException) -> bool:
@@ -158,7 +158,7 @@ def _is_of_memory(error: BaseException) -> bool:
     )
 
 
-def _known(error: BaseException) -> BlogExporterError:
+def known(error: BaseException) -> BlogExporterError:
     """Turn whatever was raised into one of our errors."""
     if isinstance(error, BlogExporterError):
         return error
