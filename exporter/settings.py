@@ -28,8 +28,10 @@ from exporter.profiles import PROFILES, Profile, own_profile, profile_for
 T = TypeVar("T")
 
 PREFIX: Final = "BLOG_EXPORTER_"
-_NOT_SETTINGS: Final = {"TOKEN", "NEW_HOME_TOKEN", "CONFIG"} | {"EVENT", "EXIT_CODE", "BLOG", "ARCHIVE", "MESSAGE"}
-"""Variables of their own: tokens come from the environment or a file only, CONFIG names the file, and the others are
+_NOT_SETTINGS: Final = {"TOKEN", "NEW_HOME_TOKEN", "CLIENT_SECRET", "CONFIG"} | {
+    "EVENT", "EXIT_CODE", "BLOG", "ARCHIVE", "MESSAGE",
+}  # fmt: skip
+"""Variables of their own: secrets come from the environment or a file only, CONFIG names the file, and the others are
 what a command of ``on_failure`` is told, which may call this program."""
 
 _DURATION = re.compile(r"(?P<amount>[0-9]+(?:\.[0-9]+)?)\s*(?P<unit>[smhdw]?)")
@@ -131,6 +133,14 @@ def _yes_or_no(text: str) -> bool:
 def _text(text: str) -> str:
     if not text.strip():
         raise ValueError("some text is expected")
+    return text
+
+
+def _name(text: str) -> str:
+    if not re.fullmatch(r"[A-Za-z0-9._-]+", text):
+        raise ValueError(
+            message("a name of letters, digits, hyphens and underscores is expected, such as access_token")
+        )
     return text
 
 
@@ -239,7 +249,7 @@ def _unset(read: Callable[[str], T], help_line: str) -> T | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """All settings, and the secrets, which no option and no profile can hold: the access token, that of a new home.
+    """All settings, and the secrets, which no option and no profile can hold: the access token, the client's, a new home's.
 
     Attributes:
         sources: where each setting came from, by its name; ``token`` too, where there is one.
@@ -264,8 +274,14 @@ class Settings:
     on_failure: str | None = _unset(_command, "command that is run when something breaks, and when it is well again")
     remind_after: timedelta = _setting(duration, "7d", "with -q, how long the same trouble is not told again")
     token_file: Path | None = _unset(Path, "file that holds the access token")
+    token_command: str | None = _unset(_text, message("command that prints the access token"))
     auth_header: str = _setting(_text, "Authorization", "header that carries the token")
     auth_scheme: str = _setting(str, "Bearer", "word before the token")
+    auth_query: str | None = _unset(
+        _name, message("parameter of each address that carries the token, in place of a header")
+    )
+    account: str | None = _unset(_text, message("which of several sign-ins to one service"))
+    sign_in_store: str = _setting(_OneOf("auto", "keyring", "file"), "auto", message("where a sign-in is kept"))
     new_home_user: str | None = _unset(_text, "name of the user of the new home")
     new_home_token_file: Path | None = _unset(Path, "file that holds that user's application password")
     allow_plain_http: bool = _setting(_yes_or_no, "no", "let that password travel unencrypted, to an http:// address")
@@ -299,8 +315,15 @@ class Settings:
     oauth_scope: str | None = _unset(_text, "what the program asks to be allowed, with spaces between")
     oauth_scope_separator: str = _setting(str, " ", "what the service wants between these")
     lang: str | None = _unset(_OneOf("en", "ja"), "language of messages and reports")
+    oauth_client_secret_file: Path | None = _unset(Path, message("file that holds the secret of that registration"))
+    oauth_redirect_uri: str | None = _unset(
+        _text, message("address to come back to after signing in, where the service wants a registered one")
+    )
+    oauth_revoke_url: str | None = _unset(_text, message("address that takes access tokens back"))
+    oauth_pkce: bool = _setting(_yes_or_no, "yes", message("protect signing in with PKCE"))
 
     token: str | None = field(default=None, repr=False)
+    client_secret: str | None = field(default=None, repr=False)
     new_home_token: str | None = field(default=None, repr=False)
     sources: Mapping[str, Source] = field(default_factory=dict, repr=False, compare=False)
 
@@ -412,7 +435,14 @@ def resolve(
     if token:
         origins["token"] = _origin_of_token(environment, file, origins)
     new = environment.get(PREFIX + "NEW_HOME_TOKEN") or _token_from_file(found, "new_home_token_file", warn)
-    joined = Settings(**found, token=token and token.strip(), new_home_token=new and new.strip(), sources=origins)
+    secret = environment.get(PREFIX + "CLIENT_SECRET") or _token_from_file(found, "oauth_client_secret_file", warn)
+    joined = Settings(
+        **found,
+        token=token and token.strip(),
+        client_secret=secret and secret.strip(),
+        new_home_token=new and new.strip(),
+        sources=origins,
+    )
     return _with_base(joined)
 
 
@@ -461,11 +491,12 @@ def _with_base(settings: Settings) -> Settings:
     base = (settings.base_url or "").rstrip("/")
     if not base:
         return settings
-    authorize, token = settings.oauth_authorize_url, settings.oauth_token_url
+    authorize, token, revoke = settings.oauth_authorize_url, settings.oauth_token_url, settings.oauth_revoke_url
     return replace(
         settings,
         oauth_authorize_url=authorize and authorize.replace("{base_url}", base),
         oauth_token_url=token and token.replace("{base_url}", base),
+        oauth_revoke_url=revoke and revoke.replace("{base_url}", base),
     )
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ipaddress
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TypeVar
 from urllib.parse import quote, urlsplit
 
@@ -18,7 +20,7 @@ _HEADER_VALUE = re.compile(r"[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?")
 Failure = TypeVar("Failure", bound=ServiceError)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Credentials:
     """What the service is shown to know the caller (API section 5 leaves it open; public clients send a bearer token).
 
@@ -26,7 +28,9 @@ class Credentials:
         token: the secret; ``None`` or empty for anonymous reading.
         header: the name of the header that carries it.
         scheme: the word before the token; empty for the bare token.
+        query: the parameter of each address that carries the token in place of a header; empty for the header.
         secrets: what the token is made of and must be in no text either.
+        advice: what whoever is refused with it can do.
 
     Raises:
         UsageError: the token, header or scheme is not allowed in a header; the token is not shown.
@@ -36,6 +40,8 @@ class Credentials:
     header: str = "Authorization"
     scheme: str = "Bearer"
     secrets: tuple[str, ...] = field(default=(), repr=False)
+    query: str = ""
+    advice: str = ""
 
     def __post_init__(self) -> None:
         if not _HEADER_NAME.fullmatch(self.header):
@@ -49,10 +55,10 @@ class Credentials:
                 "the token holds a line end, outer spaces or characters outside ASCII: copy it again, without those"
             )
 
-    @property
+    @cached_property
     def headers(self) -> dict[str, str]:
-        """The header to send, or none."""
-        if not self.token:
+        """The header to send, or none; always the same object."""
+        if not self.token or self.query:
             return {}
         return {self.header: f"{self.scheme} {self.token}".lstrip()}
 
@@ -74,9 +80,24 @@ class Credentials:
         )
 
     @property
+    def parameter(self) -> str:
+        """What each address's query ends with, or nothing."""
+        return f"{self.query}={quote(self.token, safe='')}" if self.token and self.query else ""
+
+    @property
     def redactor(self) -> Redactor:
         """What removes these credentials from texts."""
         return Redactor([*([self.token] if self.token else []), *self.secrets])
+
+
+def is_encrypted_or_near(address: str) -> bool:
+    """Tell whether what goes to an address can be read by nobody on the way: it is https, or this machine itself."""
+    try:
+        parts = urlsplit(address)
+        host = parts.hostname or ""
+    except ValueError:
+        return False
+    return parts.scheme == "https" or (parts.scheme == "http" and _is_this_machine(host))
 
 
 def _is_this_machine(host: str) -> bool:
@@ -86,22 +107,74 @@ def _is_this_machine(host: str) -> bool:
         return host == "localhost" or host.endswith(".localhost")
 
 
+class TokenSource(ABC):
+    """Where credentials come from that may change while they are used, such as a sign-in that is renewed.
+
+    Attributes:
+        redactor: knows all secrets that were ever handed out.
+        advice: what whoever is refused can do.
+    """
+
+    redactor: Redactor
+    advice: str = ""
+
+    @abstractmethod
+    async def credentials(self) -> Credentials:
+        """Return what to send now.
+
+        Raises:
+            ServiceError: there is nothing to send any more.
+        """
+
+    @abstractmethod
+    async def renewed(self, refused: Credentials, /) -> Credentials | None:
+        """Return others in place of those that the service refused; ``None`` where there are none.
+
+        Raises:
+            ServiceError: there is nothing to send any more.
+        """
+
+
+class FixedSource(TokenSource):
+    """Credentials that stay what they are."""
+
+    def __init__(self, credentials: Credentials) -> None:
+        self._credentials = credentials
+        self.redactor = credentials.redactor
+        self.advice = credentials.advice
+
+    async def credentials(self) -> Credentials:
+        """Return them."""
+        return self._credentials
+
+    async def renewed(self, _refused: Credentials, /) -> None:
+        """Return nothing: there are no others."""
+
+
 class Redactor:
     """Replaces secrets by ``***``, also where they are written in a URL's or in JSON's way."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
-        forms = {
+        self._forms: set[str] = set()
+        self._secrets: re.Pattern[str] | None = None
+        self.learn(secrets)
+
+    def learn(self, secrets: Iterable[str]) -> None:
+        """Replace these from now on, too."""
+        self._forms |= {
             form
             for secret in secrets
             for form in (secret, quote(secret, safe=""), quote(secret), secret.replace("/", "\\/"))
             if form
         }
-        longest_first = sorted(forms, key=len, reverse=True)
-        self._secrets = re.compile("|".join(map(re.escape, longest_first))) if forms else None
+        longest_first = sorted(self._forms, key=len, reverse=True)
+        self._secrets = re.compile("|".join(map(re.escape, longest_first))) if self._forms else None
 
     def __call__(self, text: str) -> str:
-        """Return ``text`` without the secrets."""
-        return text if self._secrets is None else self._secrets.sub("***", text)
+        """Return ``text`` without the secrets; the very same where there are none in it."""
+        if self._secrets is None or not self._secrets.search(text):
+            return text
+        return self._secrets.sub("***", text)
 
     def clean(self, error: Failure) -> Failure:
         """Remove the secrets from an error's texts, in place, and return it."""

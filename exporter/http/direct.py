@@ -86,7 +86,9 @@ class Direct:
     def head(self, origin: str, url: URL, headers: Mapping[str, str]) -> bytes | None:
         """Return what :meth:`get` is to send; ``None`` for what goes elsewhere, or that aiohttp has to judge."""
         path = url.raw_path_qs
-        tail = self._tail if headers is self._headers else self._tail_with(headers)
+        if headers is not self._headers:
+            self._headers, self._tail = headers, self._tail_with(headers)
+        tail = self._tail
         if tail is None or origin != self._origin or not (path.isascii() and path.isprintable()):
             return None
         return b"GET " + path.encode() + tail

@@ -21,8 +21,9 @@ from exporter import __version__
 from exporter.clock import Clock, SystemClock
 from exporter.errors import RedirectRefused
 from exporter.http.address_guard import AddressGuard, check_base_url, origin_of
+from exporter.http.authorised import Authorised
 from exporter.http.body import FileBody, MemoryBody, Sink
-from exporter.http.credentials import Credentials
+from exporter.http.credentials import Credentials, FixedSource, TokenSource
 from exporter.http.deadline import Deadlines, Timeouts
 from exporter.http.direct import Direct, may_be_taken
 from exporter.http.give_up import HostWatch, ServiceWatch
@@ -38,6 +39,7 @@ from exporter.http.transport import (
     Sender,
     SingleTry,
     Statistics,
+    Transport,
 )
 from exporter.model.exchange import Request, Response
 from exporter.text import printable
@@ -113,7 +115,7 @@ class Engine:
     def client(
         self,
         base_url: str,
-        credentials: Credentials = _ANONYMOUS,
+        credentials: Credentials | TokenSource = _ANONYMOUS,
         *,
         timeouts: Timeouts = _SERVICE_TIMEOUTS,
         max_body: int = 32 * _MIB,
@@ -126,7 +128,7 @@ class Engine:
 
         Args:
             base_url: its path, if any, comes before that of every request.
-            credentials: sent to this origin only, and kept out of every message.
+            credentials: sent to this origin only, and kept out of every message; or where they come from.
             timeouts: of each request.
             max_body: the most decompressed bytes of one answer; once parsed it may take three times as many.
             policy: when to try again, and when to give up.
@@ -150,14 +152,22 @@ class Engine:
                 )
             return target
 
-        headers = credentials.headers
+        source: TokenSource | None = None
+        headers: Mapping[str, str] = {}
+        if isinstance(credentials, TokenSource):
+            source = credentials
+        elif credentials.query:
+            source = FixedSource(credentials)
+        else:
+            headers = credentials.headers
         session, direct = self._session(_ANYWHERE), None
         if may_be_taken():
             direct = Direct(session, base.origin(), headers, timeouts.connect)
         sender = Sender(timeouts, self._counted(), place, ": check the address")
         watch = ServiceWatch(AiohttpTransport(session, self._deadlines, direct, self._allowance), policy, self._clock)
+        throttled: Transport = Throttled(watch, self._throttles)
         retrying = Retrying(
-            Redirecting(Throttled(watch, self._throttles), inside),
+            Redirecting(throttled if source is None else Authorised(throttled, source), inside),
             policy,
             watch,
             self._throttles,
@@ -177,6 +187,7 @@ class Engine:
             headers,
             MemoryBody(self.budget, max_body),
             sender,
+            credentials.advice,
         )
 
     def downloader(
@@ -234,6 +245,7 @@ class Client:
     Attributes:
         engine: what it shares with others, and what reads the blog's pictures.
         headers: of every request, the credentials among them, so that nothing may show them.
+        advice: what whoever is not authorised can do.
     """
 
     engine: Engine
@@ -246,6 +258,7 @@ class Client:
     headers: Mapping[str, str]
     body: MemoryBody
     sender: Sender
+    advice: str = ""
 
     @property
     def statistics(self) -> Statistics:
@@ -309,7 +322,7 @@ class Client:
         objects = self.body.max_bytes * _OBJECTS_FOR_BYTE
 
         def parsed(response: HttpResponse) -> T:
-            return parse(Response(response.status, response.headers, response.body, objects))
+            return parse(Response(response.status, response.headers, response.body, objects, self.advice))
 
         if once:
             return await self.retrying.attempt(sent, parsed)

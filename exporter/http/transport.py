@@ -4,9 +4,10 @@ The layers, from the outside in, each made from the next one::
 
     Retrying        sends again where that may help, and is asked by Client and Downloader
       Redirecting   follows redirects, where they may lead
-        Throttled   waits for the turn of the request's host
-          ServiceWatch or HostWatch   knows when a service or a host is given up
-            AiohttpTransport          one session of aiohttp: the pool of connections
+        Authorised  adds a token that may change, and another one where it is refused
+          Throttled waits for the turn of the request's host
+            ServiceWatch or HostWatch   knows when a service or a host is given up
+              AiohttpTransport          one session of aiohttp: the pool of connections
 """
 
 from __future__ import annotations

@@ -38,9 +38,11 @@ class Response:
         headers: by lower-case name; of a repeated header the last.
         body: the decompressed bytes; of an answer that is no success perhaps only the first of them.
         objects: the bytes of memory that its JSON may take once parsed.
+        advice: what whoever is not authorised can do; empty where nothing is known of it.
     """
 
     status: int
     headers: Mapping[str, str]
     body: bytes
     objects: int = 96 * 1024 * 1024
+    advice: str = ""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any, Final, NoReturn
 
 from exporter.errors import ApiError, BadBody, BodyTooLarge, HtmlBody, NotAuthorised
 from exporter.lossless_json import NotJson, TooHeavy, loads
+from exporter.message import message
 from exporter.model.exchange import Request, Response
 from exporter.text import printable
 
@@ -15,7 +16,7 @@ _MESSAGE_SHOWN = 300
 _BODY_SHOWN = 500
 _BLANK = re.compile(rb"\s*(?:\xef\xbb\xbf)?\s*")
 _HTML_TYPES = ("text/html", "application/xhtml")
-_ADVICE = "set BLOG_EXPORTER_TOKEN to a token that may read this blog"
+_ADVICE: Final = message("set BLOG_EXPORTER_TOKEN to a token that may read this blog")
 
 
 def read_object(request: Request, response: Response, message_in: Callable[[Any], object]) -> dict[str, Any]:
@@ -38,7 +39,7 @@ def read_object(request: Request, response: Response, message_in: Callable[[Any]
     return value
 
 
-def read_json(request: Request, response: Response, message_in: Callable[[Any], object], advice: str = _ADVICE) -> Any:
+def read_json(request: Request, response: Response, message_in: Callable[[Any], object], advice: str = "") -> Any:
     """Return the JSON of an answer, of any type; as :func:`read_object`, with ``advice`` for who is not authorised."""
     operation, body = request.operation, response.body
     if response.status != 200:
@@ -62,12 +63,20 @@ def read_json(request: Request, response: Response, message_in: Callable[[Any], 
 def _fail_by_status(request: Request, response: Response, message_in: Callable[[Any], object], advice: str) -> NoReturn:
     operation, status = request.operation, response.status
     if status in {401, 403}:
-        raise NotAuthorised(f"{operation} answered {status}, not authorised: {advice}")
+        advice = advice or response.advice or _ADVICE
+        raise NotAuthorised(
+            message(
+                "{operation} answered {status}, not authorised: {advice}",
+                operation=operation,
+                status=status,
+                advice=advice,
+            )
+        )
     try:
-        message = message_text(message_in(loads(response.body)))
+        said = message_text(message_in(loads(response.body)))
     except NotJson:
-        message = ""
-    raise refusal(request, response, message or "not a success")
+        said = ""
+    raise refusal(request, response, said or "not a success")
 
 
 def message_text(message: object) -> str:

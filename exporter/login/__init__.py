@@ -1,0 +1,1 @@
+"""Signing in at a service, and staying signed in."""

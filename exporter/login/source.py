@@ -1,0 +1,309 @@
+"""What a run shows the service: a token of the settings, of a command, or of a sign-in that is renewed in time."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Final
+
+from exporter.clock import Clock, SystemClock
+from exporter.errors import ArchiveLocked, NotAuthorised, ServiceError
+from exporter.http.address_guard import check_base_url, origin_of
+from exporter.http.credentials import Credentials, Redactor, TokenSource
+from exporter.login.command import token_of
+from exporter.login.exchange import ask_for_tokens
+from exporter.login.protocol import SignInRevoked, Tokens, refresh_request
+from exporter.login.store import SignIn, SignInStore
+from exporter.message import message
+from exporter.settings import Settings
+
+if TYPE_CHECKING:
+    from exporter.archive.lock import ArchiveLock
+    from exporter.http.engine import Engine
+
+_MARGIN: Final = 300.0
+_MARGIN_PART: Final = 0.1
+_LOCK_POLL: Final = 0.1
+_LOCK_SECONDS: Final = 180.0
+_PAUSE: Final = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Carrier:
+    """How tokens travel."""
+
+    header: str
+    scheme: str
+    query: str
+
+    @classmethod
+    def of(cls, settings: Settings) -> _Carrier:
+        return cls(settings.auth_header, settings.auth_scheme, settings.auth_query or "")
+
+    def carry(self, token: str | None, advice: str) -> Credentials:
+        return Credentials(token, self.header, self.scheme, query=self.query, advice=advice)
+
+
+def credentials_for(
+    settings: Settings,
+    engine: Engine,
+    *,
+    warn: Callable[[str], None] = lambda _: None,
+    store: SignInStore | None = None,
+    clock: Clock | None = None,
+) -> Credentials | TokenSource:
+    """Return what the service of the settings is to be shown.
+
+    A token of the settings goes first, then ``token_command``, then the sign-in that is kept for the service.
+
+    Args:
+        settings: of which there must be a ``base_url``.
+        engine: sends what renews a sign-in.
+        warn: called with a sentence where the token would travel unencrypted, or can be read by others.
+        store: where sign-ins are kept; the user's own by default.
+        clock: tells when a sign-in ends.
+
+    Raises:
+        UsageError: the address or the token cannot be right, or it is not clear which account is meant.
+    """
+    carrier, base_url = _Carrier.of(settings), settings.base_url or ""
+    exposed = Credentials("a token").exposed_at(base_url) if settings.token or settings.token_command else None
+    if exposed is not None:
+        warn(exposed)
+    if settings.token:
+        place = settings.sources["token"].place("token") if "token" in settings.sources else "token"
+        return carrier.carry(settings.token, _refused_advice(place))
+    if settings.token_command:
+        return CommandSource(settings.token_command, carrier)
+    origin = origin_of(check_base_url(base_url))
+    store = store or SignInStore(warn=warn)
+    account = store.choose(origin, settings.account)
+    if account is None:
+        if settings.account is not None:
+            raise NotAuthorised(_no_such_account(settings.account, origin))
+        return carrier.carry(
+            None,
+            message("sign in with blog-exporter login, or set BLOG_EXPORTER_TOKEN to a token that may read this blog"),
+        )
+    return SignInSource(store, origin, account, carrier, engine, clock or SystemClock(), settings.retries)
+
+
+def _no_such_account(account: str, origin: str) -> str:
+    return message(
+        "Nobody is signed in at {origin} as {account}: run blog-exporter login --account {account}.",
+        origin=origin,
+        account=account,
+    )
+
+
+def _refused_advice(place: str) -> str:
+    return message("the token ({place}) was refused: make a new one that may read this blog", place=place)
+
+
+def sign_in_ends(
+    settings: Settings, *, store: SignInStore | None = None, warn: Callable[[str], None] = lambda _: None
+) -> datetime | None:
+    """Return when the user must sign in again, as far as that is known; nothing is asked, and no keyring opened.
+
+    ``None`` where no sign-in is used, or nothing says that it ends.
+    """
+    if settings.token or settings.token_command or settings.base_url is None:
+        return None
+    origin = origin_of(check_base_url(settings.base_url))
+    store = store or SignInStore(warn=warn)
+    account = store.choose(origin, settings.account)
+    found = None if account is None else store.note(origin, account)
+    return None if found is None or found.ends_at is None else datetime.fromtimestamp(found.ends_at, UTC)
+
+
+class CommandSource(TokenSource):
+    """The token that a command prints, asked for when it is first needed and once more where it is refused."""
+
+    advice = _refused_advice("token_command")
+
+    def __init__(self, command: str, carrier: _Carrier) -> None:
+        self._command = command
+        self._carrier = carrier
+        self._current: Credentials | None = None
+        self._turn = asyncio.Lock()
+        self.redactor = Redactor()
+
+    async def credentials(self) -> Credentials:
+        """Return what the command printed."""
+        async with self._turn:
+            if self._current is None:
+                self._current = await self._ask()
+            return self._current
+
+    async def renewed(self, refused: Credentials, /) -> Credentials | None:
+        """Run the command again; ``None`` where it prints the same."""
+        async with self._turn:
+            if self._current is refused:
+                self._current = await self._ask()
+            return self._current if self._current is not None and self._current.token != refused.token else None
+
+    async def _ask(self) -> Credentials:
+        token = await asyncio.to_thread(token_of, self._command)
+        self.redactor.learn([token])
+        return self._carrier.carry(token, self.advice)
+
+
+class SignInSource(TokenSource):
+    """The access token of a sign-in, renewed shortly before it ends, and once where it is refused.
+
+    Runs that renew it at the same time wait for one another by a lock, and take over what the first one was given: a
+    service may take each refresh token once only.
+    """
+
+    advice = message("the sign-in was refused: run blog-exporter login, as the user whose blog it is")
+
+    def __init__(
+        self,
+        store: SignInStore,
+        origin: str,
+        account: str,
+        carrier: _Carrier,
+        engine: Engine,
+        clock: Clock,
+        retries: int,
+    ) -> None:
+        self._store = store
+        self._origin = origin
+        self._account = account
+        self._carrier = carrier
+        self._engine = engine
+        self._clock = clock
+        self._retries = retries
+        self._turn = asyncio.Lock()
+        self._sign_in: SignIn | None = None
+        self._current: Credentials | None = None
+        self._trouble: tuple[float, str] | None = None
+        self.redactor = Redactor()
+
+    async def credentials(self) -> Credentials:
+        """Return the access token, a new one where it is about to end."""
+        if self._current is not None and not self._is_due():
+            return self._current
+        async with self._turn:
+            if self._current is None:
+                self._adopt(self._stored())
+            if self._is_due():
+                await self._renew(refused=False)
+            return self._now()
+
+    async def renewed(self, refused: Credentials, /) -> Credentials | None:
+        """Return a new access token in place of one that was refused."""
+        async with self._turn:
+            if self._now() is refused:
+                await self._renew(refused=True)
+            return self._now()
+
+    def _now(self) -> Credentials:
+        if self._current is None:
+            raise RuntimeError("nothing was read yet")
+        return self._current
+
+    def _adopt(self, sign_in: SignIn) -> None:
+        self.redactor.learn(sign_in.secrets)
+        self._sign_in = sign_in
+        self._current = self._carrier.carry(sign_in.access_token, self.advice)
+
+    def _stored(self) -> SignIn:
+        found = self._store.read(self._origin, self._account)
+        if found is None:
+            raise NotAuthorised(
+                message("Nobody is signed in at {origin} any more: run blog-exporter login.", origin=self._origin)
+            )
+        return found
+
+    def _is_due(self) -> bool:
+        found = self._sign_in
+        if found is None or found.expires_at is None or not found.renewable:
+            return False
+        margin = min(_MARGIN, (found.expires_at - found.obtained_at) * _MARGIN_PART)
+        return self._seconds() >= found.expires_at - margin
+
+    def _seconds(self) -> float:
+        return self._clock.now().timestamp()
+
+    async def _renew(self, *, refused: bool) -> None:
+        """Take over what another run renewed meanwhile, or renew it."""
+        if self._sign_in is None:
+            raise RuntimeError("nothing was read yet")
+        if self._trouble is not None and self._clock.monotonic() < self._trouble[0]:
+            self._give_up(self._trouble[1], refused=refused)
+            return
+        before = self._sign_in.access_token
+        with self._store.lock(self._origin, self._account) as lock:
+            await self._acquire(lock)
+            self._adopt(self._stored())
+            if self._sign_in.access_token != before and not self._is_due():
+                return
+            if self._sign_in.refresh_token is None:
+                raise NotAuthorised(
+                    message(
+                        "The sign-in at {origin} has ended, and the service gave nothing to renew it with: "
+                        "run blog-exporter login.",
+                        origin=self._origin,
+                    )
+                )
+            try:
+                tokens = await self._ask(self._sign_in, self._sign_in.refresh_token)
+            except SignInRevoked:
+                raise
+            except ServiceError as error:
+                self._trouble = self._clock.monotonic() + _PAUSE, str(error)
+                self._give_up(str(error), refused=refused)
+                return
+            renewed = renewed_sign_in(self._sign_in, tokens, self._seconds())
+            self.redactor.learn(renewed.secrets)
+            self._store.rewrite(renewed)
+            self._adopt(renewed)
+
+    async def _ask(self, sign_in: SignIn, refresh_token: str) -> Tokens:
+        content = refresh_request(sign_in.client_id, sign_in.client_secret, refresh_token)
+        return await ask_for_tokens(
+            self._engine, sign_in.token_url, content, sign_in.secrets, self._clock, self._retries
+        )
+
+    def _give_up(self, reason: str, *, refused: bool) -> None:
+        """Go on with a token that has not ended yet, or end with what kept it from being renewed."""
+        if self._sign_in is None or refused or self._seconds() >= (self._sign_in.expires_at or 0.0):
+            raise ServiceError(
+                message(
+                    "The sign-in at {origin} could not be renewed: {reason}. Run again later.",
+                    origin=self._origin,
+                    reason=reason.rstrip("."),
+                )
+            )
+
+    async def _acquire(self, lock: ArchiveLock) -> None:
+        deadline = self._clock.monotonic() + _LOCK_SECONDS
+        while True:
+            try:
+                lock.acquire(self._clock.now())
+            except ArchiveLocked:
+                if self._clock.monotonic() >= deadline:
+                    raise ServiceError(
+                        message(
+                            "Another run has been renewing the sign-in at {origin} for minutes: run again later.",
+                            origin=self._origin,
+                        )
+                    ) from None
+                await asyncio.sleep(_LOCK_POLL)
+            else:
+                return
+
+
+def renewed_sign_in(before: SignIn, tokens: Tokens, now: float) -> SignIn:
+    """Return a sign-in with new tokens; a refresh token that the answer leaves out stays (RFC 6749, section 6)."""
+    return replace(
+        before,
+        access_token=tokens.access_token,
+        refresh_token=tokens.refresh_token or before.refresh_token,
+        obtained_at=now,
+        expires_at=tokens.expires_at,
+        refresh_ends_at=tokens.refresh_ends_at or before.refresh_ends_at,
+    )
