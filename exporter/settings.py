@@ -249,7 +249,7 @@ def _unset(read: Callable[[str], T], help_line: str) -> T | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """All settings, and the secrets, which no option and no profile can hold: the access token, the client's, a new home's.
+    """All settings, and the secrets, which no option and no profile can hold: the token, the client's, a new home's.
 
     Attributes:
         sources: where each setting came from, by its name; ``token`` too, where there is one.
@@ -274,7 +274,7 @@ class Settings:
     on_failure: str | None = _unset(_command, "command that is run when something breaks, and when it is well again")
     remind_after: timedelta = _setting(duration, "7d", "with -q, how long the same trouble is not told again")
     token_file: Path | None = _unset(Path, "file that holds the access token")
-    token_command: str | None = _unset(_text, message("command that prints the access token"))
+    token_command: str | None = _unset(_command, message("command that prints the access token"))
     auth_header: str = _setting(_text, "Authorization", "header that carries the token")
     auth_scheme: str = _setting(str, "Bearer", "word before the token")
     auth_query: str | None = _unset(

@@ -42,6 +42,9 @@ COMMANDS = {
     "serve": "Show the site on a local address, with a search over all versions.",
     "prune": "Remove old versions by rules such as --keep-daily 30.",
     "rebuild": "Rebuild latest/ and its views from the versions.",
+    "login": "Sign in at a blog's service, for all runs that follow.",
+    "logout": "Forget a sign-in.",
+    "whoami": "Say as whom you are signed in, and where the token comes from.",
     "profiles": "Show what is known of blog services, and how it is known.",
     "demo": "Try it all on a made-up blog.",
 }

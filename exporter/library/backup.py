@@ -30,12 +30,12 @@ from exporter.crawl.outcome import Outcome
 from exporter.crawl.settings import BackupSettings
 from exporter.errors import ArchiveDamaged, ArchiveLocked, BlogExporterError, Interrupted, UsageError
 from exporter.html.links import AddressPattern
-from exporter.http.credentials import Credentials
 from exporter.http.deadline import Timeouts
 from exporter.http.engine import Client, Engine
 from exporter.http.memory_budget import prepare_memory
 from exporter.http.retry import RetryEvent, RetryPolicy
 from exporter.library.views import LatestRefreshed, LatestRepaired, refresh_latest, wanted_views
+from exporter.login.source import credentials_for
 from exporter.service.interface import BlogService
 from exporter.service.registry import service_of
 from exporter.settings import Settings
@@ -72,7 +72,7 @@ async def open_service(
         blog_id: the blog, such as ``NAME.blog.example.jp``.
         settings: the address, the token, and how patiently it is asked.
         engine: sends the requests; those of many blogs share its connections and its pace. ``None`` for one of its own.
-        warn: called with a sentence where the token would travel unencrypted.
+        warn: called with a sentence where the token would travel unencrypted, or others can read a sign-in.
         on_retry: called whenever a request waits to be sent again.
 
     Raises:
@@ -80,10 +80,6 @@ async def open_service(
     """
     if settings.base_url is None:
         raise UsageError(f"Where is {blog_id}? Name its service with --base-url or --profile.")
-    credentials = Credentials(settings.token, settings.auth_header, settings.auth_scheme)
-    warning = credentials.exposed_at(settings.base_url)
-    if warning is not None:
-        warn(warning)
     timeouts = Timeouts(
         connect=settings.connect_timeout.total_seconds(),
         read=settings.read_timeout.total_seconds(),
@@ -92,7 +88,7 @@ async def open_service(
     async with contextlib.nullcontext(engine) if engine is not None else Engine() as shared:
         client = shared.client(
             settings.base_url,
-            credentials,
+            credentials_for(settings, shared, warn=warn),
             timeouts=timeouts,
             max_body=settings.max_body,
             policy=RetryPolicy(retries=settings.retries, give_up_after=settings.give_up_after.total_seconds()),

@@ -100,7 +100,7 @@ class Tokens:
     refresh_ends_at: float | None
 
 
-class Attempt:
+class SignInAttempt:
     """One attempt to sign in.
 
     Attributes:

@@ -14,7 +14,7 @@ from typing import Final, Self
 from urllib.parse import urlsplit
 
 from exporter.errors import NotAuthorised, UsageError
-from exporter.login.protocol import Attempt, WrongAnswer
+from exporter.login.protocol import SignInAttempt, WrongAnswer
 from exporter.message import message
 
 _HOST: Final = "127.0.0.1"
@@ -58,7 +58,7 @@ class Receiver:
         self.redirect_uri = redirect_uri or f"http://{_HOST}:0/"
         self._say = say
         self._server: asyncio.Server | None = None
-        self._attempt: Attempt | None = None
+        self._attempt: SignInAttempt | None = None
         self._answer: asyncio.Future[str] | None = None
 
     async def __aenter__(self) -> Self:
@@ -85,7 +85,7 @@ class Receiver:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._server.wait_closed(), 2.0)
 
-    async def code_for(self, attempt: Attempt, seconds: float) -> str:
+    async def code_for(self, attempt: SignInAttempt, seconds: float) -> str:
         """Wait for the answer to an attempt and return its code.
 
         Raises:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, Protocol
@@ -11,9 +12,9 @@ from exporter.errors import NotAuthorised, ServiceError, UsageError
 from exporter.http.credentials import Credentials
 from exporter.http.engine import Engine
 from exporter.login.exchange import ask_for_tokens, give_back
-from exporter.login.protocol import Attempt, OAuthAddresses, revoke_request
+from exporter.login.protocol import OAuthAddresses, SignInAttempt, revoke_request
 from exporter.login.receiver import Receiver, is_loopback
-from exporter.login.store import Kept, SignIn, SignInStore
+from exporter.login.store import KeptIn, SignIn, SignInStore
 from exporter.message import message
 from exporter.settings import Settings
 
@@ -32,7 +33,7 @@ class SignedIn:
     """What signing in gave: the sign-in, and where it is kept."""
 
     sign_in: SignIn
-    kept: Kept
+    kept: KeptIn
 
 
 async def sign_in(
@@ -69,9 +70,8 @@ async def sign_in(
             message("Signing in needs a client ID: register a client at the service, then give it as oauth_client_id.")
         )
     secret = settings.client_secret
-    if secret is None and settings.oauth_client_id is None:
-        secret = ask(message("Client secret (Enter for none)"), hidden=True)
-    secret = secret or None
+    if secret is None:
+        secret = ask(message("Client secret, which is not shown (Enter where there is none)"), hidden=True) or None
     attempt, code = await _code(settings, addresses, client_id, ask=ask, open_browser=open_browser, say=say, wait=wait)
     hidden = [code, *([secret] if secret else [])]
     async with Engine() as engine:
@@ -105,26 +105,42 @@ async def _code(
     open_browser: Callable[[str], bool] | None,
     say: Callable[[str], None],
     wait: float,
-) -> tuple[Attempt, str]:
+) -> tuple[SignInAttempt, str]:
     """Have the person agree in a browser; returns the attempt and its code."""
     wished = settings.oauth_redirect_uri
     scope = settings.oauth_scope_separator.join((settings.oauth_scope or "").split())
 
-    def attempt_for(redirect_uri: str) -> Attempt:
-        return Attempt(addresses, client_id, redirect_uri, scope=scope, pkce=settings.oauth_pkce)
+    def attempt_for(redirect_uri: str) -> SignInAttempt:
+        return SignInAttempt(addresses, client_id, redirect_uri, scope=scope, pkce=settings.oauth_pkce)
 
     if wished is not None and not is_loopback(wished):
         return _pasted(attempt_for(wished), ask, say)
     async with Receiver(wished, say) as receiver:
         attempt = attempt_for(receiver.redirect_uri)
-        if open_browser is not None and open_browser(attempt.address):
+        if open_browser is not None:
             say(message("Your browser opens the service's page: sign in and agree there. If it does not, open this:"))
             say(attempt.address)
-            return attempt, await receiver.code_for(attempt, wait)
+            code = await _returned(receiver, attempt, open_browser, wait)
+            if code is not None:
+                return attempt, code
+            say(message("No browser could be opened here."))
     return _pasted(attempt, ask, say)
 
 
-def _pasted(attempt: Attempt, ask: Ask, say: Callable[[str], None]) -> tuple[Attempt, str]:
+async def _returned(
+    receiver: Receiver, attempt: SignInAttempt, open_browser: Callable[[str], bool], wait: float
+) -> str | None:
+    """Open the browser, which may be one that fills the terminal until it ends; ``None`` where there is none."""
+    opening = asyncio.create_task(asyncio.to_thread(open_browser, attempt.address))
+    answer = asyncio.create_task(receiver.code_for(attempt, wait))
+    try:
+        await asyncio.wait((opening, answer), return_when=asyncio.FIRST_COMPLETED)
+        return None if not answer.done() and not opening.result() else await answer
+    finally:
+        answer.cancel()
+
+
+def _pasted(attempt: SignInAttempt, ask: Ask, say: Callable[[str], None]) -> tuple[SignInAttempt, str]:
     say(message("Open this address in a browser, on this machine or another, sign in and agree there:"))
     say(attempt.address)
     say(

@@ -109,13 +109,52 @@ def sign_in_ends(
 
     ``None`` where no sign-in is used, or nothing says that it ends.
     """
-    if settings.token or settings.token_command or settings.base_url is None:
-        return None
+    ends_at = token_facts(settings, store=store, warn=warn).ends_at
+    return None if ends_at is None else datetime.fromtimestamp(ends_at, UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class TokenFacts:
+    """Where the token comes from, never the token.
+
+    Attributes:
+        place: in words: a variable, a setting, a file, the keyring; or that there is none.
+        account: of the sign-in; ``None`` where none is used.
+        expires_at: when the access token ends, in seconds since 1970.
+        renewable: whether the sign-in is renewed by itself.
+        ends_at: when the user must sign in again.
+    """
+
+    place: str
+    account: str | None = None
+    expires_at: float | None = None
+    renewable: bool | None = None
+    ends_at: float | None = None
+
+
+def token_facts(
+    settings: Settings, *, store: SignInStore | None = None, warn: Callable[[str], None] = lambda _: None
+) -> TokenFacts:
+    """Tell where the token for the service of the settings comes from; nothing is asked, and no keyring opened.
+
+    Raises:
+        UsageError: the address cannot be right, or it is not clear which account is meant.
+    """
+    if settings.token:
+        return TokenFacts(settings.sources["token"].place("token") if "token" in settings.sources else "token")
+    if settings.token_command:
+        return TokenFacts("token_command")
+    nowhere = TokenFacts(message("nowhere: nobody is signed in, and no token is set"))
+    if settings.base_url is None:
+        return nowhere
     origin = origin_of(check_base_url(settings.base_url))
     store = store or SignInStore(warn=warn)
     account = store.choose(origin, settings.account)
     found = None if account is None else store.note(origin, account)
-    return None if found is None or found.ends_at is None else datetime.fromtimestamp(found.ends_at, UTC)
+    if found is None:
+        return nowhere
+    place = store.place(origin, found.account)
+    return TokenFacts(place, found.account, found.expires_at, found.renewable, found.ends_at)
 
 
 class CommandSource(TokenSource):

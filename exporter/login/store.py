@@ -76,7 +76,7 @@ _NUMBERS: Final = ("obtained_at", "expires_at", "refresh_ends_at")
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class KeptIn:
     """Where a sign-in was put: a path or ``None`` for the keyring, and why not there although it was to be."""
 
     path: Path | None
@@ -138,6 +138,12 @@ class SignInStore:
         found = self._read_file(self._path(origin, account))
         return None if found is None else _sign_in(found, {})
 
+    def place(self, origin: str, account: str) -> str:
+        """Say where a sign-in is kept: its file, or the keyring."""
+        path = self._path(origin, account)
+        found = self._read_file(path)
+        return message("the keyring") if found is not None and found["kept"] == _KEYRING else str(path)
+
     def read(self, origin: str, account: str) -> SignIn | None:
         """Return a sign-in; ``None`` where there is none.
 
@@ -166,7 +172,7 @@ class SignInStore:
             raise UsageError(_damaged(path))
         return _sign_in(found, secrets)
 
-    def write(self, sign_in: SignIn, place: str = "auto") -> Kept:
+    def write(self, sign_in: SignIn, place: str = "auto") -> KeptIn:
         """Keep a sign-in.
 
         Args:
@@ -194,7 +200,7 @@ class SignInStore:
             raise _trouble(path, error) from error
         if place == _FILE:
             secret_box.forget(label)
-        return Kept(None if in_keyring else Path(path), reason or "")
+        return KeptIn(None if in_keyring else Path(path), reason or "")
 
     def rewrite(self, sign_in: SignIn) -> None:
         """Keep a sign-in where it was before."""

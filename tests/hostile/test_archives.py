@@ -182,7 +182,7 @@ def chosen(name: str) -> list[tuple[str, ...]]:
     return [*readers, ("verify",), *copies, *WRITERS, ("backup",)]
 
 
-WITHOUT_AN_ARCHIVE = {"demo", "profiles"}
+WITHOUT_AN_ARCHIVE = {"demo", "profiles", "login", "logout", "whoami"}
 
 
 def test_every_command_and_format_is_tried() -> None:
