@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from exporter.cli.options import config_option, setting_options, with_output, without_views
+from exporter.cli.options import config_option, duration_option, setting_options, with_output, without_views
 from exporter.cli.output import PROGRAM, OnLoss, Output, counted
 from exporter.cli.target import BlogTarget, find_target, remember_options
 from exporter.errors import Incomplete, UsageError
@@ -54,6 +54,13 @@ SAVED = frozenset({0, Incomplete.exit_code})
 @click.option("--accept-removals", is_flag=True, help="Record removals also when a large part of the blog is gone.")
 @click.option("--dry-run", is_flag=True, help="Only read the lists and say what a backup would find.")
 @click.option("--no-remember", is_flag=True, help=message("Do not keep these options in the archive's settings.toml."))
+@click.option(
+    "--unless-newer",
+    metavar="AGE",
+    help=message(
+        "Do nothing if the blog was saved less than AGE ago, such as 20h, or a run failed in the last 4 hours."
+    ),
+)
 @without_views
 @config_option
 @with_output(OnLoss.WARN)
@@ -68,6 +75,7 @@ def command(
     accept_removals: bool,
     dry_run: bool,
     no_remember: bool,
+    unless_newer: str | None,
     **options: Any,
 ) -> int:
     """Back up the blog BLOG_ID: everything it holds, and every state it had.
@@ -78,6 +86,14 @@ def command(
     wishes = {"retry_lost": retry_lost, "accept_removals": accept_removals, "dry_run": dry_run}
 
     def one(target: BlogTarget, out: Output) -> int:
+        if unless_newer is not None and not _is_due(target.root, unless_newer):
+            text = message(
+                "Nothing to do: the blog was saved less than {age} ago, or was just tried.", age=unless_newer
+            )
+            out.say(text)
+            skipped = {"archive": str(target.root.absolute()), "dry_run": dry_run, "outcome": "skipped"}
+            out.document({"blog_id": target.blog_id, **skipped})
+            return 0
         outcome = back_up_target(target, out, **wishes)
         if not dry_run and not no_remember and outcome.exit_code in SAVED:
             kept = remember_options(target, options, out.warn)
@@ -114,6 +130,14 @@ def back_up_target(target: BlogTarget, out: Output, **wishes: bool) -> Outcome:
     if not wishes.get("dry_run") and settings.site and settings.site_title is None and _somebody_is_there(out):
         settings = _with_title(target.root, settings)
     return back_up(target.root, target.blog_id, settings, out, **wishes)
+
+
+def _is_due(root: Path, unless_newer: str) -> bool:
+    from exporter.archive.archive import Archive
+    from exporter.library.status import is_due
+
+    limit = duration_option("--unless-newer", unless_newer)
+    return not Archive.exists(root) or is_due(Archive.open(root), limit)
 
 
 def _somebody_is_there(out: Output) -> bool:

@@ -46,6 +46,7 @@ COMMANDS = {
     "logout": "Forget a sign-in.",
     "whoami": "Say as whom you are signed in, and where the token comes from.",
     "profiles": "Show what is known of blog services, and how it is known.",
+    "schedule": "Have a backup made every night, by systemd, cron, launchd or Windows.",
     "demo": "Try it all on a made-up blog.",
 }
 """Every command with its line of help; its module, of the same name, is imported only when it is used."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from datetime import timedelta
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from exporter.cli.output import OnLoss, Output, SafeStream
-from exporter.settings import SETTINGS, Settings
+from exporter.errors import UsageError
+from exporter.message import message
+from exporter.settings import SETTINGS, Settings, duration
 
 if TYPE_CHECKING:
     from exporter.archive.archive import Archive
@@ -69,6 +72,18 @@ def without_views(command: Command) -> Command:
         option = click.option(f"--no-{name}", name, flag_value="no", default=None, help=f"Keep no {what} in latest/.")
         command = option(command)
     return command
+
+
+def duration_option(name: str, text: str) -> timedelta:
+    """Read the value of an option that is a duration and no setting.
+
+    Raises:
+        UsageError: it is none.
+    """
+    try:
+        return duration(text)
+    except ValueError as error:
+        raise UsageError(message("option {name} is {text!r}: {reason}.", name=name, text=text, reason=error)) from error
 
 
 at_option = click.option("--at", metavar="N|DATE", help="As of version N, or of a date. [default: the newest]")

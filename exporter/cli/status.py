@@ -9,18 +9,17 @@ from typing import Any
 import click
 
 from exporter.cli.amounts import ago_text
-from exporter.cli.options import archive_argument, config_option, opened, setting_options, with_output
+from exporter.cli.options import archive_argument, config_option, duration_option, opened, setting_options, with_output
 from exporter.cli.output import Output
 from exporter.cli.summary import completeness_lines, problem_text
 from exporter.clock import for_people
 from exporter.errors import BlogExporterError, Incomplete, LastRunFailed, NoArchive, Stale, UsageError
 from exporter.library.status import SUCCESSES, Status, StatusProblem, status
 from exporter.message import Message, listed, message, message_n
-from exporter.settings import duration
 from exporter.text import printable
 from exporter.translation import recalled, translated
 
-_OUTCOMES = {
+OUTCOMES = {
     "saved": message("saved"),
     "unchanged": message("nothing had changed"),
     "partial": message("saved, but not everything"),
@@ -87,10 +86,7 @@ def _with_local_times(document: dict[str, Any], zone: tzinfo) -> dict[str, Any]:
 
 
 def _limit(text: str | None) -> timedelta | None:
-    try:
-        return None if text is None else duration(text)
-    except ValueError as error:
-        raise UsageError(message("option --max-age is {text!r}: {reason}.", text=text, reason=error)) from error
+    return None if text is None else duration_option("--max-age", text)
 
 
 def _error(problem: StatusProblem, document: dict[str, Any], max_age: str | None) -> BlogExporterError:
@@ -98,7 +94,7 @@ def _error(problem: StatusProblem, document: dict[str, Any], max_age: str | None
     place = {"blog": printable(document["blog_id"]), "archive": document["archive"]}
     match problem:
         case StatusProblem.LAST_RUN_FAILED:
-            how = _OUTCOMES.get(str(last.get("outcome")), _OUTCOMES["failed"])
+            how = OUTCOMES.get(str(last.get("outcome")), OUTCOMES["failed"])
             told = {**place, "time": last.get("finished_at"), "how": how}
             if not last.get("error"):
                 return LastRunFailed(message("The last run of {blog} in {archive} at {time} {how}.", **told))
@@ -204,7 +200,7 @@ def _print(out: Output, document: dict[str, Any], found: Status) -> None:
             )
         )
     if last is not None:
-        outcome = _OUTCOMES.get(str(last["outcome"]), printable(str(last["outcome"]), 40))
+        outcome = OUTCOMES.get(str(last["outcome"]), printable(str(last["outcome"]), 40))
         if last.get("error"):
             reason = printable(translated(recalled(str(last["error"]))), 300)
             out.answer(

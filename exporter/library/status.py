@@ -13,6 +13,8 @@ from exporter.clock import SystemClock
 SUCCESSES: Final = ("saved", "unchanged", "partial")
 """The outcomes of runs that saved what they could read."""
 _CLOCKS_DIFFER: Final = timedelta(minutes=5)
+_AFTER_A_FAILURE: Final = timedelta(hours=4)
+"""So long nothing is tried again on its own: neither the service nor its reader wishes to hear of it every hour."""
 
 
 class StatusProblem(Enum):
@@ -91,3 +93,22 @@ def _problem(document: dict[str, Any], age: timedelta | None) -> StatusProblem |
     if document["stale"]:
         return StatusProblem.IN_THE_FUTURE if age is not None and age < timedelta(0) else StatusProblem.STALE
     return None if document["complete"] else StatusProblem.INCOMPLETE
+
+
+def is_due(archive: Archive, max_age: timedelta) -> bool:
+    """Tell whether a blog should be backed up now: it is not being saved, and no run saved it within ``max_age``.
+
+    After a run that failed it is not due for four hours.
+    """
+    if archive.lock().holder():
+        return False
+    now = SystemClock().now()
+    for run in archive.newest_runs():
+        saved = run.get("outcome") in SUCCESSES
+        limit = max_age if saved else _AFTER_A_FAILURE
+        age = now - datetime.fromisoformat(str(run["finished_at"]))
+        if run.get("outcome") != "interrupted" and -_CLOCKS_DIFFER <= age < limit:
+            return False
+        if saved:
+            break
+    return True

@@ -30,7 +30,8 @@ def imported(*arguments: str) -> set[str]:
 
 
 @pytest.mark.parametrize(
-    "command", ["", "backup", "status", "show", "log", "search", "verify", "site", "serve", "prune", "demo", "check"]
+    "command",
+    ["", "backup", "status", "show", "log", "search", "verify", "site", "serve", "prune", "demo", "check", "schedule"],
 )
 def test_help_imports_nothing_that_works(command: str) -> None:
     found = imported(*command.split(), "--help")

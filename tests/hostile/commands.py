@@ -16,6 +16,7 @@ READERS: tuple[tuple[str, ...], ...] = (
     ("show", "entry", "1", "--markdown"), ("search", "海"), ("search", "海", "--regex"), ("files",), ("files", "--json"),
     ("inspect",), ("verify",), ("verify", "--quick"), ("prune", "--keep-last", "1", "--dry-run"),
     ("compare", HOME, *PUBLIC), ("check", "--base-url", "http://127.0.0.1:9"),
+    ("schedule", "print", "cron", "--base-url", "http://127.0.0.1:9"),
 )  # fmt: skip
 COPIES: tuple[tuple[str, ...], ...] = (
     ("site", "{out}"),
@@ -54,6 +55,8 @@ def arguments(command: Sequence[str], place: Place, number: int) -> list[str]:
     filled = [word.replace("{out}", out).replace("{picture}", place.picture) for word in rest]
     if name == "export":
         return [name, filled[0], str(place.archive), *filled[1:]]
+    if name == "schedule":
+        return [name, *filled[:2], str(place.archive), *filled[2:]]
     if name == "move":
         return [name, filled[0], str(place.archive), *filled[1:], *place.new_home]
     return [name, str(place.archive), *filled]

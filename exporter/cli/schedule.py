@@ -1,0 +1,257 @@
+"""``schedule``: a backup every night, by what this machine has for that."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from exporter.cli.language import adopt
+from exporter.cli.options import config_option, setting_options, with_output
+from exporter.cli.output import Output
+from exporter.config_file import CONFIG_VARIABLE, read_config
+from exporter.errors import NoSuchRecord, UsageError
+from exporter.message import both, message
+from exporter.settings import PREFIX, resolve
+
+if TYPE_CHECKING:
+    from exporter.schedule.plan import NightPlan
+
+_EPILOG = message(
+    """\b
+Examples:
+  blog-exporter schedule install ~/blog
+  blog-exporter schedule status ~/blog
+  blog-exporter schedule print cron ~/blog --at 03:17
+  blog-exporter schedule print launchd ~/blog > ~/Library/LaunchAgents/blog-exporter.plist
+  launchctl load ~/Library/LaunchAgents/blog-exporter.plist
+  blog-exporter schedule print windows blog > task.xml
+  schtasks /Create /TN blog-exporter /XML task.xml
+"""
+)
+_KINDS = ("cron", "systemd", "launchd", "windows")
+_PASSED_ON = ("base_url", "profile", "token_file")
+_TOKEN = PREFIX + "TOKEN"
+
+blog_argument = click.argument("words", metavar="DIR|BLOG_ID|NAME")
+at_option = click.option(
+    "--at",
+    metavar="HH:MM",
+    help=message("When, in local time. [default: a minute between 3 and 4 at night, the same every night]"),
+)
+
+
+def _planned(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add what a plan is made of."""
+    return at_option(setting_options(*_PASSED_ON)(config_option(with_output()(command))))
+
+
+@click.group(
+    "schedule",
+    epilog=_EPILOG,
+    help=message(
+        "Back up an archive's blog every night, also after a night in which the machine slept.\n\n"
+        "`install` uses systemd if it runs for you, else your crontab, and touches nothing there but its own entry."
+    ),
+)
+def command() -> None:
+    """Take the name of what is to be done."""
+
+
+@click.command("print", help=message("Print what another program would be told: a crontab's lines, units, a file."))
+@click.argument("kind", metavar="|".join(_KINDS), type=click.Choice(_KINDS))
+@blog_argument
+@_planned
+def show(*, out: Output, kind: str, words: str, config: Path | None, at: str | None, **given: str | None) -> int:
+    """Print a schedule."""
+    plan = _plan(out, words, config, at, given)
+    texts = _texts(kind, plan)
+    out.document({"name": plan.name, "at": f"{plan.at:%H:%M}", "command": plan.command, "files": texts})
+    for name, text in texts.items():
+        if len(texts) > 1:
+            out.answer(f"# {name}")
+        out.answer(text.rstrip("\n"))
+    return 0
+
+
+command.add_command(show)
+
+
+@command.command("install", help=message("Have the blog of the archive in DIR backed up every night from now on."))
+@blog_argument
+@click.option(
+    "--with",
+    "scheduler",
+    type=click.Choice(["systemd", "cron"]),
+    help=message("What to install it with. [default: systemd if it runs for you, else cron]"),
+)
+@_planned
+def install(
+    *,
+    out: Output,
+    words: str,
+    scheduler: str | None,
+    config: Path | None,
+    at: str | None,
+    **given: str | None,
+) -> int:
+    """Install a schedule."""
+    from exporter.schedule.install import install as have_done
+    from exporter.schedule.systemd import runs_only_while_signed_in
+
+    plan = _plan(out, words, config, at, given)
+    known = have_done(plan, scheduler)
+    out.document(
+        {
+            "name": plan.name,
+            "scheduler": known.scheduler,
+            "next": known.next,
+            "command": known.command,
+            "at": str(plan.at),
+        }
+    )
+    out.answer(
+        message(
+            "{blog} is backed up every night by {scheduler}; next: {next}.",
+            blog=plan.blog_id,
+            scheduler=known.scheduler,
+            next=known.next,
+        )
+    )
+    if known.scheduler == "systemd" and runs_only_while_signed_in():
+        out.say(message("It runs while you are signed in. To have it run at other times too: loginctl enable-linger"))
+    return 0
+
+
+@command.command(
+    "remove", help=message("Back up the blog of the archive in DIR no longer by itself; its archive stays.")
+)
+@blog_argument
+@config_option
+@with_output()
+def remove(*, out: Output, words: str, config: Path | None) -> int:
+    """Remove a schedule."""
+    from exporter.schedule.install import remove as have_forgotten
+
+    archive = _root(out, words, config)
+    removed = have_forgotten(archive)
+    out.document({"archive": str(archive), "removed": removed})
+    if removed:
+        out.answer(message("Removed from {schedulers}.", schedulers=both(removed)))
+    else:
+        out.answer(message("Nothing was scheduled for {archive}.", archive=archive))
+    return 0
+
+
+@command.command(
+    "status",
+    help=message(
+        "Say when the blog of the archive in DIR is backed up next, and how the last run ended.\n\n"
+        "Exits with 5 where nothing is scheduled."
+    ),
+)
+@blog_argument
+@config_option
+@with_output()
+def status(*, out: Output, words: str, config: Path | None) -> int:
+    """Show a schedule."""
+    from exporter.archive.archive import Archive
+    from exporter.cli.status import OUTCOMES
+    from exporter.schedule.install import find
+
+    archive = _root(out, words, config)
+    known = find(archive)
+    last = next(Archive.open(archive).newest_runs(), None) if Archive.exists(archive) else None
+    if known is None:
+        raise NoSuchRecord(
+            message("Nothing is scheduled for {archive}: blog-exporter schedule install {archive}", archive=archive)
+        )
+    out.document(
+        {
+            "archive": str(archive),
+            "scheduler": known.scheduler,
+            "next": known.next,
+            "command": known.command,
+            "last_run": last,
+        }
+    )
+    out.answer(message("Next backup: {next}, by {scheduler}", next=known.next or "-", scheduler=known.scheduler))
+    if last is None:
+        out.answer(message("Last run: none yet"))
+    else:
+        ended = f"{datetime.fromisoformat(str(last['finished_at'])).astimezone():%Y-%m-%d %H:%M}"
+        outcome = OUTCOMES.get(str(last["outcome"]), str(last["outcome"]))
+        out.answer(message("Last run: {time}, {outcome}", time=ended, outcome=outcome))
+    out.say(message("It starts: {command}", command=known.command), level=1)
+    return 0
+
+
+def _root(out: Output, words: str, config: Path | None) -> Path:
+    """Return the folder of an archive, which may not be there any more."""
+    adopt(resolve({}, config=config, warn=out.warn))
+    table = read_config(config).blogs.get(words)
+    return _absolute(Path(words) if table is None else table.archive)
+
+
+def _absolute(path: Path) -> Path:
+    return Path(os.path.abspath(path))  # noqa: PTH100 - as a plan does it
+
+
+def _texts(kind: str, plan: NightPlan) -> dict[str, str]:
+    from exporter.schedule import formats
+
+    match kind:
+        case "cron":
+            return {"crontab": formats.cron_lines(plan)}
+        case "systemd":
+            units = {".service": formats.systemd_service, ".timer": formats.systemd_timer}
+            return {plan.name + suffix: write(plan) for suffix, write in units.items()}
+        case "launchd":
+            log = Path.home() / "Library" / "Logs" / f"{plan.name}.log"
+            return {f"{plan.name}.plist": formats.launchd_plist(plan, str(log))}
+        case _:
+            return {f"{plan.name}.xml": formats.windows_task(plan)}
+
+
+def _plan(out: Output, words: str, config: Path | None, at: str | None, given: Mapping[str, str | None]) -> NightPlan:
+    """Plan the backups of a blog, as somebody named it."""
+    from exporter.archive.archive import Archive
+    from exporter.cli.target import find_target
+    from exporter.schedule.plan import is_temporary, plan_for
+
+    target = find_target(words, given, config=config, warn=out.warn)
+    root = _absolute(target.root)
+    if target.settings.base_url is None:
+        raise UsageError(
+            target.notices[0]
+            if target.notices
+            else message("A schedule has to know the service: give --base-url or --profile here.")
+        )
+    if Archive.exists(root):
+        arguments = [str(root)]
+    else:
+        arguments = [words] if target.table is not None else [target.blog_id, "--archive", str(root)]
+    for name, value in given.items():
+        if value is not None:
+            told = str(_absolute(Path(value))) if name == "token_file" else value
+            arguments += [f"--{name.replace('_', '-')}", told]
+    named = config or os.environ.get(CONFIG_VARIABLE)
+    if named:
+        arguments += ["--config", str(_absolute(Path(named)))]
+    if _TOKEN in os.environ and target.settings.token_file is None:
+        out.warn(
+            message(
+                "no scheduler knows {variable}: put the token into a file that only you can read, and name it by "
+                "--token-file.",
+                variable=_TOKEN,
+            )
+        )
+    if is_temporary():
+        out.warn(
+            message("the program runs from a cache that is emptied some day: install it (pipx, uv tool, pip) first.")
+        )
+    return plan_for(root, target.blog_id, arguments, at=at)

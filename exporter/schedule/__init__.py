@@ -1,0 +1,1 @@
+"""Backups every night: what cron, systemd, launchd and Windows are told, and how they are told it."""

@@ -1,0 +1,166 @@
+"""``schedule`` and ``backup --unless-newer``, as they are typed."""
+
+from __future__ import annotations
+
+import json
+import plistlib
+import xml.etree.ElementTree as ET
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from exporter.clock import timestamp
+from tests.cli.conftest import Program
+from tests.support.schedulers import Machine, machine
+
+__all__ = ["machine"]
+
+URL = ("--base-url", "http://127.0.0.1:9")
+
+
+def test_install_status_and_remove(program: Program, machine: Machine, archive: Path) -> None:
+    machine.has("crontab")
+    done = program("schedule", "status", archive)
+    assert (done.code, done.out) == (5, "")
+    assert f"blog-exporter schedule install {archive}" in done.err
+    done = program("schedule", "install", archive, *URL, "--at", "03:17")
+    assert (done.code, done.err) == (0, "")
+    assert done.out.startswith("shiodamari.blog.example.jp is backed up every night by cron; next: 20")
+    done = program("schedule", "status", archive, "-v")
+    assert done.code == 0
+    assert "03:17, by cron\nLast run: 20" in done.out
+    assert f"backup {archive} --base-url http://127.0.0.1:9" in done.err
+    document = program("schedule", "status", archive, "--json").json
+    assert (document["scheduler"], document["last_run"]["outcome"]) == ("cron", "saved")
+    assert program("schedule", "remove", archive).out == "Removed from cron.\n"
+    assert program("schedule", "remove", archive).out == f"Nothing was scheduled for {archive}.\n"
+    assert program("schedule", "remove", archive, "--json").json == {"archive": str(archive), "removed": []}
+
+
+def test_a_blog_that_has_no_archive_yet(
+    program: Program, machine: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine.has("crontab")
+    monkeypatch.chdir(tmp_path)
+    done = program("schedule", "install", "me.blog.shinobi.jp", "--json")
+    assert done.json["scheduler"] == "cron"
+    assert f"backup me.blog.shinobi.jp --archive {tmp_path}/me.blog.shinobi.jp --wait-lock" in machine.table.read_text()
+    assert program("schedule", "status", "me.blog.shinobi.jp").out.endswith("Last run: none yet\n")
+
+
+def test_systemd_is_told_apart_from_a_session(program: Program, machine: Machine, archive: Path) -> None:
+    machine.has("systemctl", "crontab")
+    done = program("schedule", "install", archive, *URL)
+    assert "by systemd; next: Mon 2026-11-23 03:22:02 UTC" in done.out
+    assert "loginctl enable-linger" in done.err
+    assert "by cron" in program("schedule", "install", archive, *URL, "--with", "cron").out
+    assert list(machine.units.iterdir()) == []
+
+
+def test_what_is_printed_is_what_the_programs_read(program: Program, machine: Machine, archive: Path) -> None:
+    def printed(kind: str) -> str:
+        done = program("schedule", "print", kind, archive, *URL, "--at", "3:17")
+        assert (done.code, done.err) == (0, "")
+        return done.out
+
+    assert printed("cron").startswith("17 3 * * *  /")
+    assert printed("cron").count("\n") == 2
+    assert "\n[Service]\n" in printed("systemd")
+    assert plistlib.loads(printed("launchd").encode())["StartCalendarInterval"]["Hour"] == 3
+    assert ET.fromstring(printed("windows")).tag.endswith("}Task")
+    done = program("schedule", "print", "systemd", archive, *URL, "--json")
+    assert [name.rpartition(".")[2] for name in done.json["files"]] == ["service", "timer"]
+    assert machine.calls("crontab") == machine.calls("systemctl") == []
+
+
+def test_paths_are_written_in_full_and_no_token_is(
+    program: Program, archive: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, text in {"token": "s3cret", "my.toml": 'base_url = "http://127.0.0.1:9"'}.items():
+        Path(name).write_text(text)
+        Path(name).chmod(0o600)
+    done = program("schedule", "print", "cron", "archive", "--token-file", "token", "--config", "my.toml")
+    assert f"backup {tmp_path}/archive --token-file {tmp_path}/token --config {tmp_path}/my.toml" in done.out
+    assert (done.err, "s3cret" in done.out) == ("", False)
+    monkeypatch.setenv("BLOG_EXPORTER_TOKEN", "s3cret")
+    done = program("schedule", "print", "cron", "archive", *URL)
+    assert "no scheduler knows BLOG_EXPORTER_TOKEN" in done.err
+    assert "s3cret" not in done.out + done.err
+
+
+def test_what_cannot_be_scheduled_is_said(
+    program: Program, archive: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done = program("schedule", "install", archive)
+    assert (done.code, "give --base-url" in done.err) == (2, True)
+    for place in (tmp_path, tmp_path / "none"):
+        done = program("schedule", "print", "cron", place)
+        assert (done.code, "blog" in done.err) == (2, True)
+    monkeypatch.setattr("sys.prefix", "/home/me/.cache/uv/archive-v0/x")
+    assert "runs from a cache" in program("schedule", "print", "cron", archive, *URL).err
+
+
+def test_a_blog_of_the_settings_file(program: Program, machine: Machine, tmp_path: Path) -> None:
+    machine.has("crontab")
+    config = tmp_path / "my.toml"
+    config.write_text(f'[blogs.diary]\nblog_id = "me.blog.shinobi.jp"\narchive = "{tmp_path}/diary"\n')
+    assert program("schedule", "install", "diary", "--config", config).code == 0
+    assert f"backup diary --config {config} --wait-lock 1h" in machine.table.read_text()
+    assert program("schedule", "status", tmp_path / "diary").code == 0
+    assert program("schedule", "remove", "diary", "--config", config).out == "Removed from cron.\n"
+
+
+Ended = Callable[..., None]
+
+
+@pytest.fixture
+def ended(archive: Path) -> Ended:
+    """Let the runs of the archive be these alone: outcome and age in hours, the oldest first."""
+    lines = archive.joinpath("runs.jsonl").read_text("utf-8").splitlines()
+
+    def rewrite(*runs: tuple[str, float]) -> None:
+        new = []
+        for outcome, hours in runs:
+            at = timestamp(datetime.now(UTC) - timedelta(hours=hours))
+            new.append(json.dumps({**json.loads(lines[0]), "outcome": outcome, "finished_at": at}) + "\n")
+        archive.joinpath("runs.jsonl").write_text("".join(new), "utf-8")
+
+    return rewrite
+
+
+@pytest.mark.parametrize(
+    ("runs", "due"),
+    [
+        ([("saved", 19)], False),
+        ([("partial", 19)], False),
+        ([("saved", 21)], True),
+        ([("saved", 21), ("failed", 3)], False),
+        ([("saved", 21), ("failed", 5)], True),
+        ([("saved", 21), ("interrupted", 0.1)], True),
+        ([("saved", 19), ("failed", 5)], False),
+        ([("unchanged", -0.01)], False),
+        ([("unchanged", -2)], True),
+        ([], True),
+    ],
+)
+def test_a_blog_that_was_saved_or_tried_just_now_is_left_alone(
+    program: Program, archive: Path, ended: Ended, runs: list[tuple[str, float]], due: bool
+) -> None:
+    ended(*runs)
+    before = archive.joinpath("runs.jsonl").read_bytes()
+    backup = ("backup", "shiodamari.blog.example.jp", "--archive", archive, *URL, "--retries", "0")
+    done = program(*backup, "--unless-newer", "20h", "--quiet")
+    assert (done.code, done.out) == (20 if due else 0, "")
+    assert (done.err == "", archive.joinpath("runs.jsonl").read_bytes() == before) == (not due, not due)
+
+
+def test_what_is_not_needed_is_said(program: Program, archive: Path, ended: Ended) -> None:
+    ended(("saved", 1))
+    backup = ("backup", "shiodamari.blog.example.jp", "--archive", archive, *URL, "--unless-newer")
+    assert "Nothing to do: the blog was saved less than 20h ago" in program(*backup, "20h").err
+    assert program(*backup, "20h", "--json").json["outcome"] == "skipped"
+    done = program(*backup, "20")
+    assert (done.code, "option --unless-newer is '20'" in done.err) == (2, True)

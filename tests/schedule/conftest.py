@@ -1,0 +1,40 @@
+"""Plans of paths that are hard to write, and a machine with the schedulers that a test wants."""
+
+from __future__ import annotations
+
+from datetime import time
+from pathlib import Path
+
+import pytest
+
+from exporter.schedule.plan import NightPlan
+from tests.support.schedulers import machine
+
+__all__ = ["machine"]
+
+STRANGE = (
+    "50% of it",
+    "100%%",
+    "a\\%b",
+    "a\\\\%",
+    'it\'s "mine"',
+    "$HOME ${HOME} $$",
+    "日記 思い出",
+    "a;b&c|d>e#f `g`",
+    "\\",
+    "~",
+)
+"""Names of folders that a line might take for something else."""
+
+
+@pytest.fixture(params=STRANGE)
+def plan(request: pytest.FixtureRequest) -> NightPlan:
+    """A plan with a name of a folder that is hard to write, in the program's place too."""
+    return plan_of(request.param)
+
+
+def plan_of(name: str, program: str = "/opt/{}/blog-exporter") -> NightPlan:
+    """NightPlan a backup into a folder of that name."""
+    archive = Path("/home/me") / name
+    words = ("backup", "me.blog.example.jp", "--archive", str(archive), "--quiet")
+    return NightPlan(archive, "me.blog.example.jp", (program.format(name), *words), time(3, 7))

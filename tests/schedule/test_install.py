@@ -1,0 +1,177 @@
+"""A schedule is put where this machine has one, is there once, and leaves everything else as it was."""
+
+from __future__ import annotations
+
+from datetime import datetime, time
+from pathlib import Path
+
+import pytest
+
+from exporter.errors import UsageError
+from exporter.schedule.install import best, find, install, remove
+from exporter.schedule.plan import NightPlan, next_time, plan_for
+from tests.support.schedulers import Machine
+
+OTHERS = "MAILTO=me@example.jp\r\n# 日記\n0 4 * * *  /bin/true \\%  # mine\n\n\t\n".encode() + b"# \xff\xfe\n"
+
+
+@pytest.fixture
+def mine(tmp_path: Path) -> NightPlan:
+    """A plan for a blog."""
+    return plan_for(tmp_path / "日記 50%", "me.blog.example.jp", at="03:17")
+
+
+def test_the_better_scheduler_is_chosen(machine: Machine) -> None:
+    assert best() is None
+    machine.has("crontab")
+    assert best() == "cron"
+    machine.has("systemctl")
+    assert best() == "systemd"
+
+
+@pytest.mark.parametrize(
+    ("platform", "says"), [("linux", "neither a systemd"), ("darwin", "launchd"), ("win32", "windows")]
+)
+def test_a_machine_without_any_says_what_to_do(
+    machine: Machine, mine: NightPlan, monkeypatch: pytest.MonkeyPatch, platform: str, says: str
+) -> None:
+    monkeypatch.setattr("sys.platform", platform)
+    with pytest.raises(UsageError, match=says):
+        install(mine)
+    with pytest.raises(UsageError, match="no cron that you may use"):
+        install(mine, "cron")
+    assert remove(mine.archive) == []
+    assert find(mine.archive) is None
+
+
+@pytest.mark.parametrize("before", [None, b"", OTHERS])
+def test_the_crontab_is_as_it_was_when_the_schedule_is_gone(
+    machine: Machine, mine: NightPlan, before: bytes | None
+) -> None:
+    machine.has("crontab")
+    if before is not None:
+        machine.table.write_bytes(before)
+    known = install(mine)
+    once = machine.table.read_bytes()
+    assert once.startswith(before or b"")
+    assert install(mine) == known
+    assert machine.table.read_bytes() == once
+    assert once.count(b"\n17 3 * * *  ") == 1
+    assert (known.scheduler, known.next[-5:]) == ("cron", "03:17")
+    assert find(mine.archive) == known
+    assert remove(mine.archive) == ["cron"]
+    assert machine.table.exists() == bool(before)
+    assert not before or machine.table.read_bytes() == before
+    assert remove(mine.archive) == []
+
+
+def test_two_archives_have_a_block_each(machine: Machine, tmp_path: Path) -> None:
+    machine.has("crontab")
+    machine.table.write_bytes(b"0 1 * * * last line without an end")
+    plans = [plan_for(tmp_path / name / "blog", "me.blog.example.jp", at="4:05") for name in "ab"]
+    for plan in plans:
+        install(plan)
+    install(plan_for(tmp_path / "a" / "blog", "me.blog.example.jp", at="5:06"))
+    known = find(plans[0].archive)
+    assert known is not None
+    assert known.next.endswith("05:06")
+    assert remove(plans[0].archive) == ["cron"]
+    known = find(plans[1].archive)
+    assert known is not None
+    assert known.next.endswith("04:05")
+    assert str(plans[1].archive) in known.command
+    assert machine.table.read_bytes().startswith(b"0 1 * * * last line without an end\n# BEGIN blog-exporter-blog-")
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (b"# END", b"# end"),
+        (b"# BEGIN", b"#"),
+        (b"17 3 * * *  ", b"@daily "),
+        (b"# BEGIN", b"# END"),
+        (b"# END", b"# BEGIN"),
+    ],
+)
+def test_a_block_that_somebody_changed_is_not_guessed_at(
+    machine: Machine, mine: NightPlan, old: bytes, new: bytes
+) -> None:
+    machine.has("crontab")
+    install(mine)
+    spoilt = machine.table.read_bytes().replace(old, new)
+    machine.table.write_bytes(spoilt)
+    with pytest.raises(UsageError, match="crontab were changed"):
+        find(mine.archive)
+    if b"@daily" not in spoilt:
+        with pytest.raises(UsageError, match="crontab were changed"):
+            install(mine)
+        with pytest.raises(UsageError, match="crontab were changed"):
+            remove(mine.archive)
+    assert machine.table.read_bytes() == spoilt
+
+
+def test_a_crontab_that_changes_meanwhile_is_not_overwritten(machine: Machine, mine: NightPlan) -> None:
+    machine.has("crontab")
+    machine.table.write_bytes(OTHERS)
+    machine.now("busy")
+    with pytest.raises(UsageError, match="changed your crontab just now"):
+        install(mine)
+    assert machine.table.read_bytes().replace(b"1 1 * * * another\n", b"") == OTHERS
+    assert "-" not in machine.calls("crontab")
+
+
+def test_a_crontab_that_says_something_else_than_was_written_is_told(machine: Machine, mine: NightPlan) -> None:
+    machine.has("crontab")
+    machine.now("adds")
+    with pytest.raises(UsageError, match="shows others"):
+        install(mine)
+
+
+def test_what_cron_refuses_is_said(machine: Machine, mine: NightPlan) -> None:
+    machine.has("crontab")
+    machine.now("refuses")
+    with pytest.raises(UsageError, match="no cron that you may use"):
+        install(mine, "cron")
+
+
+def test_systemd_gets_two_units_and_loses_them(machine: Machine, mine: NightPlan) -> None:
+    machine.has("systemctl", "crontab")
+    install(mine, "cron")
+    known = install(mine)
+    assert (known.scheduler, known.next) == ("systemd", "Mon 2026-11-23 03:22:02 UTC")
+    assert str(mine.archive).replace("%", "%%") in known.command
+    assert not machine.table.exists()
+    assert sorted(path.name for path in machine.units.iterdir()) == [f"{mine.name}.service", f"{mine.name}.timer"]
+    assert f"--user enable {mine.name}.timer" in machine.calls("systemctl")
+    install(mine)
+    assert len(list(machine.units.iterdir())) == 2
+    assert remove(mine.archive) == ["systemd"]
+    assert list(machine.units.iterdir()) == []
+    assert f"--user disable --now {mine.name}.timer" in machine.calls("systemctl")
+    assert find(mine.archive) is None
+
+
+def test_what_systemd_refuses_leaves_no_unit(machine: Machine, mine: NightPlan) -> None:
+    machine.has("systemctl")
+    machine.now("refuses")
+    with pytest.raises(UsageError, match=r"systemctl refused.*Unit is masked"):
+        install(mine)
+    assert list(machine.units.iterdir()) == []
+
+
+def test_a_unit_of_somebody_else_is_left_alone(machine: Machine, mine: NightPlan) -> None:
+    machine.has("systemctl")
+    machine.units.mkdir(parents=True)
+    theirs = machine.units / f"{mine.name}.timer"
+    theirs.write_text("[Timer]\n")
+    for attempt in (lambda: install(mine), lambda: remove(mine.archive)):
+        with pytest.raises(UsageError, match="is not ours"):
+            attempt()
+    assert theirs.read_text() == "[Timer]\n"
+    assert list(machine.units.iterdir()) == [theirs]
+
+
+def test_the_next_time_is_today_or_tomorrow() -> None:
+    noon = datetime(2026, 12, 31, 12, 0).astimezone()
+    assert next_time(time(12, 1), noon).day == 31
+    assert next_time(time(12, 0), noon).day == 1

@@ -1,0 +1,71 @@
+"""Programs that answer as ``crontab`` and ``systemctl`` do, in a folder of a test."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+CRONTAB = """#!/bin/sh
+echo "$@" >> '{folder}/crontab.calls'
+[ -e '{folder}/refuses' ] && {{ echo 'you are not allowed to use this program' >&2; exit 1; }}
+case "$1" in
+-l) [ -e '{folder}/table' ] || {{ echo 'no crontab for me' >&2; exit 1; }}; /bin/cat '{folder}/table'
+    [ -e '{folder}/busy' ] && echo '1 1 * * * another' >> '{folder}/table'; exit 0;;
+-r) /bin/rm '{folder}/table';;
+-) /bin/cat > '{folder}/table'; [ -e '{folder}/adds' ] && echo '# added' >> '{folder}/table'; exit 0;;
+esac
+"""
+SYSTEMCTL = """#!/bin/sh
+echo "$@" >> '{folder}/systemctl.calls'
+[ -e '{folder}/refuses' ] && [ "$2" = enable ] && {{ echo 'Unit is masked.' >&2; exit 1; }}
+case "$2 $4" in
+"show --property=NextElapseUSecRealtime") echo 'Mon 2026-11-23 03:22:02 UTC';;
+esac
+exit 0
+"""
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A machine with the schedulers that a test gives it."""
+
+    folder: Path
+
+    @property
+    def table(self) -> Path:
+        """The crontab."""
+        return self.folder / "table"
+
+    @property
+    def units(self) -> Path:
+        """The folder of the user's units."""
+        return self.folder / "config" / "systemd" / "user"
+
+    def has(self, *programs: str) -> None:
+        """Install schedulers."""
+        for name in programs:
+            path = self.folder / "bin" / name
+            path.write_text({"crontab": CRONTAB, "systemctl": SYSTEMCTL}[name].format(folder=self.folder))
+            path.chmod(0o700)
+
+    def calls(self, program: str) -> list[str]:
+        """Return with what words a program was called."""
+        path = self.folder / f"{program}.calls"
+        return path.read_text().splitlines() if path.exists() else []
+
+    def now(self, state: str) -> None:
+        """Let a program ``refuses``, somebody else be ``busy`` in the table, or the program ``adds`` a line."""
+        (self.folder / state).touch()
+
+
+@pytest.fixture
+def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
+    """A machine without any scheduler, which is all that is to be found in the path."""
+    folder = tmp_path / "machine"
+    (folder / "bin").mkdir(parents=True)
+    monkeypatch.setenv("PATH", str(folder / "bin"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(folder / "config"))
+    monkeypatch.delenv("BLOG_EXPORTER_TOKEN", raising=False)
+    return Machine(folder)
