@@ -150,8 +150,8 @@ class CheckResult:
         blog_id: the blog.
         place: where its archive is or will be.
         base_url: the service's address; ``None`` where none is set.
-        settings: of each setting that is not left as it is by default, its value as text and where it comes from.
-        token: whether a token is sent.
+        settings: of each setting that something sets, its value as text and where it comes from.
+        token: where the token that is sent comes from; ``None`` where none is.
         user: id and name of the user that the service takes the caller for.
         operations: in the order in which they were asked for.
         downloads: an upload and a picture.
@@ -168,7 +168,7 @@ class CheckResult:
     place: str
     base_url: str | None = None
     settings: dict[str, tuple[str, str]] = field(default_factory=dict)
-    token: bool = False
+    token: str | None = None
     user: tuple[str, str] | None = None
     operations: list[OperationFacts] = field(default_factory=list)
     downloads: list[DownloadFacts] = field(default_factory=list)

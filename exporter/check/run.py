@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from email.utils import parsedate_to_datetime
@@ -33,7 +33,7 @@ from exporter.library.backup import OpenService, open_service
 from exporter.model.exchange import Response
 from exporter.model.kinds import Kind
 from exporter.service.interface import Call, Cursor, Page
-from exporter.settings import SETTINGS, Settings
+from exporter.settings import SETTINGS, Origin, Settings
 
 Answer = TypeVar("Answer")
 
@@ -67,20 +67,13 @@ class Wishes:
         return REQUESTS + len(self.entries) + more_pages + (ENTRIES_OF_A_REPORT if self.keep else 0)
 
 
-def in_use(settings: Settings, sources: Mapping[str, str] | None = None) -> dict[str, tuple[str, str]]:
-    """Return the settings that are not left as they are by default, as text, with where each comes from.
-
-    Args:
-        settings: all of them; no secret is returned.
-        sources: where each comes from; the place is empty where it is not known.
-    """
-    found: dict[str, tuple[str, str]] = {}
-    for name, setting in SETTINGS.items():
-        value = getattr(settings, name)
-        default = None if setting.default is None else setting.read(setting.default)
-        if value != default or (sources or {}).get(name):
-            found[name] = (_text_of(value), (sources or {}).get(name, ""))
-    return found
+def in_use(settings: Settings) -> dict[str, tuple[str, str]]:
+    """Return the settings that something sets, as text, with where each comes from; no secret is among them."""
+    return {
+        name: (_text_of(getattr(settings, name)), source.place(name))
+        for name, source in settings.sources.items()
+        if name in SETTINGS and source.origin is not Origin.DEFAULT
+    }
 
 
 def _text_of(value: Any) -> str:
@@ -98,7 +91,6 @@ async def check(
     settings: Settings,
     place: Path,
     *,
-    sources: Mapping[str, str] | None = None,
     wishes: Wishes | None = None,
     clock: Clock | None = None,
     locate: Callable[[str], str] | None = None,
@@ -112,7 +104,6 @@ async def check(
         blog_id: the blog.
         settings: as a backup would have them.
         place: where the archive is or will be.
-        sources: where each setting comes from.
         wishes: what is done beside the diagnosis.
         clock: tells the time that the service's is compared with.
         locate: says where a file's address is really asked for.
@@ -126,8 +117,8 @@ async def check(
         blog_id,
         os.path.abspath(place),  # noqa: PTH100, ASYNC240 - touches no disk
         settings.base_url,
-        in_use(settings, sources),
-        token=settings.token is not None,
+        in_use(settings),
+        token=settings.sources["token"].place("token") if "token" in settings.sources else None,
         free=free_bytes(place),
         missing=missing_parts(),
         most_requests=wishes.most_requests,

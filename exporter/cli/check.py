@@ -74,6 +74,8 @@ def page(result: CheckResult) -> Iterator[str]:
     yield from _fact(message("Blog"), printable(result.blog_id))
     yield from _fact(message("Service"), printable(result.base_url or message("not set")))
     yield from _fact(message("Signed in as"), _signed_in(result))
+    if result.token is not None:
+        yield from _fact(message("Token"), printable(result.token))
     yield from _fact(message("Archive"), printable(result.place))
     for name, (value, source) in result.settings.items():
         yield from _fact(printable(name), printable(value) + (f"  ({printable(source)})" if source else ""))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import shutil
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -68,7 +67,7 @@ async def test_a_healthy_blog(tmp_path: Path) -> None:
     assert result.free is not None
     assert result.free > 0
     assert abs(result.clock_skew or 0.0) < 60
-    assert result.settings["file_url"] == (FILES, "")
+    assert result.settings["file_url"] == (FILES, "option --file-url")
     assert "retries" not in result.settings
     assert not (tmp_path / "a").exists()
     assert result.exchanges == []
@@ -147,7 +146,7 @@ async def test_the_token_is_sent_and_shown_nowhere(tmp_path: Path) -> None:
     assert (await checked(tmp_path, options=options)).exit_code == 12
     assert (await checked(tmp_path, options=options, token="wrong-t0ken")).exit_code == 12
     result = await checked(tmp_path, options=options, token="s3cret-token")
-    assert (result.exit_code, result.token) == (0, True)
+    assert (result.exit_code, result.token) == (0, "variable BLOG_EXPORTER_TOKEN")
     assert "s3cret" not in str(result.document())
 
 
@@ -252,10 +251,11 @@ def test_no_room_is_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_settings_are_shown_as_they_are_written() -> None:
     given = {"site": "no", "retries": "3", "wait_lock": "90s", "skip_asset_hosts": "b.example,a.example"}
-    shown = run.in_use(replace(resolve(given, environ={}), token="secret"), {"retries": "option --retries"})
-    assert shown == {
+    settings = resolve(given, environ={"BLOG_EXPORTER_RATE": "2", "BLOG_EXPORTER_TOKEN": "secret"})
+    assert run.in_use(settings) == {
         "retries": ("3", "option --retries"),
-        "site": ("no", ""),
-        "skip_asset_hosts": ("a.example,b.example", ""),
-        "wait_lock": ("90s", ""),
+        "rate": ("2.0", "variable BLOG_EXPORTER_RATE"),
+        "site": ("no", "option --site"),
+        "skip_asset_hosts": ("a.example,b.example", "option --skip-asset-hosts"),
+        "wait_lock": ("90s", "option --wait-lock"),
     }
