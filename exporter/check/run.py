@@ -30,6 +30,7 @@ from exporter.errors import (
 )
 from exporter.http.engine import Engine
 from exporter.library.backup import OpenService, open_service
+from exporter.message import Message
 from exporter.model.exchange import Response
 from exporter.model.kinds import Kind
 from exporter.service.interface import Call, Cursor, Page
@@ -86,6 +87,19 @@ def _text_of(value: Any) -> str:
     return str(value)
 
 
+def check_offline(blog_id: str, settings: Settings, place: Path) -> CheckResult:
+    """Return what is known without a question to the service; arguments as for :func:`check`."""
+    return CheckResult(
+        blog_id,
+        os.path.abspath(place),  # noqa: PTH100 - touches no disk
+        settings.base_url,
+        in_use(settings),
+        token=settings.sources["token"].place("token") if "token" in settings.sources else None,
+        free=free_bytes(place),
+        missing=missing_parts(),
+    )
+
+
 async def check(
     blog_id: str,
     settings: Settings,
@@ -113,16 +127,8 @@ async def check(
         What was found; failures are findings, nothing of the network is raised.
     """
     wishes = wishes or Wishes()
-    result = CheckResult(
-        blog_id,
-        os.path.abspath(place),  # noqa: PTH100, ASYNC240 - touches no disk
-        settings.base_url,
-        in_use(settings),
-        token=settings.sources["token"].place("token") if "token" in settings.sources else None,
-        free=free_bytes(place),
-        missing=missing_parts(),
-        most_requests=wishes.most_requests,
-    )
+    result = check_offline(blog_id, settings, place)
+    result.most_requests = wishes.most_requests
     trouble: UsageError | None = None
     problems: dict[str, list[str]] = {}
     patient = replace(
@@ -244,7 +250,7 @@ class _Asking:
             answer = await self._opened.client.fetch(request, parse, once=True)
             facts.answered = True
         except ServiceError as error:
-            facts.problem = str(error)
+            facts.problem = _said(error)
             facts.status = _status_of(error)
             self._silent = isinstance(error, Unreachable | RequestTimeout | HostGivenUp)
         facts.seconds = round(time.monotonic() - begun, 3)
@@ -267,6 +273,12 @@ class _Asking:
         except (ValueError, TypeError, OverflowError, IndexError):
             return
         self._result.clock_skew = round(skew, 1)
+
+
+def _said(error: ServiceError) -> str:
+    """Return what an error says, as it was made, so that it can be said in another language."""
+    said = error.args[0] if len(error.args) == 1 else None
+    return said if isinstance(said, Message) else str(error)
 
 
 def _status_of(error: ServiceError) -> int | None:

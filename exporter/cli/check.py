@@ -10,19 +10,23 @@ import click
 from exporter.cli.amounts import size_text, time_text
 from exporter.cli.options import config_option, setting_options, with_output
 from exporter.cli.output import OnLoss, Output
-from exporter.message import message
+from exporter.errors import UsageError
+from exporter.message import message, message_n
 from exporter.settings import resolve
 from exporter.text import left, printable, right
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from exporter.archive.archive import Archive
     from exporter.check.facts import CheckResult, OperationFacts
+    from exporter.settings import Settings
 
 _EPILOG = """\b
 Examples:
   blog-exporter check NAME.blog.shinobi.jp
   blog-exporter check DIR --json
+  blog-exporter check DIR --report report.jsonl --entry 42
 """
 _COLUMNS = 79
 _LABEL = 14
@@ -46,27 +50,99 @@ _LABEL = 14
     metavar="DIR",
     help=message("Where the archive is to be. [default: ./BLOG_ID]"),
 )
+@click.option(
+    "--report",
+    "report_file",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help=message("Write a bug report without the diary: every text scrambled, its shape kept."),
+)
+@click.option(
+    "--entry",
+    "entries",
+    multiple=True,
+    metavar="ID",
+    help=message("Look at this entry too; may be given several times."),
+)
+@click.option(
+    "--pages",
+    type=click.IntRange(1, 100),
+    default=1,
+    metavar="N",
+    help=message("Read the first N pages of each list. [default: 1, of the entries 2]"),
+)
+@click.option("--offline", is_flag=True, help=message("Ask the service nothing: a report of the archive's records."))
+@click.option("--force", is_flag=True, help=message("Replace a report that is there."))
 @setting_options("base_url", "profile", "token_file", "assets", "file_url", "allow_private_network")
 @config_option
 @with_output(OnLoss.STOP)
-def command(*, out: Output, blog: str, archive: Path | None, config: Path | None, **options: Any) -> int:
+def command(
+    *,
+    out: Output,
+    blog: str,
+    archive: Path | None,
+    config: Path | None,
+    report_file: Path | None,
+    entries: tuple[str, ...],
+    pages: int,
+    offline: bool,
+    force: bool,
+    **options: Any,
+) -> int:
     """Check a blog."""
     import asyncio
 
     from exporter.archive.archive import Archive
-    from exporter.check.run import check
+    from exporter.check.run import Wishes, check, check_offline
     from exporter.cli.signals import catch_signals
 
     place, blog_id = archive or Path(blog), blog
-    if Path(blog).is_dir() and Archive.exists(Path(blog)):
-        blog_id = Archive.open(Path(blog)).info.blog_id
+    found = Archive.open(Path(blog)) if Path(blog).is_dir() and Archive.exists(Path(blog)) else None
+    if found is not None:
+        blog_id = found.info.blog_id
+    if offline and (found is None or report_file is None):
+        raise UsageError(message("--offline needs the folder of an archive, and --report FILE."))
+    if report_file is not None and report_file.exists() and not force:
+        raise UsageError(message("{path} is there already: name another file, or give --force.", path=report_file))
     settings = resolve(options, config=config, blog_id=blog_id, warn=out.warn)
-    with catch_signals():
-        result = asyncio.run(check(blog_id, settings, place, warn=out.warn))
+    wishes = Wishes(entries, pages, keep=report_file is not None)
+    if offline:
+        result = check_offline(blog_id, settings, place)
+    else:
+        with catch_signals():
+            result = asyncio.run(check(blog_id, settings, place, wishes=wishes, warn=out.warn))
     out.document(result.document())
     for line in page(result):
         out.answer(line)
+    if report_file is not None:
+        _report(out, report_file, result, settings, found, entries, force=force)
     return result.exit_code
+
+
+def _report(
+    out: Output,
+    path: Path,
+    result: CheckResult,
+    settings: Settings,
+    archive: Archive | None,
+    entries: tuple[str, ...],
+    *,
+    force: bool,
+) -> None:
+    from exporter.report.file import archive_records, write_report
+    from exporter.service.registry import service_of
+
+    service = service_of(settings, settings.service if archive is None else archive.info.service)
+    records = [] if archive is None else archive_records(archive, service, entries)
+    lines = write_report(path, result, settings, service, records, force=force)
+    out.say(
+        message_n(
+            "The report {path} has {n:,} line. Its texts are scrambled; look at it before you send it.",
+            "The report {path} has {n:,} lines. Its texts are scrambled; look at it before you send it.",
+            lines,
+            path=path,
+        )
+    )
 
 
 def page(result: CheckResult) -> Iterator[str]:
@@ -99,7 +175,7 @@ def page(result: CheckResult) -> Iterator[str]:
         yield from _wrapped(f"{mark} ", printable(finding.said))
         if finding.advice:
             yield from _wrapped("    ", printable(finding.advice))
-    if not result.exit_code:
+    if not result.exit_code and result.operations:
         yield message("All is well: a backup would save everything that was looked at.")
 
 
