@@ -18,8 +18,8 @@ from exporter.check.facts import (
     OperationFacts,
     shown,
 )
-from exporter.errors import UsageError
-from exporter.message import listed, message, message_n
+from exporter.errors import NotAuthorised, UsageError
+from exporter.message import Message, listed, message, message_n
 from exporter.model.kinds import Kind
 from exporter.settings import Settings
 
@@ -31,7 +31,7 @@ _BYTES_OF_AN_ENTRY: Final = 20_000
 
 
 def findings(
-    result: CheckResult, settings: Settings, trouble: UsageError | None, paging: Mapping[str, list[str]]
+    result: CheckResult, settings: Settings, trouble: UsageError | NotAuthorised | None, paging: Mapping[str, list[str]]
 ) -> list[CheckFinding]:
     """Return what a person should know, the worst first; sets the result's estimate.
 
@@ -41,9 +41,11 @@ def findings(
         trouble: why nothing was asked.
         paging: what is wrong with the pages of each list, by operation.
     """
+    if isinstance(trouble, NotAuthorised):
+        return [CheckFinding("not_authorised", _sentence(_said(trouble)), _sign_in(), NOT_AUTHORISED)]
     if trouble is not None:
         advice = message("Mend the setting, then check again.")
-        return [CheckFinding("settings", _sentence(str(trouble)), advice, SETTINGS)]
+        return [CheckFinding("settings", _sentence(_said(trouble)), advice, SETTINGS)]
     result.estimate = estimate(result, settings)
     found = [
         *_of_operations(result),
@@ -57,6 +59,14 @@ def findings(
     return sorted(found, key=lambda finding: not finding.exit_code)
 
 
+def _said(error: UsageError | NotAuthorised) -> str:
+    return error.args[0] if isinstance(error.args[0], Message) else str(error)
+
+
+def _sign_in() -> str:
+    return message("Run blog-exporter login, or set BLOG_EXPORTER_TOKEN to a token that may read this blog.")
+
+
 def _sentence(text: str) -> str:
     return text if text.endswith((".", "?", "!", "…")) else message("{text}.", text=text)
 
@@ -68,9 +78,7 @@ def _of_operations(result: CheckResult) -> Iterator[CheckFinding]:
         yield CheckFinding(
             "not_authorised",
             message("The service does not let you read {names}.", names=listed(dict.fromkeys(map(_name, refused)))),
-            message("Sign in again, or set BLOG_EXPORTER_TOKEN to a token that may read this blog.")
-            if result.token
-            else message("No token is set: sign in, or set BLOG_EXPORTER_TOKEN to a token that may read this blog."),
+            _sign_in(),
             NOT_AUTHORISED,
         )
     for each in failed:

@@ -30,6 +30,7 @@ from exporter.errors import (
 )
 from exporter.http.engine import Engine
 from exporter.library.backup import OpenService, open_service
+from exporter.login.source import token_facts
 from exporter.message import Message
 from exporter.model.exchange import Response
 from exporter.model.kinds import Kind
@@ -94,10 +95,19 @@ def check_offline(blog_id: str, settings: Settings, place: Path) -> CheckResult:
         os.path.abspath(place),  # noqa: PTH100 - touches no disk
         settings.base_url,
         in_use(settings),
-        token=settings.sources["token"].place("token") if "token" in settings.sources else None,
+        token=_token_place(settings),
         free=free_bytes(place),
         missing=missing_parts(),
     )
+
+
+def _token_place(settings: Settings) -> str | None:
+    """Return where the token comes from; ``None`` where there is none, or a setting keeps that from being told."""
+    try:
+        facts = token_facts(settings)
+    except UsageError:
+        return None
+    return facts.place if settings.token or settings.token_command or facts.account is not None else None
 
 
 async def check(
@@ -129,7 +139,7 @@ async def check(
     wishes = wishes or Wishes()
     result = check_offline(blog_id, settings, place)
     result.most_requests = wishes.most_requests
-    trouble: UsageError | None = None
+    trouble: UsageError | NotAuthorised | None = None
     problems: dict[str, list[str]] = {}
     patient = replace(
         settings,
@@ -147,7 +157,7 @@ async def check(
                 await fetch_samples(
                     result, opened, patient, asking.records(Kind.ENTRIES), asking.records(Kind.FILES), locate
                 )
-        except UsageError as error:
+        except (UsageError, NotAuthorised) as error:
             trouble = error
         result.requests = engine.statistics.requests
     result.findings = findings(result, settings, trouble, problems)

@@ -10,9 +10,9 @@ import click
 from exporter.cli.amounts import size_text, time_text
 from exporter.cli.options import config_option, setting_options, with_output
 from exporter.cli.output import OnLoss, Output
+from exporter.cli.target import find_target
 from exporter.errors import UsageError
 from exporter.message import message, message_n
-from exporter.settings import resolve
 from exporter.text import left, printable, right
 
 if TYPE_CHECKING:
@@ -36,14 +36,15 @@ _LABEL = 14
     "check",
     epilog=_EPILOG,
     help=message(
-        """Say whether a backup of the blog BLOG_ID, or of the archive in DIR, would save everything.
+        """Say whether a backup of the blog BLOG_ID, of the archive in DIR, or of the settings file's
+        blog NAME would save everything.
 
         A handful of requests are sent, and nothing is written. The exit code is 0 where all is well, 3 where something
         would not be saved, 2 where a setting is wrong, 12 where the service refuses, 20 where it fails, and 28 where
         the disk has no room."""
     ),
 )
-@click.argument("blog", metavar="BLOG_ID|DIR")
+@click.argument("blog", metavar="BLOG_ID|DIR|NAME")
 @click.option(
     "--archive",
     type=click.Path(path_type=Path),
@@ -96,15 +97,15 @@ def command(
     from exporter.check.run import Wishes, check, check_offline
     from exporter.cli.signals import catch_signals
 
-    place, blog_id = archive or Path(blog), blog
-    found = Archive.open(Path(blog)) if Path(blog).is_dir() and Archive.exists(Path(blog)) else None
-    if found is not None:
-        blog_id = found.info.blog_id
+    target = find_target(blog, options, archive=archive, config=config, warn=out.warn)
+    place, blog_id, settings = target.root, target.blog_id, target.settings
+    found = Archive.open(place) if Archive.exists(place) else None
     if offline and (found is None or report_file is None):
         raise UsageError(message("--offline needs the folder of an archive, and --report FILE."))
     if report_file is not None and report_file.exists() and not force:
         raise UsageError(message("{path} is there already: name another file, or give --force.", path=report_file))
-    settings = resolve(options, config=config, blog_id=blog_id, warn=out.warn)
+    for notice in target.notices:
+        out.warn(notice)
     wishes = Wishes(entries, pages, keep=report_file is not None)
     if offline:
         result = check_offline(blog_id, settings, place)

@@ -150,6 +150,14 @@ async def test_the_token_is_sent_and_shown_nowhere(tmp_path: Path) -> None:
     assert "s3cret" not in str(result.document())
 
 
+async def test_an_account_that_nobody_signed_in_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"):
+        monkeypatch.setenv(name, str(tmp_path / name))
+    settings = resolve({"base_url": "http://127.0.0.1:9", "account": "nobody"}, environ={})
+    result = await check("x.example.jp", settings, tmp_path)
+    assert (result.exit_code, result.requests, codes(result)) == (12, 0, {"not_authorised": 12})
+
+
 async def test_a_page_parameter_that_is_ignored_loses_entries(tmp_path: Path) -> None:
     result = await checked(tmp_path, options=ServiceOptions(ignore_entry_page=True))
     assert (result.exit_code, codes(result)["paging"]) == (3, 3)

@@ -57,3 +57,18 @@ def test_no_address(program: Program) -> None:
     assert done.code == 2
     assert "Where is x.example.jp? Name its service with --base-url or --profile." in done.out
     assert "nobody: no token is set" in done.out
+
+
+def test_a_blog_of_the_settings_file_and_what_its_archive_remembers(
+    program: Program, service: DemoService, tmp_path: Path
+) -> None:
+    blog = next(iter(service.blogs.values()))
+    config = tmp_path / "config" / "blog-exporter" / "blog-exporter.toml"
+    config.parent.mkdir(parents=True)
+    config.write_text(
+        f'[blogs.umi]\nblog_id = "{blog.blog_id}"\narchive = "{tmp_path / "umi"}"\n'
+        f'base_url = "{service.base_url}"\nassets = "none"\n'
+    )
+    done = program("check", "umi")
+    assert (done.code, "[blogs.umi]: base_url" in "".join(done.out.split("\n"))) == (0, True)
+    assert str(tmp_path / "umi") in "".join(line.strip() for line in done.out.splitlines())

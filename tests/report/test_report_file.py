@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +12,7 @@ import pytest
 from exporter import lossless_json
 from exporter.archive.archive import Archive
 from exporter.check.facts import CheckResult, Exchange
+from exporter.demo.content import fields
 from exporter.demo.service import DemoService
 from exporter.errors import BlogExporterError, UsageError
 from exporter.model.kinds import Kind
@@ -23,6 +26,7 @@ from exporter.settings import resolve
 from tests.cli.conftest import Program
 from tests.report.originals import BLOG_ID, blog
 
+JAPANESE = re.compile(r"(?=([぀-ゟ゠-ヺ一-鿿]{4}))")
 SECRETS = (
     "浜辺",
     "日記",
@@ -75,10 +79,19 @@ def content(lines: list[Pairs]) -> str:
 
 def test_from_a_service_and_replayed(program: Program, service: DemoService, tmp_path: Path) -> None:
     path, again = tmp_path / "report.jsonl", tmp_path / "again"
+    originals = {
+        text
+        for entry in blog().entries.values()
+        for value in fields(entry).values()
+        for text in JAPANESE.findall(value)
+    }
+    assert len(originals) > 40
     given = ("--base-url", service.base_url, "--assets", "none", "--pages", 2, "--report", path)
     done = program("check", BLOG_ID, *given, "--entry", 3)
     assert (done.code, "look at it before you send it" in done.err) == (0, True)
     text = path.read_text("ascii")
+    told = json.dumps([json.loads(line) for line in text.splitlines()], ensure_ascii=False)
+    assert [each for each in originals if each in told] == []
     assert not [secret for secret in SECRETS if secret in text or secret.encode("unicode_escape").decode() in text]
     assert program("check", BLOG_ID, *given).code == 2
     assert program("check", BLOG_ID, *given, "--force", "-q").code == 0
