@@ -64,7 +64,7 @@ def command(*, out: Output, blog_id: str, config: Path | None, no_browser: bool,
         sign_in(
             settings,
             ask=ask,
-            open_browser=None if no_browser else _open,
+            open_browser=None if no_browser else open_browser,
             say=lambda text: out.say(text, level=-1),
         )
     )
@@ -89,7 +89,8 @@ def resolved(out: Output, blog_id: str, config: Path | None, options: dict[str, 
     return settings
 
 
-def _open(address: str) -> bool:
+def open_browser(address: str) -> bool:
+    """Open an address in the person's browser, and tell whether that went well."""
     try:
         return webbrowser.open(address)
     except webbrowser.Error:

@@ -25,6 +25,7 @@ from exporter.cli.output import (
 from exporter.errors import BlogExporterError, Interrupted, NoMemory, UsageError
 
 COMMANDS = {
+    "init": "Begin: save a blog for the first time, and every night from then on.",
     "backup": "Back up a blog into an archive.",
     "check": "Say whether a backup of a blog would save everything.",
     "status": "Show an archive's state: newest version, last run, completeness.",

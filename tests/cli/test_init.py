@@ -1,0 +1,247 @@
+"""From a pasted address to a verified backup that repeats itself."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from exporter.demo.service import DemoService
+from tests.cli.conftest import Program
+from tests.support.first_hour import Hour, first_hour
+from tests.support.generated import generated_blog
+from tests.support.runs import serving
+from tests.support.schedulers import Machine, machine
+from tests.support.terminal import Terminal
+
+__all__ = ["machine"]
+
+BLOG_ID = "generated.blog.example.jp"
+ADDRESS = f"https://{BLOG_ID}/Entry/12/"
+
+
+@pytest.fixture
+def service() -> Iterator[DemoService]:
+    with serving(generated_blog(3, 1, 1), log_requests=True) as served:
+        yield served
+
+
+class Beginner:
+    """Somebody who types ``init`` on a machine with cron, where their answers are on standard input."""
+
+    def __init__(self, program: Program, machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._program = program
+        self._patch = monkeypatch
+        self.machine = machine
+        self.home = machine.folder / "home"
+        self.home.mkdir()
+        machine.has("crontab")
+        monkeypatch.setenv("HOME", str(self.home))
+        monkeypatch.setenv("XDG_DATA_HOME", str(self.home / "data"))
+        monkeypatch.setenv("XDG_CONFIG_HOME", str(machine.folder / "config"))
+
+    @property
+    def config(self) -> Path:
+        """The settings file."""
+        return self.machine.folder / "config" / "blog-exporter" / "blog-exporter.toml"
+
+    @property
+    def root(self) -> Path:
+        """Where the archive is by default."""
+        return self.home / "blogs" / BLOG_ID
+
+    def __call__(self, *arguments: object, answers: list[str] | None = None) -> Any:
+        self._patch.setattr(sys, "stdin", io.StringIO("".join(f"{answer}\n" for answer in answers or [])))
+        return self._program("init", *arguments)
+
+    def left_nothing(self) -> bool:
+        """Tell whether no trace of it is there."""
+        return not self.config.exists() and not self.root.parent.exists() and not self.machine.table.exists()
+
+
+@pytest.fixture
+def init(program: Program, machine: Machine, monkeypatch: pytest.MonkeyPatch) -> Beginner:
+    return Beginner(program, machine, monkeypatch)
+
+
+def tables(path: Path) -> Any:
+    return tomllib.loads(path.read_text("utf-8"))["blogs"]
+
+
+def test_without_a_question_it_takes_what_enter_would_take(init: Beginner, service: DemoService) -> None:
+    done = init(ADDRESS, "--base-url", service.base_url, "--assets", "none", "--yes", "--json")
+    assert done.code == 0, done.err
+    assert "[" not in done.err.splitlines()[0]
+    assert done.json == {
+        "blog_id": BLOG_ID, "name": "generated", "archive": str(init.root), "settings": str(init.config),
+        "outcome": "saved", "exit_code": 0, "scheduled": "cron",
+    }  # fmt: skip
+    values = {"blog_id": BLOG_ID, "archive": str(init.root), "base_url": service.base_url, "assets": "none"}
+    assert tables(init.config) == {"generated": values}
+    assert init.config.read_text("utf-8").startswith("# Settings of blog-exporter.")
+    assert f"backup {init.root} --wait-lock" in init.machine.table.read_text()
+    assert "Verified: every file is there" in done.err
+    assert init._program("backup", init.root).code == 0
+    assert init._program("backup", "generated").code == 0
+    assert init._program("verify", init.root).code == 0
+
+
+def test_the_answers_decide(init: Beginner, service: DemoService) -> None:
+    where = init.home / "日記"
+    where.mkdir()
+    (where / "letter").touch()
+    answers = ["nonsense", ADDRESS, str(where), "~/other", "9", "2", "25:00", "3:05"]
+    done = init("--base-url", service.base_url, answers=answers)
+    assert done.code == 0, done.err
+    assert "Please again: the address of a blog" in done.err
+    assert "is not empty" in done.err
+    assert "Please a number from 1 to 4." in done.err
+    assert "Please a time such as 03:30" in done.err
+    found = tables(init.config)["generated"]
+    assert (found["archive"], found["assets"]) == (str(init.home / "other"), "embedded")
+    assert init.machine.table.read_text().splitlines()[1].startswith("5 3 * * *")
+    assert [path.name for path in where.iterdir()] == ["letter"]
+
+
+@pytest.mark.parametrize("answered", range(4))
+def test_the_end_of_the_answers_leaves_nothing_at_any_question(
+    init: Beginner, service: DemoService, answered: int
+) -> None:
+    done = init("--base-url", service.base_url, answers=[ADDRESS, "", "", ""][:answered])
+    assert done.code == 130
+    assert "Interrupted; nothing was written." in done.err
+    assert init.left_nothing()
+    assert service.requests == []
+
+
+def test_twice_is_once(init: Beginner, service: DemoService) -> None:
+    arguments = (ADDRESS, "--base-url", service.base_url, "--assets", "none")
+    assert init(*arguments, "--yes").code == 0
+    before = init.config.read_bytes(), init.machine.table.read_bytes()
+    again = init(ADDRESS)
+    assert again.code == 0, again.err
+    assert f"{init.config} has it already, as [blogs.generated]." in again.err
+    assert "Nothing had changed" in again.err
+    assert (init.config.read_bytes(), init.machine.table.read_bytes()) == before
+    assert "?" not in again.err
+
+
+def test_a_settings_file_that_is_there_keeps_every_byte(init: Beginner, service: DemoService) -> None:
+    init.config.parent.mkdir(parents=True)
+    elsewhere = init.home / "dotfiles.toml"
+    before = f'# mine\nbase_url = "{service.base_url}"\n[blogs.generated]\nblog_id = "a.b.c"\narchive = "x"'
+    elsewhere.write_text(before, encoding="utf-8")
+    init.config.symlink_to(elsewhere)
+    done = init(ADDRESS, "--assets", "none", "--at", "never", "--yes")
+    assert done.code == 0, done.err
+    assert elsewhere.read_text("utf-8").startswith(before + "\n")
+    assert init.config.is_symlink()
+    assert set(tables(init.config)) == {"generated", "generated-2"}
+    assert "base_url" not in tables(init.config)["generated-2"]
+    assert not init.machine.table.exists()
+
+
+def test_a_settings_file_that_no_table_can_be_added_to_is_left_alone(init: Beginner, service: DemoService) -> None:
+    init.config.parent.mkdir(parents=True)
+    before = f'base_url = "{service.base_url}"\nblogs = {{ a = {{ blog_id = "a.b.c", archive = "x" }} }}\n'
+    init.config.write_text(before, encoding="utf-8")
+    done = init(ADDRESS, "--yes", "--assets", "none")
+    assert done.code == 2
+    assert "add this yourself: [blogs.generated]" in done.err
+    assert init.config.read_text("utf-8") == before
+    assert not init.root.exists()
+
+
+def test_a_service_that_is_not_there_leaves_nothing(init: Beginner) -> None:
+    done = init(ADDRESS, "--base-url", "http://127.0.0.1:9", "--yes")
+    assert done.code == 20
+    assert "Nothing was written; mend that and run init again." in done.err
+    assert init.left_nothing()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--yes"], "name the blog: init ADDRESS --yes"),
+        (["nonsense", "--yes"], "'nonsense' is no address of a blog"),
+        ([ADDRESS, "--yes"], "say where its API is with --base-url"),
+        ([ADDRESS, "--at", "25:00"], "--at is '25:00'"),
+    ],
+)
+def test_what_cannot_begin_says_why(init: Beginner, arguments: list[str], said: str) -> None:
+    done = init(*arguments)
+    assert done.code == 2
+    assert said in done.err
+    assert init.left_nothing()
+
+
+def test_a_scheduler_that_refuses_does_not_undo_the_backup(
+    init: Beginner, service: DemoService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BLOG_EXPORTER_TOKEN", "sesame")
+    arguments = (ADDRESS, "--base-url", service.base_url, "--assets", "none", "--yes", "--at", "3:05", "--json")
+    init.machine.now("refuses")
+    done = init(*arguments)
+    assert (done.code, done.json["scheduled"]) == (0, None)
+    assert "The backup is not repeated by itself yet." in done.err
+    (init.machine.folder / "refuses").unlink()
+    done = init(*arguments)
+    assert (done.code, done.json["scheduled"]) == (0, "cron")
+    assert "cron does not know your variable with the token" in done.err
+    assert "sesame" not in done.err + init.config.read_text("utf-8") + init.machine.table.read_text()
+
+
+def test_what_is_not_saved_is_said_and_kept_for_the_next_run(init: Beginner, service: DemoService) -> None:
+    done = init(ADDRESS, "--base-url", service.base_url, "--yes", "--at", "never", "--json")
+    assert (done.code, done.json["exit_code"]) == (3, 3)
+    assert set(tables(init.config)) == {"generated"}
+
+
+def test_a_token_that_is_typed_is_kept_in_a_file_of_its_own_and_shown_nowhere(
+    init: Beginner, service: DemoService, tmp_path: Path
+) -> None:
+    arguments = ("init", ADDRESS, "--base-url", service.base_url, "--assets", "none", "--archive", tmp_path / "a")
+    terminal = Terminal(arguments, tmp_path, {"TERM": "dumb"})
+    terminal.answer("Access token", "sesame-4711")
+    terminal.answer("again, every day", "n")
+    assert terminal.end() == 0, terminal.shown
+    (path,) = (init.config.parent / "tokens").iterdir()
+    assert path.read_text() == "sesame-4711\n"
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert tables(init.config)["generated"]["token_file"] == str(path)
+    assert "sesame" not in terminal.shown
+    assert service.requests[-1].headers["Authorization"] == "Bearer sesame-4711"
+
+
+def test_ctrl_c_at_a_question_leaves_nothing(init: Beginner, service: DemoService, tmp_path: Path) -> None:
+    terminal = Terminal(("init", "--base-url", service.base_url, "--no-sign-in"), tmp_path, {"TERM": "dumb"})
+    terminal.answer("Which blog?", ADDRESS)
+    terminal.interrupt("Where should")
+    assert terminal.end() == 130
+    assert "nothing was written" in terminal.shown
+    assert init.left_nothing()
+
+
+@pytest.mark.parametrize("language", ["en", "ja"])
+def test_the_first_hour_in_a_real_terminal_takes_under_ten_lines_and_three_minutes(
+    tmp_path: Path, language: str
+) -> None:
+    hour: Hour = first_hour(tmp_path, language)
+    assert hour.code == 0, hour.shown
+    assert len(hour.typed) < 10
+    assert hour.seconds < 180
+    values = tables(hour.config)["shiodamari"]
+    root = Path(values["archive"])
+    last = json.loads((root / "runs.jsonl").read_text("utf-8").splitlines()[-1])
+    assert (last["outcome"], last["exit_code"]) == ("saved", 0)
+    assert [path for path in (root / "assets").rglob("*") if path.is_file()]
+    assert str(root) in hour.crontab
+    everything = hour.shown + hour.config.read_text("utf-8") + hour.crontab
+    assert not [secret for secret in hour.secrets if secret in everything]
+    assert hour.verified == 0
