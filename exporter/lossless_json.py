@@ -20,6 +20,8 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from exporter.message import message
+
 _STRING = json.JSONDecoder(strict=False)
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?")
 _SPACE = re.compile(r"[ \t\n\r]*")
@@ -98,13 +100,13 @@ class _Parser:
                         at = self._key(at)
                     break
                 if mark != ("}" if isinstance(container, SourceDict) else "]"):
-                    raise self._error("a comma or the end of the container is missing", at)
+                    raise self._error(message("a comma or the end of the container is missing"), at)
                 at += 1
                 value = self._close(at)
             else:
                 at = self._skip(at)
                 if at != len(self._text):
-                    raise self._error("something follows the value", at)
+                    raise self._error(message("something follows the value"), at)
                 return value
 
     def _value(self, at: int) -> tuple[Any, int, bool]:
@@ -134,7 +136,7 @@ class _Parser:
             return _LITERALS[word[0]], word.end(), False
         if word is not None and word[0] in _SPECIAL:
             return _SPECIAL[word[0]], word.end(), False
-        raise self._error("a value is missing", at)
+        raise self._error(message("a value is missing"), at)
 
     def _open(self, container: SourceDict | list[Any]) -> None:
         self._stack.append(container)
@@ -162,11 +164,11 @@ class _Parser:
 
     def _key(self, at: int) -> int:
         if self._text[at : at + 1] != '"':
-            raise self._error("a key is missing", at)
+            raise self._error(message("a key is missing"), at)
         key, at = self._string(at)
         at = self._skip(at)
         if self._text[at : at + 1] != ":":
-            raise self._error("a colon is missing", at)
+            raise self._error(message("a colon is missing"), at)
         self._keys.append(key)
         return self._skip(at + 1)
 
@@ -192,7 +194,7 @@ class _Parser:
         return at if found is None else found.end()
 
     def _error(self, what: str, at: int) -> ValueError:
-        return ValueError(f"{what} at character {at}")
+        return ValueError(message("{what} at character {at}", what=what, at=at))
 
 
 def write(value: Any, *, ordered: bool = False) -> str:
@@ -381,7 +383,11 @@ def _check_weight(body: bytes, most: int | None, *, exactly: bool) -> None:
         return
     found = weight(body, exactly=exactly)
     if found > most:
-        raise TooHeavy(f"its {len(body)} bytes of JSON would take some {found // _MIB} MiB of memory")
+        raise TooHeavy(
+            message(
+                "its {count} bytes of JSON would take some {found} MiB of memory", count=len(body), found=found // _MIB
+            )
+        )
     if not exactly:
         # Where memory is short, orjson ends the process. So what it needs, its own tree included, is asked for first.
         bytes(found + 4 * len(body))  # never touched, so it takes room and no memory

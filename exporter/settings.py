@@ -99,40 +99,40 @@ def zone(text: str) -> tzinfo:
         offset = timedelta(hours=int(found["hours"]), minutes=int(found["minutes"]))
         return timezone(offset if found["sign"] == "+" else -offset)
     except (KeyError, OSError, ValueError):
-        raise ValueError("a time zone such as Asia/Tokyo or an offset such as +09:00 is expected") from None
+        raise ValueError(message("a time zone such as Asia/Tokyo or an offset such as +09:00 is expected")) from None
 
 
 def hosts(text: str) -> frozenset[str]:
     """Read names of hosts with commas between them; none is fine."""
     found = frozenset(host.strip().rstrip(".").lower() for host in text.split(",") if host.strip())
     if any(not _HOST.fullmatch(host) for host in found):
-        raise ValueError("names of hosts are expected, such as img.example.jp, with commas between them")
+        raise ValueError(message("names of hosts are expected, such as img.example.jp, with commas between them"))
     return found
 
 
 def _values(text: str) -> frozenset[str]:
     found = frozenset(value.strip() for value in text.split(",") if value.strip())
     if not found:
-        raise ValueError("a value, or several with commas between them, is expected")
+        raise ValueError(message("a value, or several with commas between them, is expected"))
     return found
 
 
 def _flags(text: str) -> frozenset[str]:
     found = _values(text)
     if not found <= {"t", "f"}:
-        raise ValueError("t, f or f,t is expected")
+        raise ValueError(message("t, f or f,t is expected"))
     return found
 
 
 def _yes_or_no(text: str) -> bool:
     if text.strip().lower() not in _YES_OR_NO:
-        raise ValueError("yes or no is expected")
+        raise ValueError(message("yes or no is expected"))
     return _YES_OR_NO[text.strip().lower()]
 
 
 def _text(text: str) -> str:
     if not text.strip():
-        raise ValueError("some text is expected")
+        raise ValueError(message("some text is expected"))
     return text
 
 
@@ -150,7 +150,7 @@ def _rate(text: str) -> float:
     except ValueError:
         number = 0.0
     if not 0.001 <= number <= 10_000:
-        raise ValueError("requests per second, from 0.001 to 10000, are expected")
+        raise ValueError(message("requests per second, from 0.001 to 10000, are expected"))
     return number
 
 
@@ -255,66 +255,66 @@ class Settings:
         sources: where each setting came from, by its name; ``token`` too, where there is one.
     """
 
-    base_url: str | None = _unset(_text, "address of the service's API")
-    profile: str | None = _unset(_text, "known service, or one of the settings file's [profiles.NAME] tables")
-    service: str | None = _unset(_text, "kind of blog service, as archives of it name it")
-    concurrency: int = _setting(_Whole(1, 256), "8", "most requests at a time")
-    rate: float | None = _unset(_rate, "most requests per second")
-    retries: int = _setting(_Whole(0, 100), "8", "how often a failed request is sent again")
-    refresh: str = _setting(_OneOf("all", "changed", "auto"), "all", "which entries are read again")
-    max_age: timedelta = _setting(duration, "7d", "age at which refresh auto reads an entry again")
-    connect_timeout: timedelta = _setting(duration, "10s", "longest wait for a connection")
-    read_timeout: timedelta = _setting(duration, "30s", "longest silence in an answer")
-    total_timeout: timedelta = _setting(duration, "2m", "longest request")
-    max_body: int = _setting(size, "32MiB", "largest answer, decompressed")
-    give_up_after: timedelta = _setting(_some_duration, "30m", "end the run after so long without a good answer")
-    resume_max_age: timedelta = _setting(duration, "24h", "oldest interrupted run that is resumed")
-    wait_lock: timedelta = _setting(duration, "0s", "how long to wait for another backup of the same archive")
-    ping_url: str | None = _unset(_text, "monitor that is told how each run begins and ends, such as healthchecks.io")
-    on_failure: str | None = _unset(_command, "command that is run when something breaks, and when it is well again")
-    remind_after: timedelta = _setting(duration, "7d", "with -q, how long the same trouble is not told again")
-    token_file: Path | None = _unset(Path, "file that holds the access token")
+    base_url: str | None = _unset(_text, message("address of the service's API"))
+    profile: str | None = _unset(_text, message("known service, or one of the settings file's [profiles.NAME] tables"))
+    service: str | None = _unset(_text, message("kind of blog service, as archives of it name it"))
+    concurrency: int = _setting(_Whole(1, 256), "8", message("most requests at a time"))
+    rate: float | None = _unset(_rate, message("most requests per second"))
+    retries: int = _setting(_Whole(0, 100), "8", message("how often a failed request is sent again"))
+    refresh: str = _setting(_OneOf("all", "changed", "auto"), "all", message("which entries are read again"))
+    max_age: timedelta = _setting(duration, "7d", message("age at which refresh auto reads an entry again"))
+    connect_timeout: timedelta = _setting(duration, "10s", message("longest wait for a connection"))
+    read_timeout: timedelta = _setting(duration, "30s", message("longest silence in an answer"))
+    total_timeout: timedelta = _setting(duration, "2m", message("longest request"))
+    max_body: int = _setting(size, "32MiB", message("largest answer, decompressed"))
+    give_up_after: timedelta = _setting(_some_duration, "30m", message("end the run after so long without a good answer"))
+    resume_max_age: timedelta = _setting(duration, "24h", message("oldest interrupted run that is resumed"))
+    wait_lock: timedelta = _setting(duration, "0s", message("how long to wait for another backup of the same archive"))
+    ping_url: str | None = _unset(_text, message("monitor that is told how each run begins and ends, such as healthchecks.io"))
+    on_failure: str | None = _unset(_command, message("command that is run when something breaks, and when it is well again"))
+    remind_after: timedelta = _setting(duration, "7d", message("with -q, how long the same trouble is not told again"))
+    token_file: Path | None = _unset(Path, message("file that holds the access token"))
     token_command: str | None = _unset(_command, message("command that prints the access token"))
-    auth_header: str = _setting(_text, "Authorization", "header that carries the token")
-    auth_scheme: str = _setting(str, "Bearer", "word before the token")
+    auth_header: str = _setting(_text, "Authorization", message("header that carries the token"))
+    auth_scheme: str = _setting(str, "Bearer", message("word before the token"))
     auth_query: str | None = _unset(
         _name, message("parameter of each address that carries the token, in place of a header")
     )
     account: str | None = _unset(_text, message("which of several sign-ins to one service"))
     sign_in_store: str = _setting(_OneOf("auto", "keyring", "file"), "auto", message("where a sign-in is kept"))
-    new_home_user: str | None = _unset(_text, "name of the user of the new home")
-    new_home_token_file: Path | None = _unset(Path, "file that holds that user's application password")
-    allow_plain_http: bool = _setting(_yes_or_no, "no", "let that password travel unencrypted, to an http:// address")
-    assets: str = _setting(_OneOf("linked", "embedded", "files", "none"), "linked", "which pictures and files are read")
-    file_url: str | None = _unset(_text, "address of an uploaded file, with fields of its record in braces")
-    entry_url: str | None = _unset(_text, "address of an entry, with fields of its record in braces")
-    max_asset_size: int = _setting(size, "100MB", "largest picture or file")
-    archive_fallback: str | None = _unset(_text, "web archive to ask for lost pictures, an address with {url} in it")
-    allow_private_network: bool = _setting(_yes_or_no, "no", "let pictures be read from private addresses")
-    skip_asset_hosts: frozenset[str] = _setting(hosts, "", "hosts whose pictures are left out, with commas between")
-    strict_assets: bool = _setting(_yes_or_no, "no", "call a backup with lost pictures incomplete")
-    markdown: bool = _setting(_yes_or_no, "yes", "keep Markdown in latest/")
-    site: bool = _setting(_yes_or_no, "yes", "keep the offline site in latest/")
-    site_title: str | None = _unset(str, "what the site calls the blog")
-    site_lang: str | None = _unset(_OneOf("ja", "en"), "language of the site's interface")
-    success_result: str = _setting(_text, "ok", "the envelope's result that means success")
-    entry_list_page_param: str = _setting(_text, "page", "page parameter of the entries")
-    comment_list_page_param: str = _setting(_text, "page", "page parameter of the comments")
-    file_list_page_param: str = _setting(_text, "page", "page parameter of the files")
-    comment_page_size: int = _setting(_Whole(1, 10_000), "20", "comments on a full page")
-    file_page_size: int = _setting(_Whole(1, 10_000), "20", "files on a full page")
-    max_pages: int = _setting(_Whole(1, 10_000_000), "100000", "most pages that a list may have")
-    timezone: tzinfo = _setting(zone, "JST", "time zone of the blog's dates")
-    public_open_flg: frozenset[str] | None = _unset(_values, "values of open_flg that mean published, such as 1 or 1,3")
-    period_flg_public: bool | None = _unset(_yes_or_no, "whether entries with period_flg t are public too")
-    visible_delete_flg: frozenset[str] | None = _unset(_flags, "values of delete_flg that mean shown: f, t, or f,t")
+    new_home_user: str | None = _unset(_text, message("name of the user of the new home"))
+    new_home_token_file: Path | None = _unset(Path, message("file that holds that user's application password"))
+    allow_plain_http: bool = _setting(_yes_or_no, "no", message("let that password travel unencrypted, to an http:// address"))
+    assets: str = _setting(_OneOf("linked", "embedded", "files", "none"), "linked", message("which pictures and files are read"))
+    file_url: str | None = _unset(_text, message("address of an uploaded file, with fields of its record in braces"))
+    entry_url: str | None = _unset(_text, message("address of an entry, with fields of its record in braces"))
+    max_asset_size: int = _setting(size, "100MB", message("largest picture or file"))
+    archive_fallback: str | None = _unset(_text, message("web archive to ask for lost pictures, an address with {{url}} in it"))
+    allow_private_network: bool = _setting(_yes_or_no, "no", message("let pictures be read from private addresses"))
+    skip_asset_hosts: frozenset[str] = _setting(hosts, "", message("hosts whose pictures are left out, with commas between"))
+    strict_assets: bool = _setting(_yes_or_no, "no", message("call a backup with lost pictures incomplete"))
+    markdown: bool = _setting(_yes_or_no, "yes", message("keep Markdown in latest/"))
+    site: bool = _setting(_yes_or_no, "yes", message("keep the offline site in latest/"))
+    site_title: str | None = _unset(str, message("what the site calls the blog"))
+    site_lang: str | None = _unset(_OneOf("ja", "en"), message("language of the site's interface"))
+    success_result: str = _setting(_text, "ok", message("the envelope's result that means success"))
+    entry_list_page_param: str = _setting(_text, "page", message("page parameter of the entries"))
+    comment_list_page_param: str = _setting(_text, "page", message("page parameter of the comments"))
+    file_list_page_param: str = _setting(_text, "page", message("page parameter of the files"))
+    comment_page_size: int = _setting(_Whole(1, 10_000), "20", message("comments on a full page"))
+    file_page_size: int = _setting(_Whole(1, 10_000), "20", message("files on a full page"))
+    max_pages: int = _setting(_Whole(1, 10_000_000), "100000", message("most pages that a list may have"))
+    timezone: tzinfo = _setting(zone, "JST", message("time zone of the blog's dates"))
+    public_open_flg: frozenset[str] | None = _unset(_values, message("values of open_flg that mean published, such as 1 or 1,3"))
+    period_flg_public: bool | None = _unset(_yes_or_no, message("whether entries with period_flg t are public too"))
+    visible_delete_flg: frozenset[str] | None = _unset(_flags, message("values of delete_flg that mean shown: f, t, or f,t"))
 
-    oauth_authorize_url: str | None = _unset(_text, "page where an account's owner allows the program to read")
-    oauth_token_url: str | None = _unset(_text, "address that gives access tokens")
-    oauth_client_id: str | None = _unset(_text, "name under which the program is registered at the service")
-    oauth_scope: str | None = _unset(_text, "what the program asks to be allowed, with spaces between")
-    oauth_scope_separator: str = _setting(str, " ", "what the service wants between these")
-    lang: str | None = _unset(_OneOf("en", "ja"), "language of messages and reports")
+    oauth_authorize_url: str | None = _unset(_text, message("page where an account's owner allows the program to read"))
+    oauth_token_url: str | None = _unset(_text, message("address that gives access tokens"))
+    oauth_client_id: str | None = _unset(_text, message("name under which the program is registered at the service"))
+    oauth_scope: str | None = _unset(_text, message("what the program asks to be allowed, with spaces between"))
+    oauth_scope_separator: str = _setting(str, " ", message("what the service wants between these"))
+    lang: str | None = _unset(_OneOf("en", "ja"), message("language of messages and reports"))
     oauth_client_secret_file: Path | None = _unset(Path, message("file that holds the secret of that registration"))
     oauth_redirect_uri: str | None = _unset(
         _text, message("address to come back to after signing in, where the service wants a registered one")
@@ -549,11 +549,13 @@ def _token_from_file(found: Mapping[str, Any], name: str, warn: Callable[[str], 
     try:
         token = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"The token file {path} cannot be read: check {name}.") from error
+        raise UsageError(
+            message("The token file {path} cannot be read: check {name}.", path=path, name=name)
+        ) from error
     _warn_if_readable(path, warn)
     return token
 
 
 def _warn_if_readable(path: Path, warn: Callable[[str], None]) -> None:
     if os.name != "nt" and path.stat().st_mode & 0o077:
-        warn(f"{path} holds a token and others can read it: chmod 600 {path}")
+        warn(message("{path} holds a token and others can read it: chmod 600 {path}", path=path))

@@ -22,6 +22,7 @@ from exporter.archive import atomic
 from exporter.archive.checksums import ChecksumCache, file_sha256
 from exporter.archive.findings import Finding, FindingCode
 from exporter.archive.safe_files import NotPlain, inner
+from exporter.message import message
 from exporter.model.asset import asset_path, is_sha256
 
 if TYPE_CHECKING:
@@ -304,13 +305,17 @@ class AssetStore:
             if digest is None or (is_sha256(digest) and digest in checked):
                 continue
             if not is_sha256(digest):
-                yield Finding(FindingCode.ASSET_MISSING, "assets", f"the record of {url} does not say which file it is")
+                yield Finding(
+                    FindingCode.ASSET_MISSING,
+                    "assets",
+                    message("the record of {url} does not say which file it is", url=url),
+                )
                 continue
             checked.add(digest)
             stored = self._files.get(digest)
             if stored is None:
                 path = asset_path(digest, str(record.get("content_type")))
-                yield Finding(FindingCode.ASSET_MISSING, path, f"it is the content of {url}")
+                yield Finding(FindingCode.ASSET_MISSING, path, message("it is the content of {url}", url=url))
                 continue
             yield _ToRead(digest, stored, record.get("bytes"))
         for digest in sorted(self._files.keys() - checked):

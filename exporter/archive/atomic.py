@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final, Self, cast
 
 from exporter.archive.safe_files import FileTooLarge, NotPlain, inner
 from exporter.errors import ArchiveDamaged, BlogExporterError, NoSpace, UsageError
+from exporter.message import message
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
@@ -59,12 +60,28 @@ def translate(error: OSError, path: Path | str) -> BlogExporterError:
     if isinstance(error, NotPlain):
         return ArchiveDamaged(f"{place} is {error.kind}, {_INSTEAD_OF_A_LINK if error.kind == 'a link' else _INSTEAD}.")
     if isinstance(error, FileTooLarge):
-        return ArchiveDamaged(f"{place} is damaged: {reason}; restore it from another copy of the archive.")
+        return ArchiveDamaged(
+            message(
+                "{place} is damaged: {reason}; restore it from another copy of the archive.", place=place, reason=reason
+            )
+        )
     if error.errno in _FULL:
-        return NoSpace(f"No space left while writing {place} ({reason}); free some and run again, nothing is lost.")
+        return NoSpace(
+            message(
+                "No space left while writing {place} ({reason}); free some and run again, nothing is lost.",
+                place=place,
+                reason=reason,
+            )
+        )
     if error.errno in _REFUSED:
-        return UsageError(f"Cannot write {place}: {reason}; choose a folder you may write, or change its permissions.")
-    return BlogExporterError(f"Cannot write {place}: {reason}.")
+        return UsageError(
+            message(
+                "Cannot write {place}: {reason}; choose a folder you may write, or change its permissions.",
+                place=place,
+                reason=reason,
+            )
+        )
+    return BlogExporterError(message("Cannot write {place}: {reason}.", place=place, reason=reason))
 
 
 @contextlib.contextmanager

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from exporter.message import message
+
 
 class FindingCode(StrEnum):
     """The kinds of finding; the value is what ``verify --json`` prints."""
@@ -33,11 +35,13 @@ class FindingCode(StrEnum):
     VIEW_DAMAGED = "view-damaged"
 
 
-_REPAIR = "run backup, which writes again what the service still has, or verify --repair"
-_COPIED = "run backup or verify --repair; where neither helps, restore this file from another copy of the archive"
+_REPAIR = message("run backup, which writes again what the service still has, or verify --repair")
+_COPIED = message(
+    "run backup or verify --repair; where neither helps, restore this file from another copy of the archive"
+)
 _RUNS = f"nothing of the blog is lost; {_COPIED}"
-_REBUILD = "run rebuild"
-_BACKUP = "run backup"
+_REBUILD = message("run rebuild")
+_BACKUP = message("run backup")
 
 MEND: dict[FindingCode, str] = {
     FindingCode.INFO_DAMAGED: _COPIED,

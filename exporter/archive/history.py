@@ -23,6 +23,7 @@ from exporter.archive.log import VersionRow, version_rows
 from exporter.archive.safe_files import NotPlain, inner
 from exporter.clock import for_people
 from exporter.errors import ArchiveDamaged, NoSuchRecord, UsageError
+from exporter.message import message
 from exporter.model.changes import ABSENT, WHOLE_RECORD, Change, FieldChange, RecordChange, field_changes
 from exporter.model.kinds import Kind, sort_key
 
@@ -88,13 +89,22 @@ def taken_apart(path: Path, text: bytes, fallback: Fallback = lambda _id, _ident
     try:
         line = split(text)
     except ValueError as error:
-        raise ArchiveDamaged(f"{path} holds a damaged line: {error}; run verify --repair.") from error
+        raise ArchiveDamaged(
+            message("{path} holds a damaged line: {error}; run verify --repair.", path=path, error=error)
+        ) from error
     fault = line.fault()
     if fault is None:
         return line
     found = fallback(line.record_id, line.identity)
     if found is None:
-        raise ArchiveDamaged(f"{path} holds {line.record_id} damaged: {fault}; run verify --repair.")
+        raise ArchiveDamaged(
+            message(
+                "{path} holds {record_id} damaged: {fault}; run verify --repair.",
+                path=path,
+                record_id=line.record_id,
+                fault=fault,
+            )
+        )
     return found
 
 
@@ -141,7 +151,12 @@ def places(
         end = _line_end(data, start)
         head = _HEAD.match(data, start, end)
         if head is None:
-            _pass_over(ArchiveDamaged(f"{path} holds a damaged line at byte {start}; run verify --repair."), damaged)
+            _pass_over(
+                ArchiveDamaged(
+                    message("{path} holds a damaged line at byte {start}; run verify --repair.", path=path, start=start)
+                ),
+                damaged,
+            )
             start = end
             continue
         known = str(lossless_json.loads(head[1])) if keys is None else keys.get(head[1])
@@ -185,7 +200,7 @@ def _content(path: Path) -> Content:
     except NotPlain as error:
         raise translate(error, path) from error
     except OSError as error:
-        raise ArchiveDamaged(f"{path} is missing or cannot be read; run verify --repair.") from error
+        raise ArchiveDamaged(message("{path} is missing or cannot be read; run verify --repair.", path=path)) from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -361,7 +376,9 @@ def version_at(reader: ArchiveReader, text: str, timezone: tzinfo = UTC) -> int:
         elif finished.astimezone(timezone).date() <= moment:
             return row.version
     oldest = for_people(rows[0].finished_at, timezone)
-    raise NoSuchRecord(f"There is no version from {text} or before: the oldest one is of {oldest}.")
+    raise NoSuchRecord(
+        message("There is no version from {text} or before: the oldest one is of {oldest}.", text=text, oldest=oldest)
+    )
 
 
 def _moment(text: str, timezone: tzinfo) -> datetime | date:
@@ -373,7 +390,9 @@ def _moment(text: str, timezone: tzinfo) -> datetime | date:
         moment = datetime.fromisoformat(text)
     except ValueError:
         raise UsageError(
-            f"{text!r} is neither a version's number nor a date such as 2026-01-31 or 2026-01-31T12:00."
+            message(
+                "{text!r} is neither a version's number nor a date such as 2026-01-31 or 2026-01-31T12:00.", text=text
+            )
         ) from None
     return moment if moment.tzinfo is not None else moment.replace(tzinfo=timezone)
 
@@ -382,7 +401,9 @@ def _finished(row: VersionRow) -> datetime:
     try:
         return datetime.fromisoformat(row.finished_at)
     except ValueError as error:
-        raise ArchiveDamaged(f"The manifest of version {row.version} has no proper finished_at; run verify.") from error
+        raise ArchiveDamaged(
+            message("The manifest of version {version} has no proper finished_at; run verify.", version=row.version)
+        ) from error
 
 
 def diff_versions(

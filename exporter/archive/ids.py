@@ -9,6 +9,7 @@ from itertools import chain, islice
 from operator import ge
 from typing import TYPE_CHECKING, Final
 
+from exporter.message import message
 from exporter.model.kinds import sort_key
 
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ class IdRows:
             ValueError: they are not in order.
         """
         if any(map(ge, keys, islice(keys, 1, None))) or (keys and self._keys and keys[0] <= self._keys[-1][-1]):
-            raise ValueError("ids are not in order")
+            raise ValueError(message("ids are not in order"))
         for at in range(0, len(keys), _CHUNK):
             piece = keys[at : at + _CHUNK]
             self._insert(len(self._keys), piece, array("I", range(row + at, row + at + len(piece))))

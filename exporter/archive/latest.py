@@ -25,6 +25,7 @@ from exporter.archive.layout import SEGMENTS, Layout, is_inside, manifest_sha256
 from exporter.archive.safe_files import HeldFolder
 from exporter.archive.state import State
 from exporter.errors import ArchiveDamaged
+from exporter.message import message
 from exporter.model.kinds import Kind
 
 if TYPE_CHECKING:
@@ -467,7 +468,7 @@ def _make(new: atomic.NewFolder, target: InnerPath, view: str, file: DerivedFile
 def _target(new: atomic.NewFolder, folder: InnerPath, path: str) -> InnerPath:
     """Return where a view's file goes, its folders made; a path that leaves the view's folder is a defect."""
     if not is_inside(path):
-        raise ValueError(f"a view asked for the path {path!r}")
+        raise ValueError(message("a view asked for the path {path!r}", path=path))
     target = folder / path
     new.make_folder(target.parent)
     return target

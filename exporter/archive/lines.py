@@ -15,6 +15,7 @@ from exporter import lossless_json
 from exporter.archive.layout import LARGEST_VERSION
 from exporter.errors import ArchiveDamaged
 from exporter.lossless_json import Frozen
+from exporter.message import message
 from exporter.text import printable
 
 _DATA = b',"data":'
@@ -102,7 +103,9 @@ def record_in(record_id: str, data: bytes | memoryview) -> dict[str, Any]:
     except lossless_json.NotJson:
         value = None
     if not isinstance(value, dict):
-        raise ArchiveDamaged(f"The record {printable(record_id, 80)!r} is not a JSON object; run verify.")
+        raise ArchiveDamaged(
+            message("The record {record_id!r} is not a JSON object; run verify.", record_id=printable(record_id, 80))
+        )
     return value if type(value) is dict else dict(value)
 
 
@@ -220,10 +223,10 @@ def _split_any(line: bytes, version: int | None) -> RecordLine:
             return RecordLine(_identifier(head), True, b"", None, b"", None, _evidence(head))
         at = line.find(_DATA)
         if at < 0:
-            raise ValueError("a line without data is not a tombstone")
+            raise ValueError(message("a line without data is not a tombstone"))
         head = lossless_json.loads(line[:at] + b"}")
         if head.get("op", "put") != "put":
-            raise ValueError("the line is neither put nor remove")
+            raise ValueError(message("the line is neither put nor remove"))
         raw = head.get("raw_sha256")
         return RecordLine(
             _identifier(head),
@@ -234,38 +237,38 @@ def _split_any(line: bytes, version: int | None) -> RecordLine:
             _version(head["version"]) if "version" in head else version,
         )
     except (KeyError, TypeError, AttributeError) as error:
-        raise ValueError(f"a member is missing or wrong: {error}") from error
+        raise ValueError(message("a member is missing or wrong: {error}", error=error)) from error
 
 
 def _end_of_data(line: bytes) -> int:
     end = len(line) - 1 if line.endswith(b"\n") else len(line)
     if line[end - 1 : end] != b"}":
-        raise ValueError("the line does not end as it should")
+        raise ValueError(message("the line does not end as it should"))
     return end - 1
 
 
 def _identifier(head: dict[str, Any]) -> str:
     if not isinstance(head["id"], str):
-        raise TypeError("id is not text")
+        raise TypeError(message("id is not text"))
     return head["id"]
 
 
 def _evidence(head: dict[str, Any]) -> dict[str, Any]:
     if not isinstance(head["evidence"], dict):
-        raise TypeError("evidence is not an object")
+        raise TypeError(message("evidence is not an object"))
     return dict(head["evidence"])
 
 
 def _digest(text: str) -> bytes:
     digest = bytes.fromhex(text)
     if len(digest) != hashlib.sha256().digest_size:
-        raise ValueError("a hash is cut short")
+        raise ValueError(message("a hash is cut short"))
     return digest
 
 
 def _version(value: Any) -> int | None:
     if value is not None and (type(value) is not int or not 0 < value <= LARGEST_VERSION):
-        raise TypeError("version is not the number of a version")
+        raise TypeError(message("version is not the number of a version"))
     return value
 
 

@@ -20,6 +20,7 @@ from exporter.archive.atomic import FILE_MODE, make_folder, translated
 from exporter.archive.safe_files import inner
 from exporter.clock import timestamp
 from exporter.errors import ArchiveLocked
+from exporter.message import message
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -64,8 +65,11 @@ class ArchiveLock:
         while (handle := self._try()) is None:
             if time.monotonic() >= deadline:
                 raise ArchiveLocked(
-                    f"{self._path.parent.parent} is being written by {_who(self.holder())}; "
-                    "wait for it to end, or use --wait-lock."
+                    message(
+                        "{parent} is being written by {who}; wait for it to end, or use --wait-lock.",
+                        parent=self._path.parent.parent,
+                        who=_who(self.holder()),
+                    )
                 )
             time.sleep(min(_POLL_SECONDS, max(0.0, deadline - time.monotonic())))
         self._handle = handle

@@ -17,6 +17,7 @@ from exporter.archive import layout
 from exporter.archive.layout import FORMAT_NAME, FORMAT_VERSION, LARGEST_VERSION
 from exporter.errors import ArchiveDamaged, NewerFormat, NoArchive
 from exporter.lossless_json import IntegerText
+from exporter.message import message
 from exporter.model.asset import is_sha256
 from exporter.text import printable
 
@@ -39,7 +40,7 @@ class CheckedObject:
 
     def __init__(self, value: object, name: str = "it") -> None:
         if not isinstance(value, dict):
-            raise _wrong(name, value, "an object")
+            raise _wrong(name, value, message("an object"))
         self.members: dict[str, Any] = dict(value)
         self._prefix = "" if name == "it" else f"{name}."
 
@@ -52,12 +53,12 @@ class CheckedObject:
         while todo:
             outer, depth = todo.pop()
             if outer and depth == DEEPEST:
-                raise ValueError(f"it is nested more than {DEEPEST} levels deep")
+                raise ValueError(message("it is nested more than {deepest} levels deep", deepest=DEEPEST))
             for value in outer.values() if isinstance(outer, dict) else outer:
                 if isinstance(value, dict | list):
                     todo.append((value, depth + 1))
                 elif isinstance(value, IntegerText) or (type(value) is int and abs(value) > LARGEST_NUMBER):
-                    raise ValueError("it holds a number of more than 64 bits")
+                    raise ValueError(message("it holds a number of more than 64 bits"))
 
     def text(self, name: str) -> str:
         """Return a member that is text."""
@@ -81,14 +82,14 @@ class CheckedObject:
         """Return a member that is an integer of any size."""
         value = self._get(name)
         if type(value) is not int:
-            raise self._wrong(name, value, "a number")
+            raise self._wrong(name, value, message("a number"))
         return value
 
     def flag(self, name: str) -> bool:
         """Return a member that is ``true`` or ``false``."""
         value = self._get(name)
         if type(value) is not bool:
-            raise self._wrong(name, value, "true or false")
+            raise self._wrong(name, value, message("true or false"))
         return value
 
     def time(self, name: str) -> str:
@@ -100,14 +101,14 @@ class CheckedObject:
         except (TypeError, ValueError):
             right = False
         if type(value) is not str or not right:
-            raise self._wrong(name, value, "a time")
+            raise self._wrong(name, value, message("a time"))
         return value
 
     def digest(self, name: str) -> str:
         """Return a member that is a SHA-256 in hexadecimal."""
         value = self._get(name)
         if not is_sha256(value):
-            raise self._wrong(name, value, "a SHA-256")
+            raise self._wrong(name, value, message("a SHA-256"))
         return value
 
     def inner(self, name: str) -> CheckedObject:
@@ -123,12 +124,12 @@ class CheckedObject:
         """Return a member that is a list of objects."""
         value = self._get(name)
         if not isinstance(value, list):
-            raise self._wrong(name, value, "a list")
+            raise self._wrong(name, value, message("a list"))
         return [CheckedObject(each, f"{self._prefix}{name}[{number}]") for number, each in enumerate(value)]
 
     def _get(self, name: str) -> Any:
         if name not in self.members:
-            raise ValueError(f"{printable(self._prefix + name, _SHOWN)} is missing")
+            raise ValueError(message("{prefix} is missing", prefix=printable(self._prefix + name, _SHOWN)))
         return self.members[name]
 
     def _wrong(self, name: str, value: object, wanted: str) -> ValueError:
@@ -136,7 +137,9 @@ class CheckedObject:
 
 
 def _wrong(name: str, value: object, wanted: str) -> ValueError:
-    return ValueError(f"{printable(name, _SHOWN)} is {in_words(value)}, not {wanted}")
+    return ValueError(
+        message("{name} is {value}, not {wanted}", name=printable(name, _SHOWN), value=in_words(value), wanted=wanted)
+    )
 
 
 def in_words(value: object) -> str:
@@ -295,22 +298,43 @@ class ArchiveInfo:
         try:
             value = lossless_json.loads(data)
             if not isinstance(value, dict) or value.get("format") != FORMAT_NAME:
-                raise NoArchive(f"{place} is not an archive of blog-exporter: archive.json says another format.")
+                raise NoArchive(
+                    message(
+                        "{place} is not an archive of blog-exporter: archive.json says another format.", place=place
+                    )
+                )
             info = CheckedObject(value)
             version = info.integer("format_version")
             if version < layout.FORMAT_MINIMUM:
                 raise ArchiveDamaged(
-                    f"{place}/archive.json is damaged: there is no format {in_words(version)}; {_FROM_A_COPY}."
+                    message(
+                        "{place}/archive.json is damaged: there is no format {version}; {from_a_copy}.",
+                        place=place,
+                        version=in_words(version),
+                        from_a_copy=_FROM_A_COPY,
+                    )
                 )
             if version > layout.FORMAT_MAXIMUM:
                 raise NewerFormat(
-                    f"{place} has format {in_words(version)}, this program reads up to {layout.FORMAT_MAXIMUM}: "
-                    "install a newer blog-exporter."
+                    message(
+                        "{place} has format {version}, this program reads up to {format_maximum}: "
+                        "install a newer blog-exporter.",
+                        place=place,
+                        version=in_words(version),
+                        format_maximum=layout.FORMAT_MAXIMUM,
+                    )
                 )
             service = info.text("service") if "service" in info else None
             made = cls(_blog_id(info), info.time("created_at"), FORMAT_NAME, version, info.text("tool"), service)
         except ValueError as error:
-            raise ArchiveDamaged(f"{place}/archive.json is damaged: {error}; {_FROM_A_COPY}.") from error
+            raise ArchiveDamaged(
+                message(
+                    "{place}/archive.json is damaged: {error}; {from_a_copy}.",
+                    place=place,
+                    error=error,
+                    from_a_copy=_FROM_A_COPY,
+                )
+            ) from error
         return made
 
 
@@ -400,13 +424,15 @@ class Manifest:
                 healed=_healed(found),
             )
         except ValueError as error:
-            raise ArchiveDamaged(f"{place} is damaged: {error}; run verify --repair.") from error
+            raise ArchiveDamaged(
+                message("{place} is damaged: {error}; run verify --repair.", place=place, error=error)
+            ) from error
 
 
 def _blog_id(found: CheckedObject) -> str:
     blog_id = found.text("blog_id")
     if not blog_id or printable(blog_id) != blog_id:
-        raise ValueError(f"blog_id is {in_words(blog_id)}, not the domain of a blog")
+        raise ValueError(message("blog_id is {blog_id}, not the domain of a blog", blog_id=in_words(blog_id)))
     return blog_id
 
 

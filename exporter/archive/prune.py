@@ -35,6 +35,7 @@ from exporter.archive.reader import ArchiveReader, apply_version
 from exporter.archive.safe_files import NotPlain
 from exporter.archive.state import State
 from exporter.errors import ArchiveDamaged, UsageError
+from exporter.message import message
 from exporter.model.kinds import Kind, sort_key
 
 if TYPE_CHECKING:
@@ -121,10 +122,18 @@ def plan_prune(
     }
     for name, number in left.items():
         if number < ALL:
-            raise UsageError(f"--keep-{name} {number} is not a number of versions: give one from 1, or -1 for all.")
+            raise UsageError(
+                message(
+                    "--keep-{name} {number} is not a number of versions: give one from 1, or -1 for all.",
+                    name=name,
+                    number=number,
+                )
+            )
     if not any(left.values()):
         raise UsageError(
-            "A prune needs at least one of --keep-last, --keep-daily, --keep-weekly, --keep-monthly, --keep-yearly."
+            message(
+                "A prune needs at least one of --keep-last, --keep-daily, --keep-weekly, --keep-monthly, --keep-yearly."
+            )
         )
     newest_first = sorted(versions_with_times, reverse=True)
     counted: dict[str, tuple[int, ...]] = {}
@@ -194,7 +203,9 @@ def prune(layout: Layout, plan: PrunePlan) -> PruneResult:
         clear_replaced(layout)
         reader = ArchiveReader(layout.root)
         if tuple(reader.versions()) != plan.versions:
-            raise UsageError(f"{layout.root} has got other versions since the prune was planned; run prune again.")
+            raise UsageError(
+                message("{root} has got other versions since the prune was planned; run prune again.", root=layout.root)
+            )
         if plan.dropped:
             try:
                 _Rewriting(reader).build(plan)
@@ -217,7 +228,9 @@ class _Rewriting:
         self._reader = reader
         self._layout = reader.layout
         if reader.layout.info.kind() is None:
-            raise ArchiveDamaged(f"{reader.layout.info} is missing; nothing was pruned. Run verify --repair.")
+            raise ArchiveDamaged(
+                message("{info} is missing; nothing was pruned. Run verify --repair.", info=reader.layout.info)
+            )
         self._info_sha256 = file_sha256(reader.layout.info)
         self._state = State(reader.info.blog_id)
         self._chain: tuple[int, str] | None = None
@@ -258,7 +271,9 @@ class _Rewriting:
         for name in SEGMENTS:
             intact = intact and name in manifest.files and _digest(folder / name) == manifest.files[name].sha256
         if not intact:
-            raise ArchiveDamaged(f"{folder} is not what was written; nothing was pruned. Run verify.")
+            raise ArchiveDamaged(
+                message("{folder} is not what was written; nothing was pruned. Run verify.", folder=folder)
+            )
         self._chain = (version, digest)
         return dict(lossless_json.loads(data))
 

@@ -19,6 +19,7 @@ from exporter.archive.manifest import ArchiveInfo, Manifest, read_sums, run_of
 from exporter.archive.safe_files import LARGEST_DOCUMENT, FileTooLarge, NotPlain, newest_lines
 from exporter.archive.state import State, cannot_be_read
 from exporter.errors import ArchiveDamaged, BlogExporterError, NewerFormat, NoArchive, NoSuchRecord
+from exporter.message import message
 from exporter.model.kinds import Kind
 
 if TYPE_CHECKING:
@@ -47,8 +48,10 @@ def read_info(layout: Layout) -> ArchiveInfo:
         data = layout.info.read_bytes(LARGEST_DOCUMENT)
     except (FileNotFoundError, NotADirectoryError):
         raise NoArchive(
-            f"{layout.root} is not an archive: it has no archive.json. "
-            "Give the folder that `blog-exporter backup` wrote."
+            message(
+                "{root} is not an archive: it has no archive.json. Give the folder that `blog-exporter backup` wrote.",
+                root=layout.root,
+            )
         ) from None
     except (NotPlain, FileTooLarge) as error:
         raise translate(error, layout.info) from error
@@ -59,8 +62,11 @@ def read_info(layout: Layout) -> ArchiveInfo:
     except (NoArchive, NewerFormat):
         if _is_sealed_otherwise(layout, hashlib.sha256(data).hexdigest()):
             raise ArchiveDamaged(
-                f"{layout.info} is damaged: its hash is not the one in SHA256SUMS; "
-                "restore it from another copy of the archive."
+                message(
+                    "{info} is damaged: its hash is not the one in SHA256SUMS; "
+                    "restore it from another copy of the archive.",
+                    info=layout.info,
+                )
             ) from None
         raise
 
@@ -132,7 +138,9 @@ class ArchiveReader:
         except (NotPlain, FileTooLarge) as error:
             raise translate(error, path) from error
         except OSError as error:
-            raise ArchiveDamaged(f"{path} is missing or cannot be read; run verify --repair.") from error
+            raise ArchiveDamaged(
+                message("{path} is missing or cannot be read; run verify --repair.", path=path)
+            ) from error
 
     def resolve(self, at: int | None = None) -> int:
         """Return the version to show: ``at``, or the newest.
@@ -143,11 +151,22 @@ class ArchiveReader:
         """
         versions = self.versions()
         if not versions:
-            raise NoArchive(f"{self.layout.root} holds no version yet: its first backup has not finished; run backup.")
+            raise NoArchive(
+                message(
+                    "{root} holds no version yet: its first backup has not finished; run backup.", root=self.layout.root
+                )
+            )
         if at is None:
             return versions[-1]
         if at not in versions:
-            raise NoSuchRecord(f"There is no version {at}: this archive has {versions[0]} to {versions[-1]}.")
+            raise NoSuchRecord(
+                message(
+                    "There is no version {at}: this archive has {versions} to {versions_2}.",
+                    at=at,
+                    versions=versions[0],
+                    versions_2=versions[-1],
+                )
+            )
         return at
 
     def state(self, at: int | None = None, kinds: Iterable[Kind] = tuple(Kind)) -> State:

@@ -22,6 +22,7 @@ from exporter.archive.lines import put_line, split_checked
 from exporter.archive.manifest import read_sums
 from exporter.archive.safe_files import LARGEST_DOCUMENT, HeldFolder, kind_of
 from exporter.errors import ArchiveDamaged
+from exporter.message import message
 from exporter.model.kinds import Kind, sort_key
 
 if TYPE_CHECKING:
@@ -107,7 +108,7 @@ def damaged_lines(layout: Layout, version: int, kind: Kind) -> Iterator[DamagedL
                 if fault is not None:
                     yield DamagedLine(version, kind, number, None if line is None else line.record_id, fault)
     except OSError:
-        yield DamagedLine(version, kind, WHOLE_FILE, None, "the file cannot be read")
+        yield DamagedLine(version, kind, WHOLE_FILE, None, message("the file cannot be read"))
 
 
 def readable_state(reader: ArchiveReader) -> State:
@@ -145,7 +146,7 @@ def find_damage(reader: ArchiveReader, state: State, now: datetime) -> Damage:
     healed = reader.healed()
     for version, kind in damaged:
         lines = list(damaged_lines(reader.layout, version, kind))
-        damage.lines += lines or [DamagedLine(version, kind, WHOLE_FILE, None, "it is not what was written")]
+        damage.lines += lines or [DamagedLine(version, kind, WHOLE_FILE, None, message("it is not what was written"))]
     folded = reader.fold(reader.resolve(), forgiven=healed | {line.place for line in damage.lines})
     folded.fallback = lambda _kind, _id, _identity: None
     try:

@@ -14,6 +14,8 @@ import sys
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, Final, Self
 
+from exporter.message import message
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
     from os import PathLike, stat_result
@@ -286,7 +288,7 @@ class InnerPath(_Native):
         outer = self._outer if self._outer >= 0 else len(parts) - 1
         below = parts[outer:]
         if ".." in below:
-            raise NotPlain(str(self), "a way out")
+            raise NotPlain(str(self), message("a way out"))
         if not below or not _CHAINED:
             self._refuse_links(0 if opened else 1)
             return str(self), None
@@ -309,7 +311,7 @@ class InnerPath(_Native):
         """Refuse links below the root, where only looking first can find them: 0 for the path itself too, else 1."""
         for path in (self, *self.parents)[first : len(self.parts) - self._outer if self._outer >= 0 else 1]:
             if _Native(path).is_symlink():
-                raise NotPlain(str(path), "a link")
+                raise NotPlain(str(path), message("a link"))
 
     def _explained(self, error: OSError, name: str, folder: int | None, blamed: tuple[str, ...] = ()) -> OSError:
         """Return the error with the whole path; where something else than a file or folder is to blame, say what."""

@@ -31,6 +31,7 @@ from exporter.archive.lines import (
 )
 from exporter.archive.safe_files import inner
 from exporter.errors import ArchiveDamaged
+from exporter.message import message
 from exporter.model.kinds import Kind
 
 _OPEN_FILES = 64
@@ -220,13 +221,13 @@ class KindState(Lines):
         """
         count, first = len(keys), self.rows()
         if not count * DIGEST == len(identities) == len(versions) * DIGEST == len(lengths) * DIGEST:
-            raise ValueError("the columns differ in length")
+            raise ValueError(message("the columns differ in length"))
         if isinstance(keys, array):
             self.keys.extend(keys, first)
         else:
             for row, key in enumerate(keys, first):
                 if key_of_id(str(key)) != key or self.keys.find(key) is not None:
-                    raise ValueError("an id is there twice")
+                    raise ValueError(message("an id is there twice"))
                 self.keys.add(key, row)
         self._identities += identities
         self._versions += versions
@@ -254,7 +255,7 @@ class KindState(Lines):
 def cannot_be_read(path: Path, error: OSError) -> ArchiveDamaged:
     """Return what to say of a file or folder of a version that the system does not let be read."""
     reason = (error.strerror if error.errno else None) or str(error)
-    return ArchiveDamaged(f"{path} cannot be read ({reason}); run verify --repair.")
+    return ArchiveDamaged(message("{path} cannot be read ({reason}); run verify --repair.", path=path, reason=reason))
 
 
 RecordFallback = Callable[[Kind, str, bytes], RecordLine | None]
@@ -314,7 +315,12 @@ class State:
                     except ValueError as error:
                         if not forgives(number):
                             raise ArchiveDamaged(
-                                f"{path} line {number} is damaged: {error}; run verify --repair."
+                                message(
+                                    "{path} line {number} is damaged: {error}; run verify --repair.",
+                                    path=path,
+                                    number=number,
+                                    error=error,
+                                )
                             ) from error
                         offset += len(text)
                         continue

@@ -22,6 +22,7 @@ from exporter.archive.safe_files import HeldFolder, kind_of
 from exporter.archive.state import State
 from exporter.archive.verify_documents import check_seal
 from exporter.archive.verify_version import VersionCheck
+from exporter.message import message
 from exporter.model.kinds import Kind
 
 OnProgress = Callable[[int, int], None]
@@ -85,7 +86,7 @@ def _foreign_files(reader: ArchiveReader) -> Iterator[Finding]:
     if reader.layout.versions.is_dir():
         for path in sorted(reader.layout.versions.iterdir()):
             if path.name not in known:
-                yield Finding(FindingCode.STRANGE_FILE, f"versions/{path.name}", "no part of the format")
+                yield Finding(FindingCode.STRANGE_FILE, f"versions/{path.name}", message("no part of the format"))
 
 
 def _not_plain(root: Path) -> Iterator[Finding]:
@@ -100,19 +101,21 @@ def _not_plain(root: Path) -> Iterator[Finding]:
                     waiting.append(name)
                 elif not entry.is_file(follow_symlinks=False):
                     kind = kind_of(entry.stat(follow_symlinks=False).st_mode)
-                    yield Finding(FindingCode.NOT_PLAIN, name, f"it is {kind}")
+                    yield Finding(FindingCode.NOT_PLAIN, name, message("it is {kind}", kind=kind))
 
 
 def _latest(reader: ArchiveReader, state: State) -> Iterator[Finding]:
     """Check ``latest/`` against the fold of the versions, and its views against what was written."""
     layout = reader.layout
     if not layout.latest.is_dir():
-        yield Finding(FindingCode.LATEST_STALE, "latest", "it is not there")
+        yield Finding(FindingCode.LATEST_STALE, "latest", message("it is not there"))
         return
     record = latest.read_record(layout)
     manifest = manifest_sha256(layout, state.version)
     if record.get("version", state.version) != state.version or record.get("manifest_sha256", manifest) != manifest:
-        yield Finding(FindingCode.LATEST_STALE, "latest", f"it does not show version {state.version} yet")
+        yield Finding(
+            FindingCode.LATEST_STALE, "latest", message("it does not show version {version} yet", version=state.version)
+        )
         return
     for kind in Kind:
         expected = hashlib.sha256()
@@ -137,7 +140,7 @@ def _latest_alone(reader: ArchiveReader) -> Iterator[Finding]:
         except OSError:
             same = False
         if not same:
-            yield Finding(FindingCode.LATEST_DAMAGED, f"latest/{path.name}", "it is not what was written")
+            yield Finding(FindingCode.LATEST_DAMAGED, f"latest/{path.name}", message("it is not what was written"))
     yield from _views(reader)
 
 
@@ -147,4 +150,6 @@ def _views(reader: ArchiveReader) -> Iterator[Finding]:
     for entry in latest.read_index(layout):
         path = layout.latest / entry.view / entry.path
         if sha256_or_none(path) != entry.sha256:
-            yield Finding(FindingCode.VIEW_DAMAGED, f"latest/{entry.view}/{entry.path}", "it is not what was written")
+            yield Finding(
+                FindingCode.VIEW_DAMAGED, f"latest/{entry.view}/{entry.path}", message("it is not what was written")
+            )

@@ -14,6 +14,7 @@ from exporter.archive.layout import SUMS, is_prune_under_way, manifest_name, man
 from exporter.archive.manifest import MANIFEST_SHA256, PREVIOUS, line_digest, read_sums, run_fault, write_sums
 from exporter.archive.safe_files import LARGEST_DOCUMENT
 from exporter.errors import ArchiveDamaged
+from exporter.message import message
 
 if TYPE_CHECKING:
     from exporter.archive.reader import ArchiveReader
@@ -35,7 +36,7 @@ def check_seal(reader: ArchiveReader) -> Iterator[Finding]:
     if not runs.readable:
         return
     if runs.linked and not stated.there:
-        yield Finding(FindingCode.SEAL_DAMAGED, SUMS, "it is missing")
+        yield Finding(FindingCode.SEAL_DAMAGED, SUMS, message("it is missing"))
     elif stated.there:
         yield from runs.check_sealed()
     yield from stated.check_manifest(runs)
@@ -82,7 +83,7 @@ class _Seal:
                 if file_sha256(path) != digest:
                     yield Finding(code, path.name, _OTHERWISE)
             except OSError:
-                yield Finding(code, path.name, "it cannot be read")
+                yield Finding(code, path.name, message("it cannot be read"))
 
     def check_manifest(self, runs: _Runs) -> Iterator[Finding]:
         """Check that a manifest vouched for by the seal, or by the newest line, is one of those that are there."""
@@ -91,7 +92,9 @@ class _Seal:
             number = next((each for each in self._versions if manifest_name(each) == name), None)
             found = None if number is None else manifest_sha256(self._reader.layout, number)
             if found is None:
-                yield Finding(FindingCode.MANIFEST_MISSING, name, f"{SUMS} names it, and it cannot be read")
+                yield Finding(
+                    FindingCode.MANIFEST_MISSING, name, message("{sums} names it, and it cannot be read", sums=SUMS)
+                )
             elif found != self.rows[name]:
                 yield Finding(FindingCode.MANIFEST_DAMAGED, name, _OTHERWISE)
             if found != self.rows[name]:
@@ -102,11 +105,13 @@ class _Seal:
                 # A kill after the line leaves the line unsealed, too, and one in a prune what the prune had built.
                 killed = digest is None or not runs.sealed or is_prune_under_way(self._reader.layout)
                 code = FindingCode.NOT_SEALED if killed else FindingCode.SEAL_DAMAGED
-                yield Finding(code, SUMS, "it does not name the newest manifest")
+                yield Finding(code, SUMS, message("it does not name the newest manifest"))
         elif not self._was_pruned():
-            yield Finding(FindingCode.CHAIN_BROKEN, _RUNS, "the manifest that its newest line names is not there")
+            yield Finding(
+                FindingCode.CHAIN_BROKEN, _RUNS, message("the manifest that its newest line names is not there")
+            )
         elif not named:
-            yield Finding(FindingCode.NOT_SEALED, SUMS, "a prune changed the manifests after it was written")
+            yield Finding(FindingCode.NOT_SEALED, SUMS, message("a prune changed the manifests after it was written"))
 
     def _is_there(self, digest: str) -> bool:
         layout = self._reader.layout
@@ -159,7 +164,7 @@ class _Runs:
                 made = max(made, self.newest.get("version") or 0)
         except OSError:
             self.readable = False
-            yield Finding(FindingCode.RUNS_DAMAGED, _RUNS, "it cannot be read")
+            yield Finding(FindingCode.RUNS_DAMAGED, _RUNS, message("it cannot be read"))
             return
         if made > (reader.newest() or 0):
             detail = f"{_RUNS} says that a run made it, and it is not there"
@@ -176,13 +181,21 @@ class _Runs:
         except lossless_json.NotJson as error:
             value, fault = None, f"it is not JSON: {error}"
         if fault is not None:
-            yield Finding(FindingCode.RUNS_DAMAGED, _RUNS, f"line {self._lines} is not a run: {fault}")
+            yield Finding(
+                FindingCode.RUNS_DAMAGED,
+                _RUNS,
+                message("line {lines} is not a run: {fault}", lines=self._lines, fault=fault),
+            )
         else:
             self.newest = dict(value)
             self.linked = self.linked or PREVIOUS in self.newest
             before = None if self._before is None else line_digest(self._before)
             if self.linked and (PREVIOUS not in self.newest or self.newest[PREVIOUS] != before):
-                yield Finding(FindingCode.RUNS_REWRITTEN, _RUNS, f"line {self._lines} does not name the line before it")
+                yield Finding(
+                    FindingCode.RUNS_REWRITTEN,
+                    _RUNS,
+                    message("line {lines} does not name the line before it", lines=self._lines),
+                )
         self._before = line
 
     def check_sealed(self) -> Iterator[Finding]:
@@ -193,6 +206,10 @@ class _Runs:
             detail = "what was sealed is not what it begins with: lines were changed or cut off"
             yield Finding(FindingCode.RUNS_REWRITTEN, _RUNS, detail)
         elif self._lines > self._sealed_lines:
-            yield Finding(FindingCode.NOT_SEALED, _RUNS, f"{self._lines - self._sealed_lines} more than were sealed")
+            yield Finding(
+                FindingCode.NOT_SEALED,
+                _RUNS,
+                message("{lines} more than were sealed", lines=self._lines - self._sealed_lines),
+            )
         elif self._torn:
-            yield Finding(FindingCode.NOT_SEALED, _RUNS, "its last line was cut short, and was not sealed")
+            yield Finding(FindingCode.NOT_SEALED, _RUNS, message("its last line was cut short, and was not sealed"))

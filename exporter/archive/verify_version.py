@@ -19,6 +19,7 @@ from exporter.archive.lines import fold_facts, split
 from exporter.archive.manifest import Manifest, SegmentInfo, version_sums
 from exporter.archive.safe_files import LARGEST_DOCUMENT, HeldFolder, kind_of
 from exporter.errors import ArchiveDamaged
+from exporter.message import message
 from exporter.model.kinds import Kind
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ class VersionCheck:
         try:
             data = self._folder.read_bytes(MANIFEST, LARGEST_DOCUMENT)
         except OSError:
-            yield Finding(FindingCode.MANIFEST_MISSING, place, "it cannot be read")
+            yield Finding(FindingCode.MANIFEST_MISSING, place, message("it cannot be read"))
             return
         self.digest = hashlib.sha256(data).hexdigest()
         try:
@@ -74,16 +75,20 @@ class VersionCheck:
             return
         yield from self._sums(self.digest, manifest)
         if manifest.version != self._number:
-            yield Finding(FindingCode.MANIFEST_DAMAGED, place, f"it says version {manifest.version}")
+            yield Finding(
+                FindingCode.MANIFEST_DAMAGED, place, message("it says version {version}", version=manifest.version)
+            )
         stated = None if manifest.parent is None else (manifest.parent.get("version"), manifest.parent.get("sha256"))
         if stated != parent:
             before = "no version" if parent is None else f"version {parent[0]}"
-            yield Finding(FindingCode.CHAIN_BROKEN, place, f"its parent is not {before} as it is here")
+            yield Finding(
+                FindingCode.CHAIN_BROKEN, place, message("its parent is not {before} as it is here", before=before)
+            )
         for name in SEGMENTS:
             yield from self._segment(name, manifest.files.get(name))
         for name in self._folder.names():
             if name not in _PARTS:
-                yield Finding(FindingCode.STRANGE_FILE, f"{self._name}/{name}", "no part of the format")
+                yield Finding(FindingCode.STRANGE_FILE, f"{self._name}/{name}", message("no part of the format"))
 
     def fold(self, state: State) -> Iterator[Finding]:
         """Apply it, being intact, to the state before it, and check that it says only what changes that."""
@@ -129,12 +134,14 @@ class VersionCheck:
             detail = f"its hash is not the one in {self._name}/{SUMS}"
             yield Finding(FindingCode.INFO_DAMAGED, "archive.json", detail)
         if found != version_sums(digest, info, manifest.files):
-            yield Finding(FindingCode.SUMS_DAMAGED, f"{self._name}/{SUMS}", "it does not agree with the manifest")
+            yield Finding(
+                FindingCode.SUMS_DAMAGED, f"{self._name}/{SUMS}", message("it does not agree with the manifest")
+            )
 
     def _segment(self, name: str, info: SegmentInfo | None) -> Iterator[Finding]:
         place = f"{self._name}/{name}"
         if info is None:
-            yield Finding(FindingCode.MANIFEST_DAMAGED, place, "the manifest does not list this file")
+            yield Finding(FindingCode.MANIFEST_DAMAGED, place, message("the manifest does not list this file"))
             return
         try:
             stat = self._folder.lstat(name)
@@ -148,9 +155,9 @@ class VersionCheck:
                     yield from found
                     return
         except OSError:
-            yield Finding(FindingCode.SEGMENT_MISSING, place, "it cannot be read")
+            yield Finding(FindingCode.SEGMENT_MISSING, place, message("it cannot be read"))
             return
-        yield Finding(FindingCode.SEGMENT_DAMAGED, place, "its size or hash is not the one in the manifest")
+        yield Finding(FindingCode.SEGMENT_DAMAGED, place, message("its size or hash is not the one in the manifest"))
         if not kind_of(stat.st_mode):
             yield from self._line_faults(name, info.lines)
 
@@ -172,7 +179,9 @@ class VersionCheck:
                 except ValueError as error:
                     fault = str(error)
                 if fault is not None:
-                    yield Finding(FindingCode.LINE_DAMAGED, place, f"line {count}: {fault}")
+                    yield Finding(
+                        FindingCode.LINE_DAMAGED, place, message("line {count}: {fault}", count=count, fault=fault)
+                    )
         if count != expected:
             detail = f"it has {count} lines, the manifest says {expected}"
             yield Finding(FindingCode.SEGMENT_DAMAGED, place, detail)
@@ -193,10 +202,20 @@ class VersionCheck:
                 record_id, identity, _ = fold_facts(text)
                 row = before.row(record_id)
                 if record_id in ids:
-                    yield Finding(FindingCode.FOLD_WRONG, place, f"{record_id} has two lines")
+                    yield Finding(
+                        FindingCode.FOLD_WRONG, place, message("{record_id} has two lines", record_id=record_id)
+                    )
                 ids.add(record_id)
                 if identity is None:
                     if row is None and manifest.pruned is None and not healed:
-                        yield Finding(FindingCode.FOLD_WRONG, place, f"{record_id} is removed but was not there")
+                        yield Finding(
+                            FindingCode.FOLD_WRONG,
+                            place,
+                            message("{record_id} is removed but was not there", record_id=record_id),
+                        )
                 elif row is not None and not healed and before.identity(row) == identity:
-                    yield Finding(FindingCode.FOLD_WRONG, place, f"{record_id} is put but did not change")
+                    yield Finding(
+                        FindingCode.FOLD_WRONG,
+                        place,
+                        message("{record_id} is put but did not change", record_id=record_id),
+                    )

@@ -16,6 +16,7 @@ from exporter.compare.pages import read_page
 from exporter.compare.posts import Aspect, HomeState, NewPost, PictureFacts, Unchecked
 from exporter.errors import UsageError
 from exporter.html.limits import TooComplex
+from exporter.message import message
 
 _HTML: Final = frozenset({".html", ".htm", ".xhtml"})
 _MARKDOWN: Final = frozenset({".md", ".markdown"})
@@ -39,7 +40,10 @@ class FolderHome:
     def __init__(self, root: Path, progress: Callable[[int], None]) -> None:
         if not root.is_dir():
             raise UsageError(
-                f"{root} is no folder: name the new home's address (https://…) or the folder of its pages."
+                message(
+                    "{root} is no folder: name the new home's address (https://…) or the folder of its pages.",
+                    root=root,
+                )
             )
         self._root = root
         self._progress = progress
@@ -54,9 +58,12 @@ class FolderHome:
         if not words:
             posts = list(self._pages([path for path in files if path.suffix.lower() in _HTML], self._html))
         if not posts:
-            raise UsageError(f"{self._root} holds no page of HTML, and no Markdown with front matter.")
+            raise UsageError(
+                message("{root} holds no page of HTML, and no Markdown with front matter.", root=self._root)
+            )
         unread = [
-            Unchecked(Aspect.TEXT, count, f"files that cannot be read: {why}") for why, count in self._unread.items()
+            Unchecked(Aspect.TEXT, count, message("files that cannot be read: {why}", why=why))
+            for why, count in self._unread.items()
         ]
         kind, withheld = (
             ("folder of Markdown", "") if words else ("folder of HTML", "built pages show only what is public")
@@ -76,7 +83,13 @@ class FolderHome:
                 if path.suffix.lower() in _HTML | _MARKDOWN and path.is_file() and not path.is_symlink():
                     count += 1
                     if count > _MOST_FILES:
-                        raise UsageError(f"{self._root} holds over {_MOST_FILES:,} pages; name a smaller folder.")
+                        raise UsageError(
+                            message(
+                                "{root} holds over {most_files:,} pages; name a smaller folder.",
+                                root=self._root,
+                                most_files=_MOST_FILES,
+                            )
+                        )
                     yield path
 
     def _pages(self, paths: Sequence[Path], read: Callable[[str, str, str], NewPost | None]) -> Iterator[NewPost]:

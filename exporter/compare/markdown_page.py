@@ -19,6 +19,7 @@ from exporter.compare.pages import read_date
 from exporter.compare.posts import NewPost, ShownAs, When
 from exporter.compare.texts import body_letters, letters, only_words
 from exporter.html.links import absolute
+from exporter.message import message
 
 _FENCED: Final = re.compile(r"\A\ufeff?(---|\+\+\+)[ \t]*\r?\n(.*?)^\1[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE)
 _LINES: Final = re.compile(r"\A\ufeff?(?:[A-Za-z_]+: .*(?:\r?\n|\Z))+")
@@ -49,7 +50,7 @@ class _Loader(yaml.SafeLoader):
 
     def compose_node(self, parent: Any, index: Any) -> Any:
         if self.check_event(yaml.AliasEvent):
-            raise NoPost("its front matter has aliases")
+            raise NoPost(message("its front matter has aliases"))
         return super().compose_node(parent, index)
 
 
@@ -103,16 +104,16 @@ def front_matter(text: str) -> tuple[Mapping[Any, Any], str]:
     if found is None:
         lines = _LINES.match(text[:_LONGEST])
         if lines is None:
-            raise NoPost("it has no front matter")
+            raise NoPost(message("it has no front matter"))
         return dict(line.split(": ", 1) for line in lines[0].splitlines()), text[lines.end() :]
     if len(found[2]) > _LONGEST:
-        raise NoPost("its front matter is too long")
+        raise NoPost(message("its front matter is too long"))
     try:
         head = tomllib.loads(found[2]) if found[1] == "+++" else yaml.load(found[2], _Loader)  # noqa: S506
     except (yaml.YAMLError, tomllib.TOMLDecodeError, ValueError, RecursionError) as error:
-        raise NoPost(f"its front matter cannot be read: {error}") from None
+        raise NoPost(message("its front matter cannot be read: {error}", error=error)) from None
     if not isinstance(head, Mapping):
-        raise NoPost("its front matter holds no fields")
+        raise NoPost(message("its front matter holds no fields"))
     return head, text[found.end() :]
 
 

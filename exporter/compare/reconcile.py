@@ -26,6 +26,7 @@ from exporter.compare.posts import (
 )
 from exporter.compare.texts import first_difference, same_words, word_letters
 from exporter.html.links import host_of
+from exporter.message import message
 
 _SAME_MOMENT: Final = timedelta(minutes=2)
 """Exports move posts by seconds where two of a title have the same one."""
@@ -148,13 +149,15 @@ class _Comparing:
         """Yield what was left out by choice, and what could not be compared."""
         for aspect in Aspect:
             if aspect not in self._wish.aspects:
-                yield Unchecked(aspect, 0, "left out by choice", asked=False)
+                yield Unchecked(aspect, 0, message("left out by choice"), asked=False)
         if self._withheld and not any(aspect is Aspect.HELD_BACK for aspect, _, _ in self._skipped):
             yield Unchecked(Aspect.HELD_BACK, 0, self._withheld, asked=False)
         for (aspect, why, asked), count in self._skipped.items():
             yield Unchecked(aspect, count, why, asked=asked)
         if self._not_held and Aspect.PICTURES in self._wish.aspects:
-            yield Unchecked(Aspect.PICTURES, self._not_held, "the archive does not hold them either", asked=False)
+            yield Unchecked(
+                Aspect.PICTURES, self._not_held, message("the archive does not hold them either"), asked=False
+            )
 
     def _pair(self, old: OldPost, new: NewPost) -> Iterator[Difference]:
         public = new.status in {ShownAs.PUBLISH, ShownAs.PASSWORD}
@@ -181,7 +184,7 @@ class _Comparing:
 
     def _text(self, old: OldPost, new: NewPost) -> Iterator[Difference]:
         if new.status is ShownAs.PASSWORD:
-            self._skip(Aspect.TEXT, "it is behind a password")
+            self._skip(Aspect.TEXT, message("it is behind a password"))
         elif new.whole and old.letters != new.letters:
             yield Difference(Fault.TEXT, *first_difference(old.letters, new.letters))
         elif not new.whole:
@@ -192,9 +195,9 @@ class _Comparing:
 
     def _date(self, old: OldPost, new: NewPost) -> Iterator[Difference]:
         if old.when is None:
-            self._skip(Aspect.DATE, "the archive knows no date of them either", asked=False)
+            self._skip(Aspect.DATE, message("the archive knows no date of them either"), asked=False)
         elif new.when is None:
-            self._skip(Aspect.DATE, "the new home does not say when they were written")
+            self._skip(Aspect.DATE, message("the new home does not say when they were written"))
         elif not _same_moment(old.when, new.when):
             yield Difference(Fault.DATE, f"{old.when:%Y-%m-%d %H:%M}", str(new.when.shown)[:16])
 
@@ -208,21 +211,21 @@ class _Comparing:
         if not old.category:
             return
         if new.names is None:
-            self._skip(Aspect.CATEGORY, "the new home does not tell them")
+            self._skip(Aspect.CATEGORY, message("the new home does not tell them"))
         elif not same_words(old.category, new.names):
             yield Difference(Fault.CATEGORY, old.category, ", ".join(new.names))
 
     def _pictures(self, old: OldPost, new: NewPost) -> Iterator[Difference]:
         self._not_held += old.unknown_pictures
         if new.status is ShownAs.PASSWORD:
-            self._skip(Aspect.PICTURES, "they are behind a password", len(old.pictures))
+            self._skip(Aspect.PICTURES, message("they are behind a password"), len(old.pictures))
             return
         found = compare_pictures(old.pictures, new.pictures, self._facts, self._wish.old_hosts)
         yield from found.differences
         if found.unknown and self._wish.fetch:
             self._skip(Aspect.PICTURES, found.why, found.unknown)
         elif found.unknown:
-            self._skip(Aspect.PICTURES, "they were not fetched, by choice", found.unknown, asked=False)
+            self._skip(Aspect.PICTURES, message("they were not fetched, by choice"), found.unknown, asked=False)
 
     def _links(self, _old: OldPost, new: NewPost) -> Iterator[Difference]:
         for address in dict.fromkeys(new.links):
@@ -241,7 +244,7 @@ class _Comparing:
             yield from find_comments(old.comments, new.page)
         else:
             shown = sum(comment.visible for comment in old.comments)
-            self._skip(Aspect.COMMENTS, "the new home shows no comments", shown)
+            self._skip(Aspect.COMMENTS, message("the new home shows no comments"), shown)
 
 
 def missing_piece(text: str, page: str) -> tuple[str, str]:

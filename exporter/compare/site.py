@@ -21,6 +21,7 @@ from exporter.errors import ServiceError
 from exporter.html.limits import TooComplex
 from exporter.html.links import absolute, host_of
 from exporter.http.engine import Client
+from exporter.message import message
 from exporter.model.exchange import Request, Response
 
 _SITEMAPS: Final = ("sitemap.xml", "sitemap_index.xml", "wp-sitemap.xml", "sitemap-index.xml")
@@ -75,7 +76,11 @@ class SiteHome:
         """
         listed = await self._listed()
         if not listed.pages:
-            raise ServiceError(f"{self._client.sender.place} lists no page of its own host: is it built for another?")
+            raise ServiceError(
+                message(
+                    "{place} lists no page of its own host: is it built for another?", place=self._client.sender.place
+                )
+            )
         posts: dict[str, NewPost] = {}
 
         async def read(address: str) -> None:
@@ -92,7 +97,9 @@ class SiteHome:
                 self._unread[str(error)] += 1
 
         await each_of(list(listed.pages), read)
-        unread = [Unchecked(Aspect.TEXT, count, f"pages: {why}") for why, count in self._unread.items()]
+        unread = [
+            Unchecked(Aspect.TEXT, count, message("pages: {why}", why=why)) for why, count in self._unread.items()
+        ]
         in_order = [posts[address] for address in listed.pages if address in posts]
         return HomeState("site", in_order, unread, _PUBLIC_ONLY, listed.partial, host_of(self._origin))
 
@@ -118,7 +125,11 @@ class SiteHome:
             text = await self._text(place)
             if text is not None and ("<rss" in text or "<feed" in text):
                 return await self._of_document(text, [place])
-        raise ServiceError(f"{self._client.sender.place} has neither a sitemap nor a feed: name the address of one.")
+        raise ServiceError(
+            message(
+                "{place} has neither a sitemap nor a feed: name the address of one.", place=self._client.sender.place
+            )
+        )
 
     async def _of_document(self, text: str, seen: list[str]) -> _Listed:
         """Return the pages that a sitemap, a list of sitemaps or a feed lists."""

@@ -15,6 +15,7 @@ from exporter.compare.texts import body_letters, word_letters
 from exporter.errors import ApiError, NotAuthorised
 from exporter.html.embedded import Use, embedded
 from exporter.html.links import absolute, host_of
+from exporter.message import message
 from exporter.wordpress.records import STATUSES, RestComment, RestPost, WrongShape, number_in, text_in
 from exporter.wordpress.rest import WordPressApi
 
@@ -85,7 +86,9 @@ class WordPressHome:
             except (ApiError, NotAuthorised) as error:
                 refusal = str(error)
         if found is None:
-            self._unchecked.append(Unchecked(Aspect.COMMENTS, 0, f"the API does not give them: {refusal}"))
+            self._unchecked.append(
+                Unchecked(Aspect.COMMENTS, 0, message("the API does not give them: {refusal}", refusal=refusal))
+            )
             return None
         of_posts: defaultdict[int, list[NewComment]] = defaultdict(list)
         for comment in found.values():
@@ -106,7 +109,11 @@ class WordPressHome:
         try:
             found = await self._listed(kind, {"_fields": "id,name"}, read, Aspect.CATEGORY)
         except (ApiError, NotAuthorised) as error:
-            self._unchecked.append(Unchecked(Aspect.CATEGORY, 0, f"the API does not give all {kind}: {error}"))
+            self._unchecked.append(
+                Unchecked(
+                    Aspect.CATEGORY, 0, message("the API does not give all {kind}: {error}", kind=kind, error=error)
+                )
+            )
             return {}
         return dict(found.values())
 
@@ -131,11 +138,17 @@ class WordPressHome:
                 self._progress(len(found))
         if unreadable:
             self._unchecked.append(
-                Unchecked(aspect, len(unreadable), f"{kind} of the API that cannot be read: {unreadable[0]}")
+                Unchecked(
+                    aspect,
+                    len(unreadable),
+                    message("{kind} of the API that cannot be read: {unreadable}", kind=kind, unreadable=unreadable[0]),
+                )
             )
         if total is not None and total > len(found) + len(unreadable):
             withheld = total - len(found) - len(unreadable)
-            self._unchecked.append(Unchecked(aspect, withheld, f"{kind} that the API counts and does not give"))
+            self._unchecked.append(
+                Unchecked(aspect, withheld, message("{kind} that the API counts and does not give", kind=kind))
+            )
         return found
 
 

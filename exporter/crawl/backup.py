@@ -36,6 +36,7 @@ from exporter.crawl.ledger import PendingState
 from exporter.crawl.outcome import Outcome, incomplete, unread_before
 from exporter.crawl.removals import Removals, find_removals, refuse_mass_disappearance
 from exporter.errors import BlogExporterError, Interrupted, MassDisappearance, NoMemory, UsageError
+from exporter.message import message
 from exporter.model.kinds import Kind
 from exporter.service.registry import DEFAULT_SERVICE
 from exporter.text import printable
@@ -223,7 +224,13 @@ class BackupRun:
         reader = Archive.open(self._layout.root)
         held = reader.info.service or DEFAULT_SERVICE.name
         if held != self._service.name:
-            raise UsageError(f"{self._layout.root} is of the blog service {printable(held, 60)!r}, not of this one.")
+            raise UsageError(
+                message(
+                    "{root} is of the blog service {held!r}, not of this one.",
+                    root=self._layout.root,
+                    held=printable(held, 60),
+                )
+            )
         if self._settings.dry_run:
             return reader.state(), unread_before(reader), Damage()
         self._restored(restore_documents(self._layout, _MANIFESTS_LOOKED_AT))

@@ -15,6 +15,7 @@ from exporter.archive.manifest import KindCounts, Manifest, RecordProblem
 from exporter.crawl.checkpoint import drop, read_meta
 from exporter.crawl.outcome import Outcome
 from exporter.errors import BlogExporterError
+from exporter.message import message
 from exporter.model.kinds import Kind, sort_key
 
 if TYPE_CHECKING:
@@ -144,7 +145,7 @@ class Healing:
             RecordProblem(
                 str(kind),
                 record_id,
-                "what the archive holds of it is damaged, and it could not be read again: run verify --repair",
+                message("what the archive holds of it is damaged, and it could not be read again: run verify --repair"),
             )
             for kind, ids in left.items()
             for record_id in sorted(ids)

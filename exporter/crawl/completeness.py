@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from exporter.archive.manifest import RecordProblem
 from exporter.crawl.assets.summary import AssetSummary, Tally
 from exporter.crawl.sweep import SweepResult
+from exporter.message import message
 from exporter.model.asset import AssetState
 from exporter.model.kinds import Kind
 
@@ -53,7 +54,7 @@ def assess(
     problems = [RecordProblem(str(kind), None, text) for kind, result in sweeps.items() for text in result.problems]
     problems += [RecordProblem(str(Kind.ENTRIES), entry_id, reason) for entry_id, reason in unread.items()]
     if user is not None:
-        problems.append(RecordProblem(str(Kind.USER), None, f"the user could not be read: {user}"))
+        problems.append(RecordProblem(str(Kind.USER), None, message("the user could not be read: {user}", user=user)))
     if short_comments:
         problems.append(RecordProblem(str(Kind.COMMENTS), None, _short(short_comments)))
     problems += [RecordProblem(str(Kind.FILES), None, text) for text in _file_totals(files, unlisted_files)]
@@ -127,8 +128,12 @@ def _asset_problems(assets: AssetSummary, *, strict_assets: bool) -> Iterator[Re
         yield RecordProblem(
             str(Kind.FILES),
             None,
-            f"{len(assets.doubted)} uploads are not saved: nothing is where the rule {assets.file_url} leads; "
-            "if it is wrong, correct it with --file-url",
+            message(
+                "{count} uploads are not saved: nothing is where the rule {file_url} leads; "
+                "if it is wrong, correct it with --file-url",
+                count=len(assets.doubted),
+                file_url=assets.file_url,
+            ),
         )
     for absent in assets.of(AssetState.PENDING):
         if absent.url not in assets.doubted:

@@ -17,6 +17,7 @@ from exporter.crawl.freshness import Age, Listed, Refresh, entries_to_read
 from exporter.crawl.ledger import UNSEEN, Ledger, Place, restore
 from exporter.crawl.sweep import LONGEST_ID, UNREADABLE, Sweep, SweepResult, compare_comments
 from exporter.errors import ApiError, ArchiveDamaged, NotAuthorised, ServiceError, TransportError
+from exporter.message import message
 from exporter.model.kinds import Kind
 from exporter.service.interface import BlogService, Call, Cursor, Page, Validators
 
@@ -242,7 +243,7 @@ class Ingest:
         """Return the error that ends a run for which no list could be read."""
         if not isinstance(error, ApiError):
             return error
-        return ServiceError(f"{error}; check the blog ID and the base URL.")
+        return ServiceError(message("{error}; check the blog ID and the base URL.", error=error))
 
     async def _sweep(
         self, kinds: Sequence[Kind], number: int, entry_ids: Sequence[str] = ()
@@ -275,7 +276,7 @@ class Ingest:
             return
         user_id = self._service.key(Kind.USER, data)
         if user_id is None or len(user_id) > LONGEST_ID:
-            self.user_failure = str(ApiError("user", {}, 200, "the answer has no usable id"))
+            self.user_failure = str(ApiError("user", {}, 200, message("the answer has no usable id")))
             return
         ledger.observe(user_id, lossless_json.freeze(data), 1)
 

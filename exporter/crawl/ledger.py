@@ -15,6 +15,7 @@ from exporter.archive.lines import intact_data, put_head, split, split_checked
 from exporter.archive.state import KindState, Lines, SegmentFiles
 from exporter.crawl.checkpoint import Checkpoint, note_of
 from exporter.errors import ArchiveDamaged
+from exporter.message import message
 from exporter.model.kinds import Kind
 from exporter.service.interface import Validators
 
@@ -206,7 +207,9 @@ class Ledger:
         if intact_data(text, put_head(record_id), identity) is None:
             line, fault = split_checked(text)
             if fault is not None or line is None or (line.record_id, line.identity) != (record_id, identity):
-                raise ArchiveDamaged(f"{self.spool.path} was changed while it was in use; run the backup again.")
+                raise ArchiveDamaged(
+                    message("{path} was changed while it was in use; run the backup again.", path=self.spool.path)
+                )
         return text
 
     def frozen(self, record_id: str) -> Frozen | None:
@@ -367,7 +370,7 @@ def _ids(note: dict[str, Any]) -> list[str]:
         KeyError, TypeError, ValueError: it is not a note that a run writes.
     """
     if type(note["sweep"]) is not int:
-        raise TypeError("a note names no sweep")
+        raise TypeError(message("a note names no sweep"))
     if "page" in note:
         return list(note["records"]["ids"])
     _read_as(note)

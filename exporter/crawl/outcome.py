@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from exporter.archive.manifest import KindCounts, Manifest, RecordProblem
 from exporter.errors import Incomplete
+from exporter.message import message
 from exporter.model.kinds import Kind
 
 if TYPE_CHECKING:
@@ -73,7 +74,9 @@ def incomplete(problems: list[RecordProblem]) -> Incomplete | None:
         return None
     first = f"{problems[0].kind}{'' if problems[0].id is None else ' ' + problems[0].id}: {problems[0].reason}"
     more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
-    return Incomplete(f"Not everything could be saved: {first[:400]}{more}; the next run tries again.")
+    return Incomplete(
+        message("Not everything could be saved: {first}{more}; the next run tries again.", first=first[:400], more=more)
+    )
 
 
 def unread_before(reader: Archive) -> list[str]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from exporter.crawl.concurrency import run_together
 from exporter.errors import ApiError, MassDisappearance
+from exporter.message import message
 from exporter.model.kinds import Kind
 from exporter.service.interface import WrongRecord
 
@@ -46,8 +47,13 @@ def refuse_mass_disappearance(ingest: Ingest) -> None:
         total = len(ingest.ledgers[kind].base)
         if gone > MOST_GONE_ALWAYS and gone > MOST_GONE_SHARE * total:
             raise MassDisappearance(
-                f"{gone} of {total} {kind.value.replace('_', ' ')} records are gone from the service at once; "
-                "nothing was written. If that is right, run again with --accept-removals."
+                message(
+                    "{gone} of {total} {replace} records are gone from the service at once; "
+                    "nothing was written. If that is right, run again with --accept-removals.",
+                    gone=gone,
+                    total=total,
+                    replace=kind.value.replace("_", " "),
+                )
             )
 
 

@@ -13,6 +13,7 @@ from exporter.export.posts import ExportPost, Posts
 from exporter.export.splitting import EntryData, Frame, split
 from exporter.export.words import Reason
 from exporter.export.xml import cleaned, escaped
+from exporter.message import message
 
 
 def export(posts: Posts) -> Iterator[ExportFile]:
@@ -58,5 +59,5 @@ def _entry(post: ExportPost, posts: Posts, media: Media) -> Iterator[str]:
 
 
 FORMAT: Final = Format(
-    "feed readers, and whatever reads Atom 1.0", export, comments=False, shows=Comments.NONE, splits=True
+    message("feed readers, and whatever reads Atom 1.0"), export, comments=False, shows=Comments.NONE, splits=True
 )

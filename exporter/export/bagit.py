@@ -16,6 +16,7 @@ from exporter.export.formats import Format
 from exporter.export.interface import Content, ExportFile, ExportOptions, RecordSource, Summary, Whole, WrittenFile
 from exporter.export.report import Report
 from exporter.html.text import collapse
+from exporter.message import message
 from exporter.model.asset import Asset
 from exporter.model.kinds import Kind
 
@@ -79,5 +80,5 @@ def _written(path: str) -> str:
 
 
 FORMAT: Final = Format(
-    "libraries and vaults: the whole archive as a bag (RFC 8493)", export_archive=export, media=False
+    message("libraries and vaults: the whole archive as a bag (RFC 8493)"), export_archive=export, media=False
 )

@@ -23,6 +23,7 @@ from exporter.export.words import Reason
 from exporter.export.xml import cleaned, escaped
 from exporter.html.links import commenter_link
 from exporter.html.text import collapse, text_of
+from exporter.message import message
 from exporter.model.kinds import Kind
 from exporter.model.publication import Cause, PostStatus
 
@@ -175,4 +176,4 @@ def _date(when: datetime) -> str:
     return when.isoformat(timespec="milliseconds")
 
 
-FORMAT: Final = Format("Blogger (Atom, as in its own backups)", export, drafts=True, splits=True)
+FORMAT: Final = Format(message("Blogger (Atom, as in its own backups)"), export, drafts=True, splits=True)

@@ -16,6 +16,7 @@ from exporter.export.words import Reason
 from exporter.html.embedded import Use, embedded
 from exporter.html.limits import too_large
 from exporter.html.text import text_of
+from exporter.message import message
 from exporter.text import visible
 
 COLUMNS: Final = (
@@ -94,4 +95,6 @@ def _row(cells: list[str]) -> bytes:
     return ",".join(f'"{cell}"' for cell in quoted).encode() + b"\r\n"
 
 
-FORMAT: Final = Format("Excel and other spreadsheets: a row for each entry", export, comments=False, media=False)
+FORMAT: Final = Format(
+    message("Excel and other spreadsheets: a row for each entry"), export, comments=False, media=False
+)

@@ -32,6 +32,7 @@ from exporter.export.interface import (
     Whole,
     WrittenFile,
 )
+from exporter.message import message
 from exporter.model.asset import is_sha256
 from exporter.text import printable
 
@@ -58,18 +59,30 @@ def check_target(target: Path, *, force: bool) -> None:
             one with anything in it that its report does not list.
     """
     if not target.name:
-        raise UsageError(f"{target} cannot be a new folder; name one.")
+        raise UsageError(message("{target} cannot be a new folder; name one.", target=target))
     if not target.exists() or (target.is_dir() and not any(target.iterdir())):
         return
     if not target.is_dir() or not report_path(target).is_file():
-        raise UsageError(f"{target} is there already, and no export made it; name another folder.")
+        raise UsageError(
+            message("{target} is there already, and no export made it; name another folder.", target=target)
+        )
     if not force:
-        raise UsageError(f"{target} is there already; add --force to replace the export in it, or name another folder.")
+        raise UsageError(
+            message(
+                "{target} is there already; add --force to replace the export in it, or name another folder.",
+                target=target,
+            )
+        )
     foreign = None if _is_sealed(target) else _foreign(target)
     if foreign is not None:
         raise UsageError(
-            f"{target} holds {printable(foreign, 200)}, which is not as {report_path(target)} says an export wrote it: "
-            "move it elsewhere, or name another folder."
+            message(
+                "{target} holds {foreign}, which is not as {report_path} says an export wrote it: "
+                "move it elsewhere, or name another folder.",
+                target=target,
+                foreign=printable(foreign, 200),
+                report_path=report_path(target),
+            )
         )
 
 
@@ -228,7 +241,15 @@ def _copies(whole: Whole, archive: Path) -> Iterator[Copy]:
     """
     for found in Archive.open(archive).verify(remember=False):
         if found.damage:
-            raise ArchiveDamaged(f"{archive} is damaged: {found.path}: {found.detail}; {found.mend}.")
+            raise ArchiveDamaged(
+                message(
+                    "{archive} is damaged: {path}: {detail}; {mend}.",
+                    archive=archive,
+                    path=found.path,
+                    detail=found.detail,
+                    mend=found.mend,
+                )
+            )
     layout = Layout(archive)
     single = [layout.format_document, layout.readme, layout.sums, layout.info, layout.runs]
     yield from (Copy(f"{whole.folder}/{path.name}", path.name) for path in single if path.is_file())
@@ -301,11 +322,17 @@ def _blocks(path: Path) -> Iterator[bytes]:
         ArchiveDamaged: it is missing, or its content is not what its name says.
     """
     if not path.is_file():
-        raise ArchiveDamaged(f"{path} is missing; {_PICTURE_AGAIN}.")
+        raise ArchiveDamaged(message("{path} is missing; {picture_again}.", path=path, picture_again=_PICTURE_AGAIN))
     found = hashlib.sha256()
     with path.open("rb") as source:
         while block := source.read(_BLOCK):
             found.update(block)
             yield block
     if is_sha256(path.stem) and found.hexdigest() != path.stem:
-        raise ArchiveDamaged(f"{path} is damaged, its content is not what its name says; {_PICTURE_AGAIN}.")
+        raise ArchiveDamaged(
+            message(
+                "{path} is damaged, its content is not what its name says; {picture_again}.",
+                path=path,
+                picture_again=_PICTURE_AGAIN,
+            )
+        )

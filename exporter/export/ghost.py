@@ -20,6 +20,7 @@ from exporter.export.report import Report
 from exporter.export.words import Reason
 from exporter.export.xml import cleaned, escaped
 from exporter.html.text import collapse
+from exporter.message import message
 from exporter.model.publication import PostStatus
 
 TITLE_CHARACTERS: Final = 255
@@ -134,5 +135,5 @@ def _json(value: Any) -> bytes:
 
 
 FORMAT: Final = Format(
-    "Ghost: a ZIP with its JSON and the pictures", export, drafts=True, shows=Comments.BODY, names=plain_name
+    message("Ghost: a ZIP with its JSON and the pictures"), export, drafts=True, shows=Comments.BODY, names=plain_name
 )

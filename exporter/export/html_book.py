@@ -29,6 +29,7 @@ from exporter.html.page_body import BodyWriter
 from exporter.html.page_sanitizer import ID_PREFIX
 from exporter.html.pages import page_head
 from exporter.html.text import collapse
+from exporter.message import message
 from exporter.model.asset import extension_of, openable
 
 _OWN_STYLE: Final = """
@@ -198,7 +199,7 @@ def _title(post: ExportPost) -> str:
 
 
 FORMAT: Final = Format(
-    "people: one page to print, with the pictures in it; it loads nothing",
+    message("people: one page to print, with the pictures in it; it loads nothing"),
     export,
     media=False,
     titled=True,

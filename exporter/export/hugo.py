@@ -19,6 +19,7 @@ from exporter.export.site_generators import (
     shown_title,
     site_path,
 )
+from exporter.message import message
 from exporter.model.publication import PostStatus
 
 _CONFIG = """# What the content needs of Hugo; take it over into your site's own configuration.
@@ -71,4 +72,6 @@ def export(posts: Posts) -> Iterator[ExportFile]:
     yield from writer.pages(page)
 
 
-FORMAT: Final = Format("Hugo: page bundles with their pictures", export, drafts=True, bodies=True, shows=Comments.BODY)
+FORMAT: Final = Format(
+    message("Hugo: page bundles with their pictures"), export, drafts=True, bodies=True, shows=Comments.BODY
+)

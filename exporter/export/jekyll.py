@@ -24,6 +24,7 @@ from exporter.export.site_generators import (
     shown_title,
     site_path,
 )
+from exporter.message import message
 from exporter.model.publication import PostStatus
 
 _CONFIG: Final = """# What the content needs of Jekyll; take it over into your site's own configuration.
@@ -117,4 +118,6 @@ def _name(post: ExportPost) -> str:
     return file_name(day, post.title, post.id).removesuffix(".md")
 
 
-FORMAT: Final = Format("Jekyll, GitHub Pages", export, drafts=True, bodies=True, shows=Comments.BODY, beside="_data")
+FORMAT: Final = Format(
+    message("Jekyll, GitHub Pages"), export, drafts=True, bodies=True, shows=Comments.BODY, beside="_data"
+)

@@ -11,6 +11,7 @@ from exporter.export.formats import Format
 from exporter.export.interface import Comments, Content, ExportFile
 from exporter.export.media import Copies, Media, address_of
 from exporter.export.posts import ExportPost, Posts
+from exporter.message import message
 from exporter.text import visible
 
 
@@ -55,4 +56,6 @@ def _text(value: dict[str, Any]) -> str:
     return visible(json.dumps(shown, ensure_ascii=False))[0]
 
 
-FORMAT: Final = Format("feed readers, and whatever reads JSON Feed 1.1", export, comments=False, shows=Comments.NONE)
+FORMAT: Final = Format(
+    message("feed readers, and whatever reads JSON Feed 1.1"), export, comments=False, shows=Comments.NONE
+)

@@ -15,6 +15,7 @@ from exporter.export.posts import ExportPost, PostComment, Posts
 from exporter.export.report import Report
 from exporter.export.words import Reason
 from exporter.html.links import commenter_link
+from exporter.message import message
 from exporter.text import without_surrogates
 
 
@@ -92,4 +93,4 @@ def _line(record: dict[str, Any], report: Report, kind: str, record_id: str) -> 
     return text.encode() + b"\n"
 
 
-FORMAT: Final = Format("programs: a flat JSON object on each line", export)
+FORMAT: Final = Format(message("programs: a flat JSON object on each line"), export)

@@ -23,6 +23,7 @@ from exporter.export.words import Reason
 from exporter.export.xml import cleaned
 from exporter.html.links import commenter_link
 from exporter.html.text import collapse
+from exporter.message import message
 from exporter.model.publication import PostStatus
 
 LINE_BYTES: Final = 7_000
@@ -216,7 +217,7 @@ def _date(when: datetime) -> str:
 
 
 FORMAT: Final = Format(
-    "Hatena, livedoor, Ameba, FC2, Seesaa, WordPress (MT import format)",
+    message("Hatena, livedoor, Ameba, FC2, Seesaa, WordPress (MT import format)"),
     export,
     drafts=True,
     splits=True,

@@ -19,6 +19,7 @@ from exporter.export.interface import ExportFile, Filled
 from exporter.export.jsonl import comment_record, entry_record
 from exporter.export.media import Copies, Media
 from exporter.export.posts import Posts
+from exporter.message import message
 from exporter.text import visible
 
 _BATCH: Final = 100
@@ -57,7 +58,10 @@ def _library() -> tuple[ModuleType, Callable[..., None]]:
         from arro3.io import write_parquet  # noqa: PLC0415
     except ImportError as error:
         raise UsageError(
-            f"Parquet needs a library that is not installed ({error}): pip install 'blog-exporter[parquet]'"
+            message(
+                "Parquet needs a library that is not installed ({error}): pip install 'blog-exporter[parquet]'",
+                error=error,
+            )
         ) from None
     return core, write_parquet
 
@@ -160,4 +164,4 @@ def _text(text: str) -> str:
     return visible(text)[0]
 
 
-FORMAT: Final = Format("DuckDB, pandas and other programs: two tables in Parquet", export)
+FORMAT: Final = Format(message("DuckDB, pandas and other programs: two tables in Parquet"), export)

@@ -20,6 +20,7 @@ from exporter.export.site_generators import (
     shown_title,
     site_path,
 )
+from exporter.message import message
 from exporter.model.publication import PostStatus
 
 
@@ -63,5 +64,9 @@ def plain(posts: Posts) -> Iterator[ExportFile]:
 
 
 FORMAT: Final = Format(
-    "Astro, Eleventy, Obsidian and others: Markdown (--preset)", export, drafts=True, bodies=True, shows=Comments.BODY
+    message("Astro, Eleventy, Obsidian and others: Markdown (--preset)"),
+    export,
+    drafts=True,
+    bodies=True,
+    shows=Comments.BODY,
 )

@@ -14,6 +14,7 @@ from exporter.export.media import new_address, old_addresses
 from exporter.export.posts import Posts
 from exporter.export.report import Report
 from exporter.export.words import Reason
+from exporter.message import message
 
 _SPECIAL = re.compile(r"([\\.^$*+?{}\[\]|()\"'\s])")
 _EXACT_BYTES: Final = 255
@@ -46,7 +47,7 @@ def export(posts: Posts) -> Iterator[ExportFile]:
         UsageError: the patterns of the old or the new addresses are missing.
     """
     if not posts.options.old_urls or posts.options.new_url is None:
-        raise UsageError("Redirects need both patterns: --old-url and --new-url.")
+        raise UsageError(message("Redirects need both patterns: --old-url and --new-url."))
     for name, head, row in _FORMS:
         first = name == _FORMS[0][0]
         moves = _moves(posts, posts.report if first else Report())
@@ -131,4 +132,6 @@ _FORMS: tuple[tuple[str, str, Callable[[_Move], str]], ...] = (
 )
 
 
-FORMAT: Final = Format("nginx, Apache, Netlify: old addresses to new ones", export, comments=False, media=False)
+FORMAT: Final = Format(
+    message("nginx, Apache, Netlify: old addresses to new ones"), export, comments=False, media=False
+)

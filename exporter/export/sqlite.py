@@ -18,6 +18,7 @@ from exporter.export.interface import Content, Database, ExportFile
 from exporter.export.jsonl import comment_record, entry_record
 from exporter.export.media import Copies, Media
 from exporter.export.posts import Posts
+from exporter.message import message
 from exporter.text import visible
 
 if TYPE_CHECKING:
@@ -207,4 +208,4 @@ def _insert(connection: sqlite3.Connection, table: str, record: dict[str, Any]) 
     return connection.execute(statement, values).lastrowid or 0
 
 
-FORMAT: Final = Format("Datasette and SQL: tables with full-text search", export)
+FORMAT: Final = Format(message("Datasette and SQL: tables with full-text search"), export)

@@ -25,6 +25,7 @@ from exporter.export.splitting import EntryData, Frame, split
 from exporter.export.words import Reason
 from exporter.export.xml import cdata, cleaned, escaped
 from exporter.html.text import collapse
+from exporter.message import message
 from exporter.model.kinds import Kind
 from exporter.model.publication import Cause, PostStatus
 
@@ -267,7 +268,7 @@ def _date(when: datetime) -> str:
 
 
 FORMAT: Final = Format(
-    "WordPress, Hatena (WXR 1.2)",
+    message("WordPress, Hatena (WXR 1.2)"),
     export,
     holds_back=True,
     drafts=True,

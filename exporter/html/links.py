@@ -9,6 +9,7 @@ from typing import Any, Final
 from urllib.parse import quote, urljoin, urlsplit, urlunsplit
 
 from exporter.errors import UsageError
+from exporter.message import message
 
 _PICTURE_ENDINGS: Final = frozenset(
     {"apng", "avif", "bmp", "gif", "heic", "heif", "ico", "jfif", "jp2"}
@@ -167,7 +168,13 @@ class AddressPattern:
         sample = absolute(self._host + _FIELD.sub("x", self.text), "")
         if sample is None or not self.fields or not all(self.fields) or set("{}") & set(_FIELD.sub("", self.text)):
             also = ", or a path: /archives/{name}/" if path else ""
-            raise UsageError(f"{what} must be an address with fields in braces, such as https://HOST/{{name}}{also}.")
+            raise UsageError(
+                message(
+                    "{what} must be an address with fields in braces, such as https://HOST/{{name}}{also}.",
+                    what=what,
+                    also=also,
+                )
+            )
         rest = _FIELD.split(_WEB.sub("", self.text))
         shape = "".join("[^/?#]+" if at % 2 else re.escape(part) for at, part in enumerate(rest))
         self._shape = re.compile(shape.rstrip("/"))
@@ -200,7 +207,11 @@ class AddressPattern:
             if name not in known:
                 near = get_close_matches(name, known, 1)
                 hint = f" (did you mean {near[0]}?)" if near else f": it may be {', '.join(known)}"
-                raise UsageError(f"{self._what}: {{{name}}} is not a field of the record{hint}.")
+                raise UsageError(
+                    message(
+                        "{what}: {{{name}}} is not a field of the record{hint}.", what=self._what, name=name, hint=hint
+                    )
+                )
 
     def fits(self, address: str) -> bool:
         """Tell whether an absolute address could have been made by this pattern, for whatever record."""

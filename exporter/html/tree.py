@@ -9,6 +9,7 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from exporter.html.limits import TooComplex, TooLarge, too_complex, too_large
 from exporter.html.tags import tag_set
+from exporter.message import message
 from exporter.text import visible
 
 _BOLD = re.compile(r"font-weight\s*:\s*(?:bold|[6-9]00)", re.IGNORECASE)
@@ -90,10 +91,10 @@ def find(html: str, selector: str) -> Iterator[Element]:
 
 def _document(html: str) -> LexborHTMLParser | None:
     if too_large(html):
-        raise TooLarge("this body is too large to be shown with its markup")
+        raise TooLarge(message("this body is too large to be shown with its markup"))
     source, _ = visible(html)
     if too_complex(source):
-        raise TooComplex("the tags of this body are nested or crossed beyond what a page can show")
+        raise TooComplex(message("the tags of this body are nested or crossed beyond what a page can show"))
     return LexborHTMLParser(source, is_fragment=True) if source else None
 
 

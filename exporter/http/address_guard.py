@@ -16,6 +16,7 @@ from typing import Any, Final
 from yarl import URL
 
 from exporter.errors import AddressRefused, NotPublic, UsageError
+from exporter.message import message
 from exporter.text import printable
 
 PORTS: Final = frozenset({80, 443, 8080})
@@ -49,18 +50,20 @@ class AddressGuard:
             NotPublic: it names another port.
         """
         if len(address) > _LONGEST:
-            raise AddressRefused(f"the address is longer than {_LONGEST} characters")
+            raise AddressRefused(message("the address is longer than {longest} characters", longest=_LONGEST))
         try:
             url = _parsed(address, encoded=True)
             port = url.port
         except ValueError:
-            raise AddressRefused(f"not a valid address: {printable(address, 100)}") from None
+            raise AddressRefused(message("not a valid address: {address}", address=printable(address, 100))) from None
         if url.scheme not in {"http", "https"} or not url.raw_host:
-            raise AddressRefused(f"only http and https are read, not {printable(address, 100)}")
+            raise AddressRefused(
+                message("only http and https are read, not {address}", address=printable(address, 100))
+            )
         if url.raw_user is not None or url.raw_password is not None:
-            raise AddressRefused("an address with a user name or password is not asked")
+            raise AddressRefused(message("an address with a user name or password is not asked"))
         if not self.allow_private and port not in self.ports:
-            raise NotPublic(f"port {port} is only asked with --allow-private-network")
+            raise NotPublic(message("port {port} is only asked with --allow-private-network", port=port))
         return url
 
     def socket(self, info: tuple[Any, ...]) -> socket.socket:
@@ -156,16 +159,31 @@ def check_base_url(text: str, name: str = "the base URL", variable: str = "BLOG_
             URL that may hold a password is not shown, and of any other nothing from its query on, where tokens stand.
     """
     if "@" in text:
-        raise UsageError(f"{name} must not hold a user name or password: give a secret in {variable}")
+        raise UsageError(
+            message(
+                "{name} must not hold a user name or password: give a secret in {variable}",
+                name=name,
+                variable=variable,
+            )
+        )
     shown = printable(re.split(r"[?#]", text, maxsplit=1)[0], 200)
     if not text.isprintable() or "\\" in text or " " in text:
-        raise UsageError(f"{name} holds characters that no address has: {shown}")
+        raise UsageError(message("{name} holds characters that no address has: {shown}", name=name, shown=shown))
     try:
         url = _parsed(text)
     except ValueError as error:
-        raise UsageError(f"{name} is not a valid URL: {shown} ({printable(str(error))})") from None
+        raise UsageError(
+            message("{name} is not a valid URL: {shown} ({error})", name=name, shown=shown, error=printable(str(error)))
+        ) from None
     if url.scheme not in {"http", "https"} or not url.host:
-        raise UsageError(f"{name} must look like https://HOST, not {shown}")
+        raise UsageError(message("{name} must look like https://HOST, not {shown}", name=name, shown=shown))
     if url.raw_query_string or url.raw_fragment or text.endswith(("?", "#")):
-        raise UsageError(f"{name} must end with its path, without ? or #: {shown}; give a secret in {variable}")
+        raise UsageError(
+            message(
+                "{name} must end with its path, without ? or #: {shown}; give a secret in {variable}",
+                name=name,
+                shown=shown,
+                variable=variable,
+            )
+        )
     return url

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 from exporter.errors import BadBody, BodyTooLarge
 from exporter.http.deadline import Deadline
 from exporter.http.memory_budget import MemoryBudget
+from exporter.message import message
 
 if TYPE_CHECKING:
     import aiohttp
@@ -56,7 +57,7 @@ class Inflate:
                 piece = self._inflater.decompress(self._waiting, _PIECE)
             except zlib.error:
                 if self._begun:
-                    raise BadBody("the answer is not in the encoding it claims") from None
+                    raise BadBody(message("the answer is not in the encoding it claims")) from None
                 self._inflater, self._begun = zlib.decompressobj(_BARE), True
                 continue
             self._begun = True
@@ -68,7 +69,7 @@ class Inflate:
     def end(self) -> None:
         """Raise BadBody where the encoding has not come to its end."""
         if self._begun and not self._inflater.eof:
-            raise BadBody("the answer's compressed body is cut short")
+            raise BadBody(message("the answer's compressed body is cut short"))
 
 
 def decoder(encoding: str) -> Inflate | None:
@@ -82,7 +83,7 @@ def decoder(encoding: str) -> Inflate | None:
         return None
     if name in {"gzip", "x-gzip", "deflate"}:
         return Inflate()
-    raise BadBody("the answer is in an encoding that cannot be read")
+    raise BadBody(message("the answer is in an encoding that cannot be read"))
 
 
 class BodyStream:
@@ -185,7 +186,9 @@ class MemoryBody:
 
     def _check(self, size: int) -> None:
         if size > self.max_bytes:
-            raise BodyTooLarge(f"the answer has more than {self.max_bytes} bytes (the setting max_body)")
+            raise BodyTooLarge(
+                message("the answer has more than {max_bytes} bytes (the setting max_body)", max_bytes=self.max_bytes)
+            )
 
 
 class Sink(Protocol):
@@ -241,7 +244,7 @@ class FileBody:
         status, headers = stream.status, stream.headers
         if status == HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE and self._sink.size:
             self._sink.restart(None, None)
-            raise BadBody("the server could not resume the file where it was cut short")
+            raise BadBody(message("the server could not resume the file where it was cut short"))
         if status == HTTPStatus.OK:
             claimed = headers.get("content-length", "")
             length = int(claimed) if claimed.isascii() and claimed.isdigit() else None
@@ -254,10 +257,10 @@ class FileBody:
             part = _CONTENT_RANGE.fullmatch(headers.get("content-range", "").strip())
             if part is None or int(part[1]) != self._sink.size or "content-encoding" in headers:
                 self._sink.restart(None, None)
-                raise BadBody("the server resumed the file at another place than it was cut short at")
+                raise BadBody(message("the server resumed the file at another place than it was cut short at"))
             await self._write(stream)
             if part[3] and self._sink.size != int(part[3]):
-                raise BadBody("the rest of the file was cut short")
+                raise BadBody(message("the rest of the file was cut short"))
             self.whole = True
         return b""
 
@@ -269,7 +272,9 @@ class FileBody:
             stream.kept += len(piece)
 
     def _too_large(self) -> BodyTooLarge:
-        return BodyTooLarge(f"it is larger than {self._max_bytes} bytes (--max-asset-size)")
+        return BodyTooLarge(
+            message("it is larger than {max_bytes} bytes (--max-asset-size)", max_bytes=self._max_bytes)
+        )
 
 
 def _resumable_by(headers: Mapping[str, str]) -> str | None:

@@ -12,6 +12,7 @@ from typing import TypeVar
 from urllib.parse import quote, urlsplit
 
 from exporter.errors import ApiError, ServiceError, UsageError
+from exporter.message import message
 from exporter.text import printable
 
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")  # RFC 9110, section 5.6.2
@@ -45,14 +46,16 @@ class Credentials:
 
     def __post_init__(self) -> None:
         if not _HEADER_NAME.fullmatch(self.header):
-            raise UsageError("the authentication header's name may hold letters, digits and hyphens only")
+            raise UsageError(message("the authentication header's name may hold letters, digits and hyphens only"))
         if self.scheme and not _HEADER_VALUE.fullmatch(self.scheme):
             raise UsageError(
-                "the authentication scheme holds characters that no header may have; use a word such as Bearer"
+                message("the authentication scheme holds characters that no header may have; use a word such as Bearer")
             )
         if self.token and not _HEADER_VALUE.fullmatch(self.token):
             raise UsageError(
-                "the token holds a line end, outer spaces or characters outside ASCII: copy it again, without those"
+                message(
+                    "the token holds a line end, outer spaces or characters outside ASCII: copy it again, without those"
+                )
             )
 
     @cached_property

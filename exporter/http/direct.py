@@ -18,6 +18,7 @@ from multidict import CIMultiDict, CIMultiDictProxy
 
 from exporter.errors import ConnectFailed
 from exporter.http.address_guard import origin_of
+from exporter.message import message
 from exporter.text import printable
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def may_be_taken() -> bool:
 
 def broken(host: str | None, error: Exception) -> ConnectFailed:
     """Return the error for a connection that breaks, or that was kept and turns out to be closed."""
-    return ConnectFailed(f"the connection to {host} broke ({printable(str(error))})")
+    return ConnectFailed(message("the connection to {host} broke ({error})", host=host, error=printable(str(error))))
 
 
 class DirectAnswer:

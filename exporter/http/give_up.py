@@ -18,6 +18,7 @@ from exporter.errors import (
 )
 from exporter.http.retry import RetryPolicy, Watch
 from exporter.http.transport import HttpRequest, HttpResponse, Transport
+from exporter.message import message
 from exporter.text import printable
 
 _INSTANT = 0.001  # seconds too short to send anything in; sums of seconds are not more exact
@@ -81,14 +82,21 @@ class ServiceWatch(Watch):
         patience = self._policy.give_up_after - silence
         if patience <= _INSTANT:
             raise self._over(
-                f"has given no good answer for {silence:.0f} s, the longest this run waits (give_up_after)"
+                message(
+                    "has given no good answer for {silence:.0f} s, the longest this run waits (give_up_after)",
+                    silence=silence,
+                )
             )
         return patience
 
     def refuse_pause(self, error: RetryableStatus) -> ServiceError:
         """Return what ends the run where the service wishes a pause longer than is obeyed."""
         limit = f"{self._policy.longest_pause:g} s this run would (give_up_after)"
-        return self._over(f"asks to wait {error.retry_after:.0f} s, longer than the {limit}")
+        return self._over(
+            message(
+                "asks to wait {retry_after:.0f} s, longer than the {limit}", retry_after=error.retry_after, limit=limit
+            )
+        )
 
     async def outlasts(self, _failure: TransportError, good_before: int, /) -> bool:
         """Tell whether to insist on a request without retries left: where the service is silent as a whole.
@@ -110,12 +118,19 @@ class ServiceWatch(Watch):
             return False
         self.patience()
         if not self._policy.retries:
-            raise self._over("has stopped answering, and retries is 0")
+            raise self._over(message("has stopped answering, and retries is 0"))
         return True
 
     def _over(self, what: str) -> ServiceError:
         advice = ": what was read so far is kept." if self.good_answers else ", or check the base URL."
-        return ServiceError(f"the service {what}; the last failure: {self._failure}. Run again later{advice}")
+        return ServiceError(
+            message(
+                "the service {what}; the last failure: {failure}. Run again later{advice}",
+                what=what,
+                failure=self._failure,
+                advice=advice,
+            )
+        )
 
 
 class HostWatch(Watch):
@@ -135,7 +150,9 @@ class HostWatch(Watch):
         origin = request.origin
         if origin in self._given_up:
             name = printable(origin.partition("://")[2], 80)
-            raise HostGivenUp(f"not asked in this run: {name} {self._given_up[origin]}")
+            raise HostGivenUp(
+                message("not asked in this run: {name} {given_up}", name=name, given_up=self._given_up[origin])
+            )
         response = await self._transport.send(request)
         if response.status not in RetryableStatus.STATUSES:
             self._silent.pop(origin, None)

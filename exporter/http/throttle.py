@@ -11,6 +11,7 @@ from exporter.clock import Clock
 from exporter.errors import TransportError, UsageError
 from exporter.http.pace import Pace
 from exporter.http.transport import HttpRequest, HttpResponse, Transport
+from exporter.message import message
 
 _CONGESTION = frozenset({429, 503})  # statuses that mean the host has too much to do
 _SMOOTHING = 0.125  # the weight of the newest latency in the moving average
@@ -75,9 +76,13 @@ class Throttle:
             UsageError: a limit that lets nothing through.
         """
         if max_concurrency < 1:
-            raise UsageError(f"the concurrency must be at least 1, not {max_concurrency}")
+            raise UsageError(
+                message("the concurrency must be at least 1, not {max_concurrency}", max_concurrency=max_concurrency)
+            )
         if rate is not None and not 0 < rate < float("inf"):
-            raise UsageError(f"the rate must be a number of requests per second above 0, not {rate:g}")
+            raise UsageError(
+                message("the rate must be a number of requests per second above 0, not {rate:g}", rate=rate)
+            )
         self._max = min(self._max, float(max_concurrency))
         self._limit = min(self._limit, self._max)
         self._interval = max(self._interval, 1.0 / rate if rate else 0.0)

@@ -255,23 +255,49 @@ def _to_connect(seconds: float) -> aiohttp.ClientTimeout:
 def _translated(error: Exception, sender: Sender, deadline: Deadline) -> TransportError:
     """Return what an exception of aiohttp or of the system means."""
     if is_refusal(error):
-        return NotPublic(f"{sender.place} has no public address, and is only asked with --allow-private-network")
+        return NotPublic(
+            message("{place} has no public address, and is only asked with --allow-private-network", place=sender.place)
+        )
     connecting = f"cannot connect to {sender.place}"
     if isinstance(error, aiohttp.ConnectionTimeoutError):
-        return Unreachable(f"{connecting}: no answer within {sender.timeouts.connect:g} s{sender.hint}")
+        return Unreachable(
+            message(
+                "{connecting}: no answer within {connect:g} s{hint}",
+                connecting=connecting,
+                connect=sender.timeouts.connect,
+                hint=sender.hint,
+            )
+        )
     if isinstance(error, TimeoutError):
-        return RequestTimeout(f"{sender.place} took too long: {deadline.what_passed()}")
+        return RequestTimeout(
+            message("{place} took too long: {what_passed}", place=sender.place, what_passed=deadline.what_passed())
+        )
     cause = error.__cause__ if isinstance(error, aiohttp.ClientConnectorError) else None
     detail = f" ({printable(str(cause or error) or type(error).__name__)})" if sender.hint else ""
     for kind, reason in _NO_CONNECTION.items():
         if isinstance(error, kind):
             network = " and the network" if sender.hint else ""
-            return Unreachable(f"{connecting}: {reason}{detail}{sender.hint}{network}")
+            return Unreachable(
+                message(
+                    "{connecting}: {reason}{detail}{hint}{network}",
+                    connecting=connecting,
+                    reason=reason,
+                    detail=detail,
+                    hint=sender.hint,
+                    network=network,
+                )
+            )
     if isinstance(error, aiohttp.InvalidURL | aiohttp.NonHttpUrlClientError):
-        return AddressRefused(f"{sender.place} has an address that cannot be asked{detail}")
+        return AddressRefused(
+            message("{place} has an address that cannot be asked{detail}", place=sender.place, detail=detail)
+        )
     if isinstance(error, _NOT_READABLE):
-        return BadBody(f"{sender.place} sent an answer that was cut short, or is not HTTP{detail}")
-    return ConnectFailed(f"the connection to {sender.place} broke{detail}")
+        return BadBody(
+            message(
+                "{place} sent an answer that was cut short, or is not HTTP{detail}", place=sender.place, detail=detail
+            )
+        )
+    return ConnectFailed(message("the connection to {place} broke{detail}", place=sender.place, detail=detail))
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,7 +325,9 @@ class Redirecting:
             if location is None:
                 return response
             if request.method != "GET":
-                raise RedirectRefused(f"{sender.place} redirects what is sent to it{sender.hint}")
+                raise RedirectRefused(
+                    message("{place} redirects what is sent to it{hint}", place=sender.place, hint=sender.hint)
+                )
             try:
                 encoded = location.isascii() and location.isprintable() and " " not in location
                 target = self.admit(request.url.join(URL(location, encoded=encoded)))
@@ -307,4 +335,11 @@ class Redirecting:
                 text = f"{sender.place} redirects to something that is not a URL{sender.hint}"
                 raise RedirectRefused(text) from None
             request = replace(request, url=target, origin=origin_of(target))
-        raise RedirectRefused(f"{sender.place} redirects more than {_MAX_REDIRECTS} times in a row{sender.hint}")
+        raise RedirectRefused(
+            message(
+                "{place} redirects more than {max_redirects} times in a row{hint}",
+                place=sender.place,
+                max_redirects=_MAX_REDIRECTS,
+                hint=sender.hint,
+            )
+        )

@@ -36,6 +36,7 @@ from exporter.http.memory_budget import prepare_memory
 from exporter.http.retry import RetryEvent, RetryPolicy
 from exporter.library.views import LatestRefreshed, LatestRepaired, refresh_latest, wanted_views
 from exporter.login.source import credentials_for
+from exporter.message import message
 from exporter.service.interface import BlogService
 from exporter.service.registry import service_of
 from exporter.settings import Settings
@@ -79,7 +80,7 @@ async def open_service(
         UsageError: the address, the token or a limit cannot be right.
     """
     if settings.base_url is None:
-        raise UsageError(f"Where is {blog_id}? Name its service with --base-url or --profile.")
+        raise UsageError(message("Where is {blog_id}? Name its service with --base-url or --profile.", blog_id=blog_id))
     timeouts = Timeouts(
         connect=settings.connect_timeout.total_seconds(),
         read=settings.read_timeout.total_seconds(),
@@ -286,7 +287,7 @@ class Backup:
         """Do blocking work beside the event loop, which ends soon when the backup is cancelled."""
 
         def stop() -> None:
-            self._end = self._end or Interrupted("The backup was cancelled; what was read is kept.")
+            self._end = self._end or Interrupted(message("The backup was cancelled; what was read is kept."))
 
         result = await finish_in_thread(work, stop=stop)
         self._require_not_stopped()

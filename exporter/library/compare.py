@@ -31,6 +31,7 @@ from exporter.http.engine import DOWNLOAD_POLICY, Client, Engine
 from exporter.http.retry import RetryPolicy
 from exporter.library.export import Only, newest_beside, read_at
 from exporter.library.new_home import check_address, new_home_credentials
+from exporter.message import message
 from exporter.settings import Settings
 from exporter.wordpress.rest import find_wordpress, open_wordpress
 
@@ -85,7 +86,9 @@ def expected_posts(
         with contextlib.closing(reader.state(version)) as state, newest_beside(reader, version) as newest:
             check(state)
             if options.declared.public_access is None and not options.declared.all_as_draft:
-                raise UsageError("Nothing says yet which entries are public: declare it, or make drafts of all.")
+                raise UsageError(
+                    message("Nothing says yet which entries are public: declare it, or make drafts of all.")
+                )
             side = Side.DRAFTS if options.declared.all_as_draft else Side.PUBLIC
             chosen = replace(options, as_of=read_at(reader, version), hidden_comments=True)
             rest = replace(chosen, since=None, until=None, category=None)
@@ -129,7 +132,7 @@ async def open_home(
         NotAuthorised, ServiceError: it cannot be read.
     """
     if not place.strip():
-        raise UsageError("NEW_HOME is empty: name the new home's address, or the folder of its pages.")
+        raise UsageError(message("NEW_HOME is empty: name the new home's address, or the folder of its pages."))
     if not place.lower().startswith(("http://", "https://")):
         yield FolderHome(Path(place), lambda count: progress("pages", count))
         return

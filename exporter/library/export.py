@@ -93,7 +93,9 @@ def export_blog(
         with contextlib.closing(reader.state(version)) as state, newest_beside(reader, version) as newest:
             check(state)
             if not known.whole and options.declared.public_access is None and not options.declared.all_as_draft:
-                raise UsageError("Nothing says yet which entries are public: declare it, or make drafts of all.")
+                raise UsageError(
+                    message("Nothing says yet which entries are public: declare it, or make drafts of all.")
+                )
             check_patterns(options, state)
             check_category(state, options.service, options.category)
             shown = None if known.whole or options.old_urls else infer_entry_url(options.service, state)
@@ -141,12 +143,17 @@ def check_form(form: str, *, only: Only, all_as_draft: bool, chosen: Mapping[str
     if NAMED[form].whole:
         if only != "all":
             raise UsageError(
-                f"{form} takes the whole archive, private entries and earlier versions too, which no public folder may "
-                "hold; if that is what you want, say --only all, and it goes to OUT.NOT-PUBLIC."
+                message(
+                    "{form} takes the whole archive, private entries and earlier versions too, which no public folder may "
+                    "hold; if that is what you want, say --only all, and it goes to OUT.NOT-PUBLIC.",
+                    form=form,
+                )
             )
         for option, value in chosen.items():
             if value is not None:
-                raise UsageError(f"{form} takes the whole archive; leave out --{option}.")
+                raise UsageError(
+                    message("{form} takes the whole archive; leave out --{option}.", form=form, option=option)
+                )
 
 
 def check_apart(folder: Path, archive: Path) -> None:
@@ -157,7 +164,13 @@ def check_apart(folder: Path, archive: Path) -> None:
     """
     new, old = folder.resolve(), archive.resolve()
     if new.is_relative_to(old) or old.is_relative_to(new):
-        raise UsageError(f"{folder} and the archive {archive} cannot be inside each other; name another folder.")
+        raise UsageError(
+            message(
+                "{folder} and the archive {archive} cannot be inside each other; name another folder.",
+                folder=folder,
+                archive=archive,
+            )
+        )
 
 
 @contextmanager

@@ -31,6 +31,7 @@ from exporter.http.engine import Client, Engine
 from exporter.http.retry import RetryEvent, RetryPolicy
 from exporter.library.export import Only, check_category, check_patterns, newest_beside, read_at
 from exporter.library.new_home import check_address, new_home_credentials
+from exporter.message import message
 from exporter.move.home import may_write_any_html, missing_rights
 from exporter.move.map_file import MapFile
 from exporter.move.outcome import MoveEvent, MoveOutcome
@@ -141,7 +142,11 @@ def move_blog(
     """
     _credentials(check_address(home.url), settings)
     if home.map_file.resolve().is_relative_to(archive.resolve()):
-        raise UsageError(f"{home.map_file} would be inside the archive; name a file outside of it with --map.")
+        raise UsageError(
+            message(
+                "{map_file} would be inside the archive; name a file outside of it with --map.", map_file=home.map_file
+            )
+        )
     mover = _Mover(home, settings, watching or Watching(), clock or SystemClock(), dry_run)
 
     def moved(reader: Archive) -> list[Moved]:
@@ -150,7 +155,9 @@ def move_blog(
         with contextlib.closing(reader.state(version)) as state, newest_beside(reader, version) as newest:
             check(state)
             if chosen.declared.public_access is None and not chosen.declared.all_as_draft:
-                raise UsageError("Nothing says yet which entries are public: declare it, or make drafts of all.")
+                raise UsageError(
+                    message("Nothing says yet which entries are public: declare it, or make drafts of all.")
+                )
             check_patterns(chosen, state)
             check_category(state, chosen.service, chosen.category)
             shown = None if chosen.old_urls else infer_entry_url(chosen.service, state)
@@ -224,14 +231,20 @@ class _Mover:
             )
         if not await may_write_any_html(api):
             warn(
-                f"WordPress removes scripts, frames and more from what {user} writes; only an administrator's text is "
-                "kept as it is."
+                message(
+                    "WordPress removes scripts, frames and more from what {user} writes; only an administrator's text is "
+                    "kept as it is.",
+                    user=user,
+                )
             )
         there, here = api.index.get("gmt_offset"), self.clock.now().astimezone(zone).utcoffset()
         if isinstance(there, int | float) and abs(there) < _DAY and timedelta(hours=there) != here:
             warn(
-                f"The new home's clock is {there:+g} hours from UTC, which is not the blog's: entries will be shown at "
-                "other hours, and some on other days. Set its time zone first (Settings, General)."
+                message(
+                    "The new home's clock is {there:+g} hours from UTC, which is not the blog's: entries will be shown at "
+                    "other hours, and some on other days. Set its time zone first (Settings, General).",
+                    there=there,
+                )
             )
 
     def _client(self, engine: Engine, longest: float = 0.0) -> Client:
@@ -257,8 +270,10 @@ def _credentials(home: str, settings: Settings) -> Credentials:
     found = new_home_credentials(home, settings)
     if not found.token:
         raise UsageError(
-            "Who are you in the new home? Name a user with --new-home-user, and give an application password of that "
-            "user (Users, Profile, Application Passwords) in BLOG_EXPORTER_NEW_HOME_TOKEN or --new-home-token-file."
+            message(
+                "Who are you in the new home? Name a user with --new-home-user, and give an application password of that "
+                "user (Users, Profile, Application Passwords) in BLOG_EXPORTER_NEW_HOME_TOKEN or --new-home-token-file."
+            )
         )
     return found
 
@@ -286,5 +301,7 @@ def _content(archive: Path, picture: PostPicture) -> bytes:
     except OSError:
         content = b""
     if hashlib.sha256(content).hexdigest() != picture.asset.sha256:
-        raise ArchiveDamaged(f"{path} is missing or damaged; the next backup gets it again, if it is still there.")
+        raise ArchiveDamaged(
+            message("{path} is missing or damaged; the next backup gets it again, if it is still there.", path=path)
+        )
     return content

@@ -5,6 +5,7 @@ from __future__ import annotations
 from exporter.errors import UsageError
 from exporter.http.address_guard import check_base_url
 from exporter.http.credentials import Credentials
+from exporter.message import message
 from exporter.settings import Settings
 from exporter.wordpress.rest import application_password
 
@@ -28,11 +29,15 @@ def new_home_credentials(address: str, settings: Settings) -> Credentials:
     if not settings.new_home_token:
         return Credentials()
     if settings.new_home_user is None:
-        raise UsageError("Whose application password is it? Name the user of the new home with --new-home-user.")
+        raise UsageError(
+            message("Whose application password is it? Name the user of the new home with --new-home-user.")
+        )
     credentials = application_password(settings.new_home_user, settings.new_home_token)
     if not settings.allow_plain_http and credentials.exposed_at(address) is not None:
         raise UsageError(
-            "The application password would travel unencrypted, where anybody on the way can read it: use an https:// "
-            "address, or say --allow-plain-http where the network is your own."
+            message(
+                "The application password would travel unencrypted, where anybody on the way can read it: use an https:// "
+                "address, or say --allow-plain-http where the network is your own."
+            )
         )
     return credentials

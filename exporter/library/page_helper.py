@@ -25,6 +25,7 @@ import exporter
 from exporter.archive.latest import DerivedFile
 from exporter.errors import BlogExporterError
 from exporter.export.interface import RemotePage, ViewFile
+from exporter.message import message
 
 ALONE: Final = 300
 """So many pages are made before a second process is started, which costs as much as some hundred of them."""
@@ -177,7 +178,9 @@ class PageHelper:
         self._complaints.seek(0)
         lines = self._complaints.read().decode("utf-8", "replace").strip().splitlines()
         reason = lines[-1] if lines else f"it ended with {code}"
-        return BlogExporterError(f"The process that renders pages beside this one failed: {reason[:200]}; run again.")
+        return BlogExporterError(
+            message("The process that renders pages beside this one failed: {reason}; run again.", reason=reason[:200])
+        )
 
 
 def serve(source: BinaryIO, sink: BinaryIO) -> None:

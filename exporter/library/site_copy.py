@@ -15,6 +15,7 @@ from exporter.export.folder import check_target, write_export
 from exporter.export.interface import RecordSource, WrittenFile
 from exporter.library.export import listed, newest_beside, read_at
 from exporter.library.views import SITE, site_options
+from exporter.message import message
 from exporter.model.kinds import Kind
 from exporter.model.publication import Declared
 from exporter.service.registry import service_of
@@ -58,9 +59,9 @@ def copy_site(
         UsageError: the folder cannot be written, or nothing declares which entries are public.
     """
     if target.resolve().is_relative_to(archive.resolve()):
-        raise UsageError(f"{target} is inside the archive; name a folder outside of it.")
+        raise UsageError(message("{target} is inside the archive; name a folder outside of it.", target=target))
     if public is not None and public.public_access is None:
-        raise UsageError("Nothing says yet which entries are public: declare it.")
+        raise UsageError(message("Nothing says yet which entries are public: declare it."))
     check_target(target, force=force)
 
     def copied(reader: Archive) -> SiteCopy:

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final, TypeGuard
 
+from exporter.message import message
+
 EXTENSIONS: Final[dict[str, str]] = {
     "application/gzip": "gz",
     "application/msword": "doc",
@@ -101,7 +103,7 @@ def asset_path(sha256: str, content_type: str) -> str:
         ValueError: ``sha256`` is none, so there is no such file.
     """
     if not is_sha256(sha256):
-        raise ValueError(f"{sha256!r} is not a SHA-256 in hexadecimal")
+        raise ValueError(message("{sha256!r} is not a SHA-256 in hexadecimal", sha256=sha256))
     return f"assets/{sha256[:2]}/{sha256}.{extension_of(content_type)}"
 
 

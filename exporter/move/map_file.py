@@ -18,6 +18,7 @@ from exporter.archive import atomic
 from exporter.archive.lock import ArchiveLock
 from exporter.clock import timestamp
 from exporter.errors import ArchiveLocked, UsageError
+from exporter.message import message
 
 _FORMAT: Final = "blog-exporter move"
 _VERSION: Final = 1
@@ -62,7 +63,7 @@ class MapFile:
         self._file: BinaryIO | None = None
         self._lock = ArchiveLock(path.with_name(f".{path.name}.lock"))
         if path.exists() and not path.is_file():
-            raise UsageError(f"{path} is no file; name another with --map.")
+            raise UsageError(message("{path} is no file; name another with --map.", path=path))
         if keep:
             self._hold(now)
         try:
@@ -118,7 +119,9 @@ class MapFile:
         try:
             self._lock.acquire(now)
         except ArchiveLocked:
-            raise ArchiveLocked(f"{self.path} is being written by another move; wait for it to end.") from None
+            raise ArchiveLocked(
+                message("{path} is being written by another move; wait for it to end.", path=self.path)
+            ) from None
 
     def _append(self, line: Mapping[str, Any]) -> None:
         if self._file is not None:
@@ -143,17 +146,28 @@ class MapFile:
         if number == 0:
             return self._foreign({})
         return UsageError(
-            f"{self.path} is damaged in line {number + 1}: move it away and run the same command again; the new home "
-            "itself tells what was moved, but not what somebody changed there since."
+            message(
+                "{path} is damaged in line {number}: move it away and run the same command again; the new home "
+                "itself tells what was moved, but not what somebody changed there since.",
+                path=self.path,
+                number=number + 1,
+            )
         )
 
     def _foreign(self, head: Mapping[str, Any]) -> UsageError:
         if head.get("format") != _FORMAT:
-            return UsageError(f"{self.path} is no map of a move; name another file with --map.")
+            return UsageError(message("{path} is no map of a move; name another file with --map.", path=self.path))
         if head.get("version") != _VERSION:
-            return UsageError(f"{self.path} was written by a newer version of the program; use that one.")
+            return UsageError(
+                message("{path} was written by a newer version of the program; use that one.", path=self.path)
+            )
         return UsageError(
-            f"{self.path} is the map of {head.get('blog_id')} moving to {head.get('home')}; name another with --map."
+            message(
+                "{path} is the map of {blog_id} moving to {home}; name another with --map.",
+                path=self.path,
+                blog_id=head.get("blog_id"),
+                home=head.get("home"),
+            )
         )
 
     def _note(self, line: Any, *, first: bool) -> None:
@@ -163,7 +177,7 @@ class MapFile:
             return
         kind, key, number = line.get("kind"), line.get("key"), line.get("id")
         if not isinstance(kind, str) or not isinstance(key, str):
-            raise TypeError("no kind or no key")
+            raise TypeError(message("no kind or no key"))
         if isinstance(number, int):
             self._known[kind, key] = Mapped(number, str(line.get("url", "")), str(line.get("stored", "")))
             self._sending.pop((kind, key), None)

@@ -16,6 +16,7 @@ from exporter.clock import Clock
 from exporter.errors import ServiceError
 from exporter.export.media import PostPicture
 from exporter.html.text import collapse
+from exporter.message import message
 from exporter.move.home import (
     COMMENT_FIELDS,
     FILE_FIELDS,
@@ -228,7 +229,11 @@ class Writer:
             if isinstance(number, int):  # nothing would know it again
                 await self._api.delete(f"{_ROUTES[thing]}/{number}")
             raise ServiceError(
-                f"The new home does not keep what tells {thing.noun} {key} from others; a plugin there may remove it."
+                message(
+                    "The new home does not keep what tells {noun} {key} from others; a plugin there may remove it.",
+                    noun=thing.noun,
+                    key=key,
+                )
             )
         if slug and unquote(made.slug) != slug.lower():
             made = await self._first(thing, made, look, read)
@@ -260,4 +265,4 @@ def _numbered(slug: str) -> str:
 
 
 def _odd() -> RestRefusal:
-    return RestRefusal("", "answered with something else than was asked for", {})
+    return RestRefusal("", message("answered with something else than was asked for"), {})

@@ -11,6 +11,7 @@ from operator import methodcaller
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self, TypeAlias
 
+from exporter.message import message
 from exporter.model.kinds import Kind
 from exporter.search.documents import FIELDS
 from exporter.search.folding import Excerpt, Span, excerpt, similar, spans_of
@@ -221,7 +222,7 @@ class Index:
         kind, record_id = id_of(indexed)
         found = self._documents.read(kind, record_id)
         if found is None or record_lines(kind, record_id, *found) != indexed:
-            raise WrongIndex("it does not agree with the records")
+            raise WrongIndex(message("it does not agree with the records"))
         document = found[1]
         text = document.texts[match.text]
         return Hit(

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, BinaryIO, Final, NamedTuple, Self
 
 from exporter import lossless_json
 from exporter.archive.safe_files import inner
+from exporter.message import message
 from exporter.model.kinds import Kind
 from exporter.search.documents import FIELDS, SearchDocument
 from exporter.search.folding import fold
@@ -60,7 +61,7 @@ class IndexedRecord(NamedTuple):
         except lossless_json.NotJson:
             texts = None
         if not isinstance(texts, list) or [type(text) for text in texts] != [str] * len(self.folded):
-            raise WrongIndex(f"the line behind byte {self.offset} is damaged")
+            raise WrongIndex(message("the line behind byte {offset} is damaged", offset=self.offset))
         return texts
 
 
@@ -95,7 +96,7 @@ class IndexFile:
         self.path = path
         head = file.readline(_HEAD_BYTES).decode("utf-8", "replace").rstrip("\n").split("\t")
         if len(head) != 3 or not head[2].isdecimal():
-            raise WrongIndex("it does not begin as an index")
+            raise WrongIndex(message("it does not begin as an index"))
         self.edition, self.content = head[:2]
         self._count = int(head[2])
         self._start = file.tell()
@@ -168,7 +169,7 @@ class IndexFile:
             offset += len(line) + len(plain)
             count += 1
         if count != self._count:
-            raise WrongIndex(f"it has {count} records, not {self._count}")
+            raise WrongIndex(message("it has {count} records, not {count_2}", count=count, count_2=self._count))
 
 
 def id_of(lines: bytes) -> tuple[Kind, str]:
@@ -181,7 +182,7 @@ def id_of(lines: bytes) -> tuple[Kind, str]:
         kind, record_id, _ = lines.split(b"\t", 2)
         return _KINDS[kind], str(lossless_json.loads(record_id))
     except (KeyError, ValueError) as error:
-        raise WrongIndex("a line is damaged") from error
+        raise WrongIndex(message("a line is damaged")) from error
 
 
 def _taken_apart(offset: int, line: bytes, plain: bytes) -> IndexedRecord:
@@ -189,7 +190,7 @@ def _taken_apart(offset: int, line: bytes, plain: bytes) -> IndexedRecord:
         name, _, _, moment, *folded = line.rstrip(b"\n").split(b"\t")
         record = IndexedRecord(offset, _KINDS[name], float(moment or "-inf"), folded, plain)
     except (KeyError, ValueError) as error:
-        raise WrongIndex(f"the line at byte {offset} is damaged") from error
+        raise WrongIndex(message("the line at byte {offset} is damaged", offset=offset)) from error
     if len(folded) != len(FIELDS[record.kind]):
-        raise WrongIndex(f"the line at byte {offset} has more or fewer texts than its kind")
+        raise WrongIndex(message("the line at byte {offset} has more or fewer texts than its kind", offset=offset))
     return record

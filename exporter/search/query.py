@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, tzinfo
 
 from exporter.errors import UsageError
+from exporter.message import message
 from exporter.model.kinds import Kind
 from exporter.search.folding import fold
 
@@ -79,13 +80,16 @@ def _terms(text: str) -> tuple[str, ...]:
     for term in _TERM.finditer(text):
         if term["open"] is not None:
             raise UsageError(
-                f"The phrase that begins at {text[term.start() : term.start() + 20]!r} has no closing quote."
+                message(
+                    "The phrase that begins at {text!r} has no closing quote.",
+                    text=text[term.start() : term.start() + 20],
+                )
             )
         key = fold(term["word"] or term["phrase"]).strip()
         if key and key not in found:
             found.append(key)
     if not found:
-        raise UsageError("There is nothing to search for: give a word, or a phrase in quotes.")
+        raise UsageError(message("There is nothing to search for: give a word, or a phrase in quotes."))
     return tuple(found)
 
 
@@ -95,9 +99,11 @@ def _pattern(text: str) -> str:
             warnings.simplefilter("ignore")
             compiled = re.compile(text)
     except (re.error, RecursionError, OverflowError) as error:
-        raise UsageError(f"The regular expression {text!r} cannot be read: {error}.") from error
+        raise UsageError(
+            message("The regular expression {text!r} cannot be read: {error}.", text=text, error=error)
+        ) from error
     if not text:
-        raise UsageError("There is nothing to search for: the regular expression is empty.")
+        raise UsageError(message("There is nothing to search for: the regular expression is empty."))
     return compiled.pattern
 
 
@@ -105,7 +111,7 @@ def _kind(text: str | None) -> Kind | None:
     if text is None:
         return None
     if text not in KIND_WORDS:
-        raise UsageError(f"{text!r} cannot be searched: choose entry, comment or file.")
+        raise UsageError(message("{text!r} cannot be searched: choose entry, comment or file.", text=text))
     return KIND_WORDS[text]
 
 
@@ -118,5 +124,5 @@ def _since(text: str | None, timezone: tzinfo) -> datetime | None:
         try:
             moment = datetime.fromisoformat(text)
         except ValueError:
-            raise UsageError(f"since is {text!r}, which is not a date such as 2026-01-31.") from None
+            raise UsageError(message("since is {text!r}, which is not a date such as 2026-01-31.", text=text)) from None
     return moment if moment.tzinfo is not None else moment.replace(tzinfo=timezone)

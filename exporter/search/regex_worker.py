@@ -21,6 +21,7 @@ from typing import Any, Final, NamedTuple
 import exporter
 from exporter import lossless_json
 from exporter.errors import BlogExporterError, UsageError
+from exporter.message import message
 from exporter.model.kinds import Kind
 from exporter.search.documents import FIELDS
 from exporter.search.folding import Span
@@ -76,14 +77,17 @@ def find_in_process(
         )
     except subprocess.TimeoutExpired:
         raise UsageError(
-            f"The regular expression took more than {seconds:g} seconds over this blog: "
-            "make it simpler, without repeats inside repeats such as (a+)+."
+            message(
+                "The regular expression took more than {seconds:g} seconds over this blog: "
+                "make it simpler, without repeats inside repeats such as (a+)+.",
+                seconds=seconds,
+            )
         ) from None
     if answer.returncode == _DAMAGED:
-        raise WrongIndex("it cannot be read")
+        raise WrongIndex(message("it cannot be read"))
     if answer.returncode != 0:
         reason = (answer.stderr.decode("utf-8", "replace").strip().splitlines() or ["no message"])[-1]
-        raise BlogExporterError(f"The search by a regular expression failed: {reason[:200]}.")
+        raise BlogExporterError(message("The search by a regular expression failed: {reason}.", reason=reason[:200]))
     for offset, moment, text, rank, matches, spans in lossless_json.loads(answer.stdout):
         yield RegexMatch(offset, float(moment), text, rank, matches, [(low, high) for low, high in spans])
 

@@ -16,6 +16,7 @@ from exporter import lossless_json
 from exporter.archive.archive import Archive, read_consistently
 from exporter.archive.lines import latest_line
 from exporter.errors import NoSuchRecord, UsageError
+from exporter.message import message
 from exporter.model.kinds import BY_NAME, Kind
 from exporter.search.index import Index
 from exporter.search.indexing import VersionDocuments
@@ -128,7 +129,13 @@ class Api:
             version = archive.version_at(asked.get("at"), self._settings.timezone) if "at" in asked else self._at
             known = archive.last_known(BY_NAME[kind], record_id, archive.resolve(version))
             if known is None or known.stored is None:
-                raise NoSuchRecord(f"There is no {kind} {record_id[:40]!r} in this version or before.")
+                raise NoSuchRecord(
+                    message(
+                        "There is no {kind} {record_id!r} in this version or before.",
+                        kind=kind,
+                        record_id=record_id[:40],
+                    )
+                )
             return latest_line(known.stored.record_id, known.stored.version, known.stored.line.frozen)
 
         return read_consistently(self._path, work)
@@ -141,7 +148,7 @@ class Api:
         """
         text = asked.get("q", "")
         if len(text) > _LONGEST_QUERY:
-            raise UsageError(f"A query has at most {_LONGEST_QUERY} characters.")
+            raise UsageError(message("A query has at most {longest_query} characters.", longest_query=_LONGEST_QUERY))
         limit = _number(asked, "limit", 20, _MOST)
         kind, since = asked.get("kind") or None, asked.get("since") or None
         query = parse_query([text], kind, since, limit=limit, timezone=self._settings.timezone)
@@ -177,5 +184,7 @@ def json_of(value: dict[str, Any]) -> bytes:
 def _number(asked: Mapping[str, str], name: str, default: int, most: int) -> int:
     text = asked.get(name, str(default))
     if not text.isdecimal() or len(text) > 9 or int(text) > most:
-        raise UsageError(f"{name} is {text[:20]!r}: give a whole number up to {most}.")
+        raise UsageError(
+            message("{name} is {text!r}: give a whole number up to {most}.", name=name, text=text[:20], most=most)
+        )
     return int(text)

@@ -21,6 +21,7 @@ from exporter.archive.archive import Archive, read_consistently
 from exporter.archive.safe_files import InnerPath
 from exporter.errors import BlogExporterError, NoSuchRecord, UsageError
 from exporter.library.views import site_options
+from exporter.message import message
 from exporter.serve.api import Api, json_of
 from exporter.serve.files import SITE, UNKNOWN, OpenFile, ServedFiles
 from exporter.serve.guard import HEADERS, STORED_POLICY, below_token, is_own_name
@@ -81,7 +82,7 @@ def site_folder(archive: Path, settings: Settings, at: int | None, say: Callable
     if at is None and _is_file(present / "index.html"):
         yield present
         return
-    say("Making the site in a temporary folder, since the archive has none of this version …")
+    say(message("Making the site in a temporary folder, since the archive has none of this version …"))
     with tempfile.TemporaryDirectory(prefix="blog-exporter-site-") as folder:
         read_consistently(archive, partial(_make_site, Path(folder), settings, at))
         yield InnerPath.rooted(Path(folder))
@@ -168,7 +169,9 @@ class Server:
             await web.TCPSite(runner, host, port).start()
         except (OSError, UnicodeError) as error:
             where = f"{host}, port {port}" if port else host
-            raise UsageError(f"Nothing can listen at {where}: {_reason(error)}; name another.") from error
+            raise UsageError(
+                message("Nothing can listen at {where}: {reason}; name another.", where=where, reason=_reason(error))
+            ) from error
         name = _reached_at(host)
         return f"http://{f'[{name}]' if ':' in name else name}:{runner.addresses[0][1]}{self._prefix}/"
 
@@ -183,17 +186,17 @@ class Server:
             response = _text(500, str(error))
         except Exception as error:  # noqa: BLE001  whatever it is, the next request is answered
             self._warn(f"a request failed: {type(error).__name__}: {error}")
-            response = _text(500, "This failed; where the server runs it is said why.")
+            response = _text(500, message("This failed; where the server runs it is said why."))
         return response if response.prepared else _with_headers(response)
 
     async def _response(self, request: web.BaseRequest) -> web.StreamResponse:
         if not is_own_name(request.headers.get(hdrs.HOST, ""), self._place.host) or _from_elsewhere(request):
-            return _text(403, "Open the address that the server printed: by another way it answers nobody.")
+            return _text(403, message("Open the address that the server printed: by another way it answers nobody."))
         path = below_token(request.path, self._place.token)
         if path is None:
-            return _text(404, "There is nothing here.")
+            return _text(404, message("There is nothing here."))
         if request.method not in ("GET", "HEAD"):
-            return _text(405, "This can only be read.", Allow="GET, HEAD")
+            return _text(405, message("This can only be read."), Allow="GET, HEAD")
         if path in ("", "/", f"/{SITE}", f"/{SITE}/"):
             return web.Response(status=302, headers={hdrs.LOCATION: f"{self._prefix}{_START}"})
         if path == _SEARCH:
@@ -217,7 +220,7 @@ class Server:
         }
         try:
             if name not in answers or (rest and name != "records"):
-                raise NoSuchRecord("The API has no such address; docs/serve.md names those it has.")
+                raise NoSuchRecord(message("The API has no such address; docs/serve.md names those it has."))
             return web.Response(body=await self._worker.do(answers[name]), content_type=_JSON)
         except BlogExporterError as error:
             said = {"type": type(error).__name__, "message": str(error), "exit_code": error.exit_code}
@@ -226,7 +229,7 @@ class Server:
     async def _file(self, path: str, request: web.BaseRequest) -> web.StreamResponse:
         found = await asyncio.to_thread(self._files.open, path)
         if found is None:
-            return _text(404, "There is nothing here.")
+            return _text(404, message("There is nothing here."))
         with found.file:
             return await _sent(found, request)
 

@@ -11,6 +11,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from exporter.errors import ArchiveDamaged
+from exporter.message import message
 from exporter.model.asset import openable
 
 if TYPE_CHECKING:
@@ -104,7 +105,7 @@ class ServedFiles:
             while piece := file.read(_PIECE):
                 digest.update(piece)
             if digest.hexdigest() != sha256:
-                raise ArchiveDamaged(f"{path} is not what was stored; run verify --repair.")
+                raise ArchiveDamaged(message("{path} is not what was stored; run verify --repair.", path=path))
             file.seek(0)
             self._sound.add((path, tag))
 

@@ -35,7 +35,7 @@ def read_object(request: Request, response: Response, message_in: Callable[[Any]
     """
     value = read_json(request, response, message_in)
     if not isinstance(value, dict):
-        raise refusal(request, response, "the answer is not an object")
+        raise refusal(request, response, message("the answer is not an object"))
     return value
 
 
@@ -47,17 +47,31 @@ def read_json(request: Request, response: Response, message_in: Callable[[Any], 
     blank = _BLANK.match(body)
     begin = blank.end() if blank is not None else 0
     if begin == len(body):
-        raise BadBody(f"{operation} answered 200 with an empty body")
+        raise BadBody(message("{operation} answered 200 with an empty body", operation=operation))
     if body.startswith(b"<", begin):
-        raise HtmlBody(f"{operation} answered with a page of HTML: is the base URL right?")
+        raise HtmlBody(message("{operation} answered with a page of HTML: is the base URL right?", operation=operation))
     try:
         return loads(body[begin:], response.objects)
     except TooHeavy as error:
-        raise BodyTooLarge(f"{operation} sent too much: {error}, which is refused (the setting max_body)") from None
+        raise BodyTooLarge(
+            message(
+                "{operation} sent too much: {error}, which is refused (the setting max_body)",
+                operation=operation,
+                error=error,
+            )
+        ) from None
     except NotJson as error:
         if response.headers.get("content-type", "").lower().startswith(_HTML_TYPES):
-            raise HtmlBody(f"{operation} answered with something called HTML: is the base URL right?") from None
-        raise BadBody(f"{operation} answered with a body that is not JSON ({message_text(str(error))})") from None
+            raise HtmlBody(
+                message("{operation} answered with something called HTML: is the base URL right?", operation=operation)
+            ) from None
+        raise BadBody(
+            message(
+                "{operation} answered with a body that is not JSON ({message_text})",
+                operation=operation,
+                message_text=message_text(str(error)),
+            )
+        ) from None
 
 
 def _fail_by_status(request: Request, response: Response, message_in: Callable[[Any], object], advice: str) -> NoReturn:

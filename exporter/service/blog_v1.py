@@ -12,6 +12,7 @@ from datetime import datetime, timedelta, timezone, tzinfo
 from typing import Any, ClassVar, Final, NamedTuple
 
 from exporter.lossless_json import IntegerText
+from exporter.message import message
 from exporter.model.exchange import Request, Response
 from exporter.model.kinds import Kind, key_of
 from exporter.model.publication import Cause, Declared, Hidden, PostStatus, Verdict
@@ -213,7 +214,7 @@ class BlogV1(BlogService):
             data = unwrap(request, response, self._options)
             items = data.get("list")
             if not isinstance(items, list):
-                raise refusal(request, response, "the answer's `data.list` is not a list")
+                raise refusal(request, response, message("the answer's `data.list` is not a list"))
             paging, summary = _object(data.get("paging")), _object(data.get("summary"))
             if operation == "file/list":
                 return Page(
@@ -458,11 +459,11 @@ def unwrap(request: Request, response: Response, options: Options) -> dict[str, 
     """
     envelope = read_object(request, response, _message_in).get("json")
     if not isinstance(envelope, dict):
-        raise refusal(request, response, "the answer has no `json` object")
+        raise refusal(request, response, message("the answer has no `json` object"))
     _check_result(request, response, envelope, options)
     data = envelope.get("data")
     if not isinstance(data, dict):
-        raise refusal(request, response, "the answer's `data` is not an object")
+        raise refusal(request, response, message("the answer's `data` is not an object"))
     return data
 
 
@@ -476,7 +477,7 @@ def unwrap_user(response: Response, options: Options) -> dict[str, Any]:
     envelope = user.get("json")
     if "id" not in user and isinstance(envelope, dict):
         _check_result(_USER, response, envelope, options)
-        raise refusal(_USER, response, "the answer is an envelope where the user object was expected")
+        raise refusal(_USER, response, message("the answer is an envelope where the user object was expected"))
     return user
 
 
@@ -500,9 +501,11 @@ def _check_entry(blog_id: str, asked: str, data: Mapping[str, Any]) -> None:
     answered, blog = key_of(data.get("entry_id")), data.get("blog_id")
     if answered != asked:
         what = "has no usable entry_id" if answered is None else f"is entry {answered[:40]!r}"
-        raise WrongRecord("entry/get", {"entry_id": asked}, 200, f"the answer {what}")
+        raise WrongRecord("entry/get", {"entry_id": asked}, 200, message("the answer {what}", what=what))
     if isinstance(blog, str) and blog and blog.casefold() != blog_id.casefold():
-        raise WrongRecord("entry/get", {"entry_id": asked}, 200, f"the answer is of blog {blog[:80]!r}")
+        raise WrongRecord(
+            "entry/get", {"entry_id": asked}, 200, message("the answer is of blog {blog!r}", blog=blog[:80])
+        )
 
 
 def _object(value: Any) -> Mapping[str, Any]:
@@ -537,11 +540,11 @@ class FieldReader:
             return str(value)
         if value is None:
             if name not in self._raw:
-                self._problem(name, "", "is missing")
+                self._problem(name, "", message("is missing"))
             return ""
         if isinstance(value, int | float) and not isinstance(value, bool):
             return str(value)
-        self._problem(name, value, "is not text")
+        self._problem(name, value, message("is not text"))
         return ""
 
     def optional_text(self, name: str) -> str | None:
@@ -557,7 +560,7 @@ class FieldReader:
             return None
         if isinstance(value, str) and not isinstance(value, IntegerText) and _INTEGER.fullmatch(value.strip()):
             return int(value)
-        self._problem(name, value, "is not a whole number")
+        self._problem(name, value, message("is not a whole number"))
         return None
 
     def flag(self, name: str) -> bool | None:
@@ -570,7 +573,7 @@ class FieldReader:
         if value == FLAG_FALSE:
             return False
         if value is not None and value != "":
-            self._problem(name, value, "is neither t nor f")
+            self._problem(name, value, message("is neither t nor f"))
         return None
 
     def date(self, name: str) -> datetime | None:
@@ -580,7 +583,7 @@ class FieldReader:
             return None
         found = _DATE_TIME.fullmatch(value.strip()) if isinstance(value, str) else None
         if found is None:
-            self._problem(name, value, "is not a date")
+            self._problem(name, value, message("is not a date"))
             return None
         return self._date(name, list(map(int, found.groups("0"))))
 
@@ -596,7 +599,7 @@ class FieldReader:
             text = str(value) if isinstance(value, int | str) and not isinstance(value, bool) else ""
             if not _INTEGER.fullmatch(text.strip()):
                 if not all(each is None or each == "" for each in values):
-                    self._problem(name, value, "is not a part of a date")
+                    self._problem(name, value, message("is not a part of a date"))
                 return None
             parts.append(int(text))
         return self._date(f"{names[0]}…{names[-1]}", parts)
@@ -608,7 +611,7 @@ class FieldReader:
                 return datetime(year, month, day, hour, minute, second, tzinfo=self._timezone)
         except (ValueError, OverflowError):
             pass
-        self._problem(name, "-".join(str(part) for part in parts), "is an impossible date")
+        self._problem(name, "-".join(str(part) for part in parts), message("is an impossible date"))
         return None
 
     def _problem(self, field: str, value: object, reason: str) -> None:

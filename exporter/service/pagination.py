@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 
+from exporter.message import message
 from exporter.service.interface import Call, Cursor, Page, PageFacts
 
 BARREN_PAGES = 3
@@ -64,7 +65,7 @@ class _NumberedPages(ABC):
         """Learn that the next page in order could not be read."""
         page = int(cursor)
         if self._expects(page) and not (missing and self._ends_before(page)):
-            self._problem(page, f"could not be read: {reason}; run again")
+            self._problem(page, message("could not be read: {reason}; run again", reason=reason))
             end = self._end or 0
             hopeless = page > self._believed_end() and self._is_barren(0)
             if page >= end or hopeless:
@@ -88,7 +89,7 @@ class _NumberedPages(ABC):
         if self.finished or page < self._next:
             return False
         if page > self._next:
-            self._problem(self._next, "was left out; run again")
+            self._problem(self._next, message("was left out; run again"))
         return True
 
     def _continue_at(self, page: int) -> None:
@@ -134,21 +135,41 @@ class ChainedPages(_NumberedPages):
             if past_end or (end is not None and end <= 1):
                 self.finished = True
             else:
-                self._stop_at(page, f"the answer says it is page {facts.echo}, so the list ignores {self._ignored}")
+                self._stop_at(
+                    page,
+                    message(
+                        "the answer says it is page {echo}, so the list ignores {ignored}",
+                        echo=facts.echo,
+                        ignored=self._ignored,
+                    ),
+                )
         elif repeated:
             if past_end:
                 self.finished = True
             else:
-                self._stop_at(page, f"holds the same items as the page before, so the list ignores {self._ignored}")
+                self._stop_at(
+                    page,
+                    message(
+                        "holds the same items as the page before, so the list ignores {ignored}", ignored=self._ignored
+                    ),
+                )
         elif facts.count == 0:
             self._end_by_emptiness(page, facts)
         elif facts.echo is None and facts.next is None and facts.pages is None and end is None:
             if page == 1 and self._page_size is not None and facts.count < self._page_size:
                 self.finished = True
             else:
-                self._stop_at(page, "has no paging object, so there may be further pages; check the service's answer")
+                self._stop_at(
+                    page, message("has no paging object, so there may be further pages; check the service's answer")
+                )
         elif page > self._believed_end() and self._is_barren(facts.new):
-            self._stop_at(page, f"{BARREN_PAGES} pages in a row brought nothing new; the list is cut here, run again")
+            self._stop_at(
+                page,
+                message(
+                    "{barren_pages} pages in a row brought nothing new; the list is cut here, run again",
+                    barren_pages=BARREN_PAGES,
+                ),
+            )
         else:
             self._follow(page, facts)
 
@@ -164,7 +185,7 @@ class ChainedPages(_NumberedPages):
         if pages is None:
             return
         if pages < 0:
-            self._problem(page, f"says the list has {pages} pages; run again")
+            self._problem(page, message("says the list has {pages} pages; run again", pages=pages))
             return
         self._end = pages
         if self._first_end is None and pages <= self._max_pages:
@@ -172,16 +193,18 @@ class ChainedPages(_NumberedPages):
 
     def _end_by_emptiness(self, page: int, facts: PageFacts) -> None:
         if self._end is not None and page < self._end and not self._chain_ended:
-            self._stop_at(page, f"is empty although the list has {self._end} pages; run again")
+            self._stop_at(page, message("is empty although the list has {end} pages; run again", end=self._end))
         elif page == 1 and facts.next is not None:
-            self._stop_at(1, f"is empty although page {facts.next} is said to follow; run again")
+            self._stop_at(1, message("is empty although page {next} is said to follow; run again", next=facts.next))
         else:
             self.finished = True
 
     def _follow(self, page: int, facts: PageFacts) -> None:
         end = self._end
         if self._chain_ended and facts.new:
-            self._problem(page, "holds items although an earlier page said no page follows; they are kept, run again")
+            self._problem(
+                page, message("holds items although an earlier page said no page follows; they are kept, run again")
+            )
             self._chain_ended = False
         if facts.next is None:
             self._chain_ended = True
@@ -192,12 +215,20 @@ class ChainedPages(_NumberedPages):
             return
         following = int(facts.next)
         if following <= page:
-            self._stop_at(page, f"says page {following} follows, which goes back; the list is cut here, run again")
+            self._stop_at(
+                page,
+                message(
+                    "says page {following} follows, which goes back; the list is cut here, run again",
+                    following=following,
+                ),
+            )
         elif following == page + 1:
             self._chain_ended = False
             self._continue_at(following)
         else:
-            self._problem(page, f"says page {following} follows, which skips pages; run again")
+            self._problem(
+                page, message("says page {following} follows, which skips pages; run again", following=following)
+            )
             self._continue_at(page + 1 if end is not None and page < end else following)
 
 
@@ -225,7 +256,10 @@ class CountedPages(_NumberedPages):
             self.finished = True
         elif repeated or (facts.echo is not None and facts.echo != page):
             if self._end is None or page <= self._end:
-                self._problem(page, f"is the same page again, so the list seems to ignore {self._ignored}")
+                self._problem(
+                    page,
+                    message("is the same page again, so the list seems to ignore {ignored}", ignored=self._ignored),
+                )
             self._end_short(page)
         elif facts.new == 0:
             self._end_short(page)
@@ -263,5 +297,12 @@ class CountedPages(_NumberedPages):
 
     def _end_short(self, page: int) -> None:
         if self._total is not None and self._distinct < self._total:
-            self._problem(page, f"the list ends after {self._distinct} of {self._total} files; run again")
+            self._problem(
+                page,
+                message(
+                    "the list ends after {distinct} of {total} files; run again",
+                    distinct=self._distinct,
+                    total=self._total,
+                ),
+            )
         self.finished = True

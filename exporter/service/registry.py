@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from exporter.errors import UsageError
+from exporter.message import message
 from exporter.service.blog_v1 import BlogV1, Options
 from exporter.service.interface import BlogService
 from exporter.settings import Settings
@@ -34,6 +35,10 @@ def service_of(settings: Settings, name: str | None = None) -> BlogService:
     if found is None:
         known = ", ".join(SERVICES)
         raise UsageError(
-            f"The blog service {printable(str(name), 60)!r} is not known to this program, which knows {known}."
+            message(
+                "The blog service {name!r} is not known to this program, which knows {known}.",
+                name=printable(str(name), 60),
+                known=known,
+            )
         )
     return found(settings)

@@ -7,6 +7,8 @@ from datetime import UTC, datetime
 from html import unescape
 from typing import Any, Final
 
+from exporter.message import message
+
 STATUSES: Final = ("publish", "future", "draft", "pending", "private")
 """All that a post may have, but for the trash and for what WordPress makes by itself."""
 
@@ -125,7 +127,7 @@ def number_in(raw: Any, name: str) -> int:
     """
     value = member(raw, name)
     if type(value) is not int or value <= 0:
-        raise WrongShape(f"{name} is no number of a record")
+        raise WrongShape(message("{name} is no number of a record", name=name))
     return value
 
 
@@ -141,7 +143,7 @@ def date_in(raw: Any, name: str) -> datetime | None:
     try:
         found = datetime.fromisoformat(value)
     except (TypeError, ValueError):
-        raise WrongShape(f"{name} is no date") from None
+        raise WrongShape(message("{name} is no date", name=name)) from None
     return found.replace(tzinfo=None)
 
 
@@ -152,5 +154,5 @@ def _in_utc(date: datetime | None) -> datetime | None:
 def _numbers(raw: Any, name: str) -> tuple[int, ...]:
     value = member(raw, name)
     if not isinstance(value, list) or not all(type(each) is int for each in value):
-        raise WrongShape(f"{name} is no list of numbers")
+        raise WrongShape(message("{name} is no list of numbers", name=name))
     return tuple(value)

@@ -16,6 +16,7 @@ from exporter import lossless_json
 from exporter.errors import ApiError, BadBody, RetryableStatus, ServiceError
 from exporter.http.credentials import Credentials
 from exporter.http.engine import Client
+from exporter.message import message
 from exporter.model.exchange import Request, Response
 from exporter.service.answers import message_text, read_json, refusal
 
@@ -149,14 +150,17 @@ class WordPressApi:
             if response.status in {200, _CREATED}:
                 answer = read_answer(request, Response(200, response.headers, response.body, response.objects))
                 if not isinstance(answer, dict):
-                    raise refusal(request, response, "the answer is not an object")
+                    raise refusal(request, response, message("the answer is not an object"))
                 return answer
             if response.status == 401:
                 read_answer(request, response)
             refused = _refused(response)
             broken = response.status == _BROKEN and not refused.code.startswith("rest_upload_")
             if broken or refused.code.startswith(_BUSY):
-                raise RetryableStatus(f"{request.operation} answered {response.status}", response.status)
+                raise RetryableStatus(
+                    message("{operation} answered {status}", operation=request.operation, status=response.status),
+                    response.status,
+                )
             return refused
 
         return await self.client.fetch(request, read, recover=recover)
@@ -174,7 +178,7 @@ class WordPressApi:
                 return RestPage([], None, None)
             items = read_answer(request, response)
             if not isinstance(items, list):
-                raise refusal(request, response, "the answer is not a list")
+                raise refusal(request, response, message("the answer is not a list"))
             return RestPage(items, _number(response, "x-wp-total"), _number(response, "x-wp-totalpages"))
 
         return await self.client.fetch(request, read)
@@ -238,8 +242,11 @@ async def open_wordpress(client: Client) -> WordPressApi:
     found = await find_wordpress(client)
     if found is None:
         raise ServiceError(
-            f"{client.sender.place} answers, but has no REST API of WordPress: check the address, "
-            "or what a plugin for security closes"
+            message(
+                "{place} answers, but has no REST API of WordPress: check the address, "
+                "or what a plugin for security closes",
+                place=client.sender.place,
+            )
         )
     return found
 
@@ -279,7 +286,9 @@ def _refused(response: Response) -> RestRefusal:
     except lossless_json.NotJson:
         answer = None
     if not isinstance(answer, dict):
-        return RestRefusal("", f"answered {response.status} with something that is not WordPress' own", {})
+        return RestRefusal(
+            "", message("answered {status} with something that is not WordPress' own", status=response.status), {}
+        )
     data = answer.get("data")
     code, message = message_text(answer.get("code")), message_text(answer.get("message"))
     return RestRefusal(code, message or f"answered {response.status}", data if isinstance(data, dict) else {})

@@ -20,6 +20,7 @@ from exporter.errors import (
     UsageError,
 )
 from exporter.http.address_guard import states_private
+from exporter.message import message
 from exporter.model.asset import Asset, AssetState
 
 if TYPE_CHECKING:
@@ -80,7 +81,9 @@ def check_fallback(pattern: str | None) -> None:
         UsageError: it is not an address with ``{url}`` in it.
     """
     if pattern is not None and ("{url}" not in pattern or not pattern.startswith(("http://", "https://"))):
-        raise UsageError("--archive-fallback must be an address with {url} in it, such as https://HOST/{url}.")
+        raise UsageError(
+            message("--archive-fallback must be an address with {{url}} in it, such as https://HOST/{{url}}.")
+        )
 
 
 class Fetcher:
@@ -157,7 +160,12 @@ class Fetcher:
             return Fetched(Asset(url), answer, unchanged=True)
         if answer.status != _OK:
             state = AssetState.LOST if answer.status in _GONE else AssetState.PENDING
-            raise _Failed(f"it answered {answer.status}", answer.status, state, elsewhere=answer.status in _ELSEWHERE)
+            raise _Failed(
+                message("it answered {status}", status=answer.status),
+                answer.status,
+                state,
+                elsewhere=answer.status in _ELSEWHERE,
+            )
         try:
             return await self._keep(url, part, answer, expected, certain=answer.framed or part.sha256 == before)
         except BadBody:

@@ -9,6 +9,7 @@ from typing import BinaryIO
 from exporter.crawl.assets.content_type import HEAD_BYTES, sniff
 from exporter.crawl.assets.image_size import Size, dimensions, is_cut_short
 from exporter.errors import BadBody
+from exporter.message import message
 
 _PAGES = frozenset({"text/html", "text/plain", "application/xml"})
 """What servers answer in place of a file that is gone."""
@@ -58,14 +59,14 @@ def check_file(file: BinaryIO, length: int, expected: Expected, *, certain: bool
         BadBody: its end is missing and it is not certain that the server has no more; trying again may help.
     """
     if not length:
-        raise NotTheFile("the file is empty")
+        raise NotTheFile(message("the file is empty"))
     file.seek(0)
     kind = sniff(file.read(HEAD_BYTES))
     if kind in _PAGES and not _may_be_page(kind, expected):
-        raise NotTheFile(f"a page came in place of the file ({kind})")
+        raise NotTheFile(message("a page came in place of the file ({kind})", kind=kind))
     cut = is_cut_short(file, kind)
     if not certain and (cut or length < min(expected.sizes, default=0)):
-        raise BadBody("the file was cut short")
+        raise BadBody(message("the file was cut short"))
     doubt = "its end is missing, at the server too" if cut else None
     if expected.sizes and length not in expected.sizes:
         doubt = f"it has {length} bytes, the file list says {' or '.join(map(str, sorted(expected.sizes)))}"

@@ -24,6 +24,7 @@ from exporter.export.post_html import report_bodies
 from exporter.export.posts import ExportPost, Posts
 from exporter.export.words import Reason
 from exporter.html.text import collapse
+from exporter.message import message
 from exporter.text import visible
 
 
@@ -199,5 +200,5 @@ def _year_name(year: int) -> str:
 
 
 FORMAT: Final = Format(
-    "e-readers: a book (EPUB 3) with its pictures", export, book=True, media=False, shows=Comments.BODY
+    message("e-readers: a book (EPUB 3) with its pictures"), export, book=True, media=False, shows=Comments.BODY
 )
