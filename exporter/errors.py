@@ -41,6 +41,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
+from exporter.message import message as sentence
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -153,7 +155,15 @@ class ApiError(ServiceError):
         self.message = message
         self.body = body[:_BODY_SHOWN]
         asked = "&".join(f"{name}={value}" for name, value in self.params.items())
-        super().__init__(f"{operation}?{asked} answered {status}: {message or 'no message'}")
+        super().__init__(
+            sentence(
+                "{operation}?{asked} answered {status}: {reason}",
+                operation=operation,
+                asked=asked,
+                status=status,
+                reason=message or sentence("no message"),
+            )
+        )
 
 
 class TransportError(ServiceError):
@@ -244,8 +254,10 @@ class NoMemory(NoSpace):
 
     def __init__(self) -> None:
         super().__init__(
-            "The memory that this process may use is full (ulimit -v, a container's limit, or the machine's end): "
-            "give it more, or lower concurrency and max_body. What a backup had read is kept; run it again."
+            sentence(
+                "The memory that this process may use is full (ulimit -v, a container's limit, or the machine's end): "
+                "give it more, or lower concurrency and max_body. What a backup had read is kept; run it again."
+            )
         )
 
 

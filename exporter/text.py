@@ -28,7 +28,8 @@ _PIECE: Final = 1_000_000
 def printable(text: str, limit: int | None = None) -> str:
     r"""Return ``text``, cut after ``limit`` characters; what could steer a terminal becomes ``\xNN`` or ``\uNNNN``."""
     cut = text if limit is None or len(text) <= limit else text[: limit - 1] + "…"
-    return _UNSAFE.sub(_escape, cut)
+    made = _UNSAFE.sub(_escape, cut)
+    return cut if made == cut else made  # a message stays one
 
 
 def printable_lines(text: str, *, colours: bool = False) -> str:

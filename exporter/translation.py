@@ -7,7 +7,7 @@ the first sentence is said in it.
 from __future__ import annotations
 
 import struct
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from string import Formatter
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -42,37 +42,44 @@ def current_language() -> str:
     return _state["language"]
 
 
-def translated(text: str) -> str:
-    """Return what a message says in the current language, with the messages in it; any other text as it is."""
-    language = _state["language"]
+def translated(text: str, language: str | None = None) -> str:
+    """Return what a message says in a language, the current one if none is named; any other text as it is.
+
+    The messages among its values are said in that language too.
+    """
+    language = language or _state["language"]
     if language == "en" or not isinstance(text, Message) or not text.template:
         return text
     template = _template(language, text.template, text.plural, text.number)
-    values = {name: translated(value) if isinstance(value, Message) else value for name, value in text.values.items()}
+    values = {
+        name: translated(value, language) if isinstance(value, Message) else value
+        for name, value in text.values.items()
+    }
     return template.format(**values)
 
 
-def recalled(text: str) -> str:
-    """Return in the current language what an earlier run said in English and an archive kept.
+def recalled(text: str, language: str | None = None) -> str:
+    """Return in a language, the current one if none is named, what an earlier run said in English and an archive kept.
 
     A text that no template of the catalogue can have made is returned as it is, and so is one that is too long to be a
     sentence. What the fields of a template stood for is recalled too. The time it takes grows with the length of the
     text alone, whatever is in it.
     """
-    if _state["language"] == "en":
-        return text
-    return translated(text) if isinstance(text, Message) else _recalled(text, _DEEPEST)
+    language = language or _state["language"]
+    if isinstance(text, Message):
+        return translated(text, language)
+    return text if language == "en" or len(text) > _LONGEST else _recalled(text, language, _DEEPEST)
 
 
-def _recalled(text: str, deepest: int) -> str:
-    if not deepest or not _LEAST_LETTERS <= len(text) <= _LONGEST:
+@lru_cache(1000)
+def _recalled(text: str, language: str, deepest: int) -> str:
+    if not deepest or len(text) < _LEAST_LETTERS:
         return text
-    language = _state["language"]
     for pattern in _patterns(language):
         values = pattern.match(text)
         if values is not None:
             template = _template(language, pattern.one, pattern.many, 1 if pattern.of_one else 2)
-            found = {name: _recalled(value, deepest - 1) for name, value in values.items()}
+            found = {name: _recalled(value, language, deepest - 1) for name, value in values.items()}
             # The values are text already, so that the formats of numbers are done with.
             return "".join(
                 literal + ("" if name is None else found[name]) for literal, name, _, _ in Formatter().parse(template)

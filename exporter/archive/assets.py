@@ -323,7 +323,7 @@ class AssetStore:
 
     def _fault(self, digest: str, stored: StoredFile, size: object, cache: ChecksumCache | None = None) -> str | None:
         if isinstance(size, int) and size != stored.size:
-            return f"it has {stored.size} bytes, not {size}"
+            return message("it has {size} bytes, not {expected}", size=stored.size, expected=size)
         path = self._layout.root / stored.path
         try:
             stat = path.lstat()
@@ -333,8 +333,8 @@ class AssetStore:
             if same and cache is not None:
                 cache.add(stored.path, stat)
         except OSError as error:
-            return f"it cannot be read: {error.strerror}"
-        return None if same else "its content is not what its name says"
+            return message("it cannot be read: {reason}", reason=error.strerror)
+        return None if same else message("its content is not what its name says")
 
 
 def _scan(folder: InnerPath) -> Iterator[tuple[str, StoredFile]]:

@@ -46,8 +46,8 @@ _FEW: Final = 64
 _EXCHANGE: Final = 2
 _NO_SUCH_CALL = {errno.ENOSYS, errno.EINVAL, errno.EPERM, errno.EOPNOTSUPP}
 
-_INSTEAD = "which no archive holds; remove it, or restore what belongs there from another copy of the archive"
-_INSTEAD_OF_A_LINK = (
+_INSTEAD = message("which no archive holds; remove it, or restore what belongs there from another copy of the archive")
+_INSTEAD_OF_A_LINK = message(
     "and links inside an archive are not followed; put what belongs there in its place "
     "(for another disk, move the whole archive or mount the disk there)"
 )
@@ -58,7 +58,8 @@ def translate(error: OSError, path: Path | str) -> BlogExporterError:
     reason = (error.strerror if error.errno else None) or str(error)
     place = error.filename or path
     if isinstance(error, NotPlain):
-        return ArchiveDamaged(f"{place} is {error.kind}, {_INSTEAD_OF_A_LINK if error.kind == 'a link' else _INSTEAD}.")
+        instead = _INSTEAD_OF_A_LINK if error.kind == "a link" else _INSTEAD
+        return ArchiveDamaged(message("{place} is {kind}, {instead}.", place=place, kind=error.kind, instead=instead))
     if isinstance(error, FileTooLarge):
         return ArchiveDamaged(
             message(

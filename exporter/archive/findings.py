@@ -39,7 +39,7 @@ _REPAIR = message("run backup, which writes again what the service still has, or
 _COPIED = message(
     "run backup or verify --repair; where neither helps, restore this file from another copy of the archive"
 )
-_RUNS = f"nothing of the blog is lost; {_COPIED}"
+_RUNS = message("nothing of the blog is lost; {copied}", copied=_COPIED)
 _REBUILD = message("run rebuild")
 _BACKUP = message("run backup")
 
@@ -51,18 +51,18 @@ MEND: dict[FindingCode, str] = {
     FindingCode.SEGMENT_MISSING: _REPAIR,
     FindingCode.SEGMENT_DAMAGED: _REPAIR,
     FindingCode.LINE_DAMAGED: _REPAIR,
-    FindingCode.CHAIN_BROKEN: "restore the missing or replaced version from another copy of the archive",
-    FindingCode.FOLD_WRONG: "restore the versions before it from another copy of the archive",
-    FindingCode.COUNTS_WRONG: "restore the versions before it from another copy of the archive",
-    FindingCode.STRANGE_FILE: "move this file out of the version's folder",
-    FindingCode.NOT_PLAIN: "put the file or folder that belongs there in its place, or remove it",
+    FindingCode.CHAIN_BROKEN: message("restore the missing or replaced version from another copy of the archive"),
+    FindingCode.FOLD_WRONG: message("restore the versions before it from another copy of the archive"),
+    FindingCode.COUNTS_WRONG: message("restore the versions before it from another copy of the archive"),
+    FindingCode.STRANGE_FILE: message("move this file out of the version's folder"),
+    FindingCode.NOT_PLAIN: message("put the file or folder that belongs there in its place, or remove it"),
     FindingCode.ASSET_MISSING: _BACKUP,
     FindingCode.ASSET_DAMAGED: _BACKUP,
     FindingCode.RUNS_DAMAGED: _RUNS,
     FindingCode.RUNS_REWRITTEN: _RUNS,
-    FindingCode.DOCUMENT_DAMAGED: "run verify --repair",
-    FindingCode.SEAL_DAMAGED: "run backup, which seals the archive again",
-    FindingCode.NOT_SEALED: "a run was killed before it could; the next backup seals it",
+    FindingCode.DOCUMENT_DAMAGED: message("run verify --repair"),
+    FindingCode.SEAL_DAMAGED: message("run backup, which seals the archive again"),
+    FindingCode.NOT_SEALED: message("a run was killed before it could; the next backup seals it"),
     FindingCode.LATEST_DAMAGED: _REBUILD,
     FindingCode.LATEST_STALE: _REBUILD,
     FindingCode.VIEW_DAMAGED: _REBUILD,

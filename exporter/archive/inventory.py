@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
+from exporter.message import message
 from exporter.model.asset import Asset
 from exporter.model.kinds import sort_key
 from exporter.model.records import Upload
@@ -140,5 +141,5 @@ def _row(asset: Asset, uploads: Mapping[str, Upload], stored: Mapping[str, Store
         entries=entries,
         orphan=not entries,
         status=asset.status,
-        reason="the stored file is gone: run backup" if held is FileState.MISSING else asset.error,
+        reason=message("the stored file is gone: run backup") if held is FileState.MISSING else asset.error,
     )

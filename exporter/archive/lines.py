@@ -68,27 +68,27 @@ class RecordLine(NamedTuple):
 
     def unreadable(self) -> str | None:
         """Say why ``data`` is not a record although it may match its hashes, or ``None``; this parses it."""
-        return None if self.removed or lossless_json.is_object(self.data) else "its data is not a JSON object"
+        return None if self.removed or lossless_json.is_object(self.data) else message("its data is not a JSON object")
 
     def fault(self) -> str | None:
         """Say what is wrong between ``data`` and its hashes, or ``None``."""
         if self.removed:
             return None
         if not (self.data.startswith(b"{") and self.data.endswith(b"}")):
-            return "its data is not a JSON object"
+            return message("its data is not a JSON object")
         found = hashlib.sha256(self.data).digest()
         if found == self.digest and self.raw_digest is None:
             return None
         try:
             again = lossless_json.freeze(lossless_json.loads(self.data))
         except lossless_json.NotJson:
-            return "its data is not JSON"
+            return message("its data is not JSON")
         if again.digest != self.digest:
-            return "its data does not match its sha256"
+            return message("its data does not match its sha256")
         if again.raw_digest != self.raw_digest:
-            return "its data does not match its raw_sha256"
+            return message("its data does not match its raw_sha256")
         if again.data != self.data:
-            return "its data is not in canonical form"
+            return message("its data is not in canonical form")
         return None
 
 

@@ -66,8 +66,8 @@ class ArchiveLock:
             if time.monotonic() >= deadline:
                 raise ArchiveLocked(
                     message(
-                        "{parent} is being written by {who}; wait for it to end, or use --wait-lock.",
-                        parent=self._path.parent.parent,
+                        "{folder} is being written by {who}; wait for it to end, or use --wait-lock.",
+                        folder=self._path.parent.parent,
                         who=_who(self.holder()),
                     )
                 )
@@ -138,5 +138,10 @@ def _died(holder: dict[str, Any]) -> bool:
 
 def _who(holder: dict[str, Any]) -> str:
     if not holder:
-        return "another process"
-    return f"process {holder.get('pid')} on {holder.get('host')} since {holder.get('since')}"
+        return message("another process")
+    return message(
+        "process {pid} on {host} since {since}",
+        pid=holder.get("pid"),
+        host=holder.get("host"),
+        since=holder.get("since"),
+    )

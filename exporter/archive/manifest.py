@@ -64,7 +64,7 @@ class CheckedObject:
         """Return a member that is text."""
         value = self._get(name)
         if type(value) is not str:
-            raise self._wrong(name, value, "text")
+            raise self._wrong(name, value, message("text"))
         return value
 
     def text_or_null(self, name: str) -> str | None:
@@ -75,7 +75,9 @@ class CheckedObject:
         """Return a member that is an integer from ``least`` to ``most``."""
         value = self._get(name)
         if type(value) is not int or not least <= value <= most:
-            raise self._wrong(name, value, "a number" if least <= 0 else f"a number from {least}")
+            raise self._wrong(
+                name, value, message("a number") if least <= 0 else message("a number from {least}", least=least)
+            )
         return value
 
     def integer(self, name: str) -> int:
@@ -129,7 +131,7 @@ class CheckedObject:
 
     def _get(self, name: str) -> Any:
         if name not in self.members:
-            raise ValueError(message("{prefix} is missing", prefix=printable(self._prefix + name, _SHOWN)))
+            raise ValueError(message("{name} is missing", name=printable(self._prefix + name, _SHOWN)))
         return self.members[name]
 
     def _wrong(self, name: str, value: object, wanted: str) -> ValueError:
@@ -150,17 +152,17 @@ def in_words(value: object) -> str:
         case bool():
             return "true" if value else "false"
         case IntegerText():
-            return "a very long number"
+            return message("a very long number")
         case str():
             return f'"{printable(value, _SHOWN)}"'
         case int():
-            return str(value) if abs(value) <= LARGEST_NUMBER else "a very long number"
+            return str(value) if abs(value) <= LARGEST_NUMBER else message("a very long number")
         case float():
             return str(value)
         case list():
-            return "a list"
+            return message("a list")
         case _:
-            return "an object"
+            return message("an object")
 
 
 def check_completeness(found: CheckedObject) -> None:
@@ -252,7 +254,7 @@ def line_digest(line: bytes) -> str:
 
 TOOL = f"blog-exporter {__version__}"
 _ROW = re.compile(rb"([0-9a-f]{64})  ([!-~]+)")
-_FROM_A_COPY = "restore it from another copy of the archive"
+_FROM_A_COPY = message("restore it from another copy of the archive")
 
 
 @dataclass(frozen=True, slots=True)

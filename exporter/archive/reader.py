@@ -56,7 +56,9 @@ def read_info(layout: Layout) -> ArchiveInfo:
     except (NotPlain, FileTooLarge) as error:
         raise translate(error, layout.info) from error
     except OSError as error:
-        raise BlogExporterError(f"Cannot read {layout.info}: {os.strerror(error.errno or 0)}.") from error
+        raise BlogExporterError(
+            message("Cannot read {path}: {reason}.", path=layout.info, reason=os.strerror(error.errno or 0))
+        ) from error
     try:
         return ArchiveInfo.decode(data, str(layout.root))
     except (NoArchive, NewerFormat):
@@ -161,10 +163,10 @@ class ArchiveReader:
         if at not in versions:
             raise NoSuchRecord(
                 message(
-                    "There is no version {at}: this archive has {versions} to {versions_2}.",
+                    "There is no version {at}: this archive has {oldest} to {newest}.",
                     at=at,
-                    versions=versions[0],
-                    versions_2=versions[-1],
+                    oldest=versions[0],
+                    newest=versions[-1],
                 )
             )
         return at

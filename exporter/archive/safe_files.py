@@ -43,7 +43,7 @@ class NotPlain(OSError):
     """
 
     def __init__(self, path: str, kind: str) -> None:
-        super().__init__(errno.ELOOP, f"it is {kind}", path)
+        super().__init__(errno.ELOOP, message("it is {kind}", kind=kind), path)
         self.kind = kind
 
 
@@ -51,7 +51,9 @@ class FileTooLarge(OSError):
     """A file with more bytes than any of its kind has."""
 
     def __init__(self, path: str, limit: int) -> None:
-        super().__init__(errno.EINVAL, f"it has more than {limit >> 20} MiB, as none of its kind has", path)
+        super().__init__(
+            errno.EINVAL, message("it has more than {limit} MiB, as none of its kind has", limit=limit >> 20), path
+        )
 
 
 def is_hollow(found: stat_result) -> bool:

@@ -31,7 +31,7 @@ from exporter.archive.lines import (
 )
 from exporter.archive.safe_files import inner
 from exporter.errors import ArchiveDamaged
-from exporter.message import message
+from exporter.message import message, said
 from exporter.model.kinds import Kind
 
 _OPEN_FILES = 64
@@ -395,15 +395,21 @@ class State:
             line = split(text, version)
             fault = line.fault()
         except ValueError as error:
-            fault = str(error)
+            fault = said(error)
         else:
             if fault is None and line.identity == identity and line.record_id == record_id:
                 return text, line
         intact = self.fallback(kind, record_id, identity)
         if intact is None:
             raise ArchiveDamaged(
-                f"{kind} {record_id} of version {version} is damaged ({fault or 'it is another record'}); run backup, "
-                "which reads it again, or verify --repair."
+                message(
+                    "{kind} {record_id} of version {version} is damaged ({fault}); run backup, "
+                    "which reads it again, or verify --repair.",
+                    kind=kind,
+                    record_id=record_id,
+                    version=version,
+                    fault=fault or message("it is another record"),
+                )
             )
         return put_line(record_id, intact.frozen), intact._replace(version=version)
 

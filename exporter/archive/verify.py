@@ -123,7 +123,7 @@ def _latest(reader: ArchiveReader, state: State) -> Iterator[Finding]:
             expected.update(line)
         path = layout.latest_segment(kind)
         if sha256_or_none(path) != expected.hexdigest():
-            detail = f"it is not what the versions say for version {state.version}"
+            detail = message("it is not what the versions say for version {version}", version=state.version)
             yield Finding(FindingCode.LATEST_DAMAGED, f"latest/{path.name}", detail)
     yield from _views(reader)
 

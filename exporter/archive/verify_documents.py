@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from exporter.archive.reader import ArchiveReader
 
 _RUNS = "runs.jsonl"
-_OTHERWISE = "it is not what the archive was sealed with"
+_OTHERWISE = message("it is not what the archive was sealed with")
 
 
 def check_seal(reader: ArchiveReader) -> Iterator[Finding]:
@@ -55,7 +55,7 @@ class _Seal:
         except FileNotFoundError:
             self.there = False
         except OSError:
-            self._fault = "it cannot be read"
+            self._fault = message("it cannot be read")
         self.rows = read_sums(self._data)
         self._versions = reader.versions()
 
@@ -65,7 +65,9 @@ class _Seal:
         manifests = [name for name in names if name.startswith("versions/")]
         right = write_sums(self.rows) == self._data and names == expected + manifests and len(manifests) < 2
         if self._fault is None and self.there and not right:
-            self._fault = f"it does not have a row for each of {', '.join(expected)} and the newest manifest"
+            self._fault = message(
+                "it does not have a row for each of {names} and the newest manifest", names=", ".join(expected)
+            )
         if self._fault is not None:
             yield Finding(FindingCode.SEAL_DAMAGED, SUMS, self._fault)
 
@@ -167,7 +169,7 @@ class _Runs:
             yield Finding(FindingCode.RUNS_DAMAGED, _RUNS, message("it cannot be read"))
             return
         if made > (reader.newest() or 0):
-            detail = f"{_RUNS} says that a run made it, and it is not there"
+            detail = message("{runs} says that a run made it, and it is not there", runs=_RUNS)
             yield Finding(FindingCode.CHAIN_BROKEN, f"versions/{version_name(made)}", detail)
 
     def _line(self, line: bytes) -> Iterator[Finding]:
@@ -179,7 +181,7 @@ class _Runs:
             value = lossless_json.loads(line)
             fault = run_fault(value)
         except lossless_json.NotJson as error:
-            value, fault = None, f"it is not JSON: {error}"
+            value, fault = None, message("it is not JSON: {error}", error=error)
         if fault is not None:
             yield Finding(
                 FindingCode.RUNS_DAMAGED,
@@ -203,7 +205,7 @@ class _Runs:
         if self._sealed is None:
             return
         if self._sealed_lines is None:
-            detail = "what was sealed is not what it begins with: lines were changed or cut off"
+            detail = message("what was sealed is not what it begins with: lines were changed or cut off")
             yield Finding(FindingCode.RUNS_REWRITTEN, _RUNS, detail)
         elif self._lines > self._sealed_lines:
             yield Finding(

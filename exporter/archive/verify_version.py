@@ -19,7 +19,7 @@ from exporter.archive.lines import fold_facts, split
 from exporter.archive.manifest import Manifest, SegmentInfo, version_sums
 from exporter.archive.safe_files import LARGEST_DOCUMENT, HeldFolder, kind_of
 from exporter.errors import ArchiveDamaged
-from exporter.message import message
+from exporter.message import message, said
 from exporter.model.kinds import Kind
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class VersionCheck:
         try:
             manifest = self.manifest = Manifest.decode(data, place)
         except ArchiveDamaged as error:
-            yield Finding(FindingCode.MANIFEST_DAMAGED, place, str(error))
+            yield Finding(FindingCode.MANIFEST_DAMAGED, place, said(error))
             return
         yield from self._sums(self.digest, manifest)
         if manifest.version != self._number:
@@ -80,7 +80,7 @@ class VersionCheck:
             )
         stated = None if manifest.parent is None else (manifest.parent.get("version"), manifest.parent.get("sha256"))
         if stated != parent:
-            before = "no version" if parent is None else f"version {parent[0]}"
+            before = message("no version") if parent is None else message("version {number}", number=parent[0])
             yield Finding(
                 FindingCode.CHAIN_BROKEN, place, message("its parent is not {before} as it is here", before=before)
             )
@@ -106,7 +106,12 @@ class VersionCheck:
         for kind in Kind:
             stated = manifest.counts.get(str(kind))
             if stated is not None and stated.total != len(state.kinds[kind]):
-                detail = f"it counts {stated.total} {kind}, the lines give {len(state.kinds[kind])}"
+                detail = message(
+                    "it counts {total} {kind}, the lines give {count}",
+                    total=stated.total,
+                    kind=kind,
+                    count=len(state.kinds[kind]),
+                )
                 yield Finding(FindingCode.COUNTS_WRONG, f"{self._name}/{MANIFEST}", detail)
 
     def assets(self) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -125,13 +130,13 @@ class VersionCheck:
             found = b""
         listed = {row[66:]: row[:64] for row in found.decode("utf-8", "replace").splitlines()}
         if listed.get(MANIFEST) not in (None, digest):
-            detail = f"its hash is not the one in {SUMS}"
+            detail = message("its hash is not the one in {sums}", sums=SUMS)
             yield Finding(FindingCode.MANIFEST_DAMAGED, f"{self._name}/{MANIFEST}", detail)
         stated = listed.get("../../archive.json")
         # One that is missing is named where the root is checked.
         info = stated or "" if self._info is None else self._info
         if stated not in (None, info):
-            detail = f"its hash is not the one in {self._name}/{SUMS}"
+            detail = message("its hash is not the one in {name}/{sums}", name=self._name, sums=SUMS)
             yield Finding(FindingCode.INFO_DAMAGED, "archive.json", detail)
         if found != version_sums(digest, info, manifest.files):
             yield Finding(
@@ -177,13 +182,13 @@ class VersionCheck:
                     line = split(text)
                     fault = line.fault() or line.unreadable()
                 except ValueError as error:
-                    fault = str(error)
+                    fault = said(error)
                 if fault is not None:
                     yield Finding(
                         FindingCode.LINE_DAMAGED, place, message("line {count}: {fault}", count=count, fault=fault)
                     )
         if count != expected:
-            detail = f"it has {count} lines, the manifest says {expected}"
+            detail = message("it has {count} lines, the manifest says {expected}", count=count, expected=expected)
             yield Finding(FindingCode.SEGMENT_DAMAGED, place, detail)
 
     def _lines(self, name: str) -> BinaryIO:

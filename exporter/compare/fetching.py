@@ -13,6 +13,7 @@ from exporter.crawl.assets.content_type import sniff
 from exporter.crawl.assets.image_size import dimensions
 from exporter.errors import NotPublic, ServiceError
 from exporter.http.engine import Downloader
+from exporter.message import message, said
 
 _AT_A_TIME: Final = 12
 _HEAD: Final = 256 * 1024
@@ -48,13 +49,15 @@ class PictureReader:
         try:
             answer = await self._downloader.read(address, sink)
         except NotPublic:
-            return PictureFacts(unknown="its address is private, and is only asked with --allow-private-network")
+            return PictureFacts(
+                unknown=message("its address is private, and is only asked with --allow-private-network")
+            )
         except ServiceError as error:
-            return PictureFacts(unknown=str(error))
+            return PictureFacts(unknown=said(error))
         if answer.status in _GONE:
             return PictureFacts(gone=str(answer.status))
         if answer.status != 200:
-            return PictureFacts(unknown=f"it answers {answer.status}")
+            return PictureFacts(unknown=message("it answers {status}", status=answer.status))
         return sink.facts()
 
 
@@ -75,7 +78,7 @@ def facts_of(head: bytes, sha256: str) -> PictureFacts:
     """Return what is known of a file: of its beginning, and of its bytes as a whole."""
     kind = sniff(head)
     if not kind.startswith("image/"):
-        return PictureFacts(gone="no picture" if head else "an empty file")
+        return PictureFacts(gone=message("no picture") if head else message("an empty file"))
     size = dimensions(io.BytesIO(head), kind)
     return PictureFacts(sha256, *(size or (None, None)))
 

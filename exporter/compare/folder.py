@@ -26,7 +26,7 @@ _MOST_FILES: Final = 200_000
 _MOST_BYTES: Final = 32 * 1024 * 1024
 _PLACES: Final = ("", "static", "content", "public", "source", "src", "drafts", "_drafts")
 """Folders that generators serve as the root of a site, and those of drafts in an export."""
-_OUTSIDE: Final = "it is not in the folder"
+_OUTSIDE: Final = message("it is not in the folder")
 
 
 class FolderHome:
@@ -66,7 +66,9 @@ class FolderHome:
             for why, count in self._unread.items()
         ]
         kind, withheld = (
-            ("folder of Markdown", "") if words else ("folder of HTML", "built pages show only what is public")
+            (message("folder of Markdown"), "")
+            if words
+            else (message("folder of HTML"), message("built pages show only what is public"))
         )
         return HomeState(kind, posts, unread, withheld, words=words)
 
@@ -97,11 +99,11 @@ class FolderHome:
             relative = path.relative_to(self._root).as_posix()
             try:
                 if path.stat().st_size > _MOST_BYTES:
-                    self._unread["they are too large"] += 1
+                    self._unread[message("they are too large")] += 1
                     continue
                 text = path.read_bytes().decode("utf-8", "replace")
             except OSError as error:
-                self._unread[error.strerror or "the disk failed"] += 1
+                self._unread[error.strerror or message("the disk failed")] += 1
                 continue
             made = read(text, relative, _ROOT + quote(relative, safe="/", errors="replace"))
             if made is not None:
@@ -118,7 +120,7 @@ class FolderHome:
         try:
             return read_page(text, address)
         except TooComplex:
-            self._unread["they are too large or too complex"] += 1
+            self._unread[message("they are too large or too complex")] += 1
             return None
 
     def _picture(self, address: str) -> PictureFacts:
@@ -130,14 +132,14 @@ class FolderHome:
             path = (root / place / relative).resolve()
             if path.is_relative_to(root) and path.is_file():
                 return _read_picture(path)
-        return PictureFacts(gone="there is no such file")
+        return PictureFacts(gone=message("there is no such file"))
 
 
 def _read_picture(path: Path) -> PictureFacts:
     try:
         if path.stat().st_size > _MOST_BYTES:
-            return PictureFacts(unknown="it is too large")
+            return PictureFacts(unknown=message("it is too large"))
         content = path.read_bytes()
     except OSError as error:
-        return PictureFacts(unknown=error.strerror or "the disk failed")
+        return PictureFacts(unknown=error.strerror or message("the disk failed"))
     return facts_of(content, hashlib.sha256(content).hexdigest())

@@ -14,6 +14,7 @@ from urllib.parse import unquote, urlsplit
 
 from exporter.compare.posts import Difference, Fault, Picture, PictureFacts
 from exporter.html.links import host_of, meaning
+from exporter.message import message
 
 _RESIZED: Final = re.compile(r"-(?:[0-9]{1,5}x[0-9]{1,5}|scaled|rotated|e[0-9]{10,13}|[0-9]{1,3})(?=\.[a-z0-9]+$)")
 """What WordPress adds to the names of copies, and of files whose name was taken."""
@@ -51,7 +52,7 @@ def compare_pictures(
             differences.append(Difference(Fault.PICTURE_MISSING, picture.address))
             continue
         address = pairs[at]
-        found = facts.get(address, PictureFacts(unknown="it was not asked for"))
+        found = facts.get(address, PictureFacts(unknown=message("it was not asked for")))
         if found.gone:
             differences.append(Difference(Fault.PICTURE_MISSING, picture.address, f"{address} ({found.gone})"))
         elif found.unknown or found.sha256 is None:

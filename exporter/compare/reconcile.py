@@ -34,7 +34,7 @@ _SAME_MOMENT: Final = timedelta(minutes=2)
 _OWN_NAMES: Final = 0.5
 """Where more than this share of a home's names are none that exports give, it makes names by a rule of its own."""
 
-_OWN_RULE: Final = "the new home names them by a rule of its own"
+_OWN_RULE: Final = message("the new home names them by a rule of its own")
 _TELLING: Final = 6
 """Letters of a comment that are not on a page by chance."""
 
@@ -203,7 +203,7 @@ class _Comparing:
 
     def _slug(self, old: OldPost, new: NewPost) -> Iterator[Difference]:
         if not new.slug or self._own_names:
-            self._skip(Aspect.SLUG, _OWN_RULE if new.slug else "the new home does not tell their names")
+            self._skip(Aspect.SLUG, _OWN_RULE if new.slug else message("the new home does not tell their names"))
         elif new.slug not in old.slugs:
             yield Difference(Fault.SLUG, next(iter(old.slugs), ""), new.slug)
 

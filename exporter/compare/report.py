@@ -5,27 +5,41 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from exporter.compare.posts import Fault, ShownAs, Unchecked
+from exporter.compare.posts import Aspect, Fault, ShownAs, Unchecked
 from exporter.compare.reconcile import Comparison, PostResult
+from exporter.message import listed, message
 
 _WORDS: Final = {
-    Fault.MISSING: "not in the new home",
-    Fault.DUPLICATE: "there more than once",
-    Fault.TITLE: "another title",
-    Fault.TEXT: "another text",
-    Fault.DATE: "another date",
-    Fault.STATUS: "shown to others than before",
-    Fault.SLUG: "another name in the address",
-    Fault.CATEGORY: "not in its category",
-    Fault.PICTURE_MISSING: "pictures missing",
-    Fault.PICTURE_CHANGED: "other pictures",
-    Fault.PICTURE_ON_OLD_HOST: "pictures still on the old host",
-    Fault.LINK_ON_OLD_HOST: "links to the old host",
-    Fault.COMMENT_MISSING: "comments missing",
-    Fault.COMMENT_HELD: "comments held back",
-    Fault.COMMENT_CHANGED: "comments changed",
-    Fault.COMMENT_DUPLICATE: "comments there twice",
-    Fault.COMMENT_SHOWN: "hidden comments shown",
+    Fault.MISSING: message("not in the new home"),
+    Fault.DUPLICATE: message("there more than once"),
+    Fault.TITLE: message("another title"),
+    Fault.TEXT: message("another text"),
+    Fault.DATE: message("another date"),
+    Fault.STATUS: message("shown to others than before"),
+    Fault.SLUG: message("another name in the address"),
+    Fault.CATEGORY: message("not in its category"),
+    Fault.PICTURE_MISSING: message("pictures missing"),
+    Fault.PICTURE_CHANGED: message("other pictures"),
+    Fault.PICTURE_ON_OLD_HOST: message("pictures still on the old host"),
+    Fault.LINK_ON_OLD_HOST: message("links to the old host"),
+    Fault.COMMENT_MISSING: message("comments missing"),
+    Fault.COMMENT_HELD: message("comments held back"),
+    Fault.COMMENT_CHANGED: message("comments changed"),
+    Fault.COMMENT_DUPLICATE: message("comments there twice"),
+    Fault.COMMENT_SHOWN: message("hidden comments shown"),
+}
+_ASPECTS: Final[dict[Aspect, str]] = {
+    Aspect.TITLE: message("title"),
+    Aspect.TEXT: message("text"),
+    Aspect.DATE: message("date"),
+    Aspect.STATUS: message("status"),
+    Aspect.SLUG: message("slug"),
+    Aspect.CATEGORY: message("category"),
+    Aspect.PICTURES: message("pictures"),
+    Aspect.LINKS: message("links"),
+    Aspect.COMMENTS: message("comments"),
+    Aspect.HELD_BACK: message("held back"),
+    Aspect.EXTRA: message("extra"),
 }
 _FEW: Final = 5
 _TITLE: Final = 60
@@ -61,23 +75,23 @@ def document(found: Comparison, **about: Any) -> dict[str, Any]:
 def lines(found: Comparison, *, every: bool = False) -> Iterator[str]:
     """Yield the comparison as lines for people; of many entries of a kind only a few, unless ``every`` is wanted."""
     changes = found.counts()
-    yield f"{len(found.results):>7,}  entries to arrive"
-    yield f"{found.identical:>7,}  as they were, in everything that was compared"
+    yield message("{n:>7,}  entries to arrive", n=len(found.results))
+    yield message("{n:>7,}  as they were, in everything that was compared", n=found.identical)
     for change in Fault:
         if changes[change]:
-            yield f"{changes[change]:>7,}  {_WORDS[change]}"
+            yield message("{n:>7,}  {change}", n=changes[change], change=_WORDS[change])
             yield from _named(found, change, every=every)
     if found.extra:
-        yield f"{len(found.extra):>7,}  posts that the archive does not have"
+        yield message("{n:>7,}  posts that the archive does not have", n=len(found.extra))
         shown = found.extra if every else found.extra[:_FEW]
         yield from (f"{'':11}{_cut(next(iter(post.titles), ''), _TITLE)}  {_cut(post.key, _VALUE)}" for post in shown)
     if found.later_comments:
-        yield f"{found.later_comments:>7,}  comments that the archive does not have"
+        yield message("{n:>7,}  comments that the archive does not have", n=found.later_comments)
     if found.not_asked:
-        yield f"{found.not_asked:>7,}  entries that were not to be moved, and are not shown"
+        yield message("{n:>7,}  entries that were not to be moved, and are not shown", n=found.not_asked)
     if found.unchecked:
-        yield "Not compared:"
-        yield from (f"  {_not_compared(each)}" for each in found.unchecked)
+        yield message("Not compared:")
+        yield from map(_not_compared, found.unchecked)
 
 
 def verdict(found: Comparison) -> str:
@@ -85,16 +99,29 @@ def verdict(found: Comparison) -> str:
     changes = found.counts()
     missing, changed = changes[Fault.MISSING], len(found.results) - found.identical - changes[Fault.MISSING]
     unseen = [each for each in found.unchecked if each.asked]
-    names = ", ".join(dict.fromkeys(str(each.aspect) for each in unseen))
+    names, total = (
+        listed(_ASPECTS[aspect] for aspect in dict.fromkeys(each.aspect for each in unseen)),
+        len(found.results),
+    )
     if missing or changed:
-        also = f", and not everything could be compared ({names})" if unseen else ""
-        return f"of {len(found.results):,} entries {missing:,} are missing and {changed:,} changed{also}"
+        counts = {"total": total, "missing": missing, "changed": changed}
+        if unseen:
+            return message(
+                "of {total:,} entries {missing:,} are missing and {changed:,} changed, "
+                "and not everything could be compared ({names})",
+                **counts,
+                names=names,
+            )
+        return message("of {total:,} entries {missing:,} are missing and {changed:,} changed", **counts)
     if unseen:
-        return f"nothing is missing or changed in what could be compared, but that is not everything: {names}"
+        return message(
+            "nothing is missing or changed in what could be compared, but that is not everything: {names}", names=names
+        )
     if not found.results:
-        return "no entry was to arrive, so there was nothing to compare"
-    left = "" if not found.unchecked else ", without what is named as not compared"
-    return f"all {len(found.results):,} entries arrived as they were{left}"
+        return message("no entry was to arrive, so there was nothing to compare")
+    if found.unchecked:
+        return message("all {total:,} entries arrived as they were, without what is named as not compared", total=total)
+    return message("all {total:,} entries arrived as they were", total=total)
 
 
 def _entry(result: PostResult) -> dict[str, Any]:
@@ -126,10 +153,10 @@ def _named(found: Comparison, change: Fault, *, every: bool) -> Iterator[str]:
             continue
         details = [each for each in result.differences if each.change is change]
         told = next((f": {_cut(_change(each), _VALUE)}" for each in details if each.before or each.after), "")
-        more = f" and {len(details) - 1} more" if len(details) > 1 else ""
-        yield f"{'':11}{result.old.id} {_cut(result.old.title, _TITLE)}{told}{more}"
+        line = f"{'':11}{result.old.id} {_cut(result.old.title, _TITLE)}{told}"
+        yield message("{line} and {n} more", line=line, n=len(details) - 1) if len(details) > 1 else line
     if not every and len(results) > _FEW:
-        yield f"{'':11}… {len(results) - _FEW:,} more (-v names all)"
+        yield message("           … {n:,} more (-v names all)", n=len(results) - _FEW)
 
 
 def _change(each: Any) -> str:
@@ -137,8 +164,10 @@ def _change(each: Any) -> str:
 
 
 def _not_compared(each: Unchecked) -> str:
-    count = f" ({each.count:,})" if each.count else ""
-    return f"{str(each.aspect).replace('_', ' ')}{count}: {each.why}"
+    what = _ASPECTS[each.aspect]
+    if each.count:
+        return message("  {what} ({n:,}): {why}", what=what, n=each.count, why=each.why)
+    return message("  {what}: {why}", what=what, why=each.why)
 
 
 def _cut(text: str, most: int) -> str:

@@ -21,7 +21,7 @@ from exporter.errors import ServiceError
 from exporter.html.limits import TooComplex
 from exporter.html.links import absolute, host_of
 from exporter.http.engine import Client
-from exporter.message import message
+from exporter.message import message, said
 from exporter.model.exchange import Request, Response
 
 _SITEMAPS: Final = ("sitemap.xml", "sitemap_index.xml", "wp-sitemap.xml", "sitemap-index.xml")
@@ -36,9 +36,9 @@ _ROBOTS: Final = re.compile(r"^sitemap:\s*(\S+)", re.IGNORECASE | re.MULTILINE)
 _CHARSET: Final = re.compile(r"charset=[\"']?([A-Za-z0-9_.:-]{1,40})")
 _MOST_SITEMAPS: Final = 100
 _MOST_PAGES: Final = 50_000
-_NEWEST_ONLY: Final = "the site has a feed and no sitemap, and a feed may list the newest posts only"
-_TOO_MANY: Final = f"the site lists more than {_MOST_PAGES:,} pages"
-_PUBLIC_ONLY: Final = "a site shows only what is public"
+_NEWEST_ONLY: Final = message("the site has a feed and no sitemap, and a feed may list the newest posts only")
+_TOO_MANY: Final = message("the site lists more than {n:,} pages", n=_MOST_PAGES)
+_PUBLIC_ONLY: Final = message("a site shows only what is public")
 _NO_PAGE: Final = re.compile(r"\.(?:jpe?g|png|gif|webp|svg|pdf|xml|css|js|zip|mp[34]|ico)$", re.IGNORECASE)
 
 
@@ -87,14 +87,14 @@ class SiteHome:
             try:
                 text = await self._text(address)
                 if text is None:
-                    self._unread["listed, and not there"] += 1
+                    self._unread[message("listed, and not there")] += 1
                 else:
                     posts[address] = read_page(text, address)
                     self._progress(len(posts))
             except TooComplex:
-                self._unread["too large or too complex to be read"] += 1
+                self._unread[message("too large or too complex to be read")] += 1
             except ServiceError as error:
-                self._unread[str(error)] += 1
+                self._unread[said(error)] += 1
 
         await each_of(list(listed.pages), read)
         unread = [

@@ -15,7 +15,7 @@ from exporter.compare.texts import body_letters, word_letters
 from exporter.errors import ApiError, NotAuthorised
 from exporter.html.embedded import Use, embedded
 from exporter.html.links import absolute, host_of
-from exporter.message import message
+from exporter.message import message, said
 from exporter.wordpress.records import STATUSES, RestComment, RestPost, WrongShape, number_in, text_in
 from exporter.wordpress.rest import WordPressApi
 
@@ -23,8 +23,8 @@ T = TypeVar("T")
 
 _POST_FIELDS: Final = "id,title,content,date,date_gmt,slug,status,link,categories,tags"
 _COMMENT_FIELDS: Final = "id,post,author_name,content,date,date_gmt,status"
-_NO_CREDENTIAL: Final = "no application password was given, so only what is public was read"
-_NO_RIGHTS: Final = "the user of the application password may not see all of it"
+_NO_CREDENTIAL: Final = message("no application password was given, so only what is public was read")
+_NO_RIGHTS: Final = message("the user of the application password may not see all of it")
 
 
 class WordPressHome:
@@ -84,7 +84,7 @@ class WordPressHome:
                 found = await self._listed("comments", params, RestComment.of, Aspect.COMMENTS)
                 break
             except (ApiError, NotAuthorised) as error:
-                refusal = str(error)
+                refusal = said(error)
         if found is None:
             self._unchecked.append(
                 Unchecked(Aspect.COMMENTS, 0, message("the API does not give them: {refusal}", refusal=refusal))
@@ -131,7 +131,7 @@ class WordPressHome:
                 try:
                     found[number_in(raw, "id")] = read(raw)
                 except WrongShape as error:
-                    unreadable.append(str(error))
+                    unreadable.append(said(error))
             if len(found) == known and not unreadable:
                 break  # the same page again
             if kind == "posts":

@@ -19,6 +19,7 @@ from exporter import lossless_json
 from exporter.archive import atomic
 from exporter.archive.lines import put_line
 from exporter.clock import timestamp
+from exporter.message import both, message
 from exporter.model.kinds import Kind
 
 if TYPE_CHECKING:
@@ -30,11 +31,11 @@ if TYPE_CHECKING:
 _META = "meta.json"
 _JOURNAL = b'{"journal":'
 _WORDS = {
-    "blog_id": "of another blog",
-    "base_url": "from another address",
-    "settings": "with other settings",
-    "parent": "on top of another version",
-    "parent_sha256": "on top of another version",
+    "blog_id": message("of another blog"),
+    "base_url": message("from another address"),
+    "settings": message("with other settings"),
+    "parent": message("on top of another version"),
+    "parent_sha256": message("on top of another version"),
 }
 
 
@@ -171,15 +172,15 @@ class Checkpoint:
             started_at = str(meta["started_at"])
             age = now - datetime.fromisoformat(started_at)
         except (KeyError, TypeError, ValueError):
-            return "it cannot be read"
+            return message("it cannot be read")
         wanted = purpose.document(started_at)
         differing = [_WORDS[name] for name, value in wanted.items() if meta.get(name) != value]
         if differing:
-            return f"it was made {' and '.join(dict.fromkeys(differing))}"
+            return message("it was made {how}", how=both(dict.fromkeys(differing)))
         if age > max_age:
-            return f"it is from {started_at}, older than --resume-max-age"
+            return message("it is from {started_at}, older than --resume-max-age", started_at=started_at)
         if age < -_CLOCKS_DIFFER:
-            return f"it is from {started_at}, which is yet to come"
+            return message("it is from {started_at}, which is yet to come", started_at=started_at)
         return cls(folder, started_at)
 
     def flush(self) -> None:

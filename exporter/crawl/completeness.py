@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from exporter.archive.manifest import RecordProblem
 from exporter.crawl.assets.summary import AssetSummary, Tally
 from exporter.crawl.sweep import SweepResult
-from exporter.message import message
+from exporter.message import message, message_n
 from exporter.model.asset import AssetState
 from exporter.model.kinds import Kind
 
@@ -95,9 +95,14 @@ def assess(
 
 
 def _short(comments: Mapping[str, int]) -> str:
-    return (
-        f"{sum(comments.values())} comments that the entries count are not on the comment list "
-        f"(of {'entry' if len(comments) == 1 else 'entries'} {_first(list(comments))}); the service keeps them back"
+    return message_n(
+        "{count} comments that the entries count are not on the comment list (of entry {ids}); "
+        "the service keeps them back",
+        "{count} comments that the entries count are not on the comment list (of entries {ids}); "
+        "the service keeps them back",
+        len(comments),
+        count=sum(comments.values()),
+        ids=_first(list(comments)),
     )
 
 
@@ -106,23 +111,37 @@ def _file_totals(files: SweepResult, unlisted: int) -> Iterator[str]:
     if not files.complete:
         return
     if unlisted:
-        yield f"the file list holds {files.listed} files, its summary counts {files.total}"
+        yield message(
+            "the file list holds {listed} files, its summary counts {total}", listed=files.listed, total=files.total
+        )
     elif files.tally is not None and files.total_size is not None and files.tally < files.total_size:
         yield (
-            f"the {files.listed} files on the list have {files.tally} bytes together, its summary says "
-            f"{files.total_size}; the service keeps some back"
+            message(
+                "the {listed} files on the list have {tally} bytes together, its summary says "
+                "{total_size}; the service keeps some back",
+                listed=files.listed,
+                tally=files.tally,
+                total_size=files.total_size,
+            )
         )
 
 
 def _asset_problems(assets: AssetSummary, *, strict_assets: bool) -> Iterator[RecordProblem]:
     """Yield what is not saved though it was asked for: uploads nobody can address, and what failed for now."""
     if assets.nameless:
-        one = len(assets.nameless) == 1
-        lack = "nothing says where uploads are served: give the rule with --file-url or --profile"
+        lack = message("nothing says where uploads are served: give the rule with --file-url or --profile")
         if assets.file_url is not None:
-            lack = f"the rule {assets.file_url} needs a field that the record lacks: give another one with --file-url"
-        uploads = "1 upload is" if one else f"{len(assets.nameless)} uploads are"
-        reason = f"{uploads} not saved ({_first(assets.nameless)}): {lack}, or leave uploads out with --assets embedded"
+            lack = message(
+                "the rule {file_url} needs a field that the record lacks: give another one with --file-url",
+                file_url=assets.file_url,
+            )
+        reason = message_n(
+            "{n} upload is not saved ({ids}): {lack}, or leave uploads out with --assets embedded",
+            "{n} uploads are not saved ({ids}): {lack}, or leave uploads out with --assets embedded",
+            len(assets.nameless),
+            ids=_first(assets.nameless),
+            lack=lack,
+        )
         yield RecordProblem(str(Kind.FILES), None, reason)
     if assets.doubted:
         yield RecordProblem(

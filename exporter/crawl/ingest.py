@@ -17,7 +17,7 @@ from exporter.crawl.freshness import Age, Listed, Refresh, entries_to_read
 from exporter.crawl.ledger import UNSEEN, Ledger, Place, restore
 from exporter.crawl.sweep import LONGEST_ID, UNREADABLE, Sweep, SweepResult, compare_comments
 from exporter.errors import ApiError, ArchiveDamaged, NotAuthorised, ServiceError, TransportError
-from exporter.message import message
+from exporter.message import message, said
 from exporter.model.kinds import Kind
 from exporter.service.interface import BlogService, Call, Cursor, Page, Validators
 
@@ -47,8 +47,8 @@ class Unread(NamedTuple):
     def after(cls, error: ServiceError) -> Unread:
         """Judge by the error: a refusal may have been a slip of the service, but only once."""
         if isinstance(error, TransportError):
-            return cls(str(error), MOST_SWEEPS)
-        return cls(str(error), 2 if isinstance(error, ApiError) else 0)
+            return cls(said(error), MOST_SWEEPS)
+        return cls(said(error), 2 if isinstance(error, ApiError) else 0)
 
 
 class EntryCounts(NamedTuple):
@@ -272,11 +272,11 @@ class Ingest:
         try:
             data = await self._client.fetch(*self._service.user_call())
         except UNREADABLE as error:
-            self.user_failure = str(error)
+            self.user_failure = said(error)
             return
         user_id = self._service.key(Kind.USER, data)
         if user_id is None or len(user_id) > LONGEST_ID:
-            self.user_failure = str(ApiError("user", {}, 200, message("the answer has no usable id")))
+            self.user_failure = said(ApiError("user", {}, 200, message("the answer has no usable id")))
             return
         ledger.observe(user_id, lossless_json.freeze(data), 1)
 

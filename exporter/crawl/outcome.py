@@ -68,14 +68,25 @@ class Outcome:
         )
 
 
+_SHOWN = 400
+
+
 def incomplete(problems: list[RecordProblem]) -> Incomplete | None:
     """Return the error of a run that saved what it could, ``None`` when that was everything."""
     if not problems:
         return None
-    first = f"{problems[0].kind}{'' if problems[0].id is None else ' ' + problems[0].id}: {problems[0].reason}"
-    more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+    first, more = problems[0], len(problems) - 1
+    what = first.kind if first.id is None else f"{first.kind} {first.id}"
+    reason = message("{what}: {reason}", what=what, reason=first.reason)
+    shown = reason if len(reason) <= _SHOWN else reason[:_SHOWN]
+    if not more:
+        return Incomplete(message("Not everything could be saved: {first}; the next run tries again.", first=shown))
     return Incomplete(
-        message("Not everything could be saved: {first}{more}; the next run tries again.", first=first[:400], more=more)
+        message(
+            "Not everything could be saved: {first} (and {more} more); the next run tries again.",
+            first=shown,
+            more=more,
+        )
     )
 
 

@@ -15,6 +15,7 @@ from exporter.crawl.concurrency import task_group
 from exporter.crawl.events import PageRead
 from exporter.crawl.pages import PageIndex, page_note, seen_again, without_records
 from exporter.errors import ApiError, NotAuthorised, ServiceError, TransportError
+from exporter.message import message, said
 from exporter.model.kinds import Kind
 from exporter.service.interface import BlogService, Cursor, Page, PageFacts
 
@@ -207,8 +208,10 @@ class Sweep:
         else:
             self._mark_repeated()
         if self._unnamed:
-            what = f"{self._unnamed} more items had no usable id, or one that was there twice; run again"
-            result.problems.append(f"{result.kind} list: {what}")
+            what = message(
+                "{unnamed} more items had no usable id, or one that was there twice; run again", unnamed=self._unnamed
+            )
+            result.problems.append(message("{kind} list: {problem}", kind=result.kind, problem=what))
         result.problems = [*self._paginator.problems, *result.problems]
         result.complete = self._paginator.complete and not result.problems
         result.agreed = not result.differing and result.listed == self._before.listed
@@ -289,7 +292,7 @@ class Sweep:
     def _fail(self, asked: _Asked, error: ServiceError, *, missing: bool) -> None:
         if asked.number == 1:
             self._result.failure = error
-        self._paginator.accept_failure(asked.cursor, str(error), missing=missing)
+        self._paginator.accept_failure(asked.cursor, said(error), missing=missing)
 
     def _accept(self, asked: _Asked, page: Page, body: bytes) -> None:
         """Put a page's records into the ledger, and a note about it behind them."""
@@ -304,7 +307,7 @@ class Sweep:
         to_read: list[str] = []
         problems: list[str] = []
         differing = position = 0
-        where = f"{kind} list, page {asked.number}:"
+        where = message("{kind} list, page {page}:", kind=kind, page=asked.number)
         of_comments, of_entries = kind is Kind.COMMENTS, kind is Kind.ENTRY_LIST
         items = page.items
         items.reverse()
@@ -314,8 +317,19 @@ class Sweep:
             position += 1
             record_id = service.key(kind, item)
             if record_id is None or len(record_id) > LONGEST_ID:
-                lack = "no usable id" if record_id is None else f"an id of {len(record_id)} characters"
-                problems.append(f"{where} item {position} has {lack} and could not be kept")
+                lack = (
+                    message("no usable id")
+                    if record_id is None
+                    else message("an id of {count} characters", count=len(record_id))
+                )
+                problems.append(
+                    message(
+                        "{where} item {position} has {lack} and could not be kept",
+                        where=where,
+                        position=position,
+                        lack=lack,
+                    )
+                )
                 continue
             frozen = lossless_json.freeze(item)
             digest.update(record_id.encode("utf-8", "backslashreplace") + b"\0" + frozen.identity)
@@ -327,7 +341,13 @@ class Sweep:
             if not observed.again:
                 new.append(len(ids))
             elif observed.otherwise and record_id in here:
-                problems.append(f"{where} two records have the id {record_id[:40]}; the later one is kept")
+                problems.append(
+                    message(
+                        "{where} two records have the id {record_id}; the later one is kept",
+                        where=where,
+                        record_id=record_id[:40],
+                    )
+                )
             if not observed.agrees:
                 differing += 1
                 if of_entries and (self._number > 1 or record_id in ledger.base):

@@ -26,7 +26,7 @@ _LONGEST = 8192
 _GLOBAL_UNICAST = ipaddress.ip_network("2000::/3")
 _DOCUMENTATION = ipaddress.ip_network("3fff::/20")
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
-_REFUSAL = "refused: it is not a public address"
+_REFUSAL = message("refused: it is not a public address")
 
 _Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
@@ -77,7 +77,7 @@ class AddressGuard:
         """
         family, kind, protocol, _, address = info
         if not self.allow_private and not is_public(str(address[0])):
-            raise _NotPublic(f"{_REFUSAL} ({printable(str(address[0]), 60)})")
+            raise _NotPublic(message("{refusal} ({address})", refusal=_REFUSAL, address=printable(str(address[0]), 60)))
         return socket.socket(family, kind, protocol)
 
 
@@ -146,7 +146,7 @@ def origin_of(url: URL) -> str:
     return f"{url.scheme}://{host}" if url.is_default_port() else f"{url.scheme}://{host}:{url.port}"
 
 
-def check_base_url(text: str, name: str = "the base URL", variable: str = "BLOG_EXPORTER_TOKEN") -> URL:
+def check_base_url(text: str, name: str = message("the base URL"), variable: str = "BLOG_EXPORTER_TOKEN") -> URL:
     """Return the base URL parsed; its path, if any, comes before that of every request.
 
     Args:

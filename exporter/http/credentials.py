@@ -77,9 +77,10 @@ class Credentials:
             return None  # it is refused before anything is sent
         if not self.token or parts.scheme != "http" or _is_this_machine(host):
             return None
-        return (
-            f"the token goes to {printable(host, 100)} unencrypted, where anybody on the way can read it: "
-            "use an https:// base URL, and make a new token if this one was sent before"
+        return message(
+            "the token goes to {host} unencrypted, where anybody on the way can read it: "
+            "use an https:// base URL, and make a new token if this one was sent before",
+            host=printable(host, 100),
         )
 
     @property

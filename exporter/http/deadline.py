@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import Awaitable
 from dataclasses import dataclass
 
+from exporter.message import message
+
 _NEVER = float("inf")
 
 
@@ -79,8 +81,8 @@ class Deadline:
     def what_passed(self) -> str:
         """Say which of the limits it was."""
         if _now() >= self._end:
-            return f"not done within {self._limit:.3g} s"
-        return f"silent for {self._silence:g} s"
+            return message("not done within {limit:.3g} s", limit=self._limit)
+        return message("silent for {silence:g} s", silence=self._silence)
 
 
 class Deadlines:

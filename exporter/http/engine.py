@@ -41,6 +41,7 @@ from exporter.http.transport import (
     Statistics,
     Transport,
 )
+from exporter.message import message
 from exporter.model.exchange import Request, Response
 from exporter.text import printable
 
@@ -147,8 +148,12 @@ class Engine:
         def inside(target: URL) -> URL:
             if target.origin() != base.origin() or target.user is not None or target.password is not None:
                 raise RedirectRefused(
-                    f"{place} redirects to another origin, {printable(f'{target.scheme}://{target.host}', 100)}, "
-                    "which is not followed: if that is the service's new home, make it the base URL"
+                    message(
+                        "{place} redirects to another origin, {origin}, which is not followed: "
+                        "if that is the service's new home, make it the base URL",
+                        place=place,
+                        origin=printable(f"{target.scheme}://{target.host}", 100),
+                    )
                 )
             return target
 
@@ -163,7 +168,7 @@ class Engine:
         session, direct = self._session(_ANYWHERE), None
         if may_be_taken():
             direct = Direct(session, base.origin(), headers, timeouts.connect)
-        sender = Sender(timeouts, self._counted(), place, ": check the address")
+        sender = Sender(timeouts, self._counted(), place, message(": check the address"))
         watch = ServiceWatch(AiohttpTransport(session, self._deadlines, direct, self._allowance), policy, self._clock)
         throttled: Transport = Throttled(watch, self._throttles)
         retrying = Retrying(

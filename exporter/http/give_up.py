@@ -18,7 +18,7 @@ from exporter.errors import (
 )
 from exporter.http.retry import RetryPolicy, Watch
 from exporter.http.transport import HttpRequest, HttpResponse, Transport
-from exporter.message import message
+from exporter.message import message, said
 from exporter.text import printable
 
 _INSTANT = 0.001  # seconds too short to send anything in; sums of seconds are not more exact
@@ -61,7 +61,7 @@ class ServiceWatch(Watch):
     def note(self, failure: ServiceError | None, /) -> None:
         """Note how an attempt ended; nobody who answers is silent, be it with a refusal."""
         if isinstance(failure, TransportError):
-            self._failure = str(failure)
+            self._failure = said(failure)
         if failure is None:
             self.good_answers += 1
         if failure is None or isinstance(failure, ApiError):
@@ -91,10 +91,11 @@ class ServiceWatch(Watch):
 
     def refuse_pause(self, error: RetryableStatus) -> ServiceError:
         """Return what ends the run where the service wishes a pause longer than is obeyed."""
-        limit = f"{self._policy.longest_pause:g} s this run would (give_up_after)"
         return self._over(
             message(
-                "asks to wait {retry_after:.0f} s, longer than the {limit}", retry_after=error.retry_after, limit=limit
+                "asks to wait {wish:.0f} s, longer than the {limit:g} s this run would (give_up_after)",
+                wish=error.retry_after,
+                limit=self._policy.longest_pause,
             )
         )
 
@@ -122,7 +123,9 @@ class ServiceWatch(Watch):
         return True
 
     def _over(self, what: str) -> ServiceError:
-        advice = ": what was read so far is kept." if self.good_answers else ", or check the base URL."
+        advice = (
+            message(": what was read so far is kept.") if self.good_answers else message(", or check the base URL.")
+        )
         return ServiceError(
             message(
                 "the service {what}; the last failure: {failure}. Run again later{advice}",
@@ -151,7 +154,7 @@ class HostWatch(Watch):
         if origin in self._given_up:
             name = printable(origin.partition("://")[2], 80)
             raise HostGivenUp(
-                message("not asked in this run: {name} {given_up}", name=name, given_up=self._given_up[origin])
+                message("not asked in this run: {name} {reason}", name=name, reason=self._given_up[origin])
             )
         response = await self._transport.send(request)
         if response.status not in RetryableStatus.STATUSES:
@@ -161,7 +164,7 @@ class HostWatch(Watch):
     def refuse_pause(self, error: RetryableStatus) -> ServiceError:
         """Give up a host that wishes a pause longer than is obeyed."""
         if error.origin is not None:
-            self._given_up[error.origin] = "asks for a long pause"
+            self._given_up[error.origin] = message("asks for a long pause")
         return error
 
     async def outlasts(self, failure: TransportError, _good_before: int, /) -> bool:
@@ -169,5 +172,5 @@ class HostWatch(Watch):
         if failure.origin is not None and isinstance(failure, Unreachable | RequestTimeout):
             self._silent[failure.origin] += 1
             if self._silent[failure.origin] >= _SILENT_ADDRESSES:
-                self._given_up[failure.origin] = "did not answer"
+                self._given_up[failure.origin] = message("did not answer")
         return False

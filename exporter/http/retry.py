@@ -18,6 +18,7 @@ from exporter.errors import BodyTooLarge, RetryableStatus, ServiceError, Transpo
 from exporter.http.credentials import Redactor
 from exporter.http.throttle import Throttles
 from exporter.http.transport import HttpRequest, HttpResponse, Transport
+from exporter.message import message
 
 _SECONDS = re.compile(r"([+-]?)([0-9]+)(?:\.[0-9]+)?")
 _SANE_DIGITS = 12
@@ -234,7 +235,10 @@ class Retrying:
             return parse(response)
         except MemoryError:
             failed: ServiceError = BodyTooLarge(
-                f"{request.name or 'it'} sent more than fits into the memory that this process may use"
+                message(
+                    "{name} sent more than fits into the memory that this process may use",
+                    name=request.name or message("it"),
+                )
             )
         except ServiceError as error:
             failed = error
@@ -242,11 +246,17 @@ class Retrying:
         return self.redactor.clean(failed)
 
     def _retryable(self, request: HttpRequest, response: HttpResponse) -> RetryableStatus:
-        said = f"{request.name or 'it'} answered {response.status}"
-        advice = ": the service is busy or broken, try later" if request.name else ""
         headers = response.headers
         wished = seconds_to_wait(headers.get("retry-after"), self.clock.now(), headers.get("date"))
-        error = RetryableStatus(said + advice, response.status, wished)
+        if request.name:
+            text = message(
+                "{name} answered {status}: the service is busy or broken, try later",
+                name=request.name,
+                status=response.status,
+            )
+        else:
+            text = message("it answered {status}", status=response.status)
+        error = RetryableStatus(text, response.status, wished)
         error.origin = response.origin
         return error
 

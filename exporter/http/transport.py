@@ -45,10 +45,10 @@ from exporter.text import printable
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _MAX_REDIRECTS = 5
 _NO_CONNECTION: Mapping[type[Exception], str] = {
-    aiohttp.ClientConnectorDNSError: "its name does not resolve",
-    aiohttp.ClientConnectorCertificateError: "its certificate is not right",
-    aiohttp.ClientConnectorSSLError: "its TLS is not right",
-    aiohttp.ClientConnectorError: "nothing answers there",
+    aiohttp.ClientConnectorDNSError: message("its name does not resolve"),
+    aiohttp.ClientConnectorCertificateError: message("its certificate is not right"),
+    aiohttp.ClientConnectorSSLError: message("its TLS is not right"),
+    aiohttp.ClientConnectorError: message("nothing answers there"),
 }
 """What each means; the more special ones first."""
 _NOT_READABLE = (
@@ -85,7 +85,7 @@ class Sender:
 
     timeouts: Timeouts
     statistics: Statistics
-    place: str = "its host"
+    place: str = message("its host")
     hint: str = ""
 
 
@@ -258,13 +258,13 @@ def _translated(error: Exception, sender: Sender, deadline: Deadline) -> Transpo
         return NotPublic(
             message("{place} has no public address, and is only asked with --allow-private-network", place=sender.place)
         )
-    connecting = f"cannot connect to {sender.place}"
+    connecting = message("cannot connect to {place}", place=sender.place)
     if isinstance(error, aiohttp.ConnectionTimeoutError):
         return Unreachable(
             message(
-                "{connecting}: no answer within {connect:g} s{hint}",
+                "{connecting}: no answer within {seconds:g} s{hint}",
                 connecting=connecting,
-                connect=sender.timeouts.connect,
+                seconds=sender.timeouts.connect,
                 hint=sender.hint,
             )
         )
@@ -276,7 +276,7 @@ def _translated(error: Exception, sender: Sender, deadline: Deadline) -> Transpo
     detail = f" ({printable(str(cause or error) or type(error).__name__)})" if sender.hint else ""
     for kind, reason in _NO_CONNECTION.items():
         if isinstance(error, kind):
-            network = " and the network" if sender.hint else ""
+            network = message(" and the network") if sender.hint else ""
             return Unreachable(
                 message(
                     "{connecting}: {reason}{detail}{hint}{network}",
@@ -332,7 +332,9 @@ class Redirecting:
                 encoded = location.isascii() and location.isprintable() and " " not in location
                 target = self.admit(request.url.join(URL(location, encoded=encoded)))
             except ValueError:
-                text = f"{sender.place} redirects to something that is not a URL{sender.hint}"
+                text = message(
+                    "{place} redirects to something that is not a URL{hint}", place=sender.place, hint=sender.hint
+                )
                 raise RedirectRefused(text) from None
             request = replace(request, url=target, origin=origin_of(target))
         raise RedirectRefused(

@@ -117,8 +117,16 @@ def format_named(name: str) -> Format:
     """
     if name not in NAMED:
         near = get_close_matches(name, NAMED, 1)
-        known = f": it is one of {', '.join(FORMATS)}, or a target, one of {', '.join(TARGETS)}"
-        raise UsageError(f"There is no format {name!r}{f' (did you mean {near[0]}?)' if near else known}.")
+        if near:
+            raise UsageError(message("There is no format {name!r} (did you mean {near}?).", name=name, near=near[0]))
+        raise UsageError(
+            message(
+                "There is no format {name!r}: it is one of {formats}, or a target, one of {targets}.",
+                name=name,
+                formats=", ".join(FORMATS),
+                targets=", ".join(TARGETS),
+            )
+        )
     return NAMED[name]
 
 
@@ -136,15 +144,19 @@ def check_form(form: str, *, only: Only, all_as_draft: bool, chosen: Mapping[str
     """
     if all_as_draft and not NAMED[form].drafts:
         raise UsageError(
-            f"{form} has no drafts, so --all-as-draft would publish everything; say what is public with "
-            "--public-open-flg, or choose a format with drafts: "
-            f"{', '.join(name for name, each in FORMATS.items() if each.drafts)}."
+            message(
+                "{form} has no drafts, so --all-as-draft would publish everything; say what is public with "
+                "--public-open-flg, or choose a format with drafts: {formats}.",
+                form=form,
+                formats=", ".join(name for name, each in FORMATS.items() if each.drafts),
+            )
         )
     if NAMED[form].whole:
         if only != "all":
             raise UsageError(
                 message(
-                    "{form} takes the whole archive, private entries and earlier versions too, which no public folder may "
+                    "{form} takes the whole archive, private entries and earlier versions too, which "
+                    "no public folder may "
                     "hold; if that is what you want, say --only all, and it goes to OUT.NOT-PUBLIC.",
                     form=form,
                 )

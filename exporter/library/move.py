@@ -31,7 +31,7 @@ from exporter.http.engine import Client, Engine
 from exporter.http.retry import RetryEvent, RetryPolicy
 from exporter.library.export import Only, check_category, check_patterns, newest_beside, read_at
 from exporter.library.new_home import check_address, new_home_credentials
-from exporter.message import message
+from exporter.message import listed, message
 from exporter.move.home import may_write_any_html, missing_rights
 from exporter.move.map_file import MapFile
 from exporter.move.outcome import MoveEvent, MoveOutcome
@@ -227,12 +227,17 @@ class _Mover:
         missing = await missing_rights(api)
         if missing:
             raise NotAuthorised(
-                f"{user} may not {', '.join(missing)} in the new home; name an editor or administrator of it."
+                message(
+                    "{user} may not {missing} in the new home; name an editor or administrator of it.",
+                    user=user,
+                    missing=listed(missing),
+                )
             )
         if not await may_write_any_html(api):
             warn(
                 message(
-                    "WordPress removes scripts, frames and more from what {user} writes; only an administrator's text is "
+                    "WordPress removes scripts, frames and more from what {user} writes; only an "
+                    "administrator's text is "
                     "kept as it is.",
                     user=user,
                 )
@@ -241,7 +246,8 @@ class _Mover:
         if isinstance(there, int | float) and abs(there) < _DAY and timedelta(hours=there) != here:
             warn(
                 message(
-                    "The new home's clock is {there:+g} hours from UTC, which is not the blog's: entries will be shown at "
+                    "The new home's clock is {there:+g} hours from UTC, which is not the blog's: "
+                    "entries will be shown at "
                     "other hours, and some on other days. Set its time zone first (Settings, General).",
                     there=there,
                 )
@@ -271,7 +277,8 @@ def _credentials(home: str, settings: Settings) -> Credentials:
     if not found.token:
         raise UsageError(
             message(
-                "Who are you in the new home? Name a user with --new-home-user, and give an application password of that "
+                "Who are you in the new home? Name a user with --new-home-user, and give an "
+                "application password of that "
                 "user (Users, Profile, Application Passwords) in BLOG_EXPORTER_NEW_HOME_TOKEN or --new-home-token-file."
             )
         )

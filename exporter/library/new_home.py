@@ -16,7 +16,7 @@ def check_address(text: str) -> str:
     Raises:
         UsageError: it is none that can be asked, or holds a secret.
     """
-    check_base_url(text, "the address of the new home", "BLOG_EXPORTER_NEW_HOME_TOKEN")
+    check_base_url(text, message("the address of the new home"), "BLOG_EXPORTER_NEW_HOME_TOKEN")
     return text
 
 
@@ -36,7 +36,8 @@ def new_home_credentials(address: str, settings: Settings) -> Credentials:
     if not settings.allow_plain_http and credentials.exposed_at(address) is not None:
         raise UsageError(
             message(
-                "The application password would travel unencrypted, where anybody on the way can read it: use an https:// "
+                "The application password would travel unencrypted, where anybody on the way can "
+                "read it: use an https:// "
                 "address, or say --allow-plain-http where the network is your own."
             )
         )

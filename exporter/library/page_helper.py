@@ -177,7 +177,7 @@ class PageHelper:
         code = self._process.wait()
         self._complaints.seek(0)
         lines = self._complaints.read().decode("utf-8", "replace").strip().splitlines()
-        reason = lines[-1] if lines else f"it ended with {code}"
+        reason = lines[-1] if lines else message("it ended with {code}", code=code)
         return BlogExporterError(
             message("The process that renders pages beside this one failed: {reason}; run again.", reason=reason[:200])
         )

@@ -11,6 +11,7 @@ from typing import Any, Final, TypeVar
 
 from exporter import lossless_json
 from exporter.html.text import collapse
+from exporter.message import message
 from exporter.move.keys import RESERVED, digest_in, is_comment_address, marks_in
 from exporter.wordpress.rest import WordPressApi
 
@@ -26,13 +27,13 @@ POST_STATUSES: Final = "publish,future,draft,pending,private,trash"
 FILE_STATUSES: Final = "inherit,private"
 _TRASH: Final = "trash"
 _WANTED: Final = {
-    "edit_posts": "write posts",
-    "publish_posts": "publish",
-    "edit_published_posts": "change what is published",
-    "edit_private_posts": "change what is private",
-    "upload_files": "upload files",
-    "moderate_comments": "give comments their dates",
-    "manage_categories": "make categories",
+    "edit_posts": message("write posts"),
+    "publish_posts": message("publish"),
+    "edit_published_posts": message("change what is published"),
+    "edit_private_posts": message("change what is private"),
+    "upload_files": message("upload files"),
+    "moderate_comments": message("give comments their dates"),
+    "manage_categories": message("make categories"),
 }
 """What WordPress calls the things that a move does."""
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
+
+from exporter.message import Message, message
 
 
 class Thing(StrEnum):
@@ -44,6 +46,11 @@ class LeftAlone(StrEnum):
     TRASHED = "put into the trash there"
     ONLY_THERE = "public there, but hidden or removed in the archive"
 
+    @property
+    def words(self) -> Message:
+        """It in words."""
+        return _LEFT_ALONE[self]
+
 
 class Stage(StrEnum):
     """What a move does, in this order."""
@@ -54,6 +61,27 @@ class Stage(StrEnum):
     ADDRESSES = "addresses of posts"
     POSTS = "posts and comments"
     LAST_LOOK = "looking again"
+
+    @property
+    def words(self) -> Message:
+        """It in words."""
+        return _STAGES[self]
+
+
+_LEFT_ALONE: Final = {
+    LeftAlone.CHANGED: message("changed there since it was moved"),
+    LeftAlone.DELETED: message("deleted there since it was moved"),
+    LeftAlone.TRASHED: message("put into the trash there"),
+    LeftAlone.ONLY_THERE: message("public there, but hidden or removed in the archive"),
+}
+_STAGES: Final = {
+    Stage.HOME: message("reading the new home"),
+    Stage.CATEGORIES: message("categories"),
+    Stage.PICTURES: message("pictures"),
+    Stage.ADDRESSES: message("addresses of posts"),
+    Stage.POSTS: message("posts and comments"),
+    Stage.LAST_LOOK: message("looking again"),
+}
 
 
 class MoveStage(NamedTuple):

@@ -86,7 +86,7 @@ def find_in_process(
     if answer.returncode == _DAMAGED:
         raise WrongIndex(message("it cannot be read"))
     if answer.returncode != 0:
-        reason = (answer.stderr.decode("utf-8", "replace").strip().splitlines() or ["no message"])[-1]
+        reason = (answer.stderr.decode("utf-8", "replace").strip().splitlines() or [message("no message")])[-1]
         raise BlogExporterError(message("The search by a regular expression failed: {reason}.", reason=reason[:200]))
     for offset, moment, text, rank, matches, spans in lossless_json.loads(answer.stdout):
         yield RegexMatch(offset, float(moment), text, rank, matches, [(low, high) for low, high in spans])

@@ -123,7 +123,9 @@ class Api:
             NoSuchRecord: there is no such record or version.
         """
         if kind not in BY_NAME:
-            raise UsageError(f"{kind!r} is no kind of record: ask for {', '.join(BY_NAME)}.")
+            raise UsageError(
+                message("{kind!r} is no kind of record: ask for {kinds}.", kind=kind, kinds=", ".join(BY_NAME))
+            )
 
         def work(archive: Archive) -> bytes:
             version = archive.version_at(asked.get("at"), self._settings.timezone) if "at" in asked else self._at

@@ -21,7 +21,7 @@ from exporter.archive.archive import Archive, read_consistently
 from exporter.archive.safe_files import InnerPath
 from exporter.errors import BlogExporterError, NoSuchRecord, UsageError
 from exporter.library.views import site_options
-from exporter.message import message
+from exporter.message import message, said
 from exporter.serve.api import Api, json_of
 from exporter.serve.files import SITE, UNKNOWN, OpenFile, ServedFiles
 from exporter.serve.guard import HEADERS, STORED_POLICY, below_token, is_own_name
@@ -31,6 +31,7 @@ from exporter.service.registry import service_of
 from exporter.site.history import ArchiveHistory
 from exporter.site.thumbnails import Thumbnails
 from exporter.site.view import SiteView
+from exporter.translation import translated
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
@@ -168,7 +169,7 @@ class Server:
         try:
             await web.TCPSite(runner, host, port).start()
         except (OSError, UnicodeError) as error:
-            where = f"{host}, port {port}" if port else host
+            where = message("{host}, port {port}", host=host, port=port) if port else host
             raise UsageError(
                 message("Nothing can listen at {where}: {reason}; name another.", where=where, reason=_reason(error))
             ) from error
@@ -183,9 +184,9 @@ class Server:
         try:
             response = await self._response(request)
         except BlogExporterError as error:
-            response = _text(500, str(error))
+            response = _text(500, said(error))
         except Exception as error:  # noqa: BLE001  whatever it is, the next request is answered
-            self._warn(f"a request failed: {type(error).__name__}: {error}")
+            self._warn(message("a request failed: {name}: {error}", name=type(error).__name__, error=error))
             response = _text(500, message("This failed; where the server runs it is said why."))
         return response if response.prepared else _with_headers(response)
 
@@ -276,7 +277,7 @@ def _with_headers(response: web.StreamResponse) -> web.StreamResponse:
 
 
 def _text(status: int, text: str, **headers: str) -> web.Response:
-    return web.Response(status=status, text=f"{text}\n", headers=headers)
+    return web.Response(status=status, text=f"{translated(text)}\n", headers=headers)
 
 
 async def _sent(found: OpenFile, request: web.BaseRequest) -> web.StreamResponse:

@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 from exporter.archive.archive import Archive
 from exporter.errors import BlogExporterError, UsageError
 from exporter.library.views import site_options
+from exporter.message import said
 from exporter.model.kinds import Kind
 from exporter.serve.api import Api, Found
 from exporter.serve.past import marked_parts
@@ -19,6 +20,7 @@ from exporter.site.pages.site import state_page
 from exporter.site.parts import Parts
 from exporter.site.templating import PageRenderer
 from exporter.text import visible
+from exporter.translation import translated
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -52,13 +54,13 @@ class SearchPage:
             try:
                 found = api.search({**asked, "q": query})
             except BlogExporterError as error:
-                problem, status = str(error), 400 if isinstance(error, UsageError) else 500
+                problem, status = said(error), 400 if isinstance(error, UsageError) else 500
         context: dict[str, Any] = {
             "title": parts.words["search"],
             "query": visible(query)[0],
             "kind": kind,
             "kinds": _KINDS,
-            "problem": visible(problem)[0],
+            "problem": visible(translated(problem, options.language))[0],
             "found": found,
             "hits": [] if found is None else [_row(hit, archive) for hit in found.hits],
             "similar": [] if found is None else [_row(hit, archive) for hit in found.similar],

@@ -8,7 +8,7 @@ from typing import Any, Final, NoReturn
 
 from exporter.errors import ApiError, BadBody, BodyTooLarge, HtmlBody, NotAuthorised
 from exporter.lossless_json import NotJson, TooHeavy, loads
-from exporter.message import message
+from exporter.message import message, said
 from exporter.model.exchange import Request, Response
 from exporter.text import printable
 
@@ -67,9 +67,9 @@ def read_json(request: Request, response: Response, message_in: Callable[[Any], 
             ) from None
         raise BadBody(
             message(
-                "{operation} answered with a body that is not JSON ({message_text})",
+                "{operation} answered with a body that is not JSON ({reason})",
                 operation=operation,
-                message_text=message_text(str(error)),
+                reason=message_text(said(error)),
             )
         ) from None
 
@@ -87,19 +87,19 @@ def _fail_by_status(request: Request, response: Response, message_in: Callable[[
             )
         )
     try:
-        said = message_text(message_in(loads(response.body)))
+        reason = message_text(message_in(loads(response.body)))
     except NotJson:
-        said = ""
-    raise refusal(request, response, said or "not a success")
+        reason = ""
+    raise refusal(request, response, reason or message("not a success"))
 
 
-def message_text(message: object) -> str:
+def message_text(text: object) -> str:
     """Return what a service says, fit for a terminal; empty where it is not text."""
-    return printable(message, _MESSAGE_SHOWN) if isinstance(message, str) else ""
+    return printable(text, _MESSAGE_SHOWN) if isinstance(text, str) else ""
 
 
-def refusal(request: Request, response: Response, message: str) -> ApiError:
+def refusal(request: Request, response: Response, reason: str) -> ApiError:
     """Return the error for an answer that is not what the service promises, its texts fit for a terminal."""
     body = printable(response.body[: 4 * _BODY_SHOWN].decode("utf-8", errors="replace"), _BODY_SHOWN)
     shown = {name: printable(value, 100) for name, value in request.params.items()}
-    return ApiError(request.operation, shown, response.status, message, body)
+    return ApiError(request.operation, shown, response.status, reason, body)

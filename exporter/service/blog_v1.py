@@ -130,6 +130,12 @@ class Options:
 
 DEFAULT: Final = Options()
 
+_LISTS = {
+    Kind.ENTRY_LIST: message("entry list"),
+    Kind.COMMENTS: message("comment list"),
+    Kind.FILES: message("file list"),
+}
+
 
 class BlogV1(BlogService):
     """The service of the API document, with ``options`` for what the document leaves open."""
@@ -198,7 +204,7 @@ class BlogV1(BlogService):
             Kind.COMMENTS: ("comment/list", "comment_list_page_param"),
             Kind.FILES: ("file/list", "file_list_page_param"),
         }[kind]
-        name = f"{operation.partition('/')[0]} list"
+        name = _LISTS[kind]
 
         def call(page: int) -> Call[Page]:
             return self._page(operation, {"id": blog_id, getattr(options, param): str(page)})
@@ -486,11 +492,13 @@ def _check_result(request: Request, response: Response, envelope: Mapping[str, A
     if result == options.success_result:
         return
     if isinstance(result, dict | list):  # may be nested too deeply to be shown
-        shown = "that is no word"
+        shown: str = message("that is no word")
     else:
         shown = printable(repr(result[:_RESULT_SHOWN] if isinstance(result, str) else result), _RESULT_SHOWN)
-    message = message_text(envelope.get("message"))
-    raise refusal(request, response, f"result {shown}" + (f", {message}" if message else ""))
+    reason = message_text(envelope.get("message"))
+    if not reason:
+        raise refusal(request, response, message("result {result}", result=shown))
+    raise refusal(request, response, message("result {result}, {reason}", result=shown, reason=reason))
 
 
 def _message_in(value: Any) -> object:
@@ -500,7 +508,11 @@ def _message_in(value: Any) -> object:
 def _check_entry(blog_id: str, asked: str, data: Mapping[str, Any]) -> None:
     answered, blog = key_of(data.get("entry_id")), data.get("blog_id")
     if answered != asked:
-        what = "has no usable entry_id" if answered is None else f"is entry {answered[:40]!r}"
+        what = (
+            message("has no usable entry_id")
+            if answered is None
+            else message("is entry {answered!r}", answered=answered[:40])
+        )
         raise WrongRecord("entry/get", {"entry_id": asked}, 200, message("the answer {what}", what=what))
     if isinstance(blog, str) and blog and blog.casefold() != blog_id.casefold():
         raise WrongRecord(
@@ -621,9 +633,9 @@ class FieldReader:
 def _shown(value: object) -> str:
     """Show a value in a few words; a container may be nested too deeply to be shown itself."""
     if isinstance(value, dict):
-        return f"an object of {len(value)}"
+        return message("an object of {count}", count=len(value))
     if isinstance(value, list):
-        return f"a list of {len(value)}"
+        return message("a list of {count}", count=len(value))
     return str(value)
 
 
@@ -643,4 +655,4 @@ class _Item(NamedTuple):
 
 
 def _shown_value(value: object) -> str:
-    return repr(value)[:40] if isinstance(value, str | bool | int | None) else "no text"
+    return repr(value)[:40] if isinstance(value, str | bool | int | None) else message("no text")

@@ -26,7 +26,7 @@ class _NumberedPages(ABC):
         self._name = name
         self._call = call
         self._max_pages = max_pages
-        self._ignored = f"its page parameter: set {setting} to the right name"
+        self._ignored = message("its page parameter: set {setting} to the right name", setting=setting)
         self._next = 1
         self._asked = 0
         self._end: int | None = None
@@ -94,8 +94,10 @@ class _NumberedPages(ABC):
 
     def _continue_at(self, page: int) -> None:
         if page > self._max_pages:
-            more = f"goes on after page {self._max_pages}; raise max_pages if it really is that long"
-            self.problems.append(f"{self._name}: {more}")
+            more = message(
+                "goes on after page {max_pages}; raise max_pages if it really is that long", max_pages=self._max_pages
+            )
+            self.problems.append(message("{list}: {problem}", list=self._name, problem=more))
             self.finished = True
         else:
             self._next = page
@@ -105,7 +107,7 @@ class _NumberedPages(ABC):
         return self._barren >= BARREN_PAGES
 
     def _problem(self, page: int, sentence: str) -> None:
-        self.problems.append(f"{self._name}, page {page}: {sentence}")
+        self.problems.append(message("{list}, page {page}: {problem}", list=self._name, page=page, problem=sentence))
 
     def _stop_at(self, page: int, sentence: str) -> None:
         self._problem(page, sentence)

@@ -115,7 +115,7 @@ def text_in(raw: Any, *path: str) -> str:
     """
     value = member(raw, *path)
     if not isinstance(value, str):
-        raise WrongShape(f"{'.'.join(path)} is no text")
+        raise WrongShape(message("{name} is no text", name=".".join(path)))
     return str(value)
 
 

@@ -30,7 +30,7 @@ _BUSY: Final = "db_"
 """How WordPress names that its database did not do something, under any status: it was locked, or is down."""
 _MOST_PAGES: Final = 10_000
 _API: Final = "wp/v2"
-_ADVICE: Final = "check the user name and the application password of the new home, and what that user may do"
+_ADVICE: Final = message("check the user name and the application password of the new home, and what that user may do")
 _ROOTS: Final = ("/wp-json", "")
 """Where the API is with addresses that hold names, and where it always is; the second goes by a parameter."""
 
@@ -290,15 +290,17 @@ def _refused(response: Response) -> RestRefusal:
             "", message("answered {status} with something that is not WordPress' own", status=response.status), {}
         )
     data = answer.get("data")
-    code, message = message_text(answer.get("code")), message_text(answer.get("message"))
-    return RestRefusal(code, message or f"answered {response.status}", data if isinstance(data, dict) else {})
+    code, reason = message_text(answer.get("code")), message_text(answer.get("message"))
+    return RestRefusal(
+        code, reason or message("answered {status}", status=response.status), data if isinstance(data, dict) else {}
+    )
 
 
 def _message_in(refused: Any) -> object:
     if not isinstance(refused, dict):
         return None
-    code, message = message_text(refused.get("code")), message_text(refused.get("message"))
-    return f"{message} ({code})" if message and code else message or code
+    code, reason = message_text(refused.get("code")), message_text(refused.get("message"))
+    return f"{reason} ({code})" if reason and code else reason or code
 
 
 def _number(response: Response, header: str) -> int | None:

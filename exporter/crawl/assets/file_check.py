@@ -9,7 +9,7 @@ from typing import BinaryIO
 from exporter.crawl.assets.content_type import HEAD_BYTES, sniff
 from exporter.crawl.assets.image_size import Size, dimensions, is_cut_short
 from exporter.errors import BadBody
-from exporter.message import message
+from exporter.message import either, message
 
 _PAGES = frozenset({"text/html", "text/plain", "application/xml"})
 """What servers answer in place of a file that is gone."""
@@ -67,9 +67,10 @@ def check_file(file: BinaryIO, length: int, expected: Expected, *, certain: bool
     cut = is_cut_short(file, kind)
     if not certain and (cut or length < min(expected.sizes, default=0)):
         raise BadBody(message("the file was cut short"))
-    doubt = "its end is missing, at the server too" if cut else None
+    doubt = message("its end is missing, at the server too") if cut else None
     if expected.sizes and length not in expected.sizes:
-        doubt = f"it has {length} bytes, the file list says {' or '.join(map(str, sorted(expected.sizes)))}"
+        sizes = either(map(str, sorted(expected.sizes)))
+        doubt = message("it has {length} bytes, the file list says {sizes}", length=length, sizes=sizes)
     return FileFacts(kind, dimensions(file, kind), doubt)
 
 

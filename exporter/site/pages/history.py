@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -25,12 +25,14 @@ from exporter.site.pages.site import (
     version_page,
 )
 from exporter.site.pages.states import state_files
+from exporter.translation import recalled
 
 if TYPE_CHECKING:
     from exporter.archive.log import VersionRow
     from exporter.site.history import ArchiveHistory, Completeness, EntryState
 
 _MOST_PROOFS: Final = 12
+_MOST_PROBLEMS: Final = 500
 _SHOWN_KINDS: Final = (Kind.ENTRIES, Kind.COMMENTS, Kind.FILES)
 
 
@@ -117,7 +119,7 @@ def _version(site: Site, history: ArchiveHistory, row: VersionRow, before: Versi
             "changes": [_shown(site, history, row.version, change) for change in changes[:MOST_CHANGES]],
             "damaged": damaged,
             "more": max(0, len(changes) - MOST_CHANGES),
-            "proof_of": _proof(history, row),
+            "proof_of": _proof(site, history, row),
             "kinds": list(Kind),
         }
 
@@ -198,18 +200,19 @@ def _about(
     site: Site, history: ArchiveHistory | None = None, completeness: Completeness | None = None
 ) -> dict[str, Any]:
     rows = [] if history is None else history.rows()
-    versions = [] if history is None else [_proof(history, row) for row in reversed(rows[-_MOST_PROOFS:])]
+    versions = [] if history is None else [_proof(site, history, row) for row in reversed(rows[-_MOST_PROOFS:])]
     return {
         "title": site.words["about"],
         "current": "about",
         "versions": versions,
         "older": len(rows) - len(versions),
         "completeness": completeness,
+        "problems": [] if completeness is None else _in_words(site, completeness.problems[:_MOST_PROBLEMS]),
         "kinds": list(Kind),
     }
 
 
-def _proof(history: ArchiveHistory, row: VersionRow) -> dict[str, Any]:
+def _proof(site: Site, history: ArchiveHistory, row: VersionRow) -> dict[str, Any]:
     """Return what a version's manifest says of it. Read for few versions: a night must not pay for all before it."""
     manifest, digest = history.manifest(row.version)
     return {
@@ -217,6 +220,18 @@ def _proof(history: ArchiveHistory, row: VersionRow) -> dict[str, Any]:
         "tool": manifest.tool,
         "base_url": manifest.base_url,
         "sha256": digest,
-        "problems": manifest.problems,
+        "problem_count": len(manifest.problems),
+        "problems": _in_words(
+            site, [(each.kind, each.id or "", each.reason) for each in manifest.problems[:_MOST_PROBLEMS]]
+        ),
         "counts": row.counts(),
     }
+
+
+def _in_words(site: Site, problems: Sequence[tuple[str, str, str]]) -> list[str]:
+    """Return problems as lines in the page's language."""
+    language, words = site.options.language, site.words
+    return [
+        f"{words[kind] if kind in set(Kind) else kind} {record_id}: {recalled(reason, language)}"
+        for kind, record_id, reason in problems
+    ]
