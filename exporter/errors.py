@@ -41,7 +41,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from exporter.message import message as sentence
+from exporter.message import message as worded
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -156,12 +156,12 @@ class ApiError(ServiceError):
         self.body = body[:_BODY_SHOWN]
         asked = "&".join(f"{name}={value}" for name, value in self.params.items())
         super().__init__(
-            sentence(
+            worded(
                 "{operation}?{asked} answered {status}: {reason}",
                 operation=operation,
                 asked=asked,
                 status=status,
-                reason=message or sentence("no message"),
+                reason=message or worded("no message"),
             )
         )
 
@@ -254,7 +254,7 @@ class NoMemory(NoSpace):
 
     def __init__(self) -> None:
         super().__init__(
-            sentence(
+            worded(
                 "The memory that this process may use is full (ulimit -v, a container's limit, or the machine's end): "
                 "give it more, or lower concurrency and max_body. What a backup had read is kept; run it again."
             )

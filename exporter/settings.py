@@ -267,11 +267,17 @@ class Settings:
     read_timeout: timedelta = _setting(duration, "30s", message("longest silence in an answer"))
     total_timeout: timedelta = _setting(duration, "2m", message("longest request"))
     max_body: int = _setting(size, "32MiB", message("largest answer, decompressed"))
-    give_up_after: timedelta = _setting(_some_duration, "30m", message("end the run after so long without a good answer"))
+    give_up_after: timedelta = _setting(
+        _some_duration, "30m", message("end the run after so long without a good answer")
+    )
     resume_max_age: timedelta = _setting(duration, "24h", message("oldest interrupted run that is resumed"))
     wait_lock: timedelta = _setting(duration, "0s", message("how long to wait for another backup of the same archive"))
-    ping_url: str | None = _unset(_text, message("monitor that is told how each run begins and ends, such as healthchecks.io"))
-    on_failure: str | None = _unset(_command, message("command that is run when something breaks, and when it is well again"))
+    ping_url: str | None = _unset(
+        _text, message("monitor that is told how each run begins and ends, such as healthchecks.io")
+    )
+    on_failure: str | None = _unset(
+        _command, message("command that is run when something breaks, and when it is well again")
+    )
     remind_after: timedelta = _setting(duration, "7d", message("with -q, how long the same trouble is not told again"))
     token_file: Path | None = _unset(Path, message("file that holds the access token"))
     token_command: str | None = _unset(_command, message("command that prints the access token"))
@@ -284,14 +290,22 @@ class Settings:
     sign_in_store: str = _setting(_OneOf("auto", "keyring", "file"), "auto", message("where a sign-in is kept"))
     new_home_user: str | None = _unset(_text, message("name of the user of the new home"))
     new_home_token_file: Path | None = _unset(Path, message("file that holds that user's application password"))
-    allow_plain_http: bool = _setting(_yes_or_no, "no", message("let that password travel unencrypted, to an http:// address"))
-    assets: str = _setting(_OneOf("linked", "embedded", "files", "none"), "linked", message("which pictures and files are read"))
+    allow_plain_http: bool = _setting(
+        _yes_or_no, "no", message("let that password travel unencrypted, to an http:// address")
+    )
+    assets: str = _setting(
+        _OneOf("linked", "embedded", "files", "none"), "linked", message("which pictures and files are read")
+    )
     file_url: str | None = _unset(_text, message("address of an uploaded file, with fields of its record in braces"))
     entry_url: str | None = _unset(_text, message("address of an entry, with fields of its record in braces"))
     max_asset_size: int = _setting(size, "100MB", message("largest picture or file"))
-    archive_fallback: str | None = _unset(_text, message("web archive to ask for lost pictures, an address with {{url}} in it"))
+    archive_fallback: str | None = _unset(
+        _text, message("web archive to ask for lost pictures, an address with {{url}} in it")
+    )
     allow_private_network: bool = _setting(_yes_or_no, "no", message("let pictures be read from private addresses"))
-    skip_asset_hosts: frozenset[str] = _setting(hosts, "", message("hosts whose pictures are left out, with commas between"))
+    skip_asset_hosts: frozenset[str] = _setting(
+        hosts, "", message("hosts whose pictures are left out, with commas between")
+    )
     strict_assets: bool = _setting(_yes_or_no, "no", message("call a backup with lost pictures incomplete"))
     markdown: bool = _setting(_yes_or_no, "yes", message("keep Markdown in latest/"))
     site: bool = _setting(_yes_or_no, "yes", message("keep the offline site in latest/"))
@@ -305,9 +319,13 @@ class Settings:
     file_page_size: int = _setting(_Whole(1, 10_000), "20", message("files on a full page"))
     max_pages: int = _setting(_Whole(1, 10_000_000), "100000", message("most pages that a list may have"))
     timezone: tzinfo = _setting(zone, "JST", message("time zone of the blog's dates"))
-    public_open_flg: frozenset[str] | None = _unset(_values, message("values of open_flg that mean published, such as 1 or 1,3"))
+    public_open_flg: frozenset[str] | None = _unset(
+        _values, message("values of open_flg that mean published, such as 1 or 1,3")
+    )
     period_flg_public: bool | None = _unset(_yes_or_no, message("whether entries with period_flg t are public too"))
-    visible_delete_flg: frozenset[str] | None = _unset(_flags, message("values of delete_flg that mean shown: f, t, or f,t"))
+    visible_delete_flg: frozenset[str] | None = _unset(
+        _flags, message("values of delete_flg that mean shown: f, t, or f,t")
+    )
 
     oauth_authorize_url: str | None = _unset(_text, message("page where an account's owner allows the program to read"))
     oauth_token_url: str | None = _unset(_text, message("address that gives access tokens"))

@@ -43,7 +43,7 @@ def sentences() -> Iterator[str | tuple[str, str]]:
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
                 texts = [each.value if isinstance(each, ast.Constant) else None for each in node.args]
-                if node.func.id in {"message", "sentence"}:
+                if node.func.id in {"message", "worded"}:
                     yield _text(texts[0], path, node)
                 elif node.func.id == "message_n":
                     yield _text(texts[0], path, node), _text(texts[1], path, node)
