@@ -79,6 +79,7 @@ class Layout:
         checkpoint: the folder with what a run under way has read.
         latest_rows: the rows of the lines of ``latest/``.
         latest_record: which version ``latest/`` shows, and the hashes of its files.
+        front_door: the hashes of ``index.html`` and of the Japanese README.
         freshness: when each entry was last read, and its validators.
         pages: the hashes of the pages of lists, and notes about what they hold.
         documents_copy: second copies of ``archive.json`` and of the manifests.
@@ -93,6 +94,8 @@ class Layout:
         self.root = InnerPath.rooted(root)
         self.info = self.root / "archive.json"
         self.readme = self.root / "README.txt"
+        self.readme_ja = self.root / "最初にお読みください.txt"
+        self.index = self.root / "index.html"
         self.format_document = self.root / "FORMAT.md"
         self.runs = self.root / "runs.jsonl"
         self.sums = self.root / SUMS
@@ -108,6 +111,7 @@ class Layout:
         self.latest_rows = self.work / "latest.rows"
         self.freshness = self.work / "freshness.jsonl"
         self.pages = self.work / "pages.jsonl"
+        self.front_door = self.work / "front-door.json"
         self.site_facts = self.work / "site.facts"
         self.site_pictures = self.work / "site.pictures"
         self.documents_copy = self.work / "documents.jsonl"

@@ -16,6 +16,7 @@ from exporter.archive import latest
 from exporter.archive.assets import AssetStore
 from exporter.archive.checksums import ChecksumCache, file_sha256, sha256_or_none
 from exporter.archive.findings import Finding, FindingCode
+from exporter.archive.front_door import damaged_files
 from exporter.archive.layout import manifest_sha256, version_name
 from exporter.archive.reader import ArchiveReader
 from exporter.archive.safe_files import HeldFolder, kind_of
@@ -145,8 +146,10 @@ def _latest_alone(reader: ArchiveReader) -> Iterator[Finding]:
 
 
 def _views(reader: ArchiveReader) -> Iterator[Finding]:
-    """Check the files of the views against what was written."""
+    """Check the files of the views, and those that lead to them, against what was written."""
     layout = reader.layout
+    for name in damaged_files(layout):
+        yield Finding(FindingCode.VIEW_DAMAGED, name, "it is not what was written")
     for entry in latest.read_index(layout):
         path = layout.latest / entry.view / entry.path
         if sha256_or_none(path) != entry.sha256:

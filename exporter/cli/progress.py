@@ -7,7 +7,6 @@ import time
 from typing import TYPE_CHECKING, Self
 
 from exporter.cli.amounts import time_text
-from exporter.cli.output import counted
 from exporter.clock import for_people
 from exporter.crawl.events import (
     AssetFailed,
@@ -22,10 +21,12 @@ from exporter.crawl.events import (
     SweepDone,
 )
 from exporter.library.views import LatestRepaired
+from exporter.message import listed, message, message_n
 from exporter.model.kinds import Kind
 from exporter.text import printable
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from datetime import tzinfo
 
     from rich.progress import Progress as RichProgress
@@ -37,7 +38,11 @@ if TYPE_CHECKING:
 
 _LINE_SECONDS = 10.0
 _LONG_WAIT_SECONDS = 5.0
-_LIST_NAMES = {Kind.ENTRY_LIST: "entry list", Kind.COMMENTS: "comments", Kind.FILES: "files"}
+_LIST_NAMES = {
+    Kind.ENTRY_LIST: message("entry list"),
+    Kind.COMMENTS: message("comment list"),
+    Kind.FILES: message("file list"),
+}
 
 
 def progress_for(out: Output, zone: tzinfo) -> Progress:
@@ -61,14 +66,19 @@ class Progress:
 
     def handle(self, event: BackupEvent) -> None:
         """Show an event."""
-        sentence = _sentence(event)
+        sentence = _sentence(event, self._zone)
         if sentence is not None:
-            self._say(for_people(sentence, self._zone), level=1 if isinstance(event, AssetFailed) else 0)
+            self._say(sentence, level=1 if isinstance(event, AssetFailed) else 0)
         self._count(event)
 
     def retrying(self, event: RetryEvent) -> None:
         """Show that a request waits to be sent again: long waits always, short ones when asked for."""
-        wait = f"  {event.operation}: {printable(event.reason, 120)}; again in {time_text(event.wait)}"
+        wait = message(
+            "  {operation}: {reason}; again in {wait}",
+            operation=event.operation,
+            reason=printable(event.reason, 120),
+            wait=time_text(event.wait),
+        )
         self._say(wait, level=0 if event.wait >= _LONG_WAIT_SECONDS else 1)
 
     def close(self) -> None:
@@ -91,48 +101,64 @@ class Progress:
                 self._assets += 1
         if time.monotonic() >= self._next:
             self._next = time.monotonic() + _LINE_SECONDS
-            parts = [counted(self._pages, "list page")]
+            parts: list[str] = [message_n("{n:,} list page", "{n:,} list pages", self._pages)]
             if self._entries_planned:
-                parts.append(f"{self._entries:,} of {self._entries_planned:,} entries")
+                parts.append(_entries(self._entries, self._entries_planned))
             if self._assets_planned:
-                parts.append(f"{self._assets:,} of {self._assets_planned:,} pictures and files")
-            self._out.say(f"{', '.join(parts)} read")
+                parts.append(_assets(self._assets, self._assets_planned))
+            self._out.say(message("{what} read", what=listed(parts)))
 
 
-def _sentence(event: BackupEvent) -> str | None:
+def _sentence(event: BackupEvent, zone: tzinfo) -> str | None:
+    def shown(text: str, most: int) -> str:
+        return for_people(printable(text, most), zone)
+
     match event:
         case Resumed():
-            return f"Resuming the run of {event.started_at}: {counted(event.records, 'record')} already read."
+            return message_n(
+                "Resuming the run of {started_at}: {n:,} record already read.",
+                "Resuming the run of {started_at}: {n:,} records already read.",
+                event.records,
+                started_at=shown(event.started_at, 40),
+            )
         case SetAside():
-            return f"An interrupted run was set aside: {printable(event.reason, 300)}."
+            return message("An interrupted run was set aside: {reason}.", reason=shown(event.reason, 300))
+        case RecordFailed(record_id=None):
+            return message("  ! {reason}", reason=shown(event.reason, 300))
         case RecordFailed():
-            what = "" if event.record_id is None else f"entry {printable(event.record_id, 40)} could not be read: "
-            return f"  ! {what}{printable(event.reason, 300)}"
+            which = printable(str(event.record_id), 40)
+            return message(
+                "  ! entry {which} could not be read: {reason}", which=which, reason=shown(event.reason, 300)
+            )
         case SweepDone(agreed=False) if event.sweep > 1:
-            return f"The blog changed while it was read (sweep {event.sweep}); sweeping again."
+            return message("The blog changed while it was read (sweep {number}); sweeping again.", number=event.sweep)
         case LatestRepaired():
-            return f"Made again in latest/: {counted(event.files, 'damaged file')}."
+            return message_n(
+                "Made again in latest/: {n:,} damaged file.", "Made again in latest/: {n:,} damaged files.", event.files
+            )
         case AssetFailed():
-            return f"  {printable(event.url, 200)}: {printable(event.reason, 200)}"
+            return message("  {url}: {reason}", url=printable(event.url, 200), reason=shown(event.reason, 200))
     return None
 
 
 class _Bars(Progress):
-    """Bars with rate and remaining time, by rich, which is imported only here: a cron job never pays for it."""
+    """A row for each list and for what is read by it. Rich is imported only here, so a cron job never pays for it."""
 
     def __init__(self, out: Output, zone: tzinfo) -> None:
         from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+        from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+        from rich.table import Column
 
         super().__init__(out, zone)
         self._bars: RichProgress = Progress(
-            TextColumn("{task.description:12}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TextColumn("{task.fields[rate]}"),
-            TimeRemainingColumn(),
+            TextColumn("{task.description}", table_column=Column(no_wrap=True)),
+            BarColumn(bar_width=None, table_column=Column(ratio=1)),
+            TextColumn("{task.fields[count]}", justify="right", table_column=Column(no_wrap=True)),
+            TextColumn("{task.fields[note]}", table_column=Column(no_wrap=True)),
+            TimeRemainingColumn(table_column=Column(no_wrap=True)),
             console=Console(stderr=True, highlight=False, markup=False),
             transient=True,
+            expand=True,
         )
         self._tasks: dict[Kind, TaskID] = {}
         self._begun: dict[Kind, float] = {}
@@ -149,26 +175,58 @@ class _Bars(Progress):
     def _count(self, event: BackupEvent) -> None:
         match event:
             case PageRead():
-                task = self._task(event.kind, _LIST_NAMES[event.kind])
-                self._bars.update(task, completed=event.page, total=max(event.pages or event.page, event.page))
+                again = message("read again") if event.sweep > 1 else ""
+                total = None if event.pages is None else max(event.pages, event.page)
+                self._show(event.kind, _LIST_NAMES[event.kind], event.page, total, _pages, again)
             case EntriesPlanned():
-                task = self._task(Kind.ENTRIES, "entries")
-                self._bars.update(task, total=(self._bars.tasks[task].total or 0) + event.count)
+                self._entries_planned += event.count
+                self._show_entries()
             case EntryRead():
-                task = self._task(Kind.ENTRIES, "entries")
-                done = self._bars.tasks[task].completed + 1
-                rate = done / max(0.001, time.monotonic() - self._begun[Kind.ENTRIES])
-                self._bars.update(task, completed=done, rate=f"{rate:.0f}/s")
+                self._entries += 1
+                self._show_entries()
             case AssetsPlanned() if event.count:
-                self._bars.update(self._task(Kind.ASSETS, "pictures"), total=event.count)
+                self._assets_planned = event.count
+                self._show_assets()
             case AssetRead() | AssetFailed():
-                self._bars.advance(self._task(Kind.ASSETS, "pictures"))
+                self._assets += 1
+                self._show_assets()
 
-    def _task(self, kind: Kind, name: str) -> TaskID:
+    def _show_entries(self) -> None:
+        since = time.monotonic() - self._begun.setdefault(Kind.ENTRIES, time.monotonic())
+        rate = f"{self._entries / since:.0f}/s" if since > 0 and self._entries else ""
+        self._show(Kind.ENTRIES, message("entries"), self._entries, self._entries_planned, _entries, rate)
+
+    def _show_assets(self) -> None:
+        total = max(self._assets, self._assets_planned)
+        self._show(Kind.ASSETS, message("pictures"), self._assets, total, _assets)
+
+    def _show(
+        self,
+        kind: Kind,
+        name: str,
+        done: int,
+        total: int | None,
+        count: Callable[[int, int | None], str],
+        note: str = "",
+    ) -> None:
+        """Bring a kind's row up to date; a total of ``None`` is not known yet, and its bar only moves."""
         if kind not in self._tasks:
-            self._tasks[kind] = self._bars.add_task(name, total=0, rate="")
-            self._begun[kind] = time.monotonic()
-        return self._tasks[kind]
+            self._tasks[kind] = self._bars.add_task(name, total=None, count="", note="")
+        self._bars.update(self._tasks[kind], completed=done, total=total, count=count(done, total), note=note)
+
+
+def _pages(done: int, total: int | None) -> str:
+    if total is None:
+        return message_n("{n:,} page", "{n:,} pages", done)
+    return message_n("{done:,} of {n:,} page", "{done:,} of {n:,} pages", total, done=done)
+
+
+def _entries(done: int, total: int | None) -> str:
+    return message_n("{done:,} of {n:,} entry", "{done:,} of {n:,} entries", total or 0, done=done)
+
+
+def _assets(done: int, total: int | None) -> str:
+    return message_n("{done:,} of {n:,} picture or file", "{done:,} of {n:,} pictures and files", total or 0, done=done)
 
 
 class ProgressBar:

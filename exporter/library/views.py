@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from exporter.archive.archive import Archive
+from exporter.archive.front_door import refresh_front_door
 from exporter.archive.latest import (
     DerivedFile,
     LatestCheck,
@@ -69,7 +70,9 @@ def refresh_latest(
     segments: Segments | None = None,
     check: Callable[[], None] = lambda: None,
 ) -> LatestRefreshed:
-    """Bring ``latest/`` to the newest version or to version ``at``, and make again what is damaged there.
+    """Bring ``latest/`` to the newest version or to version ``at``, with the files that lead people to it.
+
+    What is damaged there is made again.
 
     Args:
         reader: the archive, whose lock the caller holds.
@@ -84,6 +87,22 @@ def refresh_latest(
     number = reader.newest() if at is None else at
     if number is None:
         return LatestRefreshed()
+    refreshed = _refresh_views(reader, number, views, force=force, looked=looked, segments=segments, check=check)
+    refresh_front_door(layout, reader.info.blog_id)
+    return refreshed
+
+
+def _refresh_views(
+    reader: Archive,
+    number: int,
+    views: Iterable[LatestView],
+    *,
+    force: bool,
+    looked: LatestCheck | None,
+    segments: Segments | None,
+    check: Callable[[], None],
+) -> LatestRefreshed:
+    layout = reader.layout
     wanted = [replace(view, files=_made(view, layout, check, force=force)) for view in views]
     if force:
         layout.site_facts.remove()

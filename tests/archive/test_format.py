@@ -165,7 +165,7 @@ class TestFormatDocument:
 
 def recipes() -> dict[str, str]:
     """The commands that README.txt shows for jq, by what they are for."""
-    part = README.partition("with jq")[2].partition("\n\n")[2].partition("\n\n")[0]
+    part = README.partition("with jq")[2].split("\n\n")[2]
     found: dict[str, str] = {}
     for row in part.splitlines():
         if row.startswith("      "):
@@ -177,8 +177,10 @@ def recipes() -> dict[str, str]:
 
 
 def shell(command: str, folder: Path) -> str:
-    """Run a command as a reader would, in the archive's folder."""
-    done = subprocess.run(["bash", "-o", "pipefail", "-c", command], cwd=folder, capture_output=True, text=True)
+    """Run a command as a reader would, in the archive's folder, after the line that is to be pasted first."""
+    first = next(row for row in README.splitlines() if row.startswith("  rows() "))
+    words = ["bash", "-o", "pipefail", "-c", f"{first}\n{command}"]
+    done = subprocess.run(words, cwd=folder, capture_output=True, text=True)
     assert done.returncode == 0, f"{command}\n{done.stderr}"
     return done.stdout
 
@@ -210,7 +212,6 @@ class TestRecipes:
         assert list(recipes()) == [
             "all titles", "one entry, newest", "its comments", "its life, oldest first",
             "all entries as they were at version 3",
-            'should jq 1.6 stop at half an emoji ("surrogate pair"), as old telephones sent them',
         ]  # fmt: skip
 
     def test_all_titles(self, blog: Built) -> None:
@@ -238,11 +239,30 @@ class TestRecipes:
         odd = {key: text for key, text in ODD_RECORDS.items() if key != "abc"}
         blog.commit({Kind.ENTRIES: {**odd, "7": odd["7"]}})
         blog.refresh()
-        lines = shell(
-            recipes()['should jq 1.6 stop at half an emoji ("surrogate pair"), as old telephones sent them'], blog.root
-        )
+        lines = shell(recipes()["all titles"], blog.root)
         assert lines.count("\n") == len(blog.states[-1][Kind.ENTRIES])
         assert lines.startswith("007\t\ufffd\n7\t\n8\t川\n")
+
+    @pytest.mark.parametrize(
+        ("sent", "shown"),
+        [
+            (r"a\ud83dz", "a\ufffdz"),
+            (r"a\uDE00z", "a\ufffdz"),
+            (r"a\ud83d\ud83d", "a\ufffd\ufffd"),
+            (r"a\ud83d\ud83d\ude00", "a\ufffd\U0001f600"),
+            (r"\ud83d\ude00 is an escape: 1.10", "\U0001f600 is an escape: 1.10"),
+            (r"C:\\ud83d is a path", r"C:\\ud83d is a path"),
+            (r"C:\\\ud83d is both", "C:\\\\\ufffd is both"),
+        ],
+    )
+    def test_only_halves_are_replaced(self, tmp_path: Path, sent: str, shown: str) -> None:
+        """Where a record is kept as it was sent, a whole emoji may be two escapes."""
+        built = Built(tmp_path / "archive")
+        built.commit({Kind.ENTRIES: {"1": f'{{"entry_id":"1","n":1.10,"title":"{sent}"}}'.encode()}})
+        built.refresh()
+        assert shell(recipes()["all titles"], built.root) == f"1\t{shown}\n"
+        for name in ("one entry, newest", "its life, oldest first", "all entries as they were at version 3"):
+            assert "title" in shell(recipes()[name].replace('"42"', '"1"'), built.root)
 
     def test_the_sums(self, blog: Built) -> None:
         command = next(row.strip() for row in README.splitlines() if "sha256sum" in row)
@@ -251,8 +271,8 @@ class TestRecipes:
 
     def test_what_it_names_is_there(self, blog: Built) -> None:
         listed = re.findall(r"^  (\S+)  +\S", README.partition("\n\n")[2].partition("\n\n")[0], re.MULTILINE)
-        assert len(listed) == 9
-        views = {"latest/site/index.html", "latest/markdown/index.md"}
+        assert len(listed) == 11
+        views = {"latest/site/index.html", "latest/markdown/index.md", "index.html", "最初にお読みください.txt"}
         assert views < set(listed)
         for name in listed:
             if name not in views:

@@ -47,6 +47,7 @@ Attack = Callable[[Path, Outside], None]
 
 FILES = (
     "archive.json", "README.txt", "FORMAT.md", "runs.jsonl",
+    "index.html", "最初にお読みください.txt", ".index.html.tmp", ".work/front-door.json",
     "versions/000001/manifest.json", "versions/000002/manifest.json", "versions/000001/SHA256SUMS",
     "versions/000001/entries.jsonl", "versions/000002/entries.jsonl", "versions/000001/assets.jsonl",
     "latest/entries.jsonl", "latest/assets.jsonl", "latest/markdown/index.md", "latest/site/index.html",
@@ -69,7 +70,7 @@ ENDLESS = ("archive.json", "runs.jsonl", "versions/000002/manifest.json", ".work
 SPECIAL = (
     "archive.json", "runs.jsonl", "versions/000002/manifest.json", "versions/000001/entries.jsonl",
     "latest/entries.jsonl", ".work/lock", ".work/latest.json", ".work/views.jsonl", ".work/latest.rows", ".work/search.txt",
-    ".work/site.facts", "README.txt",
+    ".work/site.facts", "README.txt", "index.html",
 )  # fmt: skip
 DIGESTS: dict[str, Any] = {
     "up": "../docs/passwords",
