@@ -24,6 +24,7 @@ from exporter.library.views import LatestRepaired
 from exporter.message import listed, message, message_n
 from exporter.model.kinds import Kind
 from exporter.text import printable
+from exporter.translation import translated
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -170,7 +171,7 @@ class _Bars(Progress):
 
     def _say(self, text: str, *, level: int) -> None:
         if self._out.verbosity >= level:
-            self._bars.console.print(text)
+            self._bars.console.print(translated(text))
 
     def _count(self, event: BackupEvent) -> None:
         match event:
@@ -211,8 +212,10 @@ class _Bars(Progress):
     ) -> None:
         """Bring a kind's row up to date; a total of ``None`` is not known yet, and its bar only moves."""
         if kind not in self._tasks:
-            self._tasks[kind] = self._bars.add_task(name, total=None, count="", note="")
-        self._bars.update(self._tasks[kind], completed=done, total=total, count=count(done, total), note=note)
+            self._tasks[kind] = self._bars.add_task(translated(name), total=None, count="", note="")
+        self._bars.update(
+            self._tasks[kind], completed=done, total=total, count=translated(count(done, total)), note=translated(note)
+        )
 
 
 def _pages(done: int, total: int | None) -> str:
