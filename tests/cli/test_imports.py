@@ -63,7 +63,7 @@ def test_a_glance_at_an_archive_imports_no_engine_and_no_renderer(archive: Path,
         ("inspect DIR", {"selectolax"}),
         ("search DIR 海", {"selectolax"}),
         ("prune DIR --keep-last 9 --dry-run", set()),
-        ("export csv DIR OUT --only all", {"selectolax", "sqlite3"}),
+        ("export csv DIR OUT --only all --public-open-flg 1", {"selectolax", "sqlite3"}),
     ],
 )
 def test_what_only_reads_an_archive_imports_no_engine(
