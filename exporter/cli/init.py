@@ -194,7 +194,7 @@ def _asked(
     root = table.archive if table is not None else _where(ask, archive, blog_id)
     wanted, token = sign_in and _may_sign_in(settings), None
     if wanted:
-        wanted = _agreed(ask, message("Sign in there now? Only its owner can read drafts and private entries (y/n)"))
+        wanted = _agreed(ask, message("Sign in there now? Without it, drafts and private entries are not saved (y/n)"))
     elif sign_in and not _is_signed_in(settings):
         token = ask.secret(message("Access token, if the service wants one (it is not shown; Enter for none)"))
     if table is None and "assets" not in given:
@@ -260,7 +260,7 @@ def _pictures(ask: _Asking) -> str:
 
     def check(answer: str) -> str | None:
         fits = answer.isascii() and answer.isdecimal() and 1 <= int(answer) <= len(_ASSETS)
-        return None if fits else message("Please a number from 1 to {most}.", most=len(_ASSETS))
+        return None if fits else message("Please type a number from 1 to {most}.", most=len(_ASSETS))
 
     return list(_ASSETS)[int(ask.text(message("Number"), "1", check)) - 1]
 
@@ -269,7 +269,7 @@ def _agreed(ask: _Asking, question: str) -> bool:
     """Ask for y or n, which the question names."""
 
     def check(answer: str) -> str | None:
-        return None if answer.lower() in _YES | _NO else message("Please y or n.")
+        return None if answer.lower() in _YES | _NO else message("Please type y or n.")
 
     return ask.text(question, "y", check).lower() in _YES
 
@@ -290,7 +290,7 @@ def _when(ask: _Asking, root: Path) -> str | None:
 
     def check(answer: str) -> str | None:
         wrong = answer != "night" and _wrong_time(answer.lower())
-        return message("Please a time such as 03:30, night, or n.") if wrong else None
+        return message("Please type a time such as 03:30, night, or n.") if wrong else None
 
     question = message("When should it be saved again, every day? A time such as 03:30, night, or n for never")
     answer = ask.text(question, "night", check).lower()
@@ -334,7 +334,10 @@ def _done(plan: _Plan, out: Output, config: Path | None) -> int:
     outcome = _backed_up(target, out)
     scheduled = _scheduled(plan, out, config)
     out.say()
-    out.say(message("Your blog is safe in {folder}.", folder=plan.root))
+    if outcome.exit_code:
+        out.say(message("What could be read is in {folder}; the next backup tries the rest again.", folder=plan.root))
+    else:
+        out.say(message("Your blog is safe in {folder}.", folder=plan.root))
     site = plan.root / "latest" / "site" / "index.html"
     if site.exists():
         out.say(message("  to read it, open:   {path}", path=site))

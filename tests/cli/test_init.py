@@ -101,8 +101,8 @@ def test_the_answers_decide(init: Beginner, service: DemoService) -> None:
     assert done.code == 0, done.err
     assert "Please again: the address of a blog" in done.err
     assert "is not empty" in done.err
-    assert "Please a number from 1 to 4." in done.err
-    assert "Please a time such as 03:30" in done.err
+    assert "Please type a number from 1 to 4." in done.err
+    assert "Please type a time such as 03:30" in done.err
     found = tables(init.config)["generated"]
     assert (found["archive"], found["assets"]) == (str(init.home / "other"), "embedded")
     assert init.machine.table.read_text().splitlines()[1].startswith("5 3 * * *")
@@ -200,6 +200,8 @@ def test_a_scheduler_that_refuses_does_not_undo_the_backup(
 def test_what_is_not_saved_is_said_and_kept_for_the_next_run(init: Beginner, service: DemoService) -> None:
     done = init(ADDRESS, "--base-url", service.base_url, "--yes", "--at", "never", "--json")
     assert (done.code, done.json["exit_code"]) == (3, 3)
+    assert "the next backup tries the rest again" in done.err
+    assert "Your blog is safe" not in done.err
     assert set(tables(init.config)) == {"generated"}
 
 
