@@ -17,7 +17,7 @@ from exporter.http.deadline import Timeouts
 from exporter.http.engine import Downloader
 from exporter.http.retry import RetryPolicy
 from exporter.library.backup import OpenService
-from exporter.message import message
+from exporter.message import message, said
 from exporter.settings import Settings
 
 _MOST_BYTES: Final = 20_000_000
@@ -108,11 +108,11 @@ async def _fetch(
         return DownloadFacts(what, url, _OK, sink.size)  # more than is read for a check, and it is there
     except ServiceError as error:
         status = error.status if isinstance(error, RetryableStatus) else None
-        return DownloadFacts(what, url, status, problem=str(error))
+        return DownloadFacts(what, url, status, problem=said(error))
     if answer.status != _OK:
         return DownloadFacts(what, url, answer.status, problem=message("it answered {status}", status=answer.status))
     try:
         facts = check_file(sink.file, sink.size, expected, certain=answer.framed)
     except (NotTheFile, BadBody) as error:
-        return DownloadFacts(what, url, answer.status, sink.size, problem=str(error))
+        return DownloadFacts(what, url, answer.status, sink.size, problem=said(error))
     return DownloadFacts(what, url, answer.status, sink.size, facts.content_type, facts.doubt or "")

@@ -19,7 +19,7 @@ from exporter.check.facts import (
     shown,
 )
 from exporter.errors import NotAuthorised, UsageError
-from exporter.message import Message, listed, message, message_n
+from exporter.message import listed, message, message_n, said
 from exporter.model.kinds import Kind
 from exporter.settings import Settings
 
@@ -42,10 +42,10 @@ def findings(
         paging: what is wrong with the pages of each list, by operation.
     """
     if isinstance(trouble, NotAuthorised):
-        return [CheckFinding("not_authorised", _sentence(_said(trouble)), _sign_in(), NOT_AUTHORISED)]
+        return [CheckFinding("not_authorised", _sentence(said(trouble)), _sign_in(), NOT_AUTHORISED)]
     if trouble is not None:
         advice = message("Mend the setting, then check again.")
-        return [CheckFinding("settings", _sentence(_said(trouble)), advice, SETTINGS)]
+        return [CheckFinding("settings", _sentence(said(trouble)), advice, SETTINGS)]
     result.estimate = estimate(result, settings)
     found = [
         *_of_operations(result),
@@ -57,10 +57,6 @@ def findings(
         *_of_machine(result),
     ]
     return sorted(found, key=lambda finding: not finding.exit_code)
-
-
-def _said(error: UsageError | NotAuthorised) -> str:
-    return error.args[0] if isinstance(error.args[0], Message) else str(error)
 
 
 def _sign_in() -> str:
@@ -121,25 +117,25 @@ def _of_fields(result: CheckResult) -> Iterator[CheckFinding]:
         names.setdefault(each.name, each)
     for name, each in names.items():
         if each.unusable:
-            said = message_n(
+            told = message_n(
                 "{name}: {n:,} record has no usable id.",
                 "{name}: {n:,} records have no usable id.",
                 each.unusable,
                 name=name,
             )
-            yield CheckFinding("no_id", said, message("Make a report with --report FILE and send it to us."), NOT_SAVED)
+            yield CheckFinding("no_id", told, message("Make a report with --report FILE and send it to us."), NOT_SAVED)
         if each.missing and each.records:
             fields = listed(shown(each.missing))
-            said = message("{name} lacks fields of the document: {fields}.", name=name, fields=fields)
-            yield CheckFinding("missing_fields", said, kept)
+            told = message("{name} lacks fields of the document: {fields}.", name=name, fields=fields)
+            yield CheckFinding("missing_fields", told, kept)
         if each.unknown:
             fields = listed(shown(each.unknown))
-            said = message("{name} has fields that no document names: {fields}.", name=name, fields=fields)
-            yield CheckFinding("unknown_fields", said, kept)
+            told = message("{name} has fields that no document names: {fields}.", name=name, fields=fields)
+            yield CheckFinding("unknown_fields", told, kept)
         if each.doubts:
             doubts = listed(shown([f"{field} ({what})" for field, what in each.doubts.items()], 3))
-            said = message("{name} has values that the document does not foresee: {doubts}.", name=name, doubts=doubts)
-            yield CheckFinding("unknown_values", said, kept)
+            told = message("{name} has values that the document does not foresee: {doubts}.", name=name, doubts=doubts)
+            yield CheckFinding("unknown_values", told, kept)
 
 
 def _of_downloads(result: CheckResult) -> Iterator[CheckFinding]:
@@ -156,15 +152,15 @@ def _of_downloads(result: CheckResult) -> Iterator[CheckFinding]:
 
 
 def _of_download(each: DownloadFacts) -> CheckFinding:
-    said = (
+    told = (
         message("An upload could not be fetched: {url}: {reason}", url=each.url, reason=_sentence(each.problem))
         if each.what == "upload"
         else message("A picture could not be fetched: {url}: {reason}", url=each.url, reason=_sentence(each.problem))
     )
     if each.status in _GONE and each.what == "picture":
-        return CheckFinding("picture_lost", said, message("Nothing to do: it is gone, and a backup names it once."))
+        return CheckFinding("picture_lost", told, message("Nothing to do: it is gone, and a backup names it once."))
     return CheckFinding(
-        "not_fetched", said, message("Open the address in a browser; a backup tries it again."), NOT_SAVED
+        "not_fetched", told, message("Open the address in a browser; a backup tries it again."), NOT_SAVED
     )
 
 
@@ -190,21 +186,20 @@ def _of_clock(result: CheckResult) -> Iterator[CheckFinding]:
     skew = result.clock_skew
     if skew is not None and abs(skew) > _SKEW:
         n = round(abs(skew))
-        said = (
+        told = (
             message_n("This machine's clock is {n:,} second ahead.", "This machine's clock is {n:,} seconds ahead.", n)
             if skew > 0
             else message_n(
                 "This machine's clock is {n:,} second behind.", "This machine's clock is {n:,} seconds behind.", n
             )
         )
-        yield CheckFinding("clock", said, message("Set the clock; the archive's times are this machine's."))
+        yield CheckFinding("clock", told, message("Set the clock; the archive's times are this machine's."))
 
 
 def _of_machine(result: CheckResult) -> Iterator[CheckFinding]:
-    if result.missing:
-        names = listed(list(result.missing))
-        said = message("Not on this machine, and not needed for a backup: {names}.", names=names)
-        yield CheckFinding("missing_parts", said)
+    for part, use in result.missing.items():
+        told = message("{part} is not on this machine, and no backup needs it. It is for {use}.", part=part, use=use)
+        yield CheckFinding("missing_parts", told)
 
 
 def estimate(result: CheckResult, settings: Settings) -> Estimate | None:

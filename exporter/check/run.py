@@ -31,7 +31,7 @@ from exporter.errors import (
 from exporter.http.engine import Engine
 from exporter.library.backup import OpenService, open_service
 from exporter.login.source import token_facts
-from exporter.message import Message
+from exporter.message import said
 from exporter.model.exchange import Response
 from exporter.model.kinds import Kind
 from exporter.service.interface import Call, Cursor, Page
@@ -260,7 +260,7 @@ class _Asking:
             answer = await self._opened.client.fetch(request, parse, once=True)
             facts.answered = True
         except ServiceError as error:
-            facts.problem = _said(error)
+            facts.problem = said(error)
             facts.status = _status_of(error)
             self._silent = isinstance(error, Unreachable | RequestTimeout | HostGivenUp)
         facts.seconds = round(time.monotonic() - begun, 3)
@@ -283,12 +283,6 @@ class _Asking:
         except (ValueError, TypeError, OverflowError, IndexError):
             return
         self._result.clock_skew = round(skew, 1)
-
-
-def _said(error: ServiceError) -> str:
-    """Return what an error says, as it was made, so that it can be said in another language."""
-    said = error.args[0] if len(error.args) == 1 else None
-    return said if isinstance(said, Message) else str(error)
 
 
 def _status_of(error: ServiceError) -> int | None:

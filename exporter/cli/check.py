@@ -13,7 +13,8 @@ from exporter.cli.output import OnLoss, Output
 from exporter.cli.target import find_target
 from exporter.errors import UsageError
 from exporter.message import message, message_n
-from exporter.text import left, printable, right
+from exporter.text import left, printable, right, width
+from exporter.translation import translated
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,7 +40,7 @@ _LABEL = 14
         """Say whether a backup of the blog BLOG_ID, of the archive in DIR, or of the settings file's
         blog NAME would save everything.
 
-        A handful of requests are sent, and nothing is written. The exit code is 0 where all is well, 3 where something
+        A handful of requests are sent, and nothing is written but the report. The exit code is 0 where all is well, 3 where something
         would not be saved, 2 where a setting is wrong, 12 where the service refuses, 20 where it fails, and 28 where
         the disk has no room."""
     ),
@@ -148,14 +149,14 @@ def _report(
 
 def page(result: CheckResult) -> Iterator[str]:
     """Yield the lines of the diagnosis, none of them wider than a terminal of 80 columns."""
-    yield from _fact(message("Blog"), printable(result.blog_id))
-    yield from _fact(message("Service"), printable(result.base_url or message("not set")))
+    yield from _fact(message("Blog"), _told(result.blog_id))
+    yield from _fact(message("Service"), _told(result.base_url or message("not set")))
     yield from _fact(message("Signed in as"), _signed_in(result))
     if result.token is not None:
-        yield from _fact(message("Token"), printable(result.token))
-    yield from _fact(message("Archive"), printable(result.place))
+        yield from _fact(message("Token"), _told(result.token))
+    yield from _fact(message("Archive"), _told(result.place))
     for name, (value, source) in result.settings.items():
-        yield from _fact(printable(name), printable(value) + (f"  ({printable(source)})" if source else ""))
+        yield from _fact(_told(name), _told(value) + (f"  ({_told(source)})" if source else ""))
     if result.operations:
         yield ""
         yield from _operations(result.operations)
@@ -163,27 +164,27 @@ def page(result: CheckResult) -> Iterator[str]:
         yield ""
     for download in result.downloads:
         label = message("Upload") if download.what == "upload" else message("Picture")
-        yield from _fact(label, printable(str(download.url or download.problem)))
+        yield from _fact(label, _told(str(download.url or download.problem)))
         if download.url is not None:
             yield from _fact(
-                "", printable(download.problem or f"{download.content_type or ''} {size_text(download.bytes)}".strip())
+                "", _told(download.problem or f"{download.content_type or ''} {size_text(download.bytes)}".strip())
             )
     yield ""
     yield from _sums(result)
     yield ""
     for finding in result.findings:
         mark = "!" if finding.exit_code else "-"
-        yield from _wrapped(f"{mark} ", printable(finding.said))
+        yield from _wrapped(f"{mark} ", _told(finding.said))
         if finding.advice:
-            yield from _wrapped("    ", printable(finding.advice))
+            yield from _wrapped("    ", _told(finding.advice))
     if not result.exit_code and result.operations:
-        yield message("All is well: a backup would save everything that was looked at.")
+        yield _told(message("All is well: a backup would save everything that was looked at."))
 
 
 def _signed_in(result: CheckResult) -> str:
     if result.user is not None:
         user_id, name = result.user
-        return printable(message("{name} (user {id})", name=printable(name, 40), id=printable(user_id, 40)))
+        return _told(message("{name} (user {id})", name=_told(name, 40), id=_told(user_id, 40)))
     return message("nobody: a token is set") if result.token else message("nobody: no token is set")
 
 
@@ -215,26 +216,30 @@ def _sums(result: CheckResult) -> Iterator[str]:
 
 def _operations(operations: list[OperationFacts]) -> Iterator[str]:
     heads = (message("Asked"), message("Answer"), message("Time"), message("Records"), message("Pages"), message("All"))
-    rows = [tuple(map(str, heads))]
+    rows = [tuple(map(_told, heads))]
     for each in operations:
         name = each.name if each.page is None else f"{each.name} {each.page}"
-        answer = message("ok") if each.answered else str(each.status or message("none"))
+        answer = _told(message("ok") if each.answered else str(each.status or "") or message("none"))
         taken = "" if each.seconds is None else time_text(each.seconds)
         counts = (each.records if each.answered else None, each.pages, each.total)
         rows.append((name, answer, taken, *("" if count is None else f"{count:,}" for count in counts)))
     for name, answer, *numbers in rows:
-        cells = "".join(right(printable(cell, 10), 11) for cell in numbers)
-        yield f"{left(printable(name, 20), 21)}{left(printable(answer, 10), 11)}{cells}"
+        cells = "".join(right(_told(cell, 10), 11) for cell in numbers)
+        yield f"{left(_told(name, 20), 21)}{left(_told(answer, 10), 11)}{cells}"
 
 
 def _fact(label: str, value: str) -> Iterator[str]:
-    yield from _wrapped(left(label, max(_LABEL, len(label) + 1)) + " ", value)
+    told = _told(label)
+    yield from _wrapped(left(told, max(_LABEL, width(told) + 1)) + " ", _told(value))
+
+
+def _told(text: str, limit: int | None = None) -> str:
+    """Return a text in the reader's language, fit for a terminal."""
+    return printable(translated(text), limit)
 
 
 def _wrapped(lead: str, text: str) -> Iterator[str]:
     """Yield a text in lines of 79 columns behind a lead; words are broken where they are too long, or Japanese."""
-    from exporter.text import width
-
     indent = " " * width(lead)
     line, room = lead, _COLUMNS - width(lead)
     for word in _pieces(text, max(10, room)):
@@ -248,8 +253,6 @@ def _wrapped(lead: str, text: str) -> Iterator[str]:
 
 def _pieces(text: str, longest: int) -> Iterator[str]:
     """Yield a text in pieces between which a line may end: at spaces, around wide characters, and in long words."""
-    from exporter.text import width
-
     piece = ""
     for char in text:
         wide = width(char) > 1
