@@ -37,8 +37,8 @@ HARMLESS: Final = frozenset(
 """Settings that count whoever wrote them."""
 CONFIRMED: Final = frozenset(
     {
-        "allow_private_network", "archive_fallback", "base_url", "entry_list_page_param", "entry_url", "file_url",
-        "profile", "skip_asset_hosts", "token_file",
+        "account", "allow_private_network", "archive_fallback", "base_url", "entry_list_page_param", "entry_url",
+        "file_url", "profile", "skip_asset_hosts", "token_file",
     }
 )  # fmt: skip
 """Settings that count only in a file that a run of this user's wrote. All others are never remembered."""

@@ -40,7 +40,8 @@ SAVED = frozenset({0, Incomplete.exit_code})
 @click.option("--archive", type=click.Path(path_type=Path), metavar="DIR", help="The archive. [default: ./BLOG_ID]")
 @setting_options(
     "base_url", "profile", "refresh", "max_age", "concurrency", "rate", "retries", "connect_timeout", "read_timeout",
-    "total_timeout", "give_up_after", "resume_max_age", "wait_lock", "token_file", "entry_list_page_param", "timezone",
+    "total_timeout", "give_up_after", "resume_max_age", "wait_lock", "token_file", "account",
+    "entry_list_page_param", "timezone",
     "ping_url", "on_failure", "remind_after",
 )  # fmt: skip
 @setting_options(

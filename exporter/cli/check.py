@@ -75,7 +75,7 @@ _LABEL = 14
 )
 @click.option("--offline", is_flag=True, help=message("Ask the service nothing: a report of the archive's records."))
 @click.option("--force", is_flag=True, help=message("Replace a report that is there."))
-@setting_options("base_url", "profile", "token_file", "assets", "file_url", "allow_private_network")
+@setting_options("base_url", "profile", "token_file", "account", "assets", "file_url", "allow_private_network")
 @config_option
 @with_output(OnLoss.STOP)
 def command(

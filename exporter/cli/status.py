@@ -16,6 +16,7 @@ from exporter.clock import for_people
 from exporter.errors import BlogExporterError, Incomplete, LastRunFailed, NoArchive, Stale, UsageError
 from exporter.library.status import SUCCESSES, Status, StatusProblem, status
 from exporter.message import Message, listed, message, message_n
+from exporter.settings import Settings
 from exporter.text import printable
 from exporter.translation import recalled, translated
 
@@ -58,9 +59,21 @@ def command(
         out.raw(metrics(found.document, 0 if error is None else error.exit_code).encode())
     elif out.verbosity >= 0:
         _print(out, told, found)
+    _warn_of_sign_in(out, settings)
     if error is not None:
         raise error
     return 0
+
+
+def _warn_of_sign_in(out: Output, settings: Settings) -> None:
+    """Warn days before a sign-in ends that the next backups need, also when quiet."""
+    from datetime import UTC, datetime
+
+    from exporter.login.facts import ending_notice
+
+    notice = ending_notice(settings, datetime.now(UTC), out.warn)
+    if notice is not None:
+        out.warn(notice)
 
 
 def _require_begun(path: Path) -> None:

@@ -14,7 +14,7 @@ from exporter.errors import UsageError
 from exporter.message import message
 
 if TYPE_CHECKING:
-    from exporter.login.source import TokenFacts
+    from exporter.login.facts import TokenFacts
     from exporter.model.records import User
     from exporter.settings import Settings
 
@@ -35,7 +35,7 @@ def command(*, out: Output, blog_id: str, config: Path | None, **options: Any) -
     """Say who is signed in."""
     import asyncio
 
-    from exporter.login.source import token_facts
+    from exporter.login.facts import token_facts
 
     settings = resolved(out, blog_id, config, options)
     facts = token_facts(settings, warn=out.warn)

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from exporter.errors import NotAuthorised, ServiceError, UsageError
-from exporter.http.address_guard import check_base_url, origin_of
+from exporter.http.address_guard import check_base_url
 from exporter.http.credentials import is_encrypted_or_near
+from exporter.login.facts import service_origin
 from exporter.message import message
 from exporter.text import printable
 
@@ -74,7 +75,7 @@ class OAuthAddresses:
         ):
             if address is not None:
                 _check(address, name)
-        return cls(origin_of(check_base_url(base)), authorize, token, settings.oauth_revoke_url)
+        return cls(service_origin(base), authorize, token, settings.oauth_revoke_url)
 
 
 def _check(address: str, name: str) -> None:
@@ -134,18 +135,20 @@ class SignInAttempt:
             NotAuthorised: the service, or whoever was asked, refused.
         """
         from oauthlib.oauth2 import OAuth2Error  # noqa: PLC0415 - slow to start with
-        from oauthlib.oauth2.rfc6749.errors import MismatchingStateError  # noqa: PLC0415
+        from oauthlib.oauth2.rfc6749.errors import MismatchingStateError, MissingCodeError  # noqa: PLC0415
 
         try:
-            found = self._client.parse_request_uri_response(_encrypted(address.strip()), self.state)
-        except MismatchingStateError:
+            # Only what comes after the question mark tells anything, and the library wants https before it.
+            answer = f"https://answer.invalid/?{urlsplit(address.strip()).query}"
+            found = self._client.parse_request_uri_response(answer, self.state)
+        except (MismatchingStateError, ValueError):
             raise WrongAnswer(
                 message("This is not the answer to this attempt to sign in: it has another state, or none.")
             ) from None
+        except MissingCodeError:
+            raise WrongAnswer(message("This address holds no code: copy all of it.")) from None
         except OAuth2Error as error:
             raise _refused(error) from None
-        except ValueError:
-            raise WrongAnswer(message("This is not an address that a service sends a browser to.")) from None
         return str(found["code"])
 
     def token_request(self, code: str, client_secret: str | None) -> bytes:

@@ -5,15 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
 from exporter.clock import Clock, SystemClock
 from exporter.errors import ArchiveLocked, NotAuthorised, ServiceError
-from exporter.http.address_guard import check_base_url, origin_of
 from exporter.http.credentials import Credentials, Redactor, TokenSource
 from exporter.login.command import token_of
 from exporter.login.exchange import ask_for_tokens
+from exporter.login.facts import service_origin, token_place
 from exporter.login.protocol import SignInRevoked, Tokens, refresh_request
 from exporter.login.store import SignIn, SignInStore
 from exporter.message import message
@@ -73,11 +72,10 @@ def credentials_for(
     if exposed is not None:
         warn(exposed)
     if settings.token:
-        place = settings.sources["token"].place("token") if "token" in settings.sources else "token"
-        return carrier.carry(settings.token, _refused_advice(place))
+        return carrier.carry(settings.token, _refused_advice(token_place(settings)))
     if settings.token_command:
-        return CommandSource(settings.token_command, carrier)
-    origin = origin_of(check_base_url(base_url))
+        return CommandSource(settings.token_command, carrier, token_place(settings, "token_command"))
+    origin = service_origin(base_url)
     store = store or SignInStore(warn=warn)
     account = store.choose(origin, settings.account)
     if account is None:
@@ -102,67 +100,11 @@ def _refused_advice(place: str) -> str:
     return message("the token ({place}) was refused: make a new one that may read this blog", place=place)
 
 
-def sign_in_ends(
-    settings: Settings, *, store: SignInStore | None = None, warn: Callable[[str], None] = lambda _: None
-) -> datetime | None:
-    """Return when the user must sign in again, as far as that is known; nothing is asked, and no keyring opened.
-
-    ``None`` where no sign-in is used, or nothing says that it ends.
-    """
-    ends_at = token_facts(settings, store=store, warn=warn).ends_at
-    return None if ends_at is None else datetime.fromtimestamp(ends_at, UTC)
-
-
-@dataclass(frozen=True, slots=True)
-class TokenFacts:
-    """Where the token comes from, never the token.
-
-    Attributes:
-        place: in words: a variable, a setting, a file, the keyring; or that there is none.
-        account: of the sign-in; ``None`` where none is used.
-        expires_at: when the access token ends, in seconds since 1970.
-        renewable: whether the sign-in is renewed by itself.
-        ends_at: when the user must sign in again.
-    """
-
-    place: str
-    account: str | None = None
-    expires_at: float | None = None
-    renewable: bool | None = None
-    ends_at: float | None = None
-
-
-def token_facts(
-    settings: Settings, *, store: SignInStore | None = None, warn: Callable[[str], None] = lambda _: None
-) -> TokenFacts:
-    """Tell where the token for the service of the settings comes from; nothing is asked, and no keyring opened.
-
-    Raises:
-        UsageError: the address cannot be right, or it is not clear which account is meant.
-    """
-    if settings.token:
-        return TokenFacts(settings.sources["token"].place("token") if "token" in settings.sources else "token")
-    if settings.token_command:
-        return TokenFacts("token_command")
-    nowhere = TokenFacts(message("nowhere: nobody is signed in, and no token is set"))
-    if settings.base_url is None:
-        return nowhere
-    origin = origin_of(check_base_url(settings.base_url))
-    store = store or SignInStore(warn=warn)
-    account = store.choose(origin, settings.account)
-    found = None if account is None else store.note(origin, account)
-    if found is None:
-        return nowhere
-    place = store.place(origin, found.account)
-    return TokenFacts(place, found.account, found.expires_at, found.renewable, found.ends_at)
-
-
 class CommandSource(TokenSource):
     """The token that a command prints, asked for when it is first needed and once more where it is refused."""
 
-    advice = _refused_advice("token_command")
-
-    def __init__(self, command: str, carrier: _Carrier) -> None:
+    def __init__(self, command: str, carrier: _Carrier, place: str) -> None:
+        self.advice = _refused_advice(place)
         self._command = command
         self._carrier = carrier
         self._current: Credentials | None = None

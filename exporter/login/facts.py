@@ -1,0 +1,116 @@
+"""Where the token comes from and until when it lasts, told without asking anybody: no network, no keyring."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Final
+from urllib.parse import urlsplit
+
+from exporter.errors import UsageError
+from exporter.login.store import SignInStore
+from exporter.message import message
+from exporter.settings import Settings
+
+_EARLY: Final = timedelta(days=7)
+_PORTS: Final = {"http": 80, "https": 443}
+
+
+def service_origin(base_url: str) -> str:
+    """Return the scheme and the host of a service, and its port where it is not the scheme's own.
+
+    Raises:
+        UsageError: it is no such address.
+    """
+    try:
+        parts = urlsplit(base_url)
+        host, port = (parts.hostname or "").rstrip("."), parts.port
+    except ValueError:
+        host, port = "", None
+    if not host or parts.scheme not in _PORTS:
+        raise UsageError(message("the base URL must look like https://HOST"))
+    shown = f"[{host}]" if ":" in host else host
+    return f"{parts.scheme}://{shown}" if port in {None, _PORTS[parts.scheme]} else f"{parts.scheme}://{shown}:{port}"
+
+
+@dataclass(frozen=True, slots=True)
+class TokenFacts:
+    """Where the token comes from, never the token.
+
+    Attributes:
+        place: in words: a variable, a setting, a file, the keyring; or that there is none.
+        account: of the sign-in; ``None`` where none is used.
+        expires_at: when the access token ends, in seconds since 1970.
+        renewable: whether the sign-in is renewed by itself.
+        ends_at: when the user must sign in again.
+    """
+
+    place: str
+    account: str | None = None
+    expires_at: float | None = None
+    renewable: bool | None = None
+    ends_at: float | None = None
+
+
+def token_facts(
+    settings: Settings, *, store: SignInStore | None = None, warn: Callable[[str], None] = lambda _: None
+) -> TokenFacts:
+    """Tell where the token for the service of the settings comes from.
+
+    Raises:
+        UsageError: the address cannot be right, or it is not clear which account is meant.
+    """
+    if settings.token:
+        return TokenFacts(token_place(settings))
+    if settings.token_command:
+        return TokenFacts(token_place(settings, "token_command"))
+    nowhere = TokenFacts(message("nowhere: nobody is signed in, and no token is set"))
+    if settings.base_url is None:
+        return nowhere
+    origin = service_origin(settings.base_url)
+    store = store or SignInStore(warn=warn)
+    account = store.choose(origin, settings.account)
+    found = None if account is None else store.note(origin, account)
+    if found is None:
+        return nowhere
+    return TokenFacts(
+        store.place(origin, found.account), found.account, found.expires_at, found.renewable, found.ends_at
+    )
+
+
+def token_place(settings: Settings, name: str = "token") -> str:
+    """Say which variable, setting or file gave the token of the settings, or the setting of a name."""
+    source = settings.sources.get(name)
+    return name if source is None else source.place(name)
+
+
+def sign_in_ends(
+    settings: Settings, *, store: SignInStore | None = None, warn: Callable[[str], None] = lambda _: None
+) -> datetime | None:
+    """Return when the user must sign in again, as far as that is known.
+
+    ``None`` where no sign-in is used, or nothing says that it ends.
+
+    Raises:
+        UsageError: as :func:`token_facts`.
+    """
+    ends_at = token_facts(settings, store=store, warn=warn).ends_at
+    return None if ends_at is None else datetime.fromtimestamp(ends_at, UTC)
+
+
+def ending_notice(settings: Settings, now: datetime, warn: Callable[[str], None]) -> str | None:
+    """Say that the user must soon sign in again; ``None`` where that is a week away, or nothing says so."""
+    try:
+        ends = sign_in_ends(settings, warn=warn)
+    except UsageError as error:
+        return str(error)
+    if ends is None or ends - now > _EARLY:
+        return None
+    told = {"origin": service_origin(settings.base_url or ""), "time": ends.astimezone().isoformat(" ", "minutes")}
+    if ends <= now:
+        return message("the sign-in at {origin} ended at {time}: run blog-exporter login", **told)
+    return message(
+        "the sign-in at {origin} ends at {time} and is not renewed by itself: run blog-exporter login before that",
+        **told,
+    )
