@@ -30,7 +30,7 @@ from exporter.errors import (
 )
 from exporter.http.engine import Engine
 from exporter.library.backup import OpenService, open_service
-from exporter.login.source import token_facts
+from exporter.login.facts import token_facts
 from exporter.message import said
 from exporter.model.exchange import Response
 from exporter.model.kinds import Kind

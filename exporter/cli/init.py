@@ -304,7 +304,7 @@ def _may_sign_in(settings: Settings) -> bool:
 
 
 def _is_signed_in(settings: Settings) -> bool:
-    from exporter.login.source import token_facts
+    from exporter.login.facts import token_facts
 
     return bool(settings.token or settings.token_command) or token_facts(settings).account is not None
 
