@@ -8,7 +8,7 @@ PEERS := .venv-peers
 AUDITORS := tests/site/browser/node_modules
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test hostile browsers importers lint format messages sample screenshots peers bench bench-check torture clean
+.PHONY: help demo test hostile browsers importers lint format messages sample first-hour screenshots peers bench bench-check torture clean
 
 help: ## show what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -67,6 +67,9 @@ sample: $(SETUP) ## make sample_output/ again
 	rm -rf sample_output
 	$(BIN)/blog-exporter demo sample_output --fixed-clock --quiet
 	rm -rf sample_output/.work
+
+first-hour: $(SETUP) ## record what init says, as docs/first-hour.en.svg and .ja.svg
+	$(BIN)/python -m tests.support.first_hour
 
 screenshots: $(SETUP) ## draw docs/screenshots/ again
 	$(BIN)/python docs/screenshots.py

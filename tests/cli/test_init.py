@@ -14,7 +14,7 @@ import pytest
 
 from exporter.demo.service import DemoService
 from tests.cli.conftest import Program
-from tests.support.first_hour import Hour, first_hour
+from tests.support.first_hour import LANGUAGES, Hour, drawn, first_hour, picture_of, text_in
 from tests.support.generated import generated_blog
 from tests.support.runs import serving
 from tests.support.schedulers import Machine, machine
@@ -230,7 +230,7 @@ def test_ctrl_c_at_a_question_leaves_nothing(init: Beginner, service: DemoServic
     assert init.left_nothing()
 
 
-@pytest.mark.parametrize("language", ["en", "ja"])
+@pytest.mark.parametrize("language", LANGUAGES)
 def test_the_first_hour_in_a_real_terminal_takes_under_ten_lines_and_three_minutes(
     tmp_path: Path, language: str
 ) -> None:
@@ -247,3 +247,5 @@ def test_the_first_hour_in_a_real_terminal_takes_under_ten_lines_and_three_minut
     everything = hour.shown + hour.config.read_text("utf-8") + hour.crontab
     assert not [secret for secret in hour.secrets if secret in everything]
     assert hour.verified == 0
+    stored = picture_of(language).read_text("utf-8")
+    assert text_in(stored) == text_in(drawn(hour)), "the recording is not current: make first-hour"

@@ -1,14 +1,25 @@
-"""The first hour of somebody new: ``init`` on a real terminal, against a service that one signs in at."""
+"""The first hour of somebody new: ``init`` on a real terminal, against a service that one signs in at.
+
+``python -m tests.support.first_hour`` draws it in both languages, as docs/first-hour.en.svg and docs/first-hour.ja.svg.
+"""
 
 from __future__ import annotations
 
+import html
 import os
+import re
 import subprocess
 import sys
+import tempfile
 import time
 from dataclasses import dataclass
+from io import StringIO
 from pathlib import Path
 from typing import Final
+
+from rich.cells import cell_len
+from rich.console import Console
+from rich.text import Text
 
 from tests.support.generated import generated_blog
 from tests.support.oauth_server import CLIENT_ID, CLIENT_SECRET, OAuthServer, guarded
@@ -18,6 +29,18 @@ from tests.support.terminal import Terminal
 BLOG_ID: Final = "shiodamari.blog.example.jp"
 TYPED: Final = (f"https://{BLOG_ID}/Entry/12/", "", "", "", "")
 """What is typed after the command: the address, and Enter."""
+LANGUAGES: Final = ("en", "ja")
+_DOCS: Final = Path(__file__).parent.parent.parent / "docs"
+_WIDTH: Final = 112
+_COLUMN: Final = 12.2
+"""How wide a column of Rich's pictures is."""
+_VARYING: Final = (
+    (r"(https://api\.example\.jp/oauth\?)\S+", r"\1response_type=code&client_id=blog-exporter-client&…"),
+    (r"sign-ins/[0-9a-f]+\.json", "sign-ins/….json"),
+    (r"[0-9.]+ (kB|s\b|秒)", r"1.0 \1"),
+    (r"[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}", "2026-11-23 03:17"),
+)
+"""What differs from run to run and from machine to machine, and what the recording shows in its place."""
 _BROWSER: Final = Path(__file__).parent.parent / "login" / "browser.py"
 
 
@@ -35,6 +58,7 @@ class Hour:
         secrets: what nobody may see.
         verified: the exit code of ``verify`` afterwards.
         base_url: of the service.
+        home: the home folder.
     """
 
     code: int
@@ -46,6 +70,16 @@ class Hour:
     secrets: tuple[str, ...]
     verified: int
     base_url: str
+    home: Path
+
+    @property
+    def recording(self) -> str:
+        """What the terminal showed, the command included, without what differs from run to run."""
+        said = f"$ {self.typed[0]}\n{self.shown}".replace(str(self.home), "/home/me")
+        said = said.replace(self.base_url, "https://api.example.jp")
+        for pattern, shown in _VARYING:
+            said = re.sub(pattern, shown, said)
+        return said.rstrip()
 
 
 def first_hour(home: Path, language: str) -> Hour:
@@ -71,6 +105,7 @@ def first_hour(home: Path, language: str) -> Hour:
         (*server.issued, CLIENT_SECRET),
         verified.returncode,
         server.base_url,
+        home,
     )
 
 
@@ -102,3 +137,42 @@ def _environment(home: Path, server: OAuthServer, language: str) -> dict[str, st
         "BLOG_EXPORTER_OAUTH_CLIENT_SECRET_FILE": str(secret),
         "BLOG_EXPORTER_SIGN_IN_STORE": "file",
     }
+
+
+def picture_of(language: str) -> Path:
+    """Return where the recording in a language is kept."""
+    return _DOCS / f"first-hour.{language}.svg"
+
+
+def drawn(hour: Hour) -> str:
+    """Return the recording as a picture."""
+    console = Console(record=True, width=_WIDTH, file=StringIO())
+    command, _, rest = hour.recording.partition("\n")
+    console.print(Text(command, style="bold"))
+    console.print(Text(rest))
+    picture = console.export_svg(title="blog-exporter")
+    picture = re.sub(r"@font-face \{.*?\}\s*", "", picture, flags=re.DOTALL)
+    # Rich makes room for the number of characters, and wide ones need two columns.
+    return re.sub(r'textLength="[0-9.]+"([^>]*>)([^<]*)', _with_room, picture)
+
+
+def _with_room(found: re.Match[str]) -> str:
+    return f'textLength="{_COLUMN * cell_len(html.unescape(found[2])):.1f}"{found[1]}{found[2]}'
+
+
+def text_in(picture: str) -> str:
+    """Return what a picture says, without its spaces and line ends."""
+    return re.sub(r"\s", "", html.unescape("".join(re.findall(r"<text[^>]*>([^<]*)</text>", picture))))
+
+
+def main() -> None:
+    """Draw it in all languages."""
+    for language in LANGUAGES:
+        with tempfile.TemporaryDirectory() as folder:
+            hour = first_hour(Path(folder), language)
+            assert hour.code == 0, hour.shown
+            picture_of(language).write_text(drawn(hour), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
