@@ -13,7 +13,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
-from datetime import timedelta, timezone, tzinfo
+from datetime import date, timedelta, timezone, tzinfo
 from difflib import get_close_matches
 from enum import StrEnum
 from pathlib import Path
@@ -203,6 +203,13 @@ _KINDS_OF_TEXT: Final[dict[Callable[[str], Any], str]] = {
 }
 
 
+def _day(text: str) -> date:
+    try:
+        return date.fromisoformat(text.strip())
+    except ValueError:
+        raise ValueError(message("a day such as 2026-12-31 is expected")) from None
+
+
 def _command(text: str) -> str:
     import shlex  # noqa: PLC0415 - most runs have no such command
 
@@ -279,6 +286,9 @@ class Settings:
         _command, message("command that is run when something breaks, and when it is well again")
     )
     remind_after: timedelta = _setting(duration, "7d", message("with -q, how long the same trouble is not told again"))
+    closing: date | None = _unset(
+        _day, message("last day of a service that closes: read and ask for everything every time")
+    )
     token_file: Path | None = _unset(Path, message("file that holds the access token"))
     token_command: str | None = _unset(_command, message("command that prints the access token"))
     auth_header: str = _setting(_text, "Authorization", message("header that carries the token"))
@@ -529,7 +539,7 @@ def check_setting(name: str, value: Any) -> None:
     Raises:
         ValueError: it cannot be right.
     """
-    if not isinstance(value, str | int | float):
+    if not isinstance(value, str | int | float | date):
         raise ValueError(message("text, a number, true or false is expected"))  # noqa: TRY004 - as all readers do
     SETTINGS[name].read(setting_text(value))
 
@@ -542,7 +552,7 @@ def _read_value(source: Source, name: str, value: Any) -> Any:
         if near is None:
             raise UsageError(message("{place} is not a setting.", place=place))
         raise UsageError(message("{place} is not a setting (did you mean {near}?).", place=place, near=near))
-    if not isinstance(value, str | int | float):
+    if not isinstance(value, str | int | float | date):
         raise UsageError(message("{place} must be text, a number, true or false.", place=place))
     text = setting_text(value)
     try:

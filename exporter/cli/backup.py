@@ -15,6 +15,7 @@ import click
 from exporter.cli.options import config_option, duration_option, setting_options, with_output, without_views
 from exporter.cli.output import PROGRAM, OnLoss, Output, counted
 from exporter.cli.target import BlogTarget, find_target, remember_options
+from exporter.clock import SystemClock
 from exporter.errors import Incomplete, UsageError
 from exporter.message import message
 from exporter.settings import Settings
@@ -42,7 +43,7 @@ SAVED = frozenset({0, Incomplete.exit_code})
     "base_url", "profile", "refresh", "max_age", "concurrency", "rate", "retries", "connect_timeout", "read_timeout",
     "total_timeout", "give_up_after", "resume_max_age", "wait_lock", "token_file", "account",
     "entry_list_page_param", "timezone",
-    "ping_url", "on_failure", "remind_after",
+    "ping_url", "on_failure", "remind_after", "closing",
 )  # fmt: skip
 @setting_options(
     "assets", "file_url", "entry_url", "max_asset_size", "archive_fallback", "skip_asset_hosts",
@@ -162,12 +163,21 @@ def back_up(root: Path, blog_id: str, settings: Settings, out: Output, *, dry_ru
     Raises:
         BlogExporterError: whatever kept it from being saved.
     """
+    from exporter.cli.closing import closing_lines, closing_report
     from exporter.cli.telling import telling
 
+    if settings.closing is not None:
+        # What is not read today may be gone tomorrow.
+        settings, how = replace(settings, refresh="all"), {**how, "retry_lost": True}
     if dry_run:
         return _back_up(root, blog_id, settings, out, None, dry_run=True, **how)
-    with telling(root, blog_id, settings, out, how.get("clock")) as told:
+    clock = how.get("clock") or SystemClock()
+    with telling(root, blog_id, settings, out, clock) as told:
         told.outcome = _back_up(root, blog_id, settings, out, told.monitor, dry_run=False, **how)
+        told.closing = closing_report(root, settings, told.outcome, clock.now())
+        if told.closing is not None:
+            for line in closing_lines(told.closing, has_fallback=settings.archive_fallback is not None):
+                out.say(line)
     return told.outcome
 
 

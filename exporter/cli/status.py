@@ -12,7 +12,7 @@ from exporter.cli.amounts import ago_text
 from exporter.cli.options import archive_argument, config_option, duration_option, opened, setting_options, with_output
 from exporter.cli.output import Output
 from exporter.cli.summary import completeness_lines, problem_text
-from exporter.clock import for_people
+from exporter.clock import SystemClock, for_people
 from exporter.errors import BlogExporterError, Incomplete, LastRunFailed, NoArchive, Stale, UsageError
 from exporter.library.status import SUCCESSES, Status, StatusProblem, status
 from exporter.message import Message, listed, message, message_n
@@ -34,11 +34,18 @@ OUTCOMES = {
 @archive_argument
 @click.option("--max-age", metavar="AGE", help="Exit with 6 when the last successful run is older, such as 2d.")
 @click.option("--prometheus", is_flag=True, help="Print metrics for Prometheus in place of words.")
-@setting_options("timezone")
+@setting_options("timezone", "closing")
 @config_option
 @with_output()
 def command(
-    *, out: Output, archive: Path, config: Path | None, timezone: str | None, max_age: str | None, prometheus: bool
+    *,
+    out: Output,
+    archive: Path,
+    config: Path | None,
+    timezone: str | None,
+    closing: str | None,
+    max_age: str | None,
+    prometheus: bool,
 ) -> int:
     """Show what state the archive in DIR is in: one line, then the details.
 
@@ -48,8 +55,14 @@ def command(
     if prometheus and out.as_json:
         raise UsageError(message("Give --json or --prometheus, not both."))
     _require_begun(archive)
-    reader, settings = opened(out, archive, {"timezone": timezone}, config)
+    reader, settings = opened(out, archive, {"timezone": timezone, "closing": closing}, config)
     found = status(reader, max_age=_limit(max_age))
+    remaining = None
+    if settings.closing is not None:
+        from exporter.cli.closing import countdown_of
+
+        remaining = countdown_of(reader, settings, SystemClock().now())
+    found.document["closing"] = None if remaining is None else remaining.document()
     out.document(found.document)
     told = _with_local_times(found.document, settings.timezone)
     error = None if found.problem is None else _error(found.problem, told, max_age)
@@ -59,6 +72,10 @@ def command(
         out.raw(metrics(found.document, 0 if error is None else error.exit_code).encode())
     elif out.verbosity >= 0:
         _print(out, told, found)
+        if remaining is not None:
+            from exporter.cli.closing import countdown_line
+
+            out.answer(countdown_line(remaining))
     _warn_of_sign_in(out, settings)
     if error is not None:
         raise error

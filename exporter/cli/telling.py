@@ -17,13 +17,15 @@ from typing import TYPE_CHECKING, Final
 
 from exporter.archive.layout import Layout
 from exporter.archive.reader import is_archive
+from exporter.cli.closing import countdown_line, quiet_closing_line
 from exporter.cli.output import Output
 from exporter.cli.summary import missing_things, quiet_line
-from exporter.clock import Clock, SystemClock, at_home, timestamp
+from exporter.clock import Clock, at_home, timestamp
 from exporter.errors import ApiError, ArchiveLocked, BlogExporterError, Interrupted
 from exporter.message import listed, message, said
 from exporter.model.kinds import Kind
 from exporter.settings import Settings
+from exporter.tell.closing import countdown
 from exporter.tell.hook import run_command
 from exporter.tell.memory import Event, Told, recall, remember
 from exporter.tell.monitor import Monitor, Signal
@@ -32,6 +34,7 @@ from exporter.translation import translated
 
 if TYPE_CHECKING:
     from exporter.crawl.outcome import Outcome
+    from exporter.tell.closing import ClosingReport
 
 _WORDS: Final = {
     2: message("a setting cannot be right"),
@@ -54,11 +57,13 @@ class Telling:
     Attributes:
         monitor: what is told by ``ping_url``, ``None`` where it is not set.
         outcome: what the run did, ``None`` where it failed.
+        closing: what it says about the end of its service, where one was announced.
     """
 
     def __init__(self, root: Path, blog_id: str, settings: Settings, out: Output, clock: Clock) -> None:
         self.monitor = None if settings.ping_url is None else Monitor(settings.ping_url)
         self.outcome: Outcome | None = None
+        self.closing: ClosingReport | None = None
         self._root = root
         self._blog = printable(blog_id, 120)
         self._settings = settings
@@ -89,6 +94,8 @@ class Telling:
             notice = quiet_line(self._blog, self.outcome, known=known)
             if notice is not None:
                 self._out.warn(notice)
+            if self.closing is not None and self._has_closing_news() and not known:
+                self._out.warn(quiet_closing_line(self._blog, self.closing))
         trouble = self.monitor.trouble if self.monitor is not None else None
         if self.monitor is not None and trouble is not None and not known:
             sentence = message(
@@ -102,7 +109,15 @@ class Telling:
             date = self._date(before.since)
             self._out.notice(message("{blog} has had the following trouble since {date}.", blog=self._blog, date=date))
         if error is not None:
+            self._say_where_it_may_be_gone(known=known)
             error.told = known
+
+    def _say_where_it_may_be_gone(self, *, known: bool) -> None:
+        zone = self._settings.timezone
+        if self._settings.closing is not None and not known:
+            remaining = countdown(self._settings.closing, self._clock.now(), zone, ())
+            if remaining.days < 0:
+                self._out.notice(countdown_line(remaining))
 
     def _troubles(self, error: BlogExporterError | None) -> set[str]:
         """Name what is wrong, so that the same thing has the same name on another night."""
@@ -119,7 +134,15 @@ class Telling:
                 found.add(f"{problem.kind} {what}")
         if self.monitor is not None and self.monitor.trouble is not None:
             found.add("monitor")
+        if self.closing is not None and self._has_closing_news():
+            found.add(f"closing {self.closing.countdown.step}")
         return found
+
+    def _has_closing_news(self) -> bool:
+        """Tell whether something is outside that the last days may yet bring in, or the end has come."""
+        if self.closing is None or self.closing.countdown.step is None:
+            return False
+        return self.closing.countdown.days < 0 or any(each.state != "left_out" for each in self.closing.outside)
 
     def _signal(self, error: BlogExporterError | None) -> Signal:
         if isinstance(error, ArchiveLocked | Interrupted):
@@ -163,6 +186,8 @@ class Telling:
         notice = quiet_line(self._blog, self.outcome) if self.outcome is not None else None
         if notice is not None:
             return notice
+        if self.closing is not None and self._has_closing_news():
+            return quiet_closing_line(self._blog, self.closing)
         trouble = self.monitor.trouble if self.monitor is not None else None
         reason = "" if trouble is None else said(trouble)
         return message("{blog}: the monitor could not be told: {reason}", blog=self._blog, reason=reason)
@@ -181,13 +206,13 @@ class Telling:
 
 
 @contextmanager
-def telling(root: Path, blog_id: str, settings: Settings, out: Output, clock: Clock | None = None) -> Iterator[Telling]:
+def telling(root: Path, blog_id: str, settings: Settings, out: Output, clock: Clock) -> Iterator[Telling]:
     """Tell how the block ends, whatever ends it.
 
     Raises:
         UsageError: ``ping_url`` is no address of a monitor.
     """
-    teller = Telling(root, blog_id, settings, out, clock or SystemClock())
+    teller = Telling(root, blog_id, settings, out, clock)
     try:
         yield teller
     except BlogExporterError as error:

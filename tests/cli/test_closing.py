@@ -1,0 +1,148 @@
+"""A service that closes: everything is read and asked for again, and what is outside is said."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from exporter.clock import SystemClock
+from exporter.demo.sample import demo_blog
+from exporter.demo.service import DemoService
+from tests.cli.conftest import Program, Result
+from tests.support import faults
+from tests.support.generated import generated_blog
+from tests.support.runs import backup_command, serving
+
+END = "2026-12-31"
+
+
+class Calendar:
+    """The program's clock: a time of day that only tests change."""
+
+    def __init__(self, patch: pytest.MonkeyPatch) -> None:
+        self.now = datetime(2026, 12, 1, 18, 17, tzinfo=UTC)
+        patch.setattr(SystemClock, "now", lambda _: self.now)
+
+    def move_to(self, month: int, day: int) -> None:
+        self.now = self.now.replace(month=month, day=day)
+
+
+@pytest.fixture
+def calendar(monkeypatch: pytest.MonkeyPatch) -> Calendar:
+    return Calendar(monkeypatch)
+
+
+def test_it_names_what_nobody_else_can_save_and_what_is_outside(
+    program: Program, tmp_path: Path, calendar: Calendar
+) -> None:
+    root, blog = tmp_path / "archive", demo_blog()
+    with DemoService(blog).run_in_thread() as service:
+        run = backup_command(
+            service, root, "--file-url", service.base_url + "/v1/blog/user/{user_id}/{mtime}", "--assets", "files",
+            "--allow-private-network", "--no-site", "--no-markdown", "--closing", END, "--retries", 0,
+        )  # fmt: skip
+        service.before = faults.only("entry_id=50", faults.status(404))
+        first = program(*run)
+        calendar.now += timedelta(days=1)
+        second = program(*run)
+        shown = program("status", root, "--closing", END)
+        document = program("status", root, "--closing", END, "--json")
+    assert first.code == second.code == 3
+    assert f"The service closes on {END}, in 29 days: have a backup made every night." in first.err
+    assert (
+        f"The service closes on {END}, in 28 days: about 29 backups to come, at the pace of the last ones."
+        in second.err
+    )
+    assert "Saved here, and by no copy that readers can make: 1 private entry, 0 drafts." in first.err
+    assert "is not known: what the service's flags mean was never declared. inspect DIR shows them." in first.err
+    assert "Read without signing in: drafts and private entries may be missing." in first.err
+    assert "Still outside of the archive:\n" in first.err
+    assert "  - 1 entry: not saved yet, and asked for by every backup (" in first.err
+    assert f"The service closes on {END}, in 28 days" in shown.out
+    assert document.answer_before_error["closing"] == {"date": END, "days": 28, "backups": 29}
+
+
+def test_declared_flags_tell_drafts_apart_and_a_token_is_signed_in(
+    program: Program, tmp_path: Path, calendar: Calendar, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BLOG_EXPORTER_TOKEN", "tok3n")
+    monkeypatch.setenv("BLOG_EXPORTER_PUBLIC_OPEN_FLG", "1")
+    monkeypatch.setenv("BLOG_EXPORTER_PERIOD_FLG_PUBLIC", "yes")
+    with DemoService(demo_blog()).run_in_thread() as service:
+        done = program(
+            *backup_command(service, tmp_path / "archive", "--assets", "none", "--no-site", "--closing", END)
+        )
+    assert "by no copy that readers can make: 1 private entry, 3 drafts." in done.err
+    assert "not known" not in done.err
+    assert "signing in" not in done.err
+    assert "Nothing that was asked for is outside of the archive." in done.err
+    assert calendar.now.year == 2026
+
+
+def test_everything_is_read_and_the_lost_are_asked_for_every_time(
+    program: Program, tmp_path: Path, calendar: Calendar
+) -> None:
+    root, blog = tmp_path / "archive", demo_blog()
+    with DemoService(blog).run_in_thread() as service:
+        files = "/v1/blog/user"
+        run = backup_command(
+            service, root, "--file-url", service.base_url + files + "/{user_id}/{mtime}", "--assets", "files",
+            "--allow-private-network", "--no-site", "--no-markdown", "--retries", 0,
+        )  # fmt: skip
+        gone = next(iter(path for path in map(str, blog.pictures) if files in path)).partition(files)[2]
+        service.before = faults.only(gone, faults.status(404))
+        assert program(*run).code == 0
+
+        def asked(*options: object) -> tuple[Result, int, int]:
+            calendar.now += timedelta(minutes=10)
+            seen = len(service.requests)
+            done = program(*run, *options)
+            paths = [request.path for request in service.requests[seen:]]
+            return done, sum(path.endswith("entry/get") for path in paths), sum(gone in path for path in paths)
+
+        asked()  # what is gone is asked for again by the next run, and then with growing gaps
+        _, entries, lost = asked("--refresh", "changed")
+        assert (entries, lost) == (0, 0)
+        for _ in range(2):
+            done, entries, lost = asked("--refresh", "changed", "--closing", END)
+            assert (done.code, entries, lost) == (0, len(blog.entries), 1)
+            assert "  - 1 picture or file: gone, and asked for again by every backup (" in done.err
+            assert "A web archive may have what is gone: --archive-fallback asks one." in done.err
+        service.before = None
+        done, _, lost = asked("--closing", END)
+        assert lost == 1
+        assert "gone, and asked for again" not in done.err
+
+
+def test_quiet_nights_tell_as_the_day_comes_near(program: Program, tmp_path: Path, calendar: Calendar) -> None:
+    with serving(generated_blog(5)) as service:
+        run = backup_command(service, tmp_path / "archive", "--assets", "none", "--no-site", "--retries", 0)
+        run = (*run, "-q", "--closing", END)
+        said = {}
+        service.before = faults.only("entry_id=3", faults.status(404))
+        for night in (1, 2, 17, 18, 19, 20, 24, 25, 28, 30, 31):
+            calendar.move_to(12, night)
+            said[night] = program(*run).err
+        service.before = None
+        calendar.now += timedelta(hours=1)
+        said[32] = program(*run).err
+        service.before = faults.reset
+        calendar.now += timedelta(days=1)
+        said[33] = program(*run).err
+        calendar.now += timedelta(days=1)
+        said[34] = program(*run).err
+    told = [night for night, text in said.items() if text]
+    assert told == [1, 17, 24, 28, 30, 31, 33], said
+    assert "in 6 days: " in said[24]
+    assert "1 thing is still outside of the archive." in said[24]
+    assert "The service was to close on 2026-12-31: it may be gone. Keep the archive, on two disks" in said[31]
+    assert "it may be gone" in said[33]
+    assert "error: " in said[33]
+
+
+def test_a_day_that_is_none_is_refused(program: Program, tmp_path: Path) -> None:
+    with serving(generated_blog(1)) as service:
+        done = program(*backup_command(service, tmp_path / "archive", "--closing", "31.12.2026"))
+    assert (done.code, "a day such as 2026-12-31 is expected" in done.err) == (2, True)
