@@ -71,7 +71,16 @@ def closing_report(root: Path, settings: Settings, outcome: Outcome, now: dateti
         unseen = unseen_entries(state, service_of(settings, archive.info.service), declared)
     finally:
         state.close()
-    return ClosingReport(remaining, what_is_outside(outcome), unseen, bool(settings.token))
+    return ClosingReport(remaining, what_is_outside(outcome), unseen, _is_signed_in(settings))
+
+
+def _is_signed_in(settings: Settings) -> bool:
+    if settings.token or settings.token_command or settings.base_url is None:
+        return bool(settings.token or settings.token_command)
+    from exporter.http.address_guard import check_base_url, origin_of
+    from exporter.login.store import SignInStore
+
+    return SignInStore().choose(origin_of(check_base_url(settings.base_url)), settings.account) is not None
 
 
 def countdown_line(remaining: Countdown) -> Message:

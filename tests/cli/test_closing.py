@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import click
 import pytest
 
+from exporter.cli.main import cli
 from exporter.clock import SystemClock
 from exporter.demo.sample import demo_blog
 from exporter.demo.service import DemoService
 from tests.cli.conftest import Program, Result
 from tests.support import faults
 from tests.support.generated import generated_blog
-from tests.support.runs import backup_command, serving
+from tests.support.runs import ROOT, backup_command, serving
 
 END = "2026-12-31"
 
@@ -146,3 +150,25 @@ def test_a_day_that_is_none_is_refused(program: Program, tmp_path: Path) -> None
     with serving(generated_blog(1)) as service:
         done = program(*backup_command(service, tmp_path / "archive", "--closing", "31.12.2026"))
     assert (done.code, "a day such as 2026-12-31 is expected" in done.err) == (2, True)
+
+
+@pytest.mark.parametrize("page", ["closing.md", "closing.ja.md", "told.md"])
+def test_every_command_of_the_page_is_one(page: str) -> None:
+    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+    lines = re.findall(r"^ *(?:\$ )?blog-exporter ([^>\n]*)", text, re.MULTILINE)
+    assert len(lines) >= 3
+    for line in lines:
+        command: click.Command = cli
+        words = shlex.split(line)
+        context = None
+        while isinstance(command, click.Group):
+            found = command.get_command(context or click.Context(command), words.pop(0))
+            assert found is not None, line
+            command = found
+        command.make_context(line, words)
+
+
+def test_both_pages_have_the_same_commands() -> None:
+    pages = [(ROOT / "docs" / name).read_text(encoding="utf-8") for name in ("closing.md", "closing.ja.md")]
+    english, japanese = (re.findall(r"^ +blog-exporter .*", page, re.MULTILINE) for page in pages)
+    assert english == japanese
