@@ -16,13 +16,14 @@ from urllib.parse import urlsplit
 from exporter.errors import NotAuthorised, UsageError
 from exporter.login.protocol import SignInAttempt, WrongAnswer
 from exporter.message import message
+from exporter.translation import current_language, translated
 
 _HOST: Final = "127.0.0.1"
 _NAMES: Final = (_HOST, "localhost")
 _LARGEST_HEAD: Final = 16384
 _HEAD_SECONDS: Final = 10.0
 _PAGE: Final = (
-    '<!DOCTYPE html><html lang="en"><meta charset="utf-8"><title>blog-exporter</title>'
+    '<!DOCTYPE html><html lang="{lang}"><meta charset="utf-8"><title>blog-exporter</title>'
     '<body style="font:1.1rem/1.6 system-ui,sans-serif;max-width:32rem;margin:4rem auto;padding:0 1rem">'
     '<h1 style="font-size:1.3rem">{title}</h1><p>{text}</p></body></html>'
 )
@@ -106,7 +107,8 @@ class Receiver:
             async with asyncio.timeout(_HEAD_SECONDS):
                 head = await reader.readuntil(b"\r\n\r\n")
             status, title, text = self._answered(head.decode("latin-1"))
-            page = _PAGE.format(title=escape(title), text=escape(text)).encode()
+            told = {"title": escape(translated(title)), "text": escape(translated(text)), "lang": current_language()}
+            page = _PAGE.format(**told).encode()
             writer.write(f"HTTP/1.1 {status}\r\n{_HEADERS}Content-Length: {len(page)}\r\n\r\n".encode() + page)
             await writer.drain()
         except (OSError, TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
