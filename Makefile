@@ -37,7 +37,7 @@ hostile: $(SETUP) ## run every command on hundreds of hostile archives
 	$(BIN)/python -m pytest -n auto -m "hostile and not slow" tests/hostile
 
 browsers: $(SETUP) $(AUDITORS)/.installed ## run the tests that open the offline site in real browsers; .ci/install gets these
-	$(BIN)/python -m pytest -n 2 -m "browser and not slow" tests/site
+	$(BIN)/python -m pytest -n 2 -m "browser and not slow" tests/site tests/login
 
 $(AUDITORS)/.installed: $(addprefix tests/site/browser/package,.json -lock.json)
 	npm ci --prefix $(dir $<) --ignore-scripts --no-audit --no-fund
