@@ -90,10 +90,14 @@ def as_po(catalog: Catalog) -> bytes:
 
 
 def as_mo(catalog: Catalog) -> bytes:
-    """Write a catalogue for the program."""
-    catalog.creation_date = catalog.revision_date = _NEVER
+    """Write a catalogue for the program, of the sentences that are translated."""
+    done = Catalog(locale=catalog.locale, domain=DOMAIN)
+    done.creation_date = done.revision_date = _NEVER
+    for each in catalog:
+        if each.id and all(texts(each.string)):
+            done.add(each.id, each.string)
     file = io.BytesIO()
-    write_mo(file, catalog)
+    write_mo(file, done)
     return file.getvalue()
 
 
