@@ -64,7 +64,7 @@ class CheckedObject:
         """Return a member that is text."""
         value = self._get(name)
         if type(value) is not str:
-            raise self._wrong(name, value, message("text"))
+            raise self._wrong(name, value, "text")
         return value
 
     def text_or_null(self, name: str) -> str | None:

@@ -70,10 +70,10 @@ def require_place(root: Path, blog_id: str) -> None:
             if info.blog_id != blog_id:
                 raise UsageError(
                     message(
-                        "{root} is the archive of {blog_id}, not of {blog_id_2}: choose another --archive.",
+                        "{root} is the archive of {blog_id}, not of {asked}: choose another --archive.",
                         root=root,
                         blog_id=info.blog_id,
-                        blog_id_2=blog_id,
+                        asked=blog_id,
                     )
                 )
             for each in layout.folders():

@@ -48,11 +48,11 @@ def refuse_mass_disappearance(ingest: Ingest) -> None:
         if gone > MOST_GONE_ALWAYS and gone > MOST_GONE_SHARE * total:
             raise MassDisappearance(
                 message(
-                    "{gone} of {total} {replace} records are gone from the service at once; "
+                    "{gone} of {total} {kind} records are gone from the service at once; "
                     "nothing was written. If that is right, run again with --accept-removals.",
                     gone=gone,
                     total=total,
-                    replace=kind.value.replace("_", " "),
+                    kind=kind.value.replace("_", " "),
                 )
             )
 

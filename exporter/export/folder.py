@@ -37,7 +37,7 @@ from exporter.model.asset import is_sha256
 from exporter.text import printable
 
 _BLOCK = 3 << 18
-_PICTURE_AGAIN: Final = "run backup, which reads it again, or restore it from another copy of the archive"
+_PICTURE_AGAIN: Final = message("run backup, which reads it again, or restore it from another copy of the archive")
 _REPLACED: Final = "replaced"
 _CONTENT: Final = "content_sha256"
 _REPLACED_CONTENT: Final = "replaced_content_sha256"

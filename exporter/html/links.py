@@ -167,13 +167,16 @@ class AddressPattern:
         self.fields = tuple(_FIELD.findall(self.text))
         sample = absolute(self._host + _FIELD.sub("x", self.text), "")
         if sample is None or not self.fields or not all(self.fields) or set("{}") & set(_FIELD.sub("", self.text)):
-            also = ", or a path: /archives/{name}/" if path else ""
-            raise UsageError(
-                message(
-                    "{what} must be an address with fields in braces, such as https://HOST/{{name}}{also}.",
-                    what=what,
-                    also=also,
+            if path:
+                raise UsageError(
+                    message(
+                        "{what} must be an address with fields in braces, such as https://HOST/{{name}}, "
+                        "or a path: /archives/{{name}}/.",
+                        what=what,
+                    )
                 )
+            raise UsageError(
+                message("{what} must be an address with fields in braces, such as https://HOST/{{name}}.", what=what)
             )
         rest = _FIELD.split(_WEB.sub("", self.text))
         shape = "".join("[^/?#]+" if at % 2 else re.escape(part) for at, part in enumerate(rest))
@@ -206,10 +209,22 @@ class AddressPattern:
         for name in self.fields:
             if name not in known:
                 near = get_close_matches(name, known, 1)
-                hint = f" (did you mean {near[0]}?)" if near else f": it may be {', '.join(known)}"
+                field = f"{{{name}}}"
+                if near:
+                    raise UsageError(
+                        message(
+                            "{what}: {field} is not a field of the record (did you mean {near}?).",
+                            what=self._what,
+                            field=field,
+                            near=near[0],
+                        )
+                    )
                 raise UsageError(
                     message(
-                        "{what}: {{{name}}} is not a field of the record{hint}.", what=self._what, name=name, hint=hint
+                        "{what}: {field} is not a field of the record: it may be {known}.",
+                        what=self._what,
+                        field=field,
+                        known=", ".join(known),
                     )
                 )
 

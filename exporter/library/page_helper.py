@@ -177,9 +177,9 @@ class PageHelper:
         code = self._process.wait()
         self._complaints.seek(0)
         lines = self._complaints.read().decode("utf-8", "replace").strip().splitlines()
-        reason = lines[-1] if lines else message("it ended with {code}", code=code)
+        reason = lines[-1][:200] if lines else message("it ended with {code}", code=code)
         return BlogExporterError(
-            message("The process that renders pages beside this one failed: {reason}; run again.", reason=reason[:200])
+            message("The process that renders pages beside this one failed: {reason}; run again.", reason=reason)
         )
 
 

@@ -86,8 +86,9 @@ def find_in_process(
     if answer.returncode == _DAMAGED:
         raise WrongIndex(message("it cannot be read"))
     if answer.returncode != 0:
-        reason = (answer.stderr.decode("utf-8", "replace").strip().splitlines() or [message("no message")])[-1]
-        raise BlogExporterError(message("The search by a regular expression failed: {reason}.", reason=reason[:200]))
+        lines = answer.stderr.decode("utf-8", "replace").strip().splitlines()
+        reason = lines[-1][:200] if lines else message("no message")
+        raise BlogExporterError(message("The search by a regular expression failed: {reason}.", reason=reason))
     for offset, moment, text, rank, matches, spans in lossless_json.loads(answer.stdout):
         yield RegexMatch(offset, float(moment), text, rank, matches, [(low, high) for low, high in spans])
 
