@@ -22,7 +22,7 @@ from zoneinfo import ZoneInfo
 
 from exporter.config_file import ConfigFile, read_config
 from exporter.errors import UsageError
-from exporter.message import listed, message
+from exporter.message import Message, listed, message
 from exporter.profiles import PROFILES, Profile, own_profile, profile_for
 
 T = TypeVar("T")
@@ -223,11 +223,11 @@ def _command(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """How a setting's text is read, the text of its default (``None``: unset), and a line of help."""
+    """How a setting's text is read, the text of its default (``None``: unset), and its help, a sentence."""
 
     read: Callable[[str], Any]
     default: str | None
-    help: str
+    help: Message
 
     @property
     def choices(self) -> tuple[str, ...]:
@@ -242,13 +242,13 @@ class Setting:
         return "N" if isinstance(self.read, _Whole) else _KINDS_OF_TEXT.get(self.read, "TEXT")
 
 
-def _setting(read: Callable[[str], T], default: str, help_line: str) -> T:
+def _setting(read: Callable[[str], T], default: str, help_line: Message) -> T:
     """Declare a setting; what is returned is a field of the dataclass, of the type that the reader gives."""
     found: T = field(default=read(default), metadata={"setting": Setting(read, default, help_line)})
     return found
 
 
-def _unset(read: Callable[[str], T], help_line: str) -> T | None:
+def _unset(read: Callable[[str], T], help_line: Message) -> T | None:
     """Declare a setting that has no default."""
     found: T | None = field(default=None, metadata={"setting": Setting(read, None, help_line)})
     return found
@@ -262,93 +262,93 @@ class Settings:
         sources: where each setting came from, by its name; ``token`` too, where there is one.
     """
 
-    base_url: str | None = _unset(_text, message("address of the service's API"))
-    profile: str | None = _unset(_text, message("known service, or one of the settings file's [profiles.NAME] tables"))
-    service: str | None = _unset(_text, message("kind of blog service, as archives of it name it"))
-    concurrency: int = _setting(_Whole(1, 256), "8", message("most requests at a time"))
-    rate: float | None = _unset(_rate, message("most requests per second"))
-    retries: int = _setting(_Whole(0, 100), "8", message("how often a failed request is sent again"))
-    refresh: str = _setting(_OneOf("all", "changed", "auto"), "all", message("which entries are read again"))
-    max_age: timedelta = _setting(duration, "7d", message("age at which refresh auto reads an entry again"))
-    connect_timeout: timedelta = _setting(duration, "10s", message("longest wait for a connection"))
-    read_timeout: timedelta = _setting(duration, "30s", message("longest silence in an answer"))
-    total_timeout: timedelta = _setting(duration, "2m", message("longest request"))
-    max_body: int = _setting(size, "32MiB", message("largest answer, decompressed"))
+    base_url: str | None = _unset(_text, message("Address of the service's API."))
+    profile: str | None = _unset(_text, message("Known service, or one of the settings file's [profiles.NAME] tables."))
+    service: str | None = _unset(_text, message("Kind of blog service, as archives of it name it."))
+    concurrency: int = _setting(_Whole(1, 256), "8", message("Most requests at a time."))
+    rate: float | None = _unset(_rate, message("Most requests per second."))
+    retries: int = _setting(_Whole(0, 100), "8", message("How often a failed request is sent again."))
+    refresh: str = _setting(_OneOf("all", "changed", "auto"), "all", message("Which entries are read again."))
+    max_age: timedelta = _setting(duration, "7d", message("Age at which refresh auto reads an entry again."))
+    connect_timeout: timedelta = _setting(duration, "10s", message("Longest wait for a connection."))
+    read_timeout: timedelta = _setting(duration, "30s", message("Longest silence in an answer."))
+    total_timeout: timedelta = _setting(duration, "2m", message("Longest request."))
+    max_body: int = _setting(size, "32MiB", message("Largest answer, decompressed."))
     give_up_after: timedelta = _setting(
-        _some_duration, "30m", message("end the run after so long without a good answer")
+        _some_duration, "30m", message("End the run after so long without a good answer.")
     )
-    resume_max_age: timedelta = _setting(duration, "24h", message("oldest interrupted run that is resumed"))
-    wait_lock: timedelta = _setting(duration, "0s", message("how long to wait for another backup of the same archive"))
+    resume_max_age: timedelta = _setting(duration, "24h", message("Oldest interrupted run that is resumed."))
+    wait_lock: timedelta = _setting(duration, "0s", message("How long to wait for another backup of the same archive."))
     ping_url: str | None = _unset(
-        _text, message("monitor that is told how each run begins and ends, such as healthchecks.io")
+        _text, message("Monitor that is told how each run begins and ends, such as healthchecks.io.")
     )
     on_failure: str | None = _unset(
-        _command, message("command that is run when something breaks, and when it is well again")
+        _command, message("Command that is run when something breaks, and when it is well again.")
     )
-    remind_after: timedelta = _setting(duration, "7d", message("with -q, how long the same trouble is not told again"))
+    remind_after: timedelta = _setting(duration, "7d", message("With -q, how long the same trouble is not told again."))
     closing: date | None = _unset(
-        _day, message("last day of a service that closes: read and ask for everything every time")
+        _day, message("Last day of a service that closes: read and ask for everything every time.")
     )
-    token_file: Path | None = _unset(Path, message("file that holds the access token"))
-    token_command: str | None = _unset(_command, message("command that prints the access token"))
-    auth_header: str = _setting(_text, "Authorization", message("header that carries the token"))
-    auth_scheme: str = _setting(str, "Bearer", message("word before the token"))
+    token_file: Path | None = _unset(Path, message("File that holds the access token."))
+    token_command: str | None = _unset(_command, message("Command that prints the access token."))
+    auth_header: str = _setting(_text, "Authorization", message("Header that carries the token."))
+    auth_scheme: str = _setting(str, "Bearer", message("Word before the token."))
     auth_query: str | None = _unset(
-        _name, message("parameter of each address that carries the token, in place of a header")
+        _name, message("Parameter of each address that carries the token, in place of a header.")
     )
-    account: str | None = _unset(_text, message("which of several sign-ins to one service"))
-    sign_in_store: str = _setting(_OneOf("auto", "keyring", "file"), "auto", message("where a sign-in is kept"))
-    new_home_user: str | None = _unset(_text, message("name of the user of the new home"))
-    new_home_token_file: Path | None = _unset(Path, message("file that holds that user's application password"))
+    account: str | None = _unset(_text, message("Which of several sign-ins to one service."))
+    sign_in_store: str = _setting(_OneOf("auto", "keyring", "file"), "auto", message("Where a sign-in is kept."))
+    new_home_user: str | None = _unset(_text, message("Name of the user of the new home."))
+    new_home_token_file: Path | None = _unset(Path, message("File that holds that user's application password."))
     allow_plain_http: bool = _setting(
-        _yes_or_no, "no", message("let that password travel unencrypted, to an http:// address")
+        _yes_or_no, "no", message("Let that password travel unencrypted, to an http:// address.")
     )
     assets: str = _setting(
-        _OneOf("linked", "embedded", "files", "none"), "linked", message("which pictures and files are read")
+        _OneOf("linked", "embedded", "files", "none"), "linked", message("Which pictures and files are read.")
     )
-    file_url: str | None = _unset(_text, message("address of an uploaded file, with fields of its record in braces"))
-    entry_url: str | None = _unset(_text, message("address of an entry, with fields of its record in braces"))
-    max_asset_size: int = _setting(size, "100MB", message("largest picture or file"))
+    file_url: str | None = _unset(_text, message("Address of an uploaded file, with fields of its record in braces."))
+    entry_url: str | None = _unset(_text, message("Address of an entry, with fields of its record in braces."))
+    max_asset_size: int = _setting(size, "100MB", message("Largest picture or file."))
     archive_fallback: str | None = _unset(
-        _text, message("web archive to ask for lost pictures, an address with {{url}} in it")
+        _text, message("Web archive to ask for lost pictures, an address with {{url}} in it.")
     )
-    allow_private_network: bool = _setting(_yes_or_no, "no", message("let pictures be read from private addresses"))
+    allow_private_network: bool = _setting(_yes_or_no, "no", message("Let pictures be read from private addresses."))
     skip_asset_hosts: frozenset[str] = _setting(
-        hosts, "", message("hosts whose pictures are left out, with commas between")
+        hosts, "", message("Hosts whose pictures are left out, with commas between.")
     )
-    strict_assets: bool = _setting(_yes_or_no, "no", message("call a backup with lost pictures incomplete"))
-    markdown: bool = _setting(_yes_or_no, "yes", message("keep Markdown in latest/"))
-    site: bool = _setting(_yes_or_no, "yes", message("keep the offline site in latest/"))
-    site_title: str | None = _unset(str, message("what the site calls the blog"))
-    site_lang: str | None = _unset(_OneOf("ja", "en"), message("language of the site's interface"))
-    success_result: str = _setting(_text, "ok", message("the envelope's result that means success"))
-    entry_list_page_param: str = _setting(_text, "page", message("page parameter of the entries"))
-    comment_list_page_param: str = _setting(_text, "page", message("page parameter of the comments"))
-    file_list_page_param: str = _setting(_text, "page", message("page parameter of the files"))
-    comment_page_size: int = _setting(_Whole(1, 10_000), "20", message("comments on a full page"))
-    file_page_size: int = _setting(_Whole(1, 10_000), "20", message("files on a full page"))
-    max_pages: int = _setting(_Whole(1, 10_000_000), "100000", message("most pages that a list may have"))
-    timezone: tzinfo = _setting(zone, "JST", message("time zone of the blog's dates"))
+    strict_assets: bool = _setting(_yes_or_no, "no", message("Call a backup with lost pictures incomplete."))
+    markdown: bool = _setting(_yes_or_no, "yes", message("Keep Markdown in latest/."))
+    site: bool = _setting(_yes_or_no, "yes", message("Keep the offline site in latest/."))
+    site_title: str | None = _unset(str, message("What the site calls the blog."))
+    site_lang: str | None = _unset(_OneOf("ja", "en"), message("Language of the site's interface."))
+    success_result: str = _setting(_text, "ok", message("The envelope's result that means success."))
+    entry_list_page_param: str = _setting(_text, "page", message("Page parameter of the entries."))
+    comment_list_page_param: str = _setting(_text, "page", message("Page parameter of the comments."))
+    file_list_page_param: str = _setting(_text, "page", message("Page parameter of the files."))
+    comment_page_size: int = _setting(_Whole(1, 10_000), "20", message("Comments on a full page."))
+    file_page_size: int = _setting(_Whole(1, 10_000), "20", message("Files on a full page."))
+    max_pages: int = _setting(_Whole(1, 10_000_000), "100000", message("Most pages that a list may have."))
+    timezone: tzinfo = _setting(zone, "JST", message("Time zone of the blog's dates."))
     public_open_flg: frozenset[str] | None = _unset(
-        _values, message("values of open_flg that mean published, such as 1 or 1,3")
+        _values, message("Values of open_flg that mean published, such as 1 or 1,3.")
     )
-    period_flg_public: bool | None = _unset(_yes_or_no, message("whether entries with period_flg t are public too"))
+    period_flg_public: bool | None = _unset(_yes_or_no, message("Whether entries with period_flg t are public too."))
     visible_delete_flg: frozenset[str] | None = _unset(
-        _flags, message("values of delete_flg that mean shown: f, t, or f,t")
+        _flags, message("Values of delete_flg that mean shown: f, t, or f,t.")
     )
 
-    oauth_authorize_url: str | None = _unset(_text, message("page where an account's owner allows the program to read"))
-    oauth_token_url: str | None = _unset(_text, message("address that gives access tokens"))
-    oauth_client_id: str | None = _unset(_text, message("name under which the program is registered at the service"))
-    oauth_scope: str | None = _unset(_text, message("what the program asks to be allowed, with spaces between"))
-    oauth_scope_separator: str = _setting(str, " ", message("what the service wants between these"))
-    lang: str | None = _unset(_OneOf("en", "ja"), message("language of messages and reports"))
-    oauth_client_secret_file: Path | None = _unset(Path, message("file that holds the secret of that registration"))
+    oauth_authorize_url: str | None = _unset(_text, message("Page where an account's owner lets the program read."))
+    oauth_token_url: str | None = _unset(_text, message("Address that gives access tokens."))
+    oauth_client_id: str | None = _unset(_text, message("Name under which the program is registered at the service."))
+    oauth_scope: str | None = _unset(_text, message("What the program asks to be allowed, with spaces between."))
+    oauth_scope_separator: str = _setting(str, " ", message("What the service wants between these."))
+    lang: str | None = _unset(_OneOf("en", "ja"), message("Language of messages and reports."))
+    oauth_client_secret_file: Path | None = _unset(Path, message("File that holds the secret of that registration."))
     oauth_redirect_uri: str | None = _unset(
-        _text, message("address to come back to after signing in, where the service wants a registered one")
+        _text, message("Address to come back to after signing in, where the service wants a registered one.")
     )
-    oauth_revoke_url: str | None = _unset(_text, message("address that takes access tokens back"))
-    oauth_pkce: bool = _setting(_yes_or_no, "yes", message("protect signing in with PKCE"))
+    oauth_revoke_url: str | None = _unset(_text, message("Address that takes access tokens back."))
+    oauth_pkce: bool = _setting(_yes_or_no, "yes", message("Protect signing in with PKCE."))
 
     token: str | None = field(default=None, repr=False)
     client_secret: str | None = field(default=None, repr=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterator
 from typing import Final
 
 REPLACEMENT: Final = "\N{REPLACEMENT CHARACTER}"
@@ -23,6 +24,10 @@ _NO_TEXT_HOLDS: Final = "\x00-\x08\x0b\x0e-\x1f\x7f-\x9f\ud800-\udfff"
 _NOT_TEXT: Final = re.compile(f"[{_NO_TEXT_HOLDS}]")
 _ALL_TEXT: Final = re.compile(f"[^{_NO_TEXT_HOLDS}]*")
 _PIECE: Final = 1_000_000
+_NEVER_FIRST: Final = frozenset(
+    "、。，．・：；？！」』）】〉》〕］｝ーぁぃぅぇぉっゃゅょゎァィゥェォッャュョヮヵヶ々…‥,.:;?!)]}"
+)
+_NEVER_LAST: Final = frozenset("「『（【〈《〔［｛([{")
 
 
 def printable(text: str, limit: int | None = None) -> str:
@@ -60,6 +65,45 @@ def _escape(found: re.Match[str]) -> str:
 def width(text: str) -> int:
     """Return how many columns a text takes."""
     return sum(2 if unicodedata.east_asian_width(char) in {"W", "F"} else 1 for char in text)
+
+
+def fitted(text: str, columns: int) -> str:
+    """Return a text, cut where it takes more than so many columns; then it ends with an ellipsis."""
+    if width(text) <= columns:
+        return text
+    used = at = 0
+    while (used := used + width(text[at])) < columns:
+        at += 1
+    return text[:at] + "…"
+
+
+def wrapped(text: str, columns: int) -> list[str]:
+    """Return a text in lines of at most so many columns, one line for none.
+
+    Lines break at spaces, and between Japanese characters by the rules for beginnings and ends of lines (JIS X 4051);
+    what has neither, such as an address, is left whole, however long it is.
+    """
+    lines, line = [], ""
+    for space, piece in _pieces(text):
+        if line and width(line) + len(space) + width(piece) > columns:
+            lines.append(line)
+            line = piece
+        else:
+            line += (space if line else "") + piece
+    return [*lines, line]
+
+
+def _pieces(text: str) -> Iterator[tuple[str, str]]:
+    """Yield what may not be broken, and whether a space is before it."""
+    for word in text.split():
+        space, start = " ", 0
+        for at in range(1, len(word)):
+            before, after = word[at - 1], word[at]
+            wide = width(before) == 2 or width(after) == 2
+            if wide and before not in _NEVER_LAST and after not in _NEVER_FIRST:
+                yield space, word[start:at]
+                space, start = "", at
+        yield space, word[start:]
 
 
 def left(text: str, columns: int) -> str:

@@ -6,11 +6,13 @@ import errno
 import importlib
 import os
 import sys
-from typing import Any, NoReturn
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, NoReturn
 
 import click
 
 from exporter import __version__
+from exporter.cli.help import HelpedGroup, helped
 from exporter.cli.language import speak, with_language
 from exporter.cli.output import (
     PROGRAM,
@@ -23,34 +25,44 @@ from exporter.cli.output import (
     safe_streams,
 )
 from exporter.errors import BlogExporterError, Interrupted, NoMemory, UsageError
+from exporter.message import Message, message
 
-COMMANDS = {
-    "init": "Begin: save a blog for the first time, and every night from then on.",
-    "backup": "Back up a blog into an archive.",
-    "check": "Say whether a backup of a blog would save everything.",
-    "status": "Show an archive's state: newest version, last run, completeness.",
-    "log": "List the versions of an archive.",
-    "diff": "Show what changed between two versions.",
-    "show": "Show a record as it is, or as it was.",
-    "search": "Find words in titles, bodies, comments and file names.",
-    "files": "List uploads and pictures: where they are used, what is missing.",
-    "verify": "Check that an archive is intact, and whether it is complete.",
-    "inspect": "Show which values a blog's undocumented flags have.",
-    "export": "Write the blog as another service or program reads it.",
-    "move": "Move the blog into a WordPress, by its API.",
-    "compare": "Compare a new home with the archive: what arrived, what is missing.",
-    "site": "Make the offline site, of any version, or a copy of it to publish.",
-    "serve": "Show the site on a local address, with a search over all versions.",
-    "prune": "Remove old versions by rules such as --keep-daily 30.",
-    "rebuild": "Rebuild latest/ and its views from the versions.",
-    "login": "Sign in at a blog's service, for all runs that follow.",
-    "logout": "Forget a sign-in.",
-    "whoami": "Say as whom you are signed in, and where the token comes from.",
-    "profiles": "Show what is known of blog services, and how it is known.",
-    "schedule": "Have a backup made every night, by systemd, cron, launchd or Windows.",
-    "demo": "Try it all on a made-up blog.",
+COMMANDS: Final = {
+    "init": message("Begin: save a blog for the first time, and every night from then on."),
+    "backup": message("Back up a blog into an archive."),
+    "check": message("Say whether a backup of a blog would save everything."),
+    "status": message("Show an archive's state: newest version, last run, completeness."),
+    "log": message("List the versions of an archive."),
+    "diff": message("Show what changed between two versions."),
+    "show": message("Show a record as it is, or as it was."),
+    "search": message("Find words in titles, bodies, comments and file names."),
+    "files": message("List uploads and pictures: where they are used, what is missing."),
+    "verify": message("Check that an archive is intact, and whether it is complete."),
+    "inspect": message("Show which values a blog's undocumented flags have."),
+    "export": message("Write the blog as another service or program reads it."),
+    "move": message("Move the blog into a WordPress, by its API."),
+    "compare": message("Compare a new home with the archive: what arrived, what is missing."),
+    "site": message("Make the offline site, of any version, or a copy of it to publish."),
+    "serve": message("Show the site on a local address, with a search over all versions."),
+    "prune": message("Remove old versions by rules such as --keep-daily 30."),
+    "rebuild": message("Rebuild latest/ and its views from the versions."),
+    "login": message("Sign in at a blog's service, for all runs that follow."),
+    "logout": message("Forget a sign-in."),
+    "whoami": message("Say as whom you are signed in, and where the token comes from."),
+    "profiles": message("Show what is known of blog services, and how it is known."),
+    "schedule": message("Have a backup made every night, by systemd, cron, launchd or Windows."),
+    "demo": message("Try it all on a made-up blog."),
 }
 """Every command with its line of help; its module, of the same name, is imported only when it is used."""
+
+GROUPS: Final = {
+    message("Begin"): ("init", "demo", "profiles", "login", "logout", "whoami", "check"),
+    message("Back up"): ("backup", "schedule", "status", "verify"),
+    message("Look"): ("log", "diff", "show", "search", "files", "site", "serve"),
+    message("Move to a new home"): ("inspect", "export", "move", "compare"),
+    message("Keep in order"): ("prune", "rebuild", "completion"),
+}
+"""Every command again, under what it is for."""
 
 _NO_ENCODING = {"ascii", "ansi_x3.4-1968", "us-ascii"}
 """What the locale C claims, whatever the terminal can show."""
@@ -63,7 +75,7 @@ Examples:
 """
 
 
-class _LazyGroup(click.Group):
+class _LazyGroup(HelpedGroup):
     """A group whose commands are imported one by one, since most need only a part of the program."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -74,17 +86,22 @@ class _LazyGroup(click.Group):
             return None
         module = importlib.import_module(f"exporter.cli.{cmd_name}")
         command: click.Command = module.command
-        return with_language(command)
+        return with_language(helped(command))
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+    def headed_commands(self, ctx: click.Context) -> Iterator[tuple[Message, Mapping[str, str]]]:
+        for heading, names in GROUPS.items():
+            yield heading, {name: COMMANDS[name] for name in names if name in COMMANDS}
 
 
-@click.group(cls=_LazyGroup, epilog=_EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(__version__, "-V", "--version", prog_name=PROGRAM)
+@click.group(
+    cls=_LazyGroup,
+    help=message("Back up a whole blog into a versioned archive from which nothing is ever lost."),
+    epilog=_EPILOG,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+@click.version_option(__version__, "-V", "--version", prog_name=PROGRAM, help=message("Show the version and end."))
 def cli() -> None:
-    """Back up a whole blog into a versioned archive from which nothing is ever lost."""
+    """Do nothing by itself: a command does."""
 
 
 def run() -> NoReturn:
@@ -127,7 +144,9 @@ def _with_loss(code: int, stdout: SafeStream) -> int:
     """Return the exit code of a command that has ended; not 0 where its answer could not be written."""
     lost = stdout.report()
     if lost is not None and stdout.on_loss is OnLoss.WARN:
-        Output().warn(f"standard output could not be written, the backup itself is not affected. {lost}")
+        Output().warn(
+            message("standard output could not be written, the backup itself is not affected. {reason}", reason=lost)
+        )
     elif lost is not None and code == 0:
         report(lost, as_json=False)
         code = lost.exit_code
@@ -168,15 +187,14 @@ def known(error: BaseException) -> BlogExporterError:
     if isinstance(error, BlogExporterError):
         return error
     if isinstance(error, click.UsageError):
-        place = f" (see {error.ctx.command_path} --help)" if error.ctx is not None else ""
-        return UsageError(" ".join(error.format_message().split()) + place)
+        return UsageError(" ".join(error.format_message().split()))
     if isinstance(error, click.Abort | KeyboardInterrupt):
-        return Interrupted("Interrupted.")
+        return Interrupted(message("Interrupted."))
     if _is_of_memory(error):
         return NoMemory()
     if isinstance(error, OSError):
         from exporter.archive.atomic import translate
 
-        return translate(error, "a file")
+        return translate(error, message("a file"))
     reason = f"{type(error).__name__}: {error}".rstrip(": ")
-    return BlogExporterError(f"Unexpected: {reason}; please report this, with what -vv prints.")
+    return BlogExporterError(message("Unexpected: {reason}; please report this, with what -vv prints.", reason=reason))

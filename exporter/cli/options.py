@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from functools import wraps
 from pathlib import Path
@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from exporter.cli.help import option
 from exporter.cli.output import OnLoss, Output, SafeStream
 from exporter.errors import UsageError
 from exporter.message import message
+from exporter.profiles import PROFILES
 from exporter.settings import SETTINGS, Settings, duration
 
 if TYPE_CHECKING:
@@ -30,9 +32,9 @@ def with_output(on_loss: OnLoss = OnLoss.FAIL) -> Callable[[Command], Command]:
     """
 
     def decorate(command: Command) -> Command:
-        @click.option("--json", "as_json", is_flag=True, help="One JSON object on standard output, for programs.")
-        @click.option("-q", "--quiet", is_flag=True, help="Only warnings and errors.")
-        @click.option("-v", "--verbose", count=True, help="Say more; twice, even more.")
+        @option("--json", "as_json", is_flag=True, help=message("One JSON object on standard output, for programs."))
+        @option("-q", "--quiet", is_flag=True, help=message("Only warnings and errors."))
+        @option("-v", "--verbose", count=True, help=message("Say more; twice, even more."))
         @wraps(command)
         def wrapped(*args: Any, as_json: bool, quiet: bool, verbose: int, **options: Any) -> Any:
             stdout = click.get_current_context().find_object(SafeStream)
@@ -55,22 +57,30 @@ def setting_options(*names: str) -> Callable[[Command], Command]:
     def decorate(command: Command) -> Command:
         for name in reversed(names):
             setting = SETTINGS[name]
-            option, words = f"--{name.replace('_', '-')}", f"{setting.help[0].upper()}{setting.help[1:]}."
+            spelled, words = f"--{name.replace('_', '-')}", setting.help
             if setting.default == "no":
-                command = click.option(option, name, flag_value="yes", default=None, help=words)(command)
+                command = option(spelled, name, flag_value="yes", default=None, help=words)(command)
             else:
-                default = f" [default: {setting.default}]" if setting.default else ""
-                command = click.option(option, name, metavar="VALUE", help=words + default)(command)
+                metavar = "|".join((*PROFILES, "NAME")) if name == "profile" else setting.metavar
+                how = {"metavar": metavar, "help": words, "default_text": setting.default or None}
+                command = option(spelled, name, shell_complete=offered(setting.choices), **how)(command)
         return command
 
     return decorate
 
 
+def offered(choices: Sequence[str]) -> Callable[[click.Context, click.Parameter, str], list[str]]:
+    """Return what completes a value to one of these."""
+    return lambda _context, _parameter, typed: [each for each in choices if each.startswith(typed)]
+
+
 def without_views(command: Command) -> Command:
     """Add ``--no-markdown`` and ``--no-site``, which turn the settings of these names off."""
-    for name, what in (("site", "offline site"), ("markdown", "Markdown")):
-        option = click.option(f"--no-{name}", name, flag_value="no", default=None, help=f"Keep no {what} in latest/.")
-        command = option(command)
+    for name, words in (
+        ("site", message("Keep no offline site in latest/.")),
+        ("markdown", message("Keep no Markdown in latest/.")),
+    ):
+        command = option(f"--no-{name}", name, flag_value="no", default=None, help=words)(command)
     return command
 
 
@@ -86,9 +96,14 @@ def duration_option(name: str, text: str) -> timedelta:
         raise UsageError(message("option {name} is {text!r}: {reason}.", name=name, text=text, reason=error)) from error
 
 
-at_option = click.option("--at", metavar="N|DATE", help="As of version N, or of a date. [default: the newest]")
-config_option = click.option(
-    "--config", type=click.Path(path_type=Path), metavar="FILE", help="Settings file to use in place of your own."
+at_option = option(
+    "--at", metavar="N|DATE", help=message("As of version N, or of a date."), default_text=message("the newest")
+)
+config_option = option(
+    "--config",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help=message("Settings file to use in place of your own."),
 )
 
 

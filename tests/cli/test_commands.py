@@ -37,14 +37,14 @@ def test_version(program: Program) -> None:
 def test_without_a_command_the_help_is_shown(program: Program) -> None:
     shown = program()
     assert shown.code == 2
-    assert "Commands:" in shown.err
+    assert "Back up:" in shown.err
 
 
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
-        (["bakup"], 2, "No such command"),
-        (["backup"], 2, "Missing argument"),
+        (["bakup"], 2, "There is no command 'bakup' (did you mean backup?)"),
+        (["backup"], 2, "Name what to back up"),
         (["status"], 2, "Missing argument"),
         (["status", "nowhere"], 10, "no archive.json"),
         (["log", "nowhere"], 10, "no archive"),

@@ -41,7 +41,18 @@ def test_help_imports_nothing_that_works(command: str) -> None:
 
 def test_the_first_help_reads_no_settings_and_no_archive() -> None:
     ours = {name for name in imported("--help") if name.startswith("exporter.")}
-    parts = ("cli", "cli.main", "cli.output", "cli.language", "errors", "message", "text", "translation")
+    parts = (
+        "cli",
+        "cli.main",
+        "cli.output",
+        "cli.language",
+        "cli.help",
+        "cli.usage",
+        "errors",
+        "message",
+        "text",
+        "translation",
+    )
     assert ours == {f"exporter.{part}" for part in parts}
 
 

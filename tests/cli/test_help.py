@@ -1,0 +1,130 @@
+"""Help: under headings, in two columns that fit the terminal, with what a value may be; and what a typing error gets."""
+
+from __future__ import annotations
+
+import click
+import pytest
+
+from exporter.cli.help import HEADINGS, helped
+from exporter.cli.main import COMMANDS, GROUPS, cli
+from exporter.message import Message
+from exporter.settings import SETTINGS
+from exporter.text import width
+from tests.cli.conftest import Program
+
+
+def test_every_command_is_under_one_heading() -> None:
+    grouped = [name for names in GROUPS.values() for name in names]
+    assert len(grouped) == len(set(grouped))
+    assert set(COMMANDS) <= set(grouped)
+
+
+def test_the_main_help_has_all_commands(program: Program) -> None:
+    shown = program("--help").out
+    for name, line in COMMANDS.items():
+        assert f"  {name} " in shown
+        assert line.split()[0] in shown
+
+
+def test_a_long_help_has_headings_and_what_a_value_may_be(program: Program) -> None:
+    lines = program("backup", "--help").out.splitlines()
+    for heading in ("Service:", "Reading:", "Pictures and files:", "Politeness and patience:", "Settings:", "Output:"):
+        assert heading in lines
+    for option in ("--refresh all|changed|auto", "--assets linked|embedded|files|none", "--profile ninja|NAME"):
+        assert any(line.startswith(f"  {option}") for line in lines)
+    assert lines.index("Reading:") < next(at for at, line in enumerate(lines) if "--refresh" in line)
+
+
+def test_a_short_help_has_none(program: Program) -> None:
+    shown = program("log", "--help").out
+    assert "Options:" in shown
+    assert "Output:" not in shown
+
+
+@pytest.mark.parametrize("language", ["en", "ja"])
+@pytest.mark.parametrize("name", ["", *COMMANDS])
+def test_every_help_fits_a_terminal(
+    program: Program, name: str, language: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    shown = program(*name.split(), "--help", "--lang", language)
+    assert shown.code == 0
+    too_wide = [line for line in shown.out.splitlines() if width(line) > 80 and "blog-exporter " not in line]
+    assert too_wide == []
+
+
+def test_narrow_terminals_break_lines_earlier(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    shown = program("log", "--help").out
+    assert max(map(len, shown.partition("Options:")[2].splitlines())) <= 60
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("bakup x", "There is no command 'bakup' (did you mean backup?); see blog-exporter --help."),
+        ("xyzzy", "There is no command 'xyzzy'; see blog-exporter --help."),
+        (
+            "backup x --refesh",
+            "There is no option --refesh (did you mean --refresh?); see blog-exporter backup --help.",
+        ),
+        ("log x --xyzzy", "There is no option --xyzzy; see blog-exporter log --help."),
+        ("log", "Missing argument DIR: the form is blog-exporter log [OPTIONS] DIR; see blog-exporter log --help."),
+        ("log a b", "'b' is one argument too many: the form is blog-exporter log [OPTIONS] DIR."),
+        ("show a entri 1", "KIND is 'entri': one of "),
+        ("search a b --sort dat", "--sort is 'dat': one of relevance, date is expected (did you mean date?)."),
+        ("search a b --sort x", "--sort is 'x': one of relevance, date is expected."),
+        ("search a b --limit 0", "--limit is '0': a whole number of 1 or more is expected."),
+        ("serve a --port 99999", "--port is '99999': a whole number from 0 to 65535 is expected."),
+        ("prune a --keep-last x", "--keep-last is 'x': a whole number is expected."),
+        ("export wxr a b --since x", "--since: 'x' is not a day such as 2016-03-19; see blog-exporter export --help."),
+        ("log a --entry", "Option --entry needs a value; see blog-exporter log --help."),
+        ("log a --json=1", "Option --json takes no value; see blog-exporter log --help."),
+        (
+            "backup x --refresh al",
+            "option --refresh is 'al': one of all, changed, auto is expected (did you mean all?).",
+        ),
+    ],
+)
+def test_what_a_typing_error_gets(program: Program, words: str, said: str) -> None:
+    failed = program(*words.split())
+    assert failed.code == 2
+    assert said in failed.err
+    assert failed.err.count("\n") == 1
+
+
+def test_help_lines_can_be_translated() -> None:
+    assert [name for name, setting in SETTINGS.items() if not isinstance(setting.help, Message)] == []
+    assert [name for name, line in COMMANDS.items() if not isinstance(line, Message)] == []
+
+
+def test_headings_name_options_that_there_are() -> None:
+    known = {"help"}
+    for name in COMMANDS:
+        known |= {each.name or "" for each in cli.get_command(click.Context(cli), name).params}  # type: ignore[union-attr]
+    assert {name for names in HEADINGS.values() for name in names} - known == set()
+
+
+def test_a_group_of_commands_gets_the_same_help(capsys: pytest.CaptureFixture[str]) -> None:
+    @click.group("outer", help="Do things.")
+    def outer() -> None:
+        pass
+
+    @outer.command("inner", short_help="Do one.")
+    @click.option("--size", type=int, default=3, show_default=True, help="How {large}.")
+    def inner(size: int) -> int:
+        return size
+
+    @outer.command("secret", hidden=True)
+    def secret() -> None:
+        pass
+
+    group = helped(outer)
+    assert group.main(["--help"], prog_name="x", standalone_mode=False) == 0
+    shown = capsys.readouterr().out
+    assert "Commands:\n  inner  Do one.\n" in shown
+    assert "secret" not in shown
+    assert group.main(["inner", "--help"], prog_name="x", standalone_mode=False) == 0
+    assert "--size INTEGER  How {large}. [default: 3]" in capsys.readouterr().out
+    assert group.main(["inner", "--size", "4"], prog_name="x", standalone_mode=False) == 4
+    assert helped(group) is group
