@@ -35,10 +35,21 @@ The access token is read from BLOG_EXPORTER_TOKEN or --token-file, never from th
 SAVED = frozenset({0, Incomplete.exit_code})
 
 
-@click.command("backup", epilog=_EPILOG)
+@click.command(
+    "backup",
+    epilog=_EPILOG,
+    help=message(
+        """Back up the blog BLOG_ID: everything it holds, and every state it had.
+
+        DIR, the folder of an archive, is enough once there is one: it remembers the options it was told. NAME
+        is a blog of your settings file. To resume an interrupted backup, run the same command again."""
+    ),
+)
 @click.argument("words", metavar="BLOG_ID|DIR|NAME", required=False)
 @click.option("--all", "every", is_flag=True, help=message("Each [blogs.NAME] of the settings file in turn."))
-@click.option("--archive", type=click.Path(path_type=Path), metavar="DIR", help="The archive. [default: ./BLOG_ID]")
+@click.option(
+    "--archive", type=click.Path(path_type=Path), metavar="DIR", help=message("The archive. [default: ./BLOG_ID]")
+)
 @setting_options(
     "base_url", "profile", "refresh", "max_age", "concurrency", "rate", "retries", "connect_timeout", "read_timeout",
     "total_timeout", "give_up_after", "resume_max_age", "wait_lock", "token_file", "account",
@@ -49,12 +60,18 @@ SAVED = frozenset({0, Incomplete.exit_code})
     "assets", "file_url", "entry_url", "max_asset_size", "archive_fallback", "skip_asset_hosts",
     "allow_private_network", "strict_assets",
 )  # fmt: skip
-@click.option("--title", "site_title", metavar="TEXT", help="What the site calls the blog; kept. [default: its id]")
 @click.option(
-    "--retry-lost", is_flag=True, help="Ask at once for pictures that were gone, whenever they were last asked for."
+    "--title", "site_title", metavar="TEXT", help=message("What the site calls the blog; kept. [default: its id]")
 )
-@click.option("--accept-removals", is_flag=True, help="Record removals also when a large part of the blog is gone.")
-@click.option("--dry-run", is_flag=True, help="Only read the lists and say what a backup would find.")
+@click.option(
+    "--retry-lost",
+    is_flag=True,
+    help=message("Ask at once for pictures that were gone, whenever they were last asked for."),
+)
+@click.option(
+    "--accept-removals", is_flag=True, help=message("Record removals also when a large part of the blog is gone.")
+)
+@click.option("--dry-run", is_flag=True, help=message("Only read the lists and say what a backup would find."))
 @click.option("--no-remember", is_flag=True, help=message("Do not keep these options in the archive's settings.toml."))
 @click.option(
     "--unless-newer",
@@ -80,11 +97,7 @@ def command(
     unless_newer: str | None,
     **options: Any,
 ) -> int:
-    """Back up the blog BLOG_ID: everything it holds, and every state it had.
-
-    DIR, the folder of an archive, is enough once there is one: it remembers the options it was told. NAME is a blog of
-    your settings file. To resume an interrupted backup, run the same command again.
-    """
+    """Run ``backup``."""
     wishes = {"retry_lost": retry_lost, "accept_removals": accept_removals, "dry_run": dry_run}
 
     def one(target: BlogTarget, out: Output) -> int:

@@ -37,12 +37,12 @@ _LABEL = 14
     "check",
     epilog=_EPILOG,
     help=message(
-        """Say whether a backup of the blog BLOG_ID, of the archive in DIR, or of the settings file's
-        blog NAME would save everything.
+        """Say whether a backup of the blog BLOG_ID, of the archive in DIR, or of the settings file's blog NAME
+        would save everything.
 
-        A handful of requests are sent, and nothing is written but the report. The exit code is 0 where all is well, 3 where something
-        would not be saved, 2 where a setting is wrong, 12 where the service refuses, 20 where it fails, and 28 where
-        the disk has no room."""
+        A handful of requests are sent, and nothing is written but the report. The exit code is 0 where all is
+        well, 3 where something would not be saved, 2 where a setting is wrong, 12 where the service refuses, 20
+        where it fails, and 28 where the disk has no room."""
     ),
 )
 @click.argument("blog", metavar="BLOG_ID|DIR|NAME")

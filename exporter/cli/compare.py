@@ -14,6 +14,7 @@ from exporter.cli.export_options import check_choice, choice_options, old_urls, 
 from exporter.cli.options import archive_argument, config_option, opened, setting_options, with_output
 from exporter.cli.output import OnLoss, Output
 from exporter.errors import Incomplete, UsageError
+from exporter.message import message
 from exporter.settings import SETTINGS, Settings
 from exporter.text import printable
 
@@ -37,17 +38,29 @@ _OFTEN: Final = 500
 """After how many posts or pictures a line says so."""
 
 
-@click.command("compare", epilog=_EPILOG)
+@click.command(
+    "compare",
+    epilog=_EPILOG,
+    help=message(
+        """Compare the archive in DIR with NEW_HOME: the address of a site, or a folder of HTML or Markdown.
+
+        Says which entries arrived as they were, which are missing or changed and how, what else is there, and
+        what could not be compared. Ends with 0 only where nothing is missing or changed and all was compared
+        that was asked for."""
+    ),
+)
 @archive_argument
 @click.argument("home", metavar="NEW_HOME")
 @choice_options
-@click.option("--new-url", metavar="PATTERN", help="Addresses of the new posts, as for export.")
-@click.option("--old-host", "old_hosts", multiple=True, metavar="HOST", help="Another host that dies with it.")
-@click.option("--no-pictures", is_flag=True, help="Fetch no pictures; compare their addresses only.")
-@click.option("--no-comments", is_flag=True, help="Do not compare comments.")
-@click.option("--no-slugs", is_flag=True, help="Do not compare the names in addresses.")
-@click.option("--report", type=click.Path(path_type=Path), metavar="FILE", help="Write the whole result as JSON.")
-@click.option("--force", is_flag=True, help="Let the report replace a file that is there.")
+@click.option("--new-url", metavar="PATTERN", help=message("Addresses of the new posts, as for export."))
+@click.option("--old-host", "old_hosts", multiple=True, metavar="HOST", help=message("Another host that dies with it."))
+@click.option("--no-pictures", is_flag=True, help=message("Fetch no pictures; compare their addresses only."))
+@click.option("--no-comments", is_flag=True, help=message("Do not compare comments."))
+@click.option("--no-slugs", is_flag=True, help=message("Do not compare the names in addresses."))
+@click.option(
+    "--report", type=click.Path(path_type=Path), metavar="FILE", help=message("Write the whole result as JSON.")
+)
+@click.option("--force", is_flag=True, help=message("Let the report replace a file that is there."))
 @setting_options(
     "new_home_user", "new_home_token_file", "allow_plain_http", "allow_private_network", "concurrency", "rate",
     "retries", "max_asset_size", "timezone", "entry_url",
@@ -55,11 +68,7 @@ _OFTEN: Final = 500
 @config_option
 @with_output(OnLoss.STOP)
 def command(*, out: Output, archive: Path, home: str, report: Path | None, config: Path | None, **given: Any) -> int:
-    """Compare the archive in DIR with NEW_HOME: the address of a site, or a folder of HTML or Markdown.
-
-    Says which entries arrived as they were, which are missing or changed and how, what else is there, and what could
-    not be compared. Ends with 0 only where nothing is missing or changed and all was compared that was asked for.
-    """
+    """Run ``compare``."""
     from exporter.compare.report import document, lines, verdict
 
     check_choice(given)

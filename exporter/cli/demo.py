@@ -26,7 +26,15 @@ _SETTINGS = {
 }
 
 
-@click.command("demo")
+@click.command(
+    "demo",
+    help=message(
+        """Back up a made-up blog into DIR (default: ./demo-archive), change the blog, back it up again, and
+        verify.
+
+        Nothing leaves this machine: the blog is served on a free loopback port."""
+    ),
+)
 @click.argument("directory", metavar="[DIR]", default="demo-archive", type=click.Path(path_type=Path))
 @click.option(
     "--replay",
@@ -34,13 +42,10 @@ _SETTINGS = {
     metavar="FILE",
     help=message("Serve the report that check --report wrote in place of the blog, and back that up once."),
 )
-@click.option("--fixed-clock", is_flag=True, hidden=True, help="Make the same bytes every time.")
+@click.option("--fixed-clock", is_flag=True, hidden=True, help=message("Make the same bytes every time."))
 @with_output(OnLoss.WARN)
 def command(*, out: Output, directory: Path, replay: Path | None, fixed_clock: bool) -> int:
-    """Back up a made-up blog into DIR (default: ./demo-archive), change the blog, back it up again, and verify.
-
-    Nothing leaves this machine: the blog is served on a free loopback port.
-    """
+    """Run ``demo``."""
     if replay is not None:
         return _replay(out, directory, replay)
     from exporter.demo.sample import demo_blog, later_changes

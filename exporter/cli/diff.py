@@ -30,14 +30,24 @@ Examples:
 """
 
 
-@click.command("diff", epilog=_EPILOG)
+@click.command(
+    "diff",
+    epilog=_EPILOG,
+    help=message(
+        """Show what changed between versions A and B of the archive in DIR.
+
+        A and B are numbers or dates. By default B is the newest version, and A the one before it."""
+    ),
+)
 @archive_argument
 @click.argument("a", metavar="[A]", required=False)
 @click.argument("b", metavar="[B]", required=False)
-@click.option("--stat", is_flag=True, help="Only how many records of each kind are new, changed and gone.")
-@click.option("--html", "page", type=click.Path(path_type=Path), metavar="OUT", help="Write a page for people.")
-@click.option("--force", is_flag=True, help="Let the page replace a file that is there.")
-@click.option("--colour/--no-colour", default=None, help="Colours. [default: on a terminal]")
+@click.option("--stat", is_flag=True, help=message("Only how many records of each kind are new, changed and gone."))
+@click.option(
+    "--html", "page", type=click.Path(path_type=Path), metavar="OUT", help=message("Write a page for people.")
+)
+@click.option("--force", is_flag=True, help=message("Let the page replace a file that is there."))
+@click.option("--colour/--no-colour", default=None, help=message("Colours. [default: on a terminal]"))
 @with_archive("timezone", on_loss=OnLoss.STOP)
 def command(
     *,
@@ -51,10 +61,7 @@ def command(
     force: bool,
     colour: bool | None,
 ) -> int:
-    """Show what changed between versions A and B of the archive in DIR.
-
-    A and B are numbers or dates. By default B is the newest version, and A the one before it.
-    """
+    """Run ``diff``."""
     from exporter.service.registry import service_of
 
     before, after = _ends(archive, settings, a, b)

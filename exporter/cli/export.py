@@ -18,6 +18,7 @@ from exporter.export.folder import report_path
 from exporter.export.formats import FORMATS, NAMED
 from exporter.export.targets import TARGETS, Matter, Target
 from exporter.library.export import Exported, format_named
+from exporter.message import message
 from exporter.model.publication import Declared
 from exporter.text import printable
 
@@ -49,7 +50,18 @@ class _Command(click.Command):
         super().format_epilog(ctx, formatter)
 
 
-@click.command("export", cls=_Command)
+@click.command(
+    "export",
+    cls=_Command,
+    help=message(
+        """Write the blog in the archive in DIR for a new home, as FORMAT, or for a target, into the new folder
+        OUT.
+
+        OUT holds only what is public; OUT.report.json says what went in and out. Nothing is read but the
+        archive. On a terminal, `export` alone or `export DIR` asks where the blog goes and what it needs to
+        know."""
+    ),
+)
 @click.argument("form", metavar="[FORMAT]", required=False)
 @click.argument("archive", metavar="[DIR]", required=False, type=click.Path(path_type=Path))
 @click.argument("target", metavar="[OUT]", required=False, type=click.Path(path_type=Path))
@@ -58,11 +70,7 @@ class _Command(click.Command):
 @config_option
 @with_output()
 def command(*, out: Output, form: str | None, archive: Path | None, target: Path | None, **given: Any) -> int:
-    """Write the blog in the archive in DIR for a new home, as FORMAT, or for a target, into the new folder OUT.
-
-    OUT holds only what is public; OUT.report.json says what went in and out. Nothing is read but the archive.
-    On a terminal, `export` alone or `export DIR` asks where the blog goes and what it needs to know.
-    """
+    """Run ``export``."""
     if form is None or (form not in NAMED and archive is None and Path(form).is_dir()):
         return _ask(out, None if form is None else Path(form), given)
     return _export(out, _job(form, archive, target, given))

@@ -25,6 +25,7 @@ from exporter.export.interface import Comments, ExportOptions, Preset
 from exporter.export.targets import TARGETS
 from exporter.html.links import AddressPattern, absolute
 from exporter.library.export import Exported, check_form, export_blog
+from exporter.message import message
 from exporter.model.publication import Declared
 from exporter.service.interface import Records
 from exporter.service.registry import service_of
@@ -59,39 +60,47 @@ def choice_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that say what of a blog goes, wherever it goes."""
     for option in reversed(
         [
-            click.option("--at", metavar="N|DATE", help="As of version N, or of a date. [default: the newest]"),
-            click.option("--since", metavar="DAY", callback=_day, help="Only entries of this day or later."),
-            click.option("--until", metavar="DAY", callback=_day, help="Only entries of this day or earlier."),
-            click.option("--category", metavar="NAME", help="Only entries of this category."),
+            click.option(
+                "--at", metavar="N|DATE", help=message("As of version N, or of a date. [default: the newest]")
+            ),
+            click.option("--since", metavar="DAY", callback=_day, help=message("Only entries of this day or later.")),
+            click.option("--until", metavar="DAY", callback=_day, help=message("Only entries of this day or earlier.")),
+            click.option("--category", metavar="NAME", help=message("Only entries of this category.")),
             click.option(
                 "--only",
                 type=click.Choice(["public", "private", "all"]),
                 default="public",
                 show_default=True,
-                help="What is not public is kept apart from what is: an export puts it into OUT.NOT-PUBLIC.",
+                help=message("What is not public is kept apart from what is: an export puts it into OUT.NOT-PUBLIC."),
             ),
             click.option(
-                "--public-only", is_flag=True, help="Only what is public, whatever else is said; refuses --only all."
+                "--public-only",
+                is_flag=True,
+                help=message("Only what is public, whatever else is said; refuses --only all."),
             ),
             click.option(
-                "--public-open-flg", metavar="VALUE", help="Values of open_flg that mean published: 1 or 1,3."
+                "--public-open-flg", metavar="VALUE", help=message("Values of open_flg that mean published: 1 or 1,3.")
             ),
             click.option(
-                "--period-flg-public", is_flag=True, help="Entries with period_flg t are as public as others."
+                "--period-flg-public", is_flag=True, help=message("Entries with period_flg t are as public as others.")
             ),
             click.option(
-                "--visible-delete-flg", metavar="VALUE", help="Values of delete_flg that mean shown: f, t, f,t."
+                "--visible-delete-flg",
+                metavar="VALUE",
+                help=message("Values of delete_flg that mean shown: f, t, f,t."),
             ),
-            click.option("--all-as-draft", is_flag=True, help="Make drafts of all but private entries."),
+            click.option("--all-as-draft", is_flag=True, help=message("Make drafts of all but private entries.")),
             click.option(
-                "--hidden-comments", is_flag=True, help="Also write hidden comments, unapproved, where possible."
+                "--hidden-comments",
+                is_flag=True,
+                help=message("Also write hidden comments, unapproved, where possible."),
             ),
             click.option(
                 "--old-url",
                 "old_urls",
                 multiple=True,
                 metavar="PATTERN",
-                help="Addresses of the old blog's entries, such as https://OLD/Entry/{entry_id}/.",
+                help=message("Addresses of the old blog's entries, such as https://OLD/Entry/{{entry_id}}/."),
             ),
         ]
     ):
@@ -108,43 +117,61 @@ def export_options(command: Callable[..., Any]) -> Callable[..., Any]:
                 type=click.Choice(["markdown", "html"]),
                 default="markdown",
                 show_default=True,
-                help="Form of the bodies in folders of Markdown.",
+                help=message("Form of the bodies in folders of Markdown."),
             ),
             click.option(
                 "--wordpress-body",
                 type=click.Choice(["html", "blocks", "plain"]),
-                help="Bodies for WordPress: HTML that it shows as it was, blocks to edit, or as the blog had them. "
-                "[default: html; plain for other targets]",
+                help=message(
+                    "Bodies for WordPress: HTML that it shows as it was, blocks to edit, or as the blog had them. "
+                    "[default: html; plain for other targets]"
+                ),
             ),
-            click.option("--media-base-url", metavar="URL", default="", help="Where the pictures will be found."),
-            click.option("--media-folder", is_flag=True, help="Write the pictures into OUT/media."),
+            click.option(
+                "--media-base-url", metavar="URL", default="", help=message("Where the pictures will be found.")
+            ),
+            click.option("--media-folder", is_flag=True, help=message("Write the pictures into OUT/media.")),
             click.option(
                 "--preset",
                 type=click.Choice([str(each) for each in Preset]),
-                help="For what a folder of Markdown is. [default: plain]",
+                help=message("For what a folder of Markdown is. [default: plain]"),
             ),
-            click.option("--max-entries", type=click.IntRange(1), metavar="N", help="Most entries in a file."),
-            click.option("--max-bytes", metavar="SIZE", callback=_bytes, help="Largest file, such as 90MB."),
+            click.option("--max-entries", type=click.IntRange(1), metavar="N", help=message("Most entries in a file.")),
+            click.option("--max-bytes", metavar="SIZE", callback=_bytes, help=message("Largest file, such as 90MB.")),
             click.option(
-                "--target", "limits_of", metavar="NAME", type=click.Choice(sorted(TARGETS)), help="Keep to its limits."
+                "--target",
+                "limits_of",
+                metavar="NAME",
+                type=click.Choice(sorted(TARGETS)),
+                help=message("Keep to its limits."),
             ),
-            click.option("--new-url", metavar="PATTERN", help="Addresses of the new ones, such as https://NEW/{slug}."),
-            click.option("--title", metavar="TEXT", help="Title of a book. [default: the blog's id]"),
-            click.option("--language", metavar="TAG", callback=_language, help="Language of a book. [default: ja]"),
-            click.option("--by-year", is_flag=True, help="A book for each year."),
-            click.option("--vertical", is_flag=True, help="Let the lines of a book run from top to bottom."),
-            click.option("--no-comments", is_flag=True, help="Make a book without the comments: --comments none."),
+            click.option(
+                "--new-url", metavar="PATTERN", help=message("Addresses of the new ones, such as https://NEW/{{slug}}.")
+            ),
+            click.option("--title", metavar="TEXT", help=message("Title of a book. [default: the blog's id]")),
+            click.option(
+                "--language", metavar="TAG", callback=_language, help=message("Language of a book. [default: ja]")
+            ),
+            click.option("--by-year", is_flag=True, help=message("A book for each year.")),
+            click.option("--vertical", is_flag=True, help=message("Let the lines of a book run from top to bottom.")),
+            click.option(
+                "--no-comments", is_flag=True, help=message("Make a book without the comments: --comments none.")
+            ),
             click.option(
                 "--comments",
                 type=click.Choice([str(each) for each in Comments]),
-                help="Comments below bodies, in files beside them (JSON and for Disqus), or left out; for formats that "
-                "readers see. [default: none in feeds, body elsewhere]",
+                help=message(
+                    "Comments below bodies, in files beside them (JSON and for Disqus), or left out; for formats that "
+                    "readers see. [default: none in feeds, body elsewhere]"
+                ),
             ),
             click.option(
-                "--lang", type=click.Choice(["ja", "en"]), help="Language of the questions. [default: your system's]"
+                "--lang",
+                type=click.Choice(["ja", "en"]),
+                help=message("Language of the questions. [default: your system's]"),
             ),
-            click.option("--force", is_flag=True, help="Replace an earlier export."),
-            click.option("--dry-run", is_flag=True, help="Write nothing; print the report."),
+            click.option("--force", is_flag=True, help=message("Replace an earlier export.")),
+            click.option("--dry-run", is_flag=True, help=message("Write nothing; print the report.")),
         ]
     ):
         command = option(command)

@@ -15,6 +15,7 @@ from exporter.cli.amounts import size_text
 from exporter.cli.options import archive_argument, at_option, with_output
 from exporter.cli.output import OnLoss, Output, counted
 from exporter.errors import UsageError
+from exporter.message import message
 from exporter.model.kinds import Kind
 from exporter.settings import Settings
 from exporter.text import printable
@@ -29,14 +30,16 @@ _COLUMNS = (
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
-@click.command("files")
+@click.command(
+    "files", help=message("List the uploads and pictures of the blog in DIR, with their sizes and where they are used.")
+)
 @archive_argument
-@click.option("--missing", is_flag=True, help="Only what the archive does not hold.")
-@click.option("--csv", "as_csv", is_flag=True, help="As CSV, for a spreadsheet.")
+@click.option("--missing", is_flag=True, help=message("Only what the archive does not hold."))
+@click.option("--csv", "as_csv", is_flag=True, help=message("As CSV, for a spreadsheet."))
 @at_option
 @with_output(OnLoss.STOP)
 def command(*, out: Output, archive: Path, missing: bool, as_csv: bool, at: str | None) -> int:
-    """List the uploads and pictures of the blog in DIR, with their sizes and where they are used."""
+    """Run ``files``."""
     from exporter.archive.inventory import inventory
     from exporter.service.registry import service_of
 

@@ -54,9 +54,9 @@ _KEPT: Final = (
     help=message(
         """Begin: save a blog for the first time, and have that repeated every night.
 
-        Paste the blog's address. Five questions at most are asked, and nothing is written before the last answer: then
-        comes a look at the blog, its table in your settings file, the first backup, and the schedule.
-        Run it again whenever you like: what is done already is not done twice."""
+        Paste the blog's address. Five questions at most are asked, and nothing is written before the last
+        answer: then comes a look at the blog, its table in your settings file, the first backup, and the
+        schedule. Run it again whenever you like: what is done already is not done twice."""
     ),
     epilog="""\b
 Examples:

@@ -7,6 +7,7 @@ import click
 from exporter.archive.archive import Archive
 from exporter.cli.options import archive_argument, at_option, with_archive
 from exporter.cli.output import OnLoss, Output
+from exporter.message import message
 from exporter.settings import Settings
 from exporter.text import printable
 
@@ -17,15 +18,21 @@ Examples:
 """
 
 
-@click.command("inspect", epilog=_EPILOG)
+@click.command(
+    "inspect",
+    epilog=_EPILOG,
+    help=message(
+        """Show the values that open_flg, is_private, period_flg and delete_flg have in the archive in DIR.
+
+        Their meanings are not documented; an export publishes nothing before its owner has said which are
+        public."""
+    ),
+)
 @archive_argument
 @at_option
 @with_archive("timezone", on_loss=OnLoss.STOP)
 def command(*, out: Output, archive: Archive, settings: Settings, at: str | None) -> int:
-    """Show the values that open_flg, is_private, period_flg and delete_flg have in the archive in DIR.
-
-    Their meanings are not documented; an export publishes nothing before its owner has said which are public.
-    """
+    """Run ``inspect``."""
     from exporter.cli.answers import HINT
     from exporter.export.flags import comment_combinations, entry_combinations, flag_lines
     from exporter.service.registry import service_of

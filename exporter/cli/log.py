@@ -12,6 +12,7 @@ from exporter.cli.options import archive_argument, with_archive
 from exporter.cli.output import OnLoss, Output
 from exporter.clock import for_people
 from exporter.errors import NoSuchRecord
+from exporter.message import message
 from exporter.model.kinds import Kind
 from exporter.settings import Settings
 from exporter.text import printable
@@ -22,12 +23,15 @@ if TYPE_CHECKING:
     from exporter.archive.history import Revision
 
 
-@click.command("log")
+@click.command(
+    "log",
+    help=message("List the versions of the archive in DIR: when, and what was new (+), changed (~) and gone (-)."),
+)
 @archive_argument
-@click.option("--entry", metavar="ID", help="The life of one entry, in place of all versions.")
+@click.option("--entry", metavar="ID", help=message("The life of one entry, in place of all versions."))
 @with_archive("timezone", on_loss=OnLoss.STOP)
 def command(*, out: Output, archive: Archive, settings: Settings, entry: str | None) -> int:
-    """List the versions of the archive in DIR: when, and what was new (+), changed (~) and gone (-)."""
+    """Run ``log``."""
     zone = settings.timezone
     if entry is not None:
         return _life(archive, entry, out, zone)

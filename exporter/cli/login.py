@@ -37,8 +37,8 @@ service_options = setting_options("base_url", "profile", "account")
     help=message(
         """Sign in at the service of the blog BLOG_ID, or of --base-url or --profile.
 
-        The service's own page opens in your browser; your password stays there. What it gives in return is kept in the
-        keyring, or in a file that only you can read, and renewed by the commands that need it."""
+        The service's own page opens in your browser; your password stays there. What it gives in return is kept
+        in the keyring, or in a file that only you can read, and renewed by the commands that need it."""
     ),
 )
 @blog_argument

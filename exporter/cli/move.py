@@ -21,6 +21,7 @@ from exporter.cli.options import archive_argument, config_option, setting_option
 from exporter.cli.output import Output, counted
 from exporter.errors import BlogExporterError, Incomplete, Interrupted
 from exporter.export.interface import ExportOptions
+from exporter.message import message
 from exporter.service.registry import service_of
 from exporter.settings import SETTINGS, Settings, resolve
 from exporter.text import left, printable, right
@@ -53,25 +54,36 @@ The application password is read from BLOG_EXPORTER_NEW_HOME_TOKEN or --new-home
 """
 
 
-@click.command("move", epilog=_EPILOG)
+@click.command(
+    "move",
+    epilog=_EPILOG,
+    help=message(
+        """Move the blog in the archive in DIR into the WordPress at URL: posts, comments, categories and pictures.
+
+        Run it again after an interruption: nothing is moved twice. What somebody changed or deleted there is
+        left alone."""
+    ),
+)
 @click.argument("kind", metavar="HOME", type=click.Choice(["wordpress"]))
 @archive_argument
-@click.option("--to", "home", metavar="URL", required=True, help="The address of the new home, as you open it.")
+@click.option(
+    "--to", "home", metavar="URL", required=True, help=message("The address of the new home, as you open it.")
+)
 @click.option(
     "--map",
     "map_file",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Where it is written down what became what. [default: beside DIR]",
+    help=message("Where it is written down what became what. [default: beside DIR]"),
 )
-@click.option("--compare/--no-compare", default=True, help="Read it all back in the end. [default: compare]")
-@click.option("--dry-run", is_flag=True, help="Send nothing but questions, and say what would be done.")
+@click.option("--compare/--no-compare", default=True, help=message("Read it all back in the end. [default: compare]"))
+@click.option("--dry-run", is_flag=True, help=message("Send nothing but questions, and say what would be done."))
 @click.option(
     "--wordpress-body",
     type=click.Choice(["html", "blocks"]),
     default="html",
     show_default=True,
-    help="Bodies as HTML that is shown as it was, or as blocks to edit.",
+    help=message("Bodies as HTML that is shown as it was, or as blocks to edit."),
 )
 @choice_options
 @setting_options(
@@ -84,10 +96,7 @@ def command(
     *, out: Output, kind: str, archive: Path, home: str, map_file: Path | None, dry_run: bool, compare: bool,
     config: Path | None, **given: Any,
 ) -> int:  # fmt: skip
-    """Move the blog in the archive in DIR into the WordPress at URL: posts, comments, categories and pictures.
-
-    Run it again after an interruption: nothing is moved twice. What somebody changed or deleted there is left alone.
-    """
+    """Run ``move``."""
     from exporter.cli.signals import catch_signals
     from exporter.library.move import NewHome, map_path
 

@@ -18,11 +18,13 @@ from exporter.settings import check_profile, known_profiles, no_such_profile
 
 @click.command(
     "profiles",
-    help=message("""Show the services that are known: where they are, how to sign in, where files and entries are.
+    help=message(
+        """Show the services that are known: where they are, how to sign in, where files and entries are.
 
-    NAME shows one of them alone. Each fact says how it is known; a setting of yours goes before any of them. A profile
-    of your own is a table [profiles.NAME] of your settings file, with settings in it, and blog_hosts, which says whose
-    profile it is."""),
+        NAME shows one of them alone. Each fact says how it is known; a setting of yours goes before any of
+        them. A profile of your own is a table [profiles.NAME] of your settings file, with settings in it, and
+        blog_hosts, which says whose profile it is."""
+    ),
     epilog="""\b
 Examples:
   blog-exporter profiles

@@ -10,6 +10,7 @@ from exporter.archive.archive import Archive
 from exporter.cli.amounts import size_text
 from exporter.cli.options import archive_argument, with_archive
 from exporter.cli.output import Output, counted
+from exporter.message import message
 from exporter.settings import Settings
 
 _EPILOG = """\b
@@ -33,17 +34,22 @@ def _keep_options(command: Any) -> Any:
     return command
 
 
-@click.command("prune", epilog=_EPILOG)
+@click.command(
+    "prune",
+    epilog=_EPILOG,
+    help=message(
+        """Remove the versions of the archive in DIR that no rule keeps.
+
+        The newest state loses nothing, and every version kept reads back identically; what existed only in a
+        removed version is gone for good."""
+    ),
+)
 @archive_argument
 @_keep_options
-@click.option("--dry-run", is_flag=True, help="Only say what would be kept and what would be removed.")
+@click.option("--dry-run", is_flag=True, help=message("Only say what would be kept and what would be removed."))
 @with_archive("timezone", "wait_lock")
 def command(*, out: Output, archive: Archive, settings: Settings, dry_run: bool, **keep: int) -> int:
-    """Remove the versions of the archive in DIR that no rule keeps.
-
-    The newest state loses nothing, and every version kept reads back identically; what existed only in a removed
-    version is gone for good.
-    """
+    """Run ``prune``."""
     from exporter.library.upkeep import prune
 
     archive.resolve()

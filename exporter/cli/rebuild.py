@@ -7,19 +7,24 @@ import click
 from exporter.archive.archive import Archive
 from exporter.cli.options import archive_argument, with_archive, without_views
 from exporter.cli.output import Output, counted
+from exporter.message import message
 from exporter.settings import Settings
 
 
-@click.command("rebuild")
+@click.command(
+    "rebuild",
+    help=message(
+        """Make latest/ of the archive in DIR again, offline; nothing in versions/ is touched.
+
+        With --at it shows an older version, until the next backup or rebuild."""
+    ),
+)
 @archive_argument
-@click.option("--at", metavar="N|DATE", help="Show version N there, or that of a date. [default: the newest]")
+@click.option("--at", metavar="N|DATE", help=message("Show version N there, or that of a date. [default: the newest]"))
 @without_views
 @with_archive("timezone", "entry_url", "wait_lock")
 def command(*, out: Output, archive: Archive, settings: Settings, at: str | None) -> int:
-    """Make latest/ of the archive in DIR again, offline; nothing in versions/ is touched.
-
-    With --at it shows an older version, until the next backup or rebuild.
-    """
+    """Run ``rebuild``."""
     from exporter.library.upkeep import rebuild
 
     number = archive.version_at(at, settings.timezone)

@@ -10,6 +10,7 @@ import click
 from exporter.archive.archive import Archive
 from exporter.cli.options import archive_argument, at_option, with_archive
 from exporter.cli.output import OnLoss, Output, counted
+from exporter.message import message
 from exporter.model.kinds import Kind
 from exporter.settings import Settings
 from exporter.text import printable
@@ -28,21 +29,31 @@ _NAMES = {Kind.ENTRIES: "entry", Kind.COMMENTS: "comment", Kind.FILES: "file"}
 _MARK, _RESET = "\x1b[1;33m", "\x1b[0m"
 
 
-@click.command("search", epilog=_EPILOG)
+@click.command(
+    "search",
+    epilog=_EPILOG,
+    help=message(
+        """Find WORDS in the titles, bodies, comments and file names of the archive in DIR.
+
+        Every word must be there, as any part of the text; upper and lower case, full and half width are the
+        same. Put a phrase in double quotes. What holds them in similar spellings only, hiragana for katakana or
+        a long vowel written otherwise, comes after that and is counted apart."""
+    ),
+)
 @archive_argument
 @click.argument("words", nargs=-1, required=True)
-@click.option("--kind", metavar="KIND", help="Only entry, comment or file.")
-@click.option("--since", metavar="DATE", help="Only what was written at or after DATE.")
+@click.option("--kind", metavar="KIND", help=message("Only entry, comment or file."))
+@click.option("--since", metavar="DATE", help=message("Only what was written at or after DATE."))
 @click.option(
     "--sort",
     type=click.Choice(["relevance", "date"]),
     default="relevance",
     show_default=True,
-    help="The best first, or the newest.",
+    help=message("The best first, or the newest."),
 )
-@click.option("--regex", is_flag=True, help="WORDS is a regular expression, in Python's syntax.")
+@click.option("--regex", is_flag=True, help=message("WORDS is a regular expression, in Python's syntax."))
 @click.option(
-    "--limit", type=click.IntRange(1), default=20, show_default=True, metavar="N", help="Show at most N hits."
+    "--limit", type=click.IntRange(1), default=20, show_default=True, metavar="N", help=message("Show at most N hits.")
 )
 @at_option
 @with_archive("timezone", on_loss=OnLoss.STOP)
@@ -59,12 +70,7 @@ def command(
     limit: int,
     at: str | None,
 ) -> int:
-    """Find WORDS in the titles, bodies, comments and file names of the archive in DIR.
-
-    Every word must be there, as any part of the text; upper and lower case, full and half width are the same. Put a
-    phrase in double quotes. What holds them in similar spellings only, hiragana for katakana or a long vowel written
-    otherwise, comes after that and is counted apart.
-    """
+    """Run ``search``."""
     from exporter.search.index import Index
     from exporter.search.query import parse_query
     from exporter.service.registry import service_of

@@ -10,6 +10,7 @@ from exporter.archive.archive import Archive
 from exporter.cli.options import archive_argument, at_option, with_archive
 from exporter.cli.output import OnLoss, Output
 from exporter.errors import UsageError
+from exporter.message import message
 from exporter.settings import Settings
 
 if TYPE_CHECKING:
@@ -24,17 +25,31 @@ Examples:
 """
 
 
-@click.command("serve", epilog=_EPILOG)
+@click.command(
+    "serve",
+    epilog=_EPILOG,
+    help=message(
+        """Show the archive in DIR in a browser: its site, and a search that finds what earlier versions said too.
+
+        Nothing in the archive is changed, and a backup may run meanwhile."""
+    ),
+)
 @archive_argument
 @at_option
-@click.option("--port", type=click.IntRange(0, 65535), default=0, metavar="N", help="The port. [default: a free one]")
-@click.option("--host", default="127.0.0.1", metavar="HOST", help="Where to listen. [default: this machine alone]")
-@click.option("--open", "unlocked", is_flag=True, help="No secret in the address: all on this machine may read it.")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=0, metavar="N", help=message("The port. [default: a free one]")
+)
+@click.option(
+    "--host", default="127.0.0.1", metavar="HOST", help=message("Where to listen. [default: this machine alone]")
+)
+@click.option(
+    "--open", "unlocked", is_flag=True, help=message("No secret in the address: all on this machine may read it.")
+)
 @click.option(
     "--let-the-network-read-all",
     "consent",
     is_flag=True,
-    help="With --host: others may read the whole blog, unencrypted, private entries and past versions too.",
+    help=message("With --host: others may read the whole blog, unencrypted, private entries and past versions too."),
 )
 @with_archive("timezone", "site_lang", "entry_url", on_loss=OnLoss.STOP)
 def command(
@@ -48,10 +63,7 @@ def command(
     unlocked: bool,
     consent: bool,
 ) -> int:
-    """Show the archive in DIR in a browser: its site, and a search that finds what earlier versions said too.
-
-    Nothing in the archive is changed, and a backup may run meanwhile.
-    """
+    """Run ``serve``."""
     import asyncio
     import secrets
 

@@ -33,13 +33,21 @@ Examples:
 """
 
 
-@click.command("show", epilog=_EPILOG)
+@click.command(
+    "show",
+    epilog=_EPILOG,
+    help=message(
+        """Show the record ID of KIND (entry, item, comment, file, user, asset) from the archive in DIR.
+
+        A record that is gone is shown as the version that last had it. The user needs no ID."""
+    ),
+)
 @archive_argument
 @click.argument("kind", type=click.Choice(list(_KINDS)), metavar="KIND")
 @click.argument("record_id", metavar="[ID]", required=False)
 @at_option
-@click.option("--markdown", "form", flag_value="markdown", help="As Markdown (entries and comments).")
-@click.option("--html", "form", flag_value="html", help="As a page of HTML.")
+@click.option("--markdown", "form", flag_value="markdown", help=message("As Markdown (entries and comments)."))
+@click.option("--html", "form", flag_value="html", help=message("As a page of HTML."))
 @with_archive("timezone", on_loss=OnLoss.STOP)
 def command(
     *,
@@ -51,10 +59,7 @@ def command(
     at: str | None,
     form: str | None,
 ) -> int:
-    """Show the record ID of KIND (entry, item, comment, file, user, asset) from the archive in DIR.
-
-    A record that is gone is shown as the version that last had it. The user needs no ID.
-    """
+    """Run ``show``."""
     version = archive.version_at(at, settings.timezone)
     if record_id is None:
         record_id = _only_id(archive, kind, version)

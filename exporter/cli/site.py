@@ -13,6 +13,7 @@ from exporter.cli.amounts import size_text
 from exporter.cli.options import archive_argument, at_option, config_option, opened, setting_options, with_output
 from exporter.cli.output import Output, counted
 from exporter.errors import UsageError
+from exporter.message import message
 from exporter.settings import Settings
 from exporter.site.options import has_pillow
 from exporter.site.words import LANGUAGES
@@ -30,17 +31,30 @@ Examples:
 """
 
 
-@click.command("site", epilog=_EPILOG)
+@click.command(
+    "site",
+    epilog=_EPILOG,
+    help=message(
+        """Make the site of the archive in DIR: in latest/site, or with its pictures in the new folder OUT.
+
+        With --at and without OUT, latest/ shows that older version until the next backup, rebuild or site."""
+    ),
+)
 @archive_argument
 @click.argument("target", metavar="[OUT]", required=False, type=click.Path(path_type=Path))
 @at_option
-@click.option("--title", "site_title", metavar="TEXT", help="What the site calls the blog; kept. [default: its id]")
 @click.option(
-    "--lang", "site_lang", type=click.Choice(list(LANGUAGES)), help="Language of the interface; kept. [default: ja]"
+    "--title", "site_title", metavar="TEXT", help=message("What the site calls the blog; kept. [default: its id]")
 )
-@click.option("--public-only", is_flag=True, help="Only what is public, fit to be published; with OUT.")
-@click.option("--open", "opens", is_flag=True, help="Show it in the browser.")
-@click.option("--force", is_flag=True, help="Replace an earlier site in OUT.")
+@click.option(
+    "--lang",
+    "site_lang",
+    type=click.Choice(list(LANGUAGES)),
+    help=message("Language of the interface; kept. [default: ja]"),
+)
+@click.option("--public-only", is_flag=True, help=message("Only what is public, fit to be published; with OUT."))
+@click.option("--open", "opens", is_flag=True, help=message("Show it in the browser."))
+@click.option("--force", is_flag=True, help=message("Replace an earlier site in OUT."))
 @setting_options(
     "timezone", "entry_url", "public_open_flg", "period_flg_public", "visible_delete_flg", "wait_lock"
 )  # fmt: skip
@@ -58,10 +72,7 @@ def command(
     config: Path | None,
     **options: Any,
 ) -> int:
-    """Make the site of the archive in DIR: in latest/site, or with its pictures in the new folder OUT.
-
-    With --at and without OUT, latest/ shows that older version until the next backup, rebuild or site.
-    """
+    """Run ``site``."""
     if target is None and public_only:
         raise UsageError("--public-only makes a site of its own: name a new folder OUT for it.")
     found, settings = opened(out, archive, options, config)

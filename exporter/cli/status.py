@@ -30,10 +30,21 @@ OUTCOMES = {
 }
 
 
-@click.command("status")
+@click.command(
+    "status",
+    help=message(
+        """Show what state the archive in DIR is in: one line, then the details.
+
+        Exits with 0 only when the last run succeeded: with 7 when it failed, was refused or never ended, with 6
+        when the last success is older than --max-age, with 3 when something is not saved. With -q, prints
+        nothing when all is well."""
+    ),
+)
 @archive_argument
-@click.option("--max-age", metavar="AGE", help="Exit with 6 when the last successful run is older, such as 2d.")
-@click.option("--prometheus", is_flag=True, help="Print metrics for Prometheus in place of words.")
+@click.option(
+    "--max-age", metavar="AGE", help=message("Exit with 6 when the last successful run is older, such as 2d.")
+)
+@click.option("--prometheus", is_flag=True, help=message("Print metrics for Prometheus in place of words."))
 @setting_options("timezone", "closing")
 @config_option
 @with_output()
@@ -47,11 +58,7 @@ def command(
     max_age: str | None,
     prometheus: bool,
 ) -> int:
-    """Show what state the archive in DIR is in: one line, then the details.
-
-    Exits with 0 only when the last run succeeded: with 7 when it failed, was refused or never ended, with 6 when the
-    last success is older than --max-age, with 3 when something is not saved. With -q, prints nothing when all is well.
-    """
+    """Run ``status``."""
     if prometheus and out.as_json:
         raise UsageError(message("Give --json or --prometheus, not both."))
     _require_begun(archive)

@@ -13,28 +13,39 @@ from exporter.cli.options import archive_argument, with_output
 from exporter.cli.output import Output, counted
 from exporter.cli.summary import completeness_lines
 from exporter.errors import ArchiveDamaged, Incomplete, UsageError
+from exporter.message import message
 from exporter.settings import resolve
 from exporter.text import printable
 
 _DIGITS: Final = re.compile("[0-9a-f]{8,64}")
 
 
-@click.command("verify")
+@click.command(
+    "verify",
+    help=message(
+        """Check every hash, chain and fold of the archive in DIR, and tell whether everything was read.
+
+        --repair writes damaged files of versions again from undamaged copies of their records, each to exactly
+        the bytes that were written or not at all, and rebuilds latest/; what it cannot restore is listed.
+
+        Prints the archive's head, a hash that covers all of it: kept elsewhere and given to --expect later, it
+        shows that this is the same archive, as of then or newer. Exits with 13 when something is damaged or
+        --expect does not hold, with 3 when it is intact but incomplete."""
+    ),
+)
 @archive_argument
-@click.option("--quick", is_flag=True, help="Sizes and chains, and the sums of files that changed since the last time.")
-@click.option("--repair", "repairs", is_flag=True, help="First restore what can be restored without the service.")
-@click.option("--expect", metavar="HASH", help="Fail unless HASH is, or once was, the head that verify printed.")
+@click.option(
+    "--quick", is_flag=True, help=message("Sizes and chains, and the sums of files that changed since the last time.")
+)
+@click.option(
+    "--repair", "repairs", is_flag=True, help=message("First restore what can be restored without the service.")
+)
+@click.option(
+    "--expect", metavar="HASH", help=message("Fail unless HASH is, or once was, the head that verify printed.")
+)
 @with_output()
 def command(*, out: Output, archive: Path, quick: bool, repairs: bool, expect: str | None) -> int:
-    """Check every hash, chain and fold of the archive in DIR, and tell whether everything was read.
-
-    --repair writes damaged files of versions again from undamaged copies of their records, each to exactly the bytes
-    that were written or not at all, and rebuilds latest/; what it cannot restore is listed.
-
-    Prints the archive's head, a hash that covers all of it: kept elsewhere and given to --expect later, it shows that
-    this is the same archive, as of then or newer. Exits with 13 when something is damaged or --expect does not hold,
-    with 3 when it is intact but incomplete.
-    """
+    """Run ``verify``."""
     from exporter.cli.progress import ProgressBar
 
     digits = None if expect is None else _digits(expect)

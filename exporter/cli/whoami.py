@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     help=message(
         """Ask the service of the blog BLOG_ID, or of --base-url or --profile, as whom you are signed in.
 
-        Says where the token comes from, never the token. The exit code is 12 where the service does not know you."""
+        Says where the token comes from, never the token. The exit code is 12 where the service does not know
+        you."""
     ),
 )
 @blog_argument
