@@ -149,7 +149,7 @@ def _views(reader: ArchiveReader) -> Iterator[Finding]:
     """Check the files of the views, and those that lead to them, against what was written."""
     layout = reader.layout
     for name in damaged_files(layout):
-        yield Finding(FindingCode.VIEW_DAMAGED, name, "it is not what was written")
+        yield Finding(FindingCode.VIEW_DAMAGED, name, message("it is not what was written"))
     for entry in latest.read_index(layout):
         path = layout.latest / entry.view / entry.path
         if sha256_or_none(path) != entry.sha256:

@@ -1,0 +1,104 @@
+"""What the program says to people is made of templates, in every room: read from the syntax trees."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from exporter import errors
+from tests.translation.catalogue import PACKAGE
+
+ERRORS = {name for name, each in vars(errors).items() if isinstance(each, type) and issubclass(each, Exception)}
+SPOKEN = {"say", "warn", "answer", "echo", "secho", "prompt", "confirm", "Finding", "Unchecked", "RecordProblem"}
+"""Functions whose texts people read, and facts whose words are shown later."""
+
+MADE = {"message", "worded", "message_n", "listed", "either", "both", "said"}
+WORDS = re.compile(r"[A-Za-z]{2,}[,;:]? [a-z]{2,}")
+"""What no identifier, path or form of data looks like."""
+
+NOT_YET = {
+    f"cli/{name}.py"
+    for name in [
+        "answers",
+        "backup",
+        "compare",
+        "demo",
+        "diff",
+        "export",
+        "export_options",
+        "files",
+        "init",
+        "log",
+        "main",
+        "move",
+        "options",
+        "profiles",
+        "prune",
+        "rebuild",
+        "search",
+        "serve",
+        "show",
+        "site",
+        "status",
+        "verify",
+    ]
+}
+"""What is still to be made of templates; to become empty."""
+
+HELD = sorted({path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*.py")} - NOT_YET)
+
+
+def _name(call: ast.Call) -> str:
+    return call.func.id if isinstance(call.func, ast.Name) else getattr(call.func, "attr", "")
+
+
+def _literals(node: ast.expr) -> Iterator[str]:
+    """Yield the texts written out in an expression, but for those that templates are made of."""
+    if isinstance(node, ast.Call) and _name(node) in MADE:
+        return
+    if isinstance(node, ast.Constant):
+        if isinstance(node.value, str):
+            yield node.value
+    elif isinstance(node, ast.JoinedStr):
+        yield "".join(str(part.value) if isinstance(part, ast.Constant) else "X" for part in node.values)
+        for part in node.values:
+            if isinstance(part, ast.FormattedValue):
+                yield from _literals(part.value)
+    else:
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.expr):
+                yield from _literals(child)
+
+
+def spoken(tree: ast.Module) -> Iterator[tuple[int, ast.expr]]:
+    """Yield what is said to people: of errors, warnings, answers, findings, and help."""
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Call):
+            continue
+        if _name(node) in ERRORS | SPOKEN:
+            yield from ((each.lineno, each) for each in node.args)
+        yield from ((each.value.lineno, each.value) for each in node.keywords if each.arg in {"help", "epilog"})
+
+
+@pytest.mark.parametrize("path", HELD)
+def test_what_is_said_is_made_of_templates(path: str) -> None:
+    tree = ast.parse((PACKAGE / path).read_text("utf-8"))
+    bare = [f"line {line}: {text!r}" for line, node in spoken(tree) for text in _literals(node) if WORDS.search(text)]
+    assert bare == []
+
+
+def test_bare_sentences_are_found(tmp_path: Path) -> None:
+    tree = ast.parse(
+        "raise UsageError('this is bare')\n"
+        "out.say(f'{n} files of it')\n"
+        "out.warn(message('this is not') + ', but this is')\n"
+        "click.option('--lang', help='what to say')\n"
+        "raise UsageError(message('{a} all well', a=printable('x y')))\n"
+        "out.say(f'  {text}: {line}')\n"
+    )
+    found = [line for line, node in spoken(tree) for text in _literals(node) if WORDS.search(text)]
+    assert found == [1, 2, 3, 4]
