@@ -58,6 +58,14 @@ def translated(text: str, language: str | None = None) -> str:
     return template.format(**values)
 
 
+def translated_by_text(text: str) -> str:
+    """Return a sentence without fields in the current language, where its English text is all that is left of it."""
+    language = _state["language"]
+    if language == "en" or not text:
+        return text
+    return _template(language, text.replace("{", "{{").replace("}", "}}"), None, 1).format()
+
+
 def recalled(text: str, language: str | None = None) -> str:
     """Return in a language, the current one if none is named, what an earlier run said in English and an archive kept.
 

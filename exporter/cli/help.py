@@ -15,7 +15,7 @@ import click
 from exporter.cli.usage import explained, no_such_command, too_many
 from exporter.message import Message, message
 from exporter.text import left, width, wrapped
-from exporter.translation import translated
+from exporter.translation import translated, translated_by_text
 
 _LONGEST_TERM: Final = 24
 _FEW: Final = 14
@@ -59,9 +59,7 @@ def said(text: str | None) -> str:
     """
     if text is None:
         return ""
-    if not isinstance(text, Message):
-        text = message(text.replace("{", "{{").replace("}", "}}"))
-    return translated(text)
+    return translated(text) if isinstance(text, Message) else translated_by_text(text)
 
 
 class Option(click.Option):

@@ -12,7 +12,7 @@ from babel.messages.catalog import Catalog
 from exporter import translation
 from exporter.errors import BlogExporterError
 from exporter.message import both, either, listed, message, message_n, said
-from exporter.translation import current_language, recalled, set_language, translated
+from exporter.translation import current_language, recalled, set_language, translated, translated_by_text
 from tests.translation.catalogue import as_mo
 
 WORDS: dict[str | tuple[str, str], str | tuple[str, ...]] = {
@@ -80,6 +80,15 @@ def test_what_is_no_known_sentence_stays() -> None:
     assert translated("Nothing was found at all.") == "Nothing was found at all."
     assert translated(message("Nobody translated this.")) == "Nobody translated this."
     assert translated(message("")) == ""
+
+
+@pytest.mark.usefixtures("japanese")
+def test_a_sentence_without_fields_is_known_by_its_text() -> None:
+    assert translated_by_text("Nothing was found at all.") == "何も見つかりませんでした。"
+    assert translated_by_text("{url} is told of nowhere") == "{url} is told of nowhere"
+    assert translated_by_text("") == ""
+    set_language("en")
+    assert translated_by_text("Nothing was found at all.") == "Nothing was found at all."
 
 
 @pytest.mark.usefixtures("japanese")
