@@ -131,6 +131,7 @@ class Exchange:
         status: of the answer; ``None`` where none came.
         headers: of the answer, by lower-case name.
         body: of the answer.
+        page: the value in the query that names a page; empty for what is no list.
     """
 
     operation: str
@@ -140,6 +141,7 @@ class Exchange:
     status: int | None
     headers: Mapping[str, str]
     body: bytes
+    page: str = ""
 
 
 @dataclass(slots=True)

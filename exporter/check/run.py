@@ -270,7 +270,8 @@ class _Asking:
             self._note_clock(response)
         if self._wishes.keep:
             headers, body = (response.headers, response.body) if response is not None else ({}, b"")
-            kept = Exchange(request.operation, kind, request.path, request.params, facts.status, headers, body)
+            asked = "" if page is None else str(page)
+            kept = Exchange(request.operation, kind, request.path, request.params, facts.status, headers, body, asked)
             result.exchanges.append(kept)
         return answer
 

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta, tzinfo
+from itertools import accumulate
 from typing import Any, Final
 
 from exporter.check.facts import CheckResult, Exchange
@@ -22,6 +23,8 @@ from exporter.settings import SETTINGS, Origin, Settings
 
 FORM: Final = 1
 """The number of this form of report, in its first line."""
+MOST_BYTES: Final = 4_000_000
+"""Of answers and records in a report: what comes after them is left out."""
 _HEADERS: Final = {
     "content-type": re.compile(r"[a-z]{1,20}/[a-z0-9.+-]{1,40}(?:; ?charset=[A-Za-z0-9_-]{1,20})?"),
     "retry-after": re.compile(r"[0-9]{1,6}"),
@@ -73,12 +76,13 @@ def report_lines(
     Raises:
         GivesAway: no key is good.
     """
-    exchanges = [_readable(each) for each in result.exchanges]
+    exchanges, records = _first_bytes([_readable(each) for each in result.exchanges], records)
     material = Material(service)
     material.add_id(result.blog_id)
     for each in exchanges:
         for value in each.params.values():
-            material.add_id(value)
+            if value != each.page:
+                material.add_id(value)
         _add(material, each.body.decode("utf-8", "replace"), each.kind)
     for record in records:
         material.add_id(record.id)
@@ -100,6 +104,17 @@ def report_lines(
         if next(leaks(shown, banned, exempt), None) is None:
             return [write_tree(line).encode("ascii") for line in [*lines, *told]]
     raise GivesAway("no way was found to scramble the records so that nothing of them shows")
+
+
+def _first_bytes(
+    exchanges: list[Exchange], records: Sequence[StoredRecord]
+) -> tuple[list[Exchange], list[StoredRecord]]:
+    """Return the answers and records that come before there are too many bytes."""
+    sizes = accumulate(len(each.body) for each in exchanges)
+    kept = [each for each, size in zip(exchanges, sizes, strict=True) if size <= MOST_BYTES]
+    left = MOST_BYTES - sum(len(each.body) for each in kept)
+    lengths = accumulate(len(each.text) for each in records)
+    return kept, [each for each, length in zip(records, lengths, strict=True) if length <= left]
 
 
 def _readable(exchange: Exchange) -> Exchange:
@@ -260,15 +275,14 @@ class _Maker:
                 for name, form in _HEADERS.items()
                 if form.fullmatch(each.headers.get(name, ""))
             }
-            params = {name: self._param(value) for name, value in each.params.items()}
+            params = {
+                name: value if value == each.page else self._scrambler.id(value) for name, value in each.params.items()
+            }
             line = _tree({"operation": each.operation, "status": each.status, "headers": headers, "params": params})
             line.append(("path", each.path))
             line.append(("kind", str(each.kind)))
             line.append(self._content(each.body.decode("utf-8", "replace"), each.kind))
             yield Pairs([("answer", line)])
-
-    def _param(self, value: str) -> str:
-        return self._scrambler.id(value) if len(value) > 1 else value
 
     def records(self, records: Iterable[StoredRecord]) -> Iterator[Pairs]:
         """Yield a line for each record of the archive."""

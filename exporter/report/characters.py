@@ -56,7 +56,7 @@ _INSTEAD: Final = {
 """By bytes of UTF-8: what stands for letters whose own neighbourhood has no other one."""
 
 
-@lru_cache(maxsize=20_000)
+@lru_cache(maxsize=200_000)
 def alphabet(char: str) -> str:
     """Return what a character may become, itself among it; empty for one that is not text."""
     script = _SCRIPT_OF.get(char)

@@ -350,7 +350,7 @@ class Scrambler:
             + (port if len(port) <= 5 and port.isascii() and port.isdigit() else self._words(port, ()))
             + self._words(found["path"], self._path_words | ENDINGS)
             + self._words(found["query"] or "", self._path_words | ENDINGS)
-            + self._words(found["fragment"] or "", ())
+            + self._words(found["fragment"] or "", VALUES)
         )
 
     def _words(self, text: str, kept: Collection[str]) -> str:

@@ -12,8 +12,8 @@ from exporter.report.characters import RUN, is_text
 from exporter.report.names import KEPT
 
 _FORMS: Final = re.compile(
-    r"%[0-9a-fA-F]{2}|#[0-9a-fA-F]{3,8}(?![0-9a-zA-Z])|(?<![0-9a-zA-Z])[0-9]{1,4}(?:px|em|ex|rem|pt|vw|vh)(?![0-9a-zA-Z])"
-    r"|&[a-zA-Z][a-zA-Z0-9]*;"
+    r"%[0-9a-fA-F]{2}|#[0-9a-fA-F]{3,8}(?![0-9a-zA-Z])|(?<![0-9a-zA-Z])[0-9]{1,4}(?:px|em|ex|rem|pt|vw|vh|w|x)(?![0-9a-zA-Z])"
+    r"|&[a-zA-Z][a-zA-Z0-9]*;?"
 )
 """Percent-encoded bytes, colours, lengths and names of character references: they hold no four characters of a text."""
 

@@ -233,3 +233,22 @@ def test_json_is_written_as_it_was_read() -> None:
     for text in ('{"a":1,"a":2.50,"b":[-0,1e400,NaN,null,true,"\\ud83d"]}', '"x"', "[]"):
         assert write_tree(read_tree(text)) == text
     assert lossless_json.loads(write_tree(read_tree('{"a":"あ\\u0000"}')).encode()) == {"a": "あ\0"}
+
+
+def test_pages_keep_their_numbers_and_entries_do_not(tmp_path: Path) -> None:
+    listing = Exchange(
+        "entry/list", Kind.ENTRY_LIST, "/blog/v1/entry/list", {"id": BLOG_ID, "page": "12"}, 200, {}, b"{}", "12"
+    )
+    entry = Exchange(
+        "entry/get", Kind.ENTRIES, "/blog/v1/entry/get", {"id": BLOG_ID, "entry_id": "12"}, 200, {}, b'{"entry_id":12}'
+    )
+    one, other = (line.get("answer") for line in written(tmp_path, listing, entry)[-2:])
+    assert one.get("params").get("page") == "12"
+    assert one.get("params").get("id") == other.get("params").get("id") != BLOG_ID
+    assert other.get("params").get("entry_id") == other.get("json").get("entry_id")
+
+
+def test_a_report_does_not_grow_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(build, "MOST_BYTES", 40)
+    lines = written(tmp_path, body('{"title":"ab"}'), body('{"title":"cd"}'), body('{"title":"ef"}'))
+    assert sum(line.get("answer") is not None for line in lines) == 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 
 import pytest
@@ -94,6 +95,29 @@ def test_tags_and_attributes_that_nobody_knows_are_scrambled() -> None:
 )
 def test_styles_keep_their_words(style: str, kept: str) -> None:
     assert scrambler().style(style).startswith(kept)
+
+
+@pytest.mark.parametrize(
+    ("html", "kept"),
+    [
+        (
+            '<img srcset="/a/umi.jpg 2x, https://umi.example/x.png 640w">',
+            r'<img srcset="/./\w+\.jpg 2x, https://\w+\.example/\w\.png 640w">',
+        ),
+        ('<a title="海 &amp; &#12354; 山" href=x>', r'<a title="\w &amp; &#\d{5}; \w" href=\w>'),
+        ("<!DOCTYPE html himitsu><?xml himitsu?>", r"<!DOCTYPE \w+ \w+><\?xml \w+\?>"),
+        ("<title>海の<b>題</title>", r"<title>\w\w<\w>\w</title>"),
+        ("<div =x / y>z</div", r"<div =\w / \w>\w</div"),
+        ("AT&T &himitsu; &copy", r"\w\w&\w &\w+; &copy"),
+        ("<p id=umi-no-nikki><a href='#umi-no-nikki'>", r"<p id=(\S+)><a href='#\1'>"),
+        ("http://umi.example/%A4%A2%61", r"http://\w+\.example/%[A-F]\w%[A-F]\w%[67]\w"),
+        ("STATUS: 下書き\nNIKKI: 海", r"STATUS: \w+\n[A-Z]{5}: \w"),
+    ],
+)
+def test_markup_keeps_its_form(html: str, kept: str) -> None:
+    made = scrambler(html).text(html)
+    assert re.fullmatch(kept, made), made
+    assert list(leaks([made], telling_windows([html]))) == []
 
 
 def test_addresses_agree_with_each_other() -> None:
