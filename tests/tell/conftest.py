@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, urlsplit
@@ -37,8 +38,9 @@ class FakeMonitor:
         return [ping.path for ping in self.pings]
 
 
-@pytest.fixture
-def monitor() -> Iterator[FakeMonitor]:
+@contextmanager
+def watching() -> Iterator[FakeMonitor]:
+    """Serve a monitor from a thread."""
     fake = FakeMonitor()
 
     class Handler(BaseHTTPRequestHandler):
@@ -58,7 +60,11 @@ def monitor() -> Iterator[FakeMonitor]:
         def log_message(self, *_: object) -> None:
             """Say nothing."""
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+    class Server(ThreadingHTTPServer):
+        def handle_error(self, *_: object) -> None:
+            """Say nothing of those who leave early."""
+
+    with Server(("127.0.0.1", 0), Handler) as server:
         fake.url = f"http://127.0.0.1:{server.server_port}/check"
         thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
@@ -67,3 +73,9 @@ def monitor() -> Iterator[FakeMonitor]:
         finally:
             server.shutdown()
             thread.join()
+
+
+@pytest.fixture
+def monitor() -> Iterator[FakeMonitor]:
+    with watching() as fake:
+        yield fake
