@@ -219,7 +219,7 @@ def _operations(operations: list[OperationFacts]) -> Iterator[str]:
     rows = [tuple(map(_told, heads))]
     for each in operations:
         name = each.name if each.page is None else f"{each.name} {each.page}"
-        answer = _told(message("ok") if each.answered else str(each.status or "") or message("none"))
+        answer = _told(message("ok") if each.answered else str(each.status or "") or message("no answer"))
         taken = "" if each.seconds is None else time_text(each.seconds)
         counts = (each.records if each.answered else None, each.pages, each.total)
         rows.append((name, answer, taken, *("" if count is None else f"{count:,}" for count in counts)))
