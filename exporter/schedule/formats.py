@@ -7,6 +7,7 @@ by :mod:`plistlib`; Microsoft's Task Scheduler Schema by :mod:`xml.etree`.
 from __future__ import annotations
 
 import plistlib
+import re
 import shlex
 import subprocess
 import xml.etree.ElementTree as ET
@@ -43,9 +44,9 @@ def cron_lines(plan: NightPlan) -> str:
 
 
 def _cron_command(words: Sequence[str]) -> str:
-    # cron makes a line break of a %, and takes away the backslash before it, whatever the quotes: so a backslash of the
-    # path itself must not stand there.
-    return shlex.join(words).replace("\\%", "\\''%").replace("%", "\\%")
+    # cron makes a line break of a %, and takes away a backslash before that or before another one, whatever the quotes:
+    # so no backslash of a path may stand before either.
+    return re.sub(r"\\(?=[\\%])", r"\\''", shlex.join(words)).replace("%", "\\%")
 
 
 def systemd_service(plan: NightPlan) -> str:
@@ -53,7 +54,14 @@ def systemd_service(plan: NightPlan) -> str:
 
     What fails because the service, or the network, is not there (exit code 20) is tried again three times. No unit of
     a user can wait for the network.
+
+    Raises:
+        UsageError: systemd starts no program of that path.
     """
+    if set(plan.command[0]) & set("\\\"'"):
+        raise UsageError(
+            message("systemd starts no program whose path has a quote or a backslash: {path}", path=plan.command[0])
+        )
     hopeless = sorted({code for code in _codes(BlogExporterError) if code != ServiceError.exit_code})
     return f"""\
 # {MADE}

@@ -6,6 +6,7 @@ import plistlib
 import re
 import shlex
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -23,7 +24,7 @@ def as_cron_reads(command: str) -> str:
     given, escaped = "", False
     for each in command:
         if escaped:
-            given = given[:-1] + each if each == "%" else given + each
+            given = given[:-1] + each if each in "%\\" else given + each
             escaped = False
             continue
         escaped = each == "\\"
@@ -55,6 +56,10 @@ def as_systemd_reads(line: str) -> tuple[str, ...]:
 
 
 def test_systemd_gets_every_word(plan: NightPlan) -> None:
+    if set(plan.command[0]) & set("\\\"'"):
+        with pytest.raises(UsageError, match="a quote or a backslash"):
+            systemd_service(plan)
+        plan = replace(plan, command=("/usr/bin/blog-exporter", *plan.command[1:]))
     (line,) = re.findall(r"^ExecStart=:(.*)$", systemd_service(plan), re.MULTILINE)
     assert as_systemd_reads(line) == plan.command
 
