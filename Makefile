@@ -4,11 +4,14 @@ BIN := $(VENV)/bin
 SETUP := $(VENV)/.installed
 DEMO := $(VENV)/.runnable
 IMPORTERS := .venv-importers
+PACKAGING := .venv-packages
 PEERS := .venv-peers
+SBOM ?= dist/sbom.json
+SBOM_OF ?= dist/installed/bin/python
 AUDITORS := tests/site/browser/node_modules
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test hostile browsers importers lint format messages sample first-hour screenshots peers bench bench-check torture clean
+.PHONY: help demo test hostile browsers importers packages sbom lint format messages sample first-hour screenshots peers bench bench-check torture clean
 
 help: ## show what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -31,7 +34,7 @@ demo: $(DEMO) ## back up a made-up blog on this machine, twice, verify it, and s
 # Hundreds of processes import the program: without compiled files each of them would compile it first.
 test: $(SETUP) ## run all tests, and fail under 95 % branch coverage
 	$(BIN)/python -m coverage erase
-	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --dist worksteal --cov --cov-report=term -m "not slow and not browser and not importers and not hostile"
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --dist worksteal --cov --cov-report=term -m "not slow and not browser and not importers and not packages and not hostile"
 
 hostile: $(SETUP) ## run every command on hundreds of hostile archives
 	$(BIN)/python -m pytest -n auto -m "hostile and not slow" tests/hostile
@@ -49,6 +52,19 @@ importers: $(SETUP) $(IMPORTERS)/.installed ## run the tests that feed the expor
 $(IMPORTERS)/.installed: $(addprefix tests/importers/,install.sh requirements.txt package.json)
 	PYTHON=$(PYTHON) tests/importers/install.sh $(abspath $(IMPORTERS))
 	@touch $@
+
+packages: $(SETUP) $(PACKAGING)/.installed ## build wheel and sdist, install them with pip, pipx and uv, and try them
+	$(BIN)/python -m pytest -m packages tests/packaging
+
+$(PACKAGING)/.installed: tests/packaging/requirements.txt
+	$(PYTHON) -m venv $(PACKAGING) || $(PYTHON) -m virtualenv --quiet $(PACKAGING)
+	$(PACKAGING)/bin/python -m pip install --quiet --disable-pip-version-check -r $<
+	@touch $@
+
+sbom: $(SETUP) ## write the bill of materials of a plain installation, dist/sbom.json (CycloneDX)
+	mkdir -p dist
+	test -x "$(SBOM_OF)" || { $(PYTHON) -m venv dist/installed && "$(SBOM_OF)" -m pip install --quiet --disable-pip-version-check .; }
+	$(BIN)/cyclonedx-py environment --pyproject pyproject.toml --output-reproducible --of JSON -o "$(SBOM)" "$(SBOM_OF)"
 
 lint: $(SETUP) ## check format, style, types, and that nothing is unused
 	$(BIN)/ruff format --check .
@@ -92,4 +108,4 @@ torture: $(SETUP) ## the long form of the fault-injection suite
 	$(BIN)/python -m pytest -m slow tests/torture -s
 
 clean: ## remove what was made here
-	rm -rf $(VENV) $(IMPORTERS) $(PEERS) benchmarks/peers/node_modules $(AUDITORS) demo-archive .mypy_cache .ruff_cache .hypothesis .coverage .coverage.* dist
+	rm -rf $(VENV) $(IMPORTERS) $(PACKAGING) $(PEERS) benchmarks/peers/node_modules $(AUDITORS) demo-archive .mypy_cache .ruff_cache .hypothesis .coverage .coverage.* dist
