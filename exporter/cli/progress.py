@@ -24,7 +24,7 @@ from exporter.library.views import LatestRepaired
 from exporter.message import listed, message, message_n
 from exporter.model.kinds import Kind
 from exporter.text import printable
-from exporter.translation import translated
+from exporter.translation import recalled, translated
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -77,7 +77,7 @@ class Progress:
         wait = message(
             "  {operation}: {reason}; again in {wait}",
             operation=event.operation,
-            reason=printable(event.reason, 120),
+            reason=printable(recalled(event.reason), 120),
             wait=time_text(event.wait),
         )
         self._say(wait, level=0 if event.wait >= _LONG_WAIT_SECONDS else 1)
@@ -112,7 +112,7 @@ class Progress:
 
 def _sentence(event: BackupEvent, zone: tzinfo) -> str | None:
     def shown(text: str, most: int) -> str:
-        return for_people(printable(text, most), zone)
+        return for_people(printable(recalled(text), most), zone)
 
     match event:
         case Resumed():

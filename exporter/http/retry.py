@@ -18,7 +18,7 @@ from exporter.errors import BodyTooLarge, RetryableStatus, ServiceError, Transpo
 from exporter.http.credentials import Redactor
 from exporter.http.throttle import Throttles
 from exporter.http.transport import HttpRequest, HttpResponse, Transport
-from exporter.message import message
+from exporter.message import message, said
 
 _SECONDS = re.compile(r"([+-]?)([0-9]+)(?:\.[0-9]+)?")
 _SANE_DIGITS = 12
@@ -199,7 +199,9 @@ class Retrying:
             nonlocal good_before
             # Only what is heard after the newest failure tells that the service outlived it.
             good_before = self.watch.good_answers
-            event = RetryEvent(request.name, state.attempt_number, str(_failure_of(state)), state.upcoming_sleep)
+            failure = _failure_of(state)
+            reason = "" if failure is None else said(failure)
+            event = RetryEvent(request.name, state.attempt_number, reason, state.upcoming_sleep)
             request.sender.statistics.retries += 1
             self.on_retry(event)
 
