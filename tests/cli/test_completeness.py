@@ -221,7 +221,7 @@ ROWS: dict[str, Row] = {
         options=("--skip-asset-hosts", "127.0.0.1"), numbers={"files": (4, 0, 0, 0, 4), "assets": (9, 0, 0, 0, 9)}
     ),
     "too large": Row(
-        options=("--max-asset-size", "10"), numbers={"files": (4, 0, 0, 0, 4), "assets": (9, 0, 0, 0, 9)}
+        options=("--max-asset-size", "10B"), numbers={"files": (4, 0, 0, 0, 4), "assets": (9, 0, 0, 0, 9)}
     ),
 }  # fmt: skip
 
