@@ -273,7 +273,7 @@ class _Progress:
         """Return what was sent so far, and what to do next, as the end of a sentence."""
         if self.ended and self._sends:
             return "everything was sent, but not compared to the end; run the same command again"
-        parts = [counted(count, thing.noun) for thing, count in self._sent.items() if count]
+        parts: list[str] = [counted(count, thing.noun) for thing, count in self._sent.items() if count]
         if self._begun:
             parts.append(f"{counted(len(self._begun), 'post')} still private and without text")
         sent = f"sent so far: {', '.join(parts)}" if parts else "nothing was sent"

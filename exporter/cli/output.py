@@ -12,14 +12,14 @@ import io
 import os
 import select
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import Enum, auto
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, Final, TextIO
 
 import click
 
-from exporter.message import message, said
+from exporter.message import Message, message, message_n, said
 from exporter.text import printable, printable_json, printable_lines
 from exporter.translation import translated
 
@@ -222,8 +222,34 @@ def report(error: BlogExporterError, *, as_json: bool) -> None:
         Output(as_json=True).document(document)
 
 
-def counted(number: int, noun: str) -> str:
-    """Write a number with its noun: ``1 entry``, ``2 entries``."""
-    if number == 1:
-        return f"{number:,} {noun}"
-    return f"{number:,} {noun[:-1]}ies" if noun.endswith("y") else f"{number:,} {noun}s"
+_COUNTED: Final[dict[str, Callable[[int], Message]]] = {
+    "entry": lambda n: message_n("{n:,} entry", "{n:,} entries", n),
+    "comment": lambda n: message_n("{n:,} comment", "{n:,} comments", n),
+    "file": lambda n: message_n("{n:,} file", "{n:,} files", n),
+    "asset": lambda n: message_n("{n:,} asset", "{n:,} assets", n),
+    "unused asset": lambda n: message_n("{n:,} unused asset", "{n:,} unused assets", n),
+    "picture or file": lambda n: message_n("{n:,} picture or file", "{n:,} pictures and files", n),
+    "record": lambda n: message_n("{n:,} record", "{n:,} records", n),
+    "version": lambda n: message_n("{n:,} version", "{n:,} versions", n),
+    "finding": lambda n: message_n("{n:,} finding", "{n:,} findings", n),
+    "problem": lambda n: message_n("{n:,} problem", "{n:,} problems", n),
+    "hit": lambda n: message_n("{n:,} hit", "{n:,} hits", n),
+    "post": lambda n: message_n("{n:,} post", "{n:,} posts", n),
+    "category": lambda n: message_n("{n:,} category", "{n:,} categories", n),
+    "picture": lambda n: message_n("{n:,} picture", "{n:,} pictures", n),
+    "part": lambda n: message_n("{n:,} part", "{n:,} parts", n),
+    "request": lambda n: message_n("{n:,} request", "{n:,} requests", n),
+    "retry": lambda n: message_n("{n:,} retry", "{n:,} retries", n),
+    "character": lambda n: message_n("{n:,} character", "{n:,} characters", n),
+}
+
+
+def counted(number: int, noun: str) -> Message:
+    """Write a number with its noun, one of those that the program counts: ``1 entry``, ``2 entries``."""
+    return _COUNTED[noun](number)
+
+
+def shown(text: str, limit: int) -> str:
+    """Make a text harmless for terminals, as :func:`printable` does; a message stays one where it is."""
+    harmless = printable(text, limit)
+    return text if harmless == text else harmless

@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from exporter.cli.amounts import size_text, time_text
-from exporter.cli.output import counted
+from exporter.cli.output import counted, shown
+from exporter.message import listed, message
 from exporter.model.kinds import Kind
-from exporter.text import printable
+from exporter.text import printable, right
+from exporter.translation import recalled, translated
 
 if TYPE_CHECKING:
     from exporter.crawl.assets.summary import AssetSummary
@@ -26,36 +28,38 @@ _NAMED = 3
 def summary_lines(root: Path, outcome: Outcome, took: timedelta) -> Iterator[str]:
     """Yield the lines of the summary."""
     if outcome.version is not None:
-        yield f"Saved as version {outcome.version}."
+        yield message("Saved as version {version}.", version=outcome.version)
     else:
-        yield "Nothing had changed; no new version was needed."
+        yield message("Nothing had changed; no new version was needed.")
     yield from _count_lines(outcome, _NOUNS)
     if outcome.healed:
-        yield f"Healed: {_healed(outcome.healed)}."
+        yield message("Healed: {what}.", what=_healed(outcome.healed))
     if outcome.restored:
-        yield f"Restored, as first written: {_named(outcome.restored)}."
+        yield message("Restored, as first written: {paths}.", paths=_named(outcome.restored))
     if outcome.damaged:
-        yield f"Still damaged: {_named(outcome.damaged)}; verify says what to do."
+        yield message("Still damaged: {paths}; verify says what to do.", paths=_named(outcome.damaged))
     if outcome.assets is not None:
         yield from _asset_lines(outcome.assets)
     if outcome.completeness is not None:
         yield from completeness_lines(outcome.completeness, [asdict(problem) for problem in outcome.problems])
     yield _cost_line(outcome, took)
-    yield f"Archive: {printable(str(root.absolute()))}"
+    yield message("Archive: {path}", path=printable(str(root.absolute())))
     places = (root / "latest" / name for name in ("site/index.html", "markdown/index.md"))
-    yield from (f"Read it: {printable(str(place))}" for place in places if place.is_file())
+    yield from (message("Read it: {path}", path=printable(str(place))) for place in places if place.is_file())
 
 
 def dry_run_lines(outcome: Outcome, took: timedelta) -> Iterator[str]:
     """Yield what the lists show, and what they cannot show."""
-    yield "A dry run: only the lists were read, nothing was written. They show:"
+    yield message("A dry run: only the lists were read, nothing was written. They show:")
     yield from _count_lines(outcome, _LISTS)
-    yield (
+    yield message(
         "Lists do not show edited bodies, pictures, or whether each entry can be read: only a backup can tell. An "
         "entry counts as changed where its list item did."
     )
     if outcome.problems:
-        yield f"INCOMPLETE: {counted(len(outcome.problems), 'part')} of the lists could not be read:"
+        yield message(
+            "INCOMPLETE: {parts} of the lists could not be read:", parts=counted(len(outcome.problems), "part")
+        )
         yield from _problem_lines([asdict(problem) for problem in outcome.problems])
     yield _cost_line(outcome, took)
 
@@ -70,25 +74,37 @@ def quiet_line(blog_id: str, outcome: Outcome, *, known: bool = False) -> str | 
 
     Where what lasts is ``known`` it is left out.
     """
-    parts = []
+    parts: list[str] = []
     if outcome.problems and not known:
-        missing = missing_things(outcome)
-        what = f"{', '.join(missing)} not saved" if missing else f"{counted(len(outcome.problems), 'problem')}"
-        parts.append(f"incomplete: {what} ({problem_text(asdict(outcome.problems[0]))})")
+        missing, first = missing_things(outcome), problem_text(asdict(outcome.problems[0]))
+        if missing:
+            parts.append(message("incomplete: {things} not saved ({first})", things=listed(missing), first=first))
+        else:
+            problems = counted(len(outcome.problems), "problem")
+            parts.append(message("incomplete: {problems} ({first})", problems=problems, first=first))
     lost = outcome.assets.newly_lost if outcome.assets is not None else []
     if lost:
-        named = ", ".join(f"{printable(each.url, 120)} ({printable(each.reason, 60)})" for each in lost[:_NAMED])
-        more = ", …" if len(lost) > _NAMED else ""
-        parts.append(f"{_files(len(lost))} newly gone for good: {named}{more}")
+        named: list[str] = [
+            message("{url} ({reason})", url=printable(each.url, 120), reason=shown(each.reason, 60))
+            for each in lost[:_NAMED]
+        ]
+        named += ["…"] if len(lost) > _NAMED else []
+        parts.append(message("{files} newly gone for good: {named}", files=_files(len(lost)), named=listed(named)))
     if outcome.healed:
         parts.append(_healed(outcome.healed))
     if outcome.restored:
-        parts.append(f"damaged and restored: {_named(outcome.restored)}")
+        parts.append(message("damaged and restored: {paths}", paths=_named(outcome.restored)))
     if outcome.damaged and not known:
-        parts.append(f"still damaged: {_named(outcome.damaged)}; run verify, which says what to do")
+        paths = _named(outcome.damaged)
+        parts.append(message("still damaged: {paths}; run verify, which says what to do", paths=paths))
     if outcome.healed or outcome.restored or (outcome.damaged and not known):
-        parts.append("check the disk")
-    return f"{printable(blog_id, 120)}: {'; '.join(parts)}" if parts else None
+        parts.append(message("check the disk"))
+    if not parts:
+        return None
+    told = parts[-1]
+    for part in reversed(parts[:-1]):
+        told = message("{first}; {rest}", first=part, rest=told)
+    return message("{name}: {what}", name=printable(blog_id, 120), what=told)
 
 
 def completeness_lines(completeness: Mapping[str, Any], problems: Sequence[Mapping[str, Any]]) -> Iterator[str]:
@@ -98,61 +114,88 @@ def completeness_lines(completeness: Mapping[str, Any], problems: Sequence[Mappi
         completeness: the object of that name in a manifest, also one of an earlier program without some numbers.
         problems: what could not be read, as the manifest names it.
     """
-    numbers = ", ".join(_saved(completeness))
+    numbers = listed(_saved(completeness))
     if completeness.get("complete"):
-        yield f"Complete: everything asked for is in the archive{f': {numbers}' if numbers else ''}."
+        if numbers:
+            yield message("Complete: everything asked for is in the archive: {numbers}.", numbers=numbers)
+        else:
+            yield message("Complete: everything asked for is in the archive.")
     else:
-        yield f"INCOMPLETE: {f'{numbers} saved' if numbers else 'not everything is saved'}. Missing:"
+        if numbers:
+            yield message("INCOMPLETE: {numbers} saved. Missing:", numbers=numbers)
+        else:
+            yield message("INCOMPLETE: not everything is saved. Missing:")
         yield from _problem_lines(problems)
     if completeness.get("provable") is False:
-        yield "Not provable: the service states no totals to compare with."
-    for reason, words in (("lost", "Gone for good"), ("by_choice", "Left out by a setting")):
-        number = max(_left_out(completeness, kind, reason) for kind in ("assets", "files"))
-        if number:
-            yield f"{words}: {_files(number)}; blog-exporter files DIR --missing lists them."
+        yield message("Not provable: the service states no totals to compare with.")
+    lost, by_choice = (
+        max(_left_out(completeness, kind, reason) for kind in ("assets", "files")) for reason in ("lost", "by_choice")
+    )
+    if lost:
+        yield message("Gone for good: {files}; blog-exporter files DIR --missing lists them.", files=_files(lost))
+    if by_choice:
+        yield message(
+            "Left out by a setting: {files}; blog-exporter files DIR --missing lists them.", files=_files(by_choice)
+        )
     if not completeness.get("sweeps_agreed", True):
-        yield "The blog kept changing while it was read; what was there throughout is saved."
+        yield message("The blog kept changing while it was read; what was there throughout is saved.")
 
 
 def _count_lines(outcome: Outcome, nouns: Mapping[Kind, str]) -> Iterator[str]:
     for kind, noun in nouns.items():
         counts = outcome.counts.get(str(kind))
         if counts is not None and (counts.total or counts.gone):
-            parts = [
-                f"{getattr(counts, part):,} {part}" for part in ("new", "changed", "gone") if getattr(counts, part)
-            ]
-            yield f"  {counted(counts.total, noun):>16}   {', '.join(parts) or 'as before'}"
+            what = changes_text(new=counts.new, changed=counts.changed, gone=counts.gone) or message("as before")
+            yield f"  {right(translated(counted(counts.total, noun)), 16)}   {translated(what)}"
+
+
+def changes_text(*, new: int, changed: int, gone: int) -> str:
+    """Return how many are new, changed and gone, or nothing."""
+    parts: list[str] = [message("{n:,} new", n=new)] if new else []
+    parts += [message("{n:,} changed", n=changed)] if changed else []
+    parts += [message("{n:,} gone", n=gone)] if gone else []
+    return listed(parts)
 
 
 def _cost_line(outcome: Outcome, took: timedelta) -> str:
-    retried = f", {counted(outcome.retries, 'retry')}" if outcome.retries else ""
-    cost = counted(outcome.requests, "request"), size_text(outcome.bytes), time_text(took.total_seconds())
-    return f"{', '.join(cost)}{retried}."
+    parts = [counted(outcome.requests, "request"), size_text(outcome.bytes), time_text(took.total_seconds())]
+    parts += [counted(outcome.retries, "retry")] if outcome.retries else []
+    return message("{cost}.", cost=listed(parts))
 
 
 def _asset_lines(assets: AssetSummary) -> Iterator[str]:
     """Yield where uploads were looked for, if that was inferred, and each file that this run is the first to miss."""
     if assets.inferred:
-        yield (
-            f"Uploads are read from {printable(assets.file_url or '', 200)}, as {assets.inferred:,} addresses in the "
-            "entries show; --file-url gives another rule."
+        yield message(
+            "Uploads are read from {pattern}, as {n:,} addresses in the entries show; --file-url gives another rule.",
+            pattern=printable(assets.file_url or "", 200),
+            n=assets.inferred,
         )
     if assets.shadowed:
         ids = ", ".join(printable(each, 40) for each in assets.shadowed[:_PROBLEMS_SHOWN])
-        yield f"Gone for good, as another upload is served at the address of each: uploads {ids}."
+        yield message("Gone for good, as another upload is served at the address of each: uploads {ids}.", ids=ids)
     new = assets.newly_lost
     if new:
-        yield f"{_files(len(new))} newly gone for good:"
+        yield message("{files} newly gone for good:", files=_files(len(new)))
     for one in new[:_PROBLEMS_SHOWN]:
-        yield f"  - {printable(one.url, 200)}: {printable(one.reason, 200)}"
+        yield f"  - {printable(one.url, 200)}: {printable(translated(one.reason), 200)}"
     if len(new) > _PROBLEMS_SHOWN:
-        yield f"  … and {len(new) - _PROBLEMS_SHOWN:,} more; blog-exporter files DIR --missing lists them."
+        yield message("  … and {n:,} more; blog-exporter files DIR --missing lists them.", n=len(new) - _PROBLEMS_SHOWN)
 
 
 def problem_text(problem: Mapping[str, Any]) -> str:
     """Return a problem on one line: what could not be saved, and why."""
+    return message("{name}: {reason}", name=_problem_name(problem), reason=_reason(problem))
+
+
+def _problem_name(problem: Mapping[str, Any]) -> str:
     name = problem["kind"] if problem["id"] is None else f"{problem['kind']} {problem['id']}"
-    return f"{printable(str(name), 200)}: {printable(str(problem['reason']), 400)}"
+    return printable(str(name), 200)
+
+
+def _reason(problem: Mapping[str, Any]) -> str:
+    reason = problem["reason"]
+    return shown(reason if isinstance(reason, str) else str(reason), 400)
 
 
 def _problem_lines(problems: Sequence[Mapping[str, Any]]) -> Iterator[str]:
@@ -164,10 +207,15 @@ def _problem_lines(problems: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         key = (host, str(problem["reason"])) if of_host else (str(number),)
         groups.setdefault(key, []).append(problem)
     for group in list(groups.values())[:_PROBLEMS_SHOWN]:
-        more = f" (and {len(group) - 1:,} more from this host)" if len(group) > 1 else ""
-        yield f"  - {problem_text(group[0])}{more}"
+        name, reason = _problem_name(group[0]), recalled(_reason(group[0]))
+        if len(group) > 1:
+            yield message(
+                "  - {name}: {reason} (and {n:,} more from this host)", name=name, reason=reason, n=len(group) - 1
+            )
+        else:
+            yield message("  - {name}: {reason}", name=name, reason=reason)
     if len(groups) > _PROBLEMS_SHOWN:
-        yield f"  … and {len(groups) - _PROBLEMS_SHOWN:,} more; all of them are in runs.jsonl."
+        yield message("  … and {n:,} more; all of them are in runs.jsonl.", n=len(groups) - _PROBLEMS_SHOWN)
 
 
 def _saved(completeness: Mapping[str, Any]) -> Iterator[str]:
@@ -176,33 +224,42 @@ def _saved(completeness: Mapping[str, Any]) -> Iterator[str]:
         part = _part(completeness, kind)
         saved, pending = _number(part.get("saved")), _left_out(completeness, kind, "pending")
         if saved or pending:
-            of = f"{saved:,} of {counted(saved + pending, noun)}" if pending else counted(saved, noun)
-            yield of + (_carried_over(part) if kind == "entries" else "")
+            of: str = counted(saved, noun)
+            if pending:
+                of = message("{saved:,} of {all}", saved=saved, all=counted(saved + pending, noun))
+            yield _with_carried_over(of, part) if kind == "entries" else of
     saved, pending = _number(_part(completeness, "assets").get("saved")), _missing_files(completeness)
-    if saved or pending:
-        yield f"{saved:,} of {_files(saved + pending)}" if pending else _files(saved)
+    if pending:
+        yield message("{saved:,} of {all}", saved=saved, all=_files(saved + pending))
+    elif saved:
+        yield _files(saved)
 
 
-def _carried_over(entries: Mapping[str, Any]) -> str:
+def _with_carried_over(what: str, entries: Mapping[str, Any]) -> str:
     read, carried_over = _number(entries.get("read")), _number(entries.get("carried_over"))
     if not carried_over:
-        return ""
-    return f" ({read:,} read, {carried_over:,} carried over, as their list items had not changed)"
+        return what
+    return message(
+        "{what} ({read:,} read, {carried_over:,} carried over, as their list items had not changed)",
+        what=what,
+        read=read,
+        carried_over=carried_over,
+    )
 
 
 def _missing(completeness: Mapping[str, Any]) -> list[str]:
     """Return what is missing, in numbers."""
     entries, comments = (_left_out(completeness, kind, "pending") for kind in ("entries", "comments"))
     files = _missing_files(completeness)
-    found = [counted(count, noun) for count, noun in ((entries, "entry"), (comments, "comment")) if count]
+    found: list[str] = [counted(count, noun) for count, noun in ((entries, "entry"), (comments, "comment")) if count]
     found += [_files(files)] if files else []
-    lists = {"entries": "entry list", "comments": "comment list", "files": "file list"}
-    found += [
-        f"part of the {name}"
-        for kind, name in lists.items()
-        if not _part(completeness, kind).get("list_complete", True)
-    ]
-    return found + ([] if _part(completeness, "user").get("read", True) else ["the user"])
+    lists = {
+        "entries": message("part of the entry list"),
+        "comments": message("part of the comment list"),
+        "files": message("part of the file list"),
+    }
+    found += [words for kind, words in lists.items() if not _part(completeness, kind).get("list_complete", True)]
+    return found + ([] if _part(completeness, "user").get("read", True) else [message("the user")])
 
 
 def _missing_files(completeness: Mapping[str, Any]) -> int:
@@ -222,12 +279,12 @@ def _part(completeness: Mapping[str, Any], kind: str) -> Mapping[str, Any]:
 
 
 def _healed(count: int) -> str:
-    return f"{counted(count, 'record')} of damaged versions written again"
+    return message("{records} of damaged versions written again", records=counted(count, "record"))
 
 
 def _named(paths: Sequence[str]) -> str:
-    more = f" and {len(paths) - _NAMED:,} more" if len(paths) > _NAMED else ""
-    return ", ".join(map(printable, paths[:_NAMED])) + more
+    named = ", ".join(map(printable, paths[:_NAMED]))
+    return message("{paths} and {n:,} more", paths=named, n=len(paths) - _NAMED) if len(paths) > _NAMED else named
 
 
 def _number(value: object) -> int:
@@ -235,4 +292,4 @@ def _number(value: object) -> int:
 
 
 def _files(count: int) -> str:
-    return "1 picture or file" if count == 1 else f"{count:,} pictures and files"
+    return counted(count, "picture or file")
