@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+import urllib.error
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,6 +15,22 @@ from tests.support.generated import generated_blog
 from tests.support.oauth_server import CLIENT_ID, CLIENT_SECRET, OAuthServer, guarded
 
 BROWSER = f"{sys.executable} {Path(__file__).with_name('browser.py')} allow %s"
+
+
+class Stay(urllib.request.HTTPRedirectHandler):
+    """Follows no redirect, so that its address can be pasted."""
+
+    def redirect_request(self, *_: object) -> None:
+        return None
+
+
+def visited(address: str, decision: str = "allow") -> str:
+    """Agree in a browser on another machine, and return the address that it could not open."""
+    try:
+        urllib.request.build_opener(Stay).open(f"{address}&decision={decision}", timeout=20)
+    except urllib.error.HTTPError as error:
+        return str(error.headers["Location"])
+    raise AssertionError(address)
 
 
 @pytest.fixture

@@ -17,6 +17,7 @@ from exporter.login.protocol import OAuthAddresses, SignInAttempt, WrongAnswer, 
 from exporter.login.sign_in import sign_in, sign_out
 from exporter.login.store import SignInStore
 from exporter.settings import Settings, resolve
+from tests.login.conftest import visited
 from tests.support.oauth_server import CLIENT_ID, CLIENT_SECRET, OAuthServer
 
 FAR = OAuthAddresses("https://api.example.jp", "https://api.example.jp/oauth?x=1", "https://api.example.jp/t", None)
@@ -57,22 +58,6 @@ class Person:
 
     def say(self, text: str) -> None:
         self.said.append(text)
-
-
-class Stay(urllib.request.HTTPRedirectHandler):
-    """Follows no redirect, so that its address can be pasted."""
-
-    def redirect_request(self, *_: object) -> None:
-        return None
-
-
-def visited(address: str, decision: str = "allow") -> str:
-    """Agree in a browser on another machine, and return the address that it could not open."""
-    try:
-        urllib.request.build_opener(Stay).open(f"{address}&decision={decision}", timeout=20)
-    except urllib.error.HTTPError as error:
-        return str(error.headers["Location"])
-    raise AssertionError(address)
 
 
 def get(address: str, **headers: str) -> tuple[int, str]:
