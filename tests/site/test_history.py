@@ -130,3 +130,14 @@ def test_without_a_history_there_is_still_a_page_about(demo: Built) -> None:
     assert "history.html" not in files
     assert "版の記録はありません" in files["about.html"].render().decode()
     state.close()
+
+
+@pytest.mark.parametrize(
+    ("language", "line"), [("ja", "<li>記事 13: 応答は 404 でした</li>"), ("en", "<li>Entries 13: answered 404</li>")]
+)
+def test_what_could_not_be_read_is_told_in_the_language_of_the_page(tmp_path: Path, language: str, line: str) -> None:
+    built = of_records(tmp_path / "a", {Kind.ENTRIES: {"1": entry(1, "題")}})
+    build(built, language=language)
+    site = built.layout.latest / "site"
+    assert line in (site / "about.html").read_text("utf-8")
+    assert line in (site / "history/version-1.html").read_text("utf-8")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import json
+import pickle
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,9 +12,11 @@ from pathlib import Path
 import pytest
 from babel.messages.catalog import Catalog
 
-from exporter import translation
+from exporter import lossless_json, translation
 from exporter.errors import BlogExporterError
+from exporter.http.credentials import Redactor
 from exporter.message import both, either, listed, message, message_n, said
+from exporter.text import printable
 from exporter.translation import current_language, recalled, set_language, translated, translated_by_text
 from tests.translation.catalogue import as_mo
 
@@ -97,6 +102,26 @@ def test_an_error_in_a_sentence_is_translated_and_not_kept() -> None:
     text = message("{host} gave no answer to {what}.", host="h", what=error)
     assert translated(text) == "h から 何も見つかりませんでした。 の応答がありません。"
     assert text.values["what"] is said(error)
+
+
+@pytest.mark.usefixtures("japanese")
+def test_a_message_stays_one_where_it_is_made_fit_for_a_terminal_or_rid_of_secrets() -> None:
+    text = message("{host} gave no answer to {what}.", host="h", what="w")
+    redactor = Redactor(["secret"])
+    assert translated(redactor(printable(text, 100))) == "h から w の応答がありません。"
+    assert translated(printable(text, 10)) == "h gave no…"
+    told = message("{host} gave no answer to {what}.", host="h", what="secret\x1b[2J")
+    assert translated(redactor(told)) == "h gave no answer to ***\x1b[2J."
+    assert translated(printable(told)) == r"h gave no answer to secret\x1b[2J."
+
+
+def test_messages_survive_copies_and_processes() -> None:
+    text = message_n("{n:,} picture was read.", "{n:,} pictures were read.", 2)
+    for copied in (copy.deepcopy(text), pickle.loads(pickle.dumps(text))):
+        assert copied == text
+        assert copied.values == {"n": 2}
+        assert (copied.template, copied.plural, copied.number) == (text.template, text.plural, 2)
+    assert json.loads(lossless_json.dumps({"text": text})) == {"text": str(text)}
 
 
 @pytest.mark.usefixtures("japanese")
