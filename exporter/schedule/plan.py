@@ -15,6 +15,7 @@ from typing import Final
 
 from exporter.errors import UsageError
 from exporter.message import message
+from exporter.translation import current_language
 
 FIRST_HOUR: Final = 3
 _TIME: Final = re.compile(r"([01]?[0-9]|2[0-3]):([0-5][0-9])")
@@ -70,7 +71,10 @@ def plan_for(archive: Path, blog_id: str, words: Sequence[str] = (), *, at: str 
         UsageError: the time is none, or a path holds what no scheduler can be told.
     """
     place = Path(os.path.abspath(archive))  # noqa: PTH100 - links on the way stay what they are
-    backup = ("backup", *(words or [str(place)]), "--wait-lock", "1h", "--quiet")
+    # Schedulers know no locale: what goes wrong at night is said in the language of whoever planned it.
+    spoken = current_language()
+    language = () if spoken == "en" else ("--lang", spoken)
+    backup = ("backup", *(words or [str(place)]), *language, "--wait-lock", "1h", "--quiet")
     command = (*program(), *backup)
     for word in command:
         _check(word)

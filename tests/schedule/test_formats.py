@@ -111,6 +111,11 @@ def test_a_plan_names_the_program_and_every_path_in_full(monkeypatch: pytest.Mon
     assert f"{plan.at:%H:%M}" == "23:59"
 
 
+def test_the_night_speaks_as_the_day_does(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("exporter.schedule.plan.current_language", lambda: "ja")
+    assert plan_for(tmp_path, "me.blog.example.jp").command[2:5] == (str(tmp_path), "--lang", "ja")
+
+
 def test_a_program_that_has_no_script_is_started_as_a_module(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr("sys.executable", str(tmp_path / "python"))
     assert plan_for(tmp_path, "blog").command[:4] == (str(tmp_path / "python"), "-P", "-m", "exporter")
