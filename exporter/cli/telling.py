@@ -21,7 +21,7 @@ from exporter.cli.closing import countdown_line, quiet_closing_line
 from exporter.cli.output import Output
 from exporter.cli.summary import missing_things, quiet_line
 from exporter.clock import Clock, at_home, timestamp
-from exporter.errors import ApiError, ArchiveLocked, BlogExporterError, Interrupted
+from exporter.errors import ArchiveLocked, BlogExporterError, Interrupted
 from exporter.message import listed, message, said
 from exporter.model.kinds import Kind
 from exporter.settings import Settings
@@ -161,10 +161,7 @@ class Telling:
                 return message("exit 0: {blog} is saved", blog=self._blog)
             missing = listed(missing_things(self.outcome)) or message("something")
             return message("exit {code}: {blog}: not saved: {missing}", code=code, blog=self._blog, missing=missing)
-        if isinstance(error, ApiError):
-            reason = message("{operation} answered {status}", operation=error.operation, status=error.status)
-        else:
-            reason = _WORDS.get(code, message("it failed"))
+        reason = _WORDS.get(code, message("it failed"))
         return message("exit {code}: {blog}: {reason}", code=code, blog=self._blog, reason=reason)
 
     def _run_hook(self, command: str, event: Event, before: Told, error: BlogExporterError | None) -> None:
@@ -193,9 +190,7 @@ class Telling:
         return message("{blog}: the monitor could not be told: {reason}", blog=self._blog, reason=reason)
 
     def _healed(self, before: Told) -> str:
-        if before.since is None:
-            return message("{blog} is well again: this backup succeeded.", blog=self._blog)
-        date = self._date(before.since)
+        date = "" if before.since is None else self._date(before.since)
         return message(
             "{blog} is well again: this backup succeeded. The trouble had begun on {date}.", blog=self._blog, date=date
         )

@@ -57,7 +57,7 @@ class Told:
         Troubles that come and go before all is well are told once: what was told is forgotten when nothing is wrong.
         """
         if not troubles:
-            return (Event.HEALED if self.times else None), Told()
+            return (Event.HEALED if self.since is not None else None), Told()
         names = sorted({hashlib.sha256(name.encode("utf-8", "replace")).hexdigest()[:16] for name in troubles})
         kept = names[:_MOST_TROUBLES]
         since = self.since or now

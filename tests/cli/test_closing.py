@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import re
 import shlex
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 import click
 import pytest
 
+from exporter.cli.closing import closing_lines
 from exporter.cli.main import cli
 from exporter.clock import SystemClock
 from exporter.demo.sample import demo_blog
 from exporter.demo.service import DemoService
+from exporter.tell.closing import ClosingReport, Countdown, Outside, Unseen
 from tests.cli.conftest import Program, Result
 from tests.support import faults
 from tests.support.generated import generated_blog
@@ -150,6 +152,17 @@ def test_a_day_that_is_none_is_refused(program: Program, tmp_path: Path) -> None
     with serving(generated_blog(1)) as service:
         done = program(*backup_command(service, tmp_path / "archive", "--closing", "31.12.2026"))
     assert (done.code, "a day such as 2026-12-31 is expected" in done.err) == (2, True)
+
+
+def test_of_many_reasons_the_first_are_named() -> None:
+    many = [Outside("files", "left_out", "", 20 - number) for number in range(12)]
+    report = ClosingReport(Countdown(date(2026, 12, 31), 0, None), many, Unseen(), signed_in=True)
+    first, unseen, *lines = closing_lines(report, has_fallback=True)
+    assert first == f"The service closes today, on {END}."
+    assert unseen.startswith("No draft and no private entry was seen")
+    assert lines[1] == "  - 20 uploads: left out by a setting"
+    assert lines[-1] == "  … and 19 more."
+    assert len(lines) == 12
 
 
 @pytest.mark.parametrize("page", ["closing.md", "closing.ja.md", "told.md"])

@@ -10,8 +10,11 @@ from typing import Any
 
 import pytest
 
+from exporter.cli.output import Output
+from exporter.cli.telling import telling
 from exporter.clock import SystemClock
 from exporter.demo.content import fields
+from exporter.settings import resolve
 from tests.cli.conftest import Program, Result
 from tests.support import faults
 from tests.support.generated import generated_blog
@@ -44,18 +47,21 @@ def test_pings_of_good_and_bad_runs(program: Program, tmp_path: Path, monitor: F
         assert program(*run).code == 20
         service.before = faults.status(401)
         assert program(*run).code == 12
-    assert monitor.paths == ["/start", "", "/start", "/fail", "/start", "/fail", "/start", "/fail"]
+        service.before = faults.status(400)
+        assert program(*run).code == 20
+    assert monitor.paths == ["/start", "", *["/start", "/fail"] * 4]
     ends = [ping.body for ping in monitor.pings[1::2]]
     assert ends == [
         f"exit 0: {blog.blog_id} is saved",
         f"exit 3: {blog.blog_id}: not saved: 1 entry",
         f"exit 20: {blog.blog_id}: the service failed",
         f"exit 12: {blog.blog_id}: not authorised: sign in again",
+        f"exit 20: {blog.blog_id}: the service failed",
     ]
     assert title not in "".join(ends)
     rids = [ping.query["rid"][0] for ping in monitor.pings]
     assert rids[::2] == rids[1::2]
-    assert len(set(rids)) == 4
+    assert len(set(rids)) == 5
 
 
 def test_a_dry_run_tells_nobody(program: Program, tmp_path: Path, monitor: FakeMonitor) -> None:
@@ -156,6 +162,25 @@ def test_a_command_that_fails_is_a_warning(program: Program, tmp_path: Path) -> 
         done = program(*run)
     assert done.code == 20
     assert "warning: The command of on_failure did not work: it ended with 1." in done.err
+
+
+def test_a_monitor_that_fails_is_told_by_the_command(program: Program, tmp_path: Path, monitor: FakeMonitor) -> None:
+    monitor.statuses = [404] * 2
+    read = tmp_path / "read"
+    with serving(generated_blog(3)) as service:
+        run = backup_command(service, tmp_path / "archive", "--assets", "none", "--no-site", "-q")
+        assert program(*run, "--ping-url", monitor.url, "--on-failure", f"tee {read}").code == 0
+    assert "the monitor could not be told: " in read.read_text()
+
+
+def test_a_bug_is_told_too(tmp_path: Path, monitor: FakeMonitor) -> None:
+    settings = resolve({"ping_url": monitor.url}, environ={})
+    with (
+        pytest.raises(ZeroDivisionError),
+        telling(tmp_path / "archive", "a.blog.example.jp", settings, Output(verbosity=-1), SystemClock()),
+    ):
+        raise ZeroDivisionError("秘密")
+    assert [(ping.path, ping.body) for ping in monitor.pings] == [("/fail", "exit 1: a.blog.example.jp: it failed")]
 
 
 def test_a_command_with_open_quotes_is_refused(program: Program, tmp_path: Path) -> None:
