@@ -10,6 +10,8 @@ from exporter.model.kinds import Kind
 
 SETTINGS, NOT_SAVED, NOT_AUTHORISED, FAILED, NO_ROOM = 2, 3, 12, 20, 28
 """Exit codes of findings, as ``exporter.errors`` gives them to failures of the same kinds."""
+MAY_HOLD_SECRETS: Final = frozenset({"on_failure", "ping_url", "token_command"})
+"""Settings whose values are shown nowhere: whoever knows them can act in their owner's name."""
 _FIRST: Final = (SETTINGS, NOT_AUTHORISED, FAILED, NO_ROOM, NOT_SAVED)
 """Which of several decides, since a person has to mend it before the others can be judged."""
 

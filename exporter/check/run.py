@@ -11,7 +11,7 @@ from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from exporter.check.facts import CheckResult, Exchange, OperationFacts
+from exporter.check.facts import MAY_HOLD_SECRETS, CheckResult, Exchange, OperationFacts
 from exporter.check.fetching import fetch_samples
 from exporter.check.fields import note_fields
 from exporter.check.findings import findings
@@ -72,7 +72,7 @@ class Wishes:
 def in_use(settings: Settings) -> dict[str, tuple[str, str]]:
     """Return the settings that something sets, as text, with where each comes from; no secret is among them."""
     return {
-        name: (_text_of(getattr(settings, name)), source.place(name))
+        name: ("…" if name in MAY_HOLD_SECRETS else _text_of(getattr(settings, name)), source.place(name))
         for name, source in settings.sources.items()
         if name in SETTINGS and source.origin is not Origin.DEFAULT
     }

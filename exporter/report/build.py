@@ -10,7 +10,7 @@ from datetime import timedelta, tzinfo
 from itertools import accumulate
 from typing import Any, Final
 
-from exporter.check.facts import CheckResult, Exchange
+from exporter.check.facts import MAY_HOLD_SECRETS, CheckResult, Exchange
 from exporter.message import Message
 from exporter.model.kinds import Kind
 from exporter.profiles import PROFILES
@@ -213,6 +213,8 @@ class _Maker:
         return members
 
     def _setting(self, name: str, value: Any) -> Any:
+        if name in MAY_HOLD_SECRETS:
+            return "set"
         if isinstance(value, timedelta):
             return f"{value.total_seconds():g}s"
         if isinstance(value, tzinfo):

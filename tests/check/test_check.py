@@ -259,6 +259,7 @@ def test_no_room_is_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_settings_are_shown_as_they_are_written() -> None:
     given = {"site": "no", "retries": "3", "wait_lock": "90s", "skip_asset_hosts": "b.example,a.example"}
+    given["ping_url"] = "https://hc-ping.example/5f0c7a1e"
     settings = resolve(given, environ={"BLOG_EXPORTER_RATE": "2", "BLOG_EXPORTER_TOKEN": "secret"})
     assert run.in_use(settings) == {
         "retries": ("3", "option --retries"),
@@ -266,4 +267,5 @@ def test_settings_are_shown_as_they_are_written() -> None:
         "site": ("no", "option --site"),
         "skip_asset_hosts": ("a.example,b.example", "option --skip-asset-hosts"),
         "wait_lock": ("90s", "option --wait-lock"),
+        "ping_url": ("…", "option --ping-url"),
     }

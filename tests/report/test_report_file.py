@@ -167,9 +167,11 @@ def test_settings_are_told_without_their_owner(tmp_path: Path) -> None:
         visible_delete_flg="t,f",
         skip_asset_hosts="hamabe.example.net",
         refresh="auto",
+        ping_url="https://hc-ping.example/hamabe-secret",
     )[0]
     told = {name: each.get("value") for name, each in head.get("settings")}
     assert (told["profile"], told["wait_lock"], told["site"], told["refresh"]) == ("ninja", "90s", False, "auto")
+    assert told["ping_url"] == "set"
     assert (told["timezone"], told["visible_delete_flg"], told["skip_asset_hosts"]) == ("Asia/Tokyo", ["f", "t"], "set")
     assert told["base_url"].startswith("https://")
     assert "hamabe" not in write_tree(head)
