@@ -82,14 +82,15 @@ class Direct:
         self._origin = origin_of(origin)
         self._headers = headers
         self._tail = self._tail_with({})
+        self._last: tuple[Mapping[str, str], bytes | None] = (headers, self._tail)
         self._timeout = aiohttp.ClientTimeout(total=None, connect=connect)
 
     def head(self, origin: str, url: URL, headers: Mapping[str, str]) -> bytes | None:
         """Return what :meth:`get` is to send; ``None`` for what goes elsewhere, or that aiohttp has to judge."""
         path = url.raw_path_qs
-        if headers is not self._headers:
-            self._headers, self._tail = headers, self._tail_with(headers)
-        tail = self._tail
+        if headers is not self._headers and headers is not self._last[0]:
+            self._last = headers, self._tail_with(headers)
+        tail = self._tail if headers is self._headers else self._last[1]
         if tail is None or origin != self._origin or not (path.isascii() and path.isprintable()):
             return None
         return b"GET " + path.encode() + tail

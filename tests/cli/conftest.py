@@ -43,6 +43,7 @@ Program = Callable[..., Result]
 def program(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Program:
     """Run the program with no settings but the arguments given."""
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
 
     def run(*arguments: object) -> Result:
         capfd.readouterr()

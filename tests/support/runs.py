@@ -135,7 +135,11 @@ class Runs:
             "arguments": [str(argument) for argument in arguments],
             "kill_at": kill_at,
             "file_size": file_size,
-            "environ": {"XDG_CONFIG_HOME": str(self._folder / "no-config"), **(environ or {})},
+            "environ": {
+                "XDG_CONFIG_HOME": str(self._folder / "no-config"),
+                "XDG_DATA_HOME": str(self._folder / "no-data"),
+                **(environ or {}),
+            },
             "durable": self._durable,
             "trace": None if trace is None else str(trace),
             "stdout": str(self._folder / "stdout"),
