@@ -11,7 +11,7 @@ SBOM_OF ?= dist/installed/bin/python
 AUDITORS := tests/site/browser/node_modules
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test hostile browsers importers packages sbom lint format messages sample first-hour screenshots peers bench bench-check torture clean
+.PHONY: help demo test hostile browsers importers packages sbom lint format messages docs sample first-hour screenshots peers bench bench-check torture clean
 
 help: ## show what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -40,7 +40,7 @@ hostile: $(SETUP) ## run every command on hundreds of hostile archives
 	$(BIN)/python -m pytest -n auto -m "hostile and not slow" tests/hostile
 
 browsers: $(SETUP) $(AUDITORS)/.installed ## run the tests that open the offline site in real browsers; .ci/install gets these
-	$(BIN)/python -m pytest -n 2 -m "browser and not slow" tests/site tests/login
+	$(BIN)/python -m pytest -n 2 -m "browser and not slow" tests/site tests/login tests/docs
 
 $(AUDITORS)/.installed: $(addprefix tests/site/browser/package,.json -lock.json)
 	npm ci --prefix $(dir $<) --ignore-scripts --no-audit --no-fund
@@ -86,6 +86,9 @@ sample: $(SETUP) ## make sample_output/ again
 
 first-hour: $(SETUP) ## record what init says, as docs/first-hour.en.svg and .ja.svg
 	$(BIN)/python -m tests.support.first_hour
+
+docs: $(SETUP) ## build the pages of docs/ in English and Japanese into build/docs/; a broken link ends it
+	$(BIN)/python docs/build.py
 
 screenshots: $(SETUP) ## draw docs/screenshots/ again
 	$(BIN)/python docs/screenshots.py

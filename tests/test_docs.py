@@ -15,7 +15,8 @@ from exporter.settings import PREFIX, SETTINGS
 from tests.cli.conftest import Program
 
 ROOT = Path(__file__).parent.parent
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+COMMANDS_PAGE = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")
+EXIT_CODES_PAGE = (ROOT / "docs" / "exit-codes.md").read_text(encoding="utf-8")
 DOCUMENTS = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")] + sorted(
     (ROOT / "docs").glob("*.md")
 )
@@ -25,10 +26,10 @@ def codes(of: type[errors.BlogExporterError] = errors.BlogExporterError) -> set[
     return {of.exit_code}.union(*(codes(child) for child in of.__subclasses__()))
 
 
-def test_the_readme_names_every_command_and_exit_code() -> None:
-    named = re.findall(r"^\| `(\w+)[^`]*` \| ", README, re.MULTILINE)
+def test_every_command_and_exit_code_is_named() -> None:
+    named = re.findall(r"^\| `(\w+)[^`]*` \| ", COMMANDS_PAGE, re.MULTILINE)
     assert named == list(COMMANDS)
-    rows = re.findall(r"^\| ([0-9, ]+) \| ", README, re.MULTILINE)
+    rows = re.findall(r"^\| ([0-9, ]+) \| ", EXIT_CODES_PAGE, re.MULTILINE)
     assert {int(code) for row in rows for code in row.split(",")} == codes() | {0}
 
 

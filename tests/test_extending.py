@@ -48,7 +48,8 @@ def extended(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Give a copy of the program with everything that the page adds."""
     root = tmp_path_factory.mktemp("extended")
     shutil.copytree(ROOT / "exporter", root / "exporter", ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copy(ROOT / "README.md", root)
+    (root / "docs").mkdir()
+    shutil.copy(ROOT / "docs" / "commands.md", root / "docs")
     for blocks in sections().values():
         for block in blocks:
             apply(root, *block)

@@ -1,0 +1,173 @@
+"""Build the pages of docs/ in English and Japanese into build/docs/: ``python docs/build.py``, or ``make docs``.
+
+A page NAME.md has its Japanese twin in NAME.ja.md. Where there is none, the Japanese pages show the English one with a
+note. The build is strict: a link that leads nowhere, on either side, ends it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from posixpath import normpath
+from typing import Any
+
+HERE = Path(__file__).parent
+ROOT = HERE.parent
+BUILD = ROOT / "build"
+NAVIGATION: dict[str, Any] = tomllib.loads((HERE / "navigation.toml").read_text("utf-8"))
+LANGUAGES = {"en": "English", "ja": "日本語"}
+BETWEEN = {
+    ("en", "en"): "index.html",
+    ("en", "ja"): "ja/index.html",
+    ("ja", "ja"): "index.html",
+    ("ja", "en"): "../index.html",
+}
+"""Where the pages of one language have those of another; relative, so that they work from a disk too."""
+ENGLISH_ONLY = '!!! note "英語のページです"\n\n    このページにはまだ日本語版がありません。\n\n'
+COPIED = ("screenshots", "schemas", "screens", "demo.svg", "first-hour.en.svg", "first-hour.ja.svg")
+LINK = re.compile(r"(?P<mark>!?)\[(?P<text>(?:[^\[\]]|\[[^\[\]]*\])*)\]\((?P<target>[^)\s]+)\)")
+FENCE = re.compile(r"^```.*?^```|^(?: {4}[^\n]*\n)+", re.MULTILINE | re.DOTALL)
+
+
+class BrokenLinkError(Exception):
+    """A page links to what is not there."""
+
+
+def pages() -> dict[str, Path]:
+    """Give every page's English source by its name."""
+    found = {path.stem: path for path in sorted(HERE.glob("*.md")) if not path.name.endswith(".ja.md")}
+    return found | {name: ROOT / place for name, place in NAVIGATION["elsewhere"].items()}
+
+
+def in_navigation() -> list[str]:
+    """Give the names of all pages in their order."""
+    return [name for part in NAVIGATION["part"] for name in part["pages"]]
+
+
+def source(name: str, language: str) -> tuple[Path, str]:
+    """Give a page's file in a language and its text, which may be English all the same."""
+    english = pages()[name]
+    if language == "ja":
+        japanese = HERE / f"{name}.ja.md"
+        if japanese.exists():
+            return japanese, japanese.read_text("utf-8")
+        head, _, rest = english.read_text("utf-8").partition("\n")
+        return english, f"{head}\n\n{ENGLISH_ONLY}{rest}"
+    return english, english.read_text("utf-8")
+
+
+def adapted(path: Path, text: str) -> str:
+    """Give a page's text with its links as the built pages need them.
+
+    Raises:
+        BrokenLinkError: one leads nowhere.
+    """
+    names = {place.resolve(): name for name, place in pages().items()}
+
+    def link(found: re.Match[str]) -> str:
+        target, _, anchor = found["target"].partition("#")
+        if re.match(r"[a-z]+:", target) or not target:
+            return found[0]
+        place = Path(normpath((path.parent / target).as_posix())).resolve()
+        if not place.exists():
+            raise BrokenLinkError(f"{path.relative_to(ROOT)}: {found['target']}")
+        if place.name.endswith(".ja.md"):
+            place = place.with_name(place.name.removesuffix(".ja.md") + ".md")
+        if place in names:
+            return f"[{found['text']}]({names[place]}.md{'#' if anchor else ''}{anchor})"
+        if place.is_relative_to(HERE) and place.relative_to(HERE).parts[0] in COPIED:
+            return f"{found['mark']}[{found['text']}]({place.relative_to(HERE).as_posix()})"
+        return found["text"]  # a source file, which the pages do not have
+
+    parts, at = [], 0
+    for code in FENCE.finditer(text):
+        parts += [LINK.sub(link, text[at : code.start()]), code[0]]
+        at = code.end()
+    return "".join([*parts, LINK.sub(link, text[at:])])
+
+
+def configuration(language: str, folder: str, output: str) -> str:
+    """Give the settings of Zensical for the pages of a language."""
+    navigation = [{part[language]: [f"{name}.md" for name in part["pages"]]} for part in NAVIGATION["part"]]
+    rows = ",\n  ".join(
+        f"{{ {json.dumps(title, ensure_ascii=False)} = {json.dumps(files)} }}"
+        for each in navigation
+        for title, files in each.items()
+    )
+    others = "\n".join(
+        f'[[project.extra.alternate]]\nname = "{name}"\nlink = "{BETWEEN[language, code]}"\nlang = "{code}"'
+        for code, name in LANGUAGES.items()
+    )
+    return f"""[project]
+site_name = "blog-exporter"
+docs_dir = {json.dumps(folder)}
+site_dir = {json.dumps(output)}
+use_directory_urls = false
+nav = [
+  {rows},
+]
+
+[project.theme]
+language = "{language}"
+font = false
+features = ["navigation.sections", "navigation.footer", "search.highlight", "content.code.copy", "toc.follow"]
+
+[[project.theme.palette]]
+media = "(prefers-color-scheme: light)"
+scheme = "default"
+
+[[project.theme.palette]]
+media = "(prefers-color-scheme: dark)"
+scheme = "slate"
+
+[project.extra]
+generator = false
+
+{others}
+
+[project.markdown_extensions]
+admonition = {{}}
+attr_list = {{}}
+tables = {{}}
+toc.permalink = true
+pymdownx.highlight.pygments_lang_class = true
+pymdownx.superfences = {{}}
+"""
+
+
+def assemble(language: str, folder: Path) -> None:
+    """Write the pages of a language, and what they show, into a folder."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    for name in in_navigation():
+        path, text = source(name, language)
+        (folder / f"{name}.md").write_text(adapted(path, text), encoding="utf-8")
+    for name in COPIED:
+        if (HERE / name).is_dir():
+            shutil.copytree(HERE / name, folder / name)
+        elif (HERE / name).exists():
+            shutil.copy(HERE / name, folder / name)
+
+
+def build() -> Path:
+    """Build both languages and return the folder of the pages."""
+    work, output = BUILD / "docs-source", BUILD / "docs"
+    shutil.rmtree(output, ignore_errors=True)
+    for language in LANGUAGES:
+        assemble(language, work / language)
+        target = output / "ja" if language == "ja" else output
+        settings = work / f"zensical-{language}.toml"
+        settings.write_text(configuration(language, language, f"site-{language}"), "utf-8")
+        command = [sys.executable, "-m", "zensical", "build", "--strict", "--clean", "--config-file", str(settings)]
+        subprocess.run(command, cwd=work, check=True)
+        shutil.move(work / f"site-{language}", target)
+    return output
+
+
+if __name__ == "__main__":
+    sys.stdout.write(f"{build()}\n")

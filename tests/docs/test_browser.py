@@ -1,0 +1,64 @@
+"""The built pages in a real browser: nothing is asked of another host, and the search finds Japanese words."""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Iterator
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.browser
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the library's name
+        """Say nothing."""
+
+
+@pytest.fixture(scope="module")
+def served(built: Path) -> Iterator[str]:
+    with ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(built))) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+@pytest.mark.parametrize("width", [375, 1280])
+def test_pages_ask_no_other_host_and_fit(served: str, built: Path, width: int) -> None:
+    from playwright.sync_api import sync_playwright  # noqa: PLC0415 - only these tests have it
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
+        page = browser.new_page(viewport={"width": width, "height": 800})
+        asked: list[str] = []
+        page.on("request", lambda request: asked.append(request.url))
+        wide = []
+        for path in sorted(built.rglob("*.html")):
+            page.goto(f"{served}/{path.relative_to(built).as_posix()}")
+            page.wait_for_load_state("networkidle")
+            if page.evaluate("document.documentElement.scrollWidth") > width:
+                wide.append(path.name)
+        browser.close()
+    assert [url for url in asked if not url.startswith((served, "data:", "blob:"))] == []
+    assert len(asked) > 100
+    assert wide == []
+
+
+@pytest.mark.parametrize(
+    ("start", "word", "found"),
+    [("ja/index.html", "引っ越し", "moving.html"), ("index.html", "lone surrogate", "format.html")],
+)
+def test_the_search_finds_words(served: str, start: str, word: str, found: str) -> None:
+    from playwright.sync_api import sync_playwright  # noqa: PLC0415 - only these tests have it
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
+        page = browser.new_page(viewport={"width": 1280, "height": 800})
+        page.goto(f"{served}/{start}")
+        page.keyboard.press("Control+k")
+        page.keyboard.type(word)
+        page.locator(f"a[href*='{found}'] mark").first.wait_for(timeout=20_000)
+        browser.close()

@@ -1,0 +1,101 @@
+"""Every page is on the built site in both languages, and every link and anchor of it leads somewhere on it."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from types import ModuleType
+from urllib.parse import unquote, urlsplit
+
+import pytest
+
+JAPANESE = re.compile("[\u3040-\u30ff]")
+IN_BOTH = ("index", "getting-started", "nightly", "moving", "reading-without-the-tool", "closing")
+
+
+class Page(HTMLParser):
+    """The links, the anchors, and what a built page would load by itself."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.links: list[str] = []
+        self.loads: list[str] = []
+        self.anchors: set[str] = set()
+        self.feed(path.read_text("utf-8"))
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = {name: value or "" for name, value in attrs}
+        self.anchors |= {given[name] for name in ("id", "name") if name in given}
+        if tag == "a" and "href" in given:
+            self.links.append(given["href"])
+        elif tag != "a":
+            self.loads += [given[name] for name in ("href", "src") if name in given]
+
+
+@pytest.fixture(scope="module")
+def pages(built: Path) -> dict[Path, Page]:
+    return {path: Page(path) for path in sorted(built.rglob("*.html")) if path.name != "404.html"}
+
+
+def test_every_page_is_in_the_navigation_once_and_is_built(builder: ModuleType, built: Path) -> None:
+    named = builder.in_navigation()
+    assert sorted(named) == sorted(builder.pages())
+    for folder in (built, built / "ja"):
+        assert {path.stem for path in folder.glob("*.html")} == {*named, "404"}
+
+
+def test_every_link_and_anchor_leads_somewhere(pages: dict[Path, Page]) -> None:
+    broken = []
+    for path, page in pages.items():
+        for link in page.links:
+            parts = urlsplit(link)
+            if parts.scheme in {"http", "https", "mailto"}:
+                continue
+            target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
+            if not target.is_file() or (
+                parts.fragment and target in pages and unquote(parts.fragment) not in pages[target].anchors
+            ):
+                broken.append((path.name, link))
+    assert broken == []
+    assert sum(len(page.links) for page in pages.values()) > 1000
+
+
+def test_nothing_is_loaded_from_another_host(pages: dict[Path, Page]) -> None:
+    assert [link for page in pages.values() for link in page.loads if urlsplit(link).netloc] == []
+
+
+@pytest.mark.parametrize("name", IN_BOTH)
+def test_what_a_blogger_reads_first_is_in_japanese(builder: ModuleType, built: Path, name: str) -> None:
+    path, text = builder.source(name, "ja")
+    assert path.name == f"{name}.ja.md"
+    assert len(JAPANESE.findall(text)) > 200
+    assert text.count("\n## ") == builder.source(name, "en")[1].count("\n## ")
+    assert "英語のページです" not in (built / "ja" / f"{name}.html").read_text("utf-8")
+
+
+def test_the_others_say_that_they_are_english(built: Path) -> None:
+    assert "英語のページです" in (built / "ja" / "library.html").read_text("utf-8")
+
+
+def test_a_broken_link_ends_the_build(builder: ModuleType) -> None:
+    with pytest.raises(builder.BrokenLinkError, match=r"docs/index\.md: nowhere\.md"):
+        builder.adapted(builder.HERE / "index.md", "See [this](nowhere.md).")
+
+
+def test_links_are_those_of_the_built_pages(builder: ModuleType) -> None:
+    here = builder.HERE / "index.md"
+    adapted = {
+        "[a](../exporter/archive/FORMAT.md#damage)": "[a](format.md#damage)",
+        "[a](closing.ja.md)": "[a](closing.md)",
+        "[`b`](../exporter/errors.py)": "`b`",
+        "![c](demo.svg)": "![c](demo.svg)",
+        "[d](https://a.example/x)": "[d](https://a.example/x)",
+        "    [e](nowhere.md)\n": "    [e](nowhere.md)\n",
+        "```\n[f](nowhere.md)\n```\n": "```\n[f](nowhere.md)\n```\n",
+    }
+    assert {text: builder.adapted(here, text) for text in adapted} == adapted
+
+
+def test_readme_is_one_screen(builder: ModuleType) -> None:
+    assert len((builder.ROOT / "README.md").read_text("utf-8").splitlines()) <= 60
