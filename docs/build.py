@@ -16,6 +16,8 @@ from pathlib import Path
 from posixpath import normpath
 from typing import Any
 
+from markdown.extensions.toc import slugify
+
 HERE = Path(__file__).parent
 ROOT = HERE.parent
 BUILD = ROOT / "build"
@@ -32,6 +34,7 @@ ENGLISH_ONLY = '!!! note "英語のページです"\n\n    このページには
 COPIED = ("screenshots", "schemas", "screens", "demo.svg", "first-hour.en.svg", "first-hour.ja.svg")
 LINK = re.compile(r"(?P<mark>!?)\[(?P<text>(?:[^\[\]]|\[[^\[\]]*\])*)\]\((?P<target>[^)\s]+)\)")
 FENCE = re.compile(r"^```.*?^```|^(?: {4}[^\n]*\n)+", re.MULTILINE | re.DOTALL)
+HEADING = re.compile(r"^(?P<level>#{1,6}) (?P<text>[^\n]+)$", re.MULTILINE)
 
 
 class BrokenLinkError(Exception):
@@ -55,14 +58,38 @@ def source(name: str, language: str) -> tuple[Path, str]:
     if language == "ja":
         japanese = HERE / f"{name}.ja.md"
         if japanese.exists():
-            return japanese, japanese.read_text("utf-8")
+            return japanese, anchored(english.read_text("utf-8"), japanese.read_text("utf-8"))
         head, _, rest = english.read_text("utf-8").partition("\n")
         return english, f"{head}\n\n{ENGLISH_ONLY}{rest}"
     return english, english.read_text("utf-8")
 
 
-def adapted(path: Path, text: str) -> str:
+def headings(text: str) -> list[re.Match[str]]:
+    """Give the headings of a page outside of code."""
+    code = [found.span() for found in FENCE.finditer(text)]
+    return [each for each in HEADING.finditer(text) if not any(a <= each.start() < b for a, b in code)]
+
+
+def twins(english: str, japanese: str) -> bool:
+    """Tell whether two pages have the same headings, by their levels, so that they can have the same anchors."""
+    return [each["level"] for each in headings(english)] == [each["level"] for each in headings(japanese)]
+
+
+def anchored(english: str, japanese: str) -> str:
+    """Give a Japanese page's text with the anchors of the English one, where both have the same headings."""
+    if not twins(english, japanese):
+        return japanese
+    parts, at = [], 0
+    for ours, theirs in zip(headings(japanese), headings(english), strict=True):
+        parts += [japanese[at : ours.end()], f" {{#{slugify(theirs['text'].replace('`', ''), '-')}}}"]
+        at = ours.end()
+    return "".join([*parts, japanese[at:]])
+
+
+def adapted(path: Path, text: str, language: str = "en") -> str:
     """Give a page's text with its links as the built pages need them.
+
+    Where a Japanese page has no such anchor, the link leads to the English one.
 
     Raises:
         BrokenLinkError: one leads nowhere.
@@ -79,6 +106,14 @@ def adapted(path: Path, text: str) -> str:
         if place.name.endswith(".ja.md"):
             place = place.with_name(place.name.removesuffix(".ja.md") + ".md")
         if place in names:
+            twin = HERE / f"{names[place]}.ja.md"
+            if (
+                language == "ja"
+                and anchor
+                and twin.exists()
+                and not twins(place.read_text("utf-8"), twin.read_text("utf-8"))
+            ):
+                return f"[{found['text']}](../{names[place]}.html#{anchor})"
             return f"[{found['text']}]({names[place]}.md{'#' if anchor else ''}{anchor})"
         if place.is_relative_to(HERE) and place.relative_to(HERE).parts[0] in COPIED:
             return f"{found['mark']}[{found['text']}]({place.relative_to(HERE).as_posix()})"
@@ -146,7 +181,7 @@ def assemble(language: str, folder: Path) -> None:
     folder.mkdir(parents=True)
     for name in in_navigation():
         path, text = source(name, language)
-        (folder / f"{name}.md").write_text(adapted(path, text), encoding="utf-8")
+        (folder / f"{name}.md").write_text(adapted(path, text, language), encoding="utf-8")
     for name in COPIED:
         if (HERE / name).is_dir():
             shutil.copytree(HERE / name, folder / name)
