@@ -29,9 +29,9 @@ FILE_NAME: Final = "settings.toml"
 CONFIRMATIONS: Final = "archives.json"
 HARMLESS: Final = frozenset(
     {
-        "assets", "closing", "concurrency", "connect_timeout", "give_up_after", "markdown", "max_age", "max_asset_size",
-        "rate", "read_timeout", "refresh", "resume_max_age", "retries", "site", "site_lang", "site_title",
-        "strict_assets", "timezone", "total_timeout", "wait_lock",
+        "assets", "closing", "concurrency", "connect_timeout", "give_up_after", "markdown", "max_age",
+        "max_asset_size", "rate", "read_timeout", "refresh", "remind_after", "resume_max_age", "retries", "site",
+        "site_lang", "site_title", "strict_assets", "timezone", "total_timeout", "wait_lock",
     }
 )  # fmt: skip
 """Settings that count whoever wrote them."""

@@ -111,7 +111,7 @@ def command(
             return 0
         outcome = back_up_target(target, out, **wishes)
         if not dry_run and not no_remember and outcome.exit_code in SAVED:
-            kept = remember_options(target, options, out.warn)
+            kept = remember_options(target, options, out)
             if kept is not None and target.table is None:
                 enough = shlex.join([PROGRAM, "backup", str(target.root)])
                 out.say(message("From now on this is enough: {command}", command=enough))

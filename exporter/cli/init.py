@@ -406,7 +406,7 @@ def _backed_up(target: BlogTarget, out: Output) -> Outcome:
             message("{path} is damaged though it was just written: look at this disk.", path=damage[0].path)
         )
     out.say(message("Verified: every file is there and holds what was read."))
-    remember_options(target, {}, out.warn)
+    remember_options(target, {}, out)
     return outcome
 
 

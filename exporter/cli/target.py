@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from exporter.cli.language import adopt
-from exporter.cli.output import PROGRAM
+from exporter.cli.output import PROGRAM, Output
 from exporter.config_file import BlogTable, read_config
 from exporter.errors import BlogExporterError, UsageError
 from exporter.message import listed, message
@@ -117,19 +117,26 @@ def require_blog_id(text: str) -> None:
         raise UsageError(message("{text} is not a blog ID such as NAME.blog.example.jp.", text=shown))
 
 
-def remember_options(target: BlogTarget, given: Mapping[str, Any], warn: Callable[[str], None]) -> Path | None:
+def remember_options(target: BlogTarget, given: Mapping[str, Any], out: Output) -> Path | None:
     """Have an archive remember what its backup was told, and return the file where that is news.
 
     A file that cannot be written is warned about: the backup itself is done.
     """
-    from exporter.archive.memory import FILE_NAME, remember
+    from exporter.archive.memory import FILE_NAME, is_kept, remember
 
     table = {} if target.table is None else target.table.settings
+    told = {name: value for name, value in given.items() if name in SETTINGS and value is not None}
     try:
-        news = remember(target.root, {**table, **{name: value for name, value in given.items() if value is not None}})
+        news = remember(target.root, {**table, **told})
     except BlogExporterError as error:
-        warn(message("The settings could not be remembered. {reason}", reason=error))
+        out.warn(message("The settings could not be remembered. {reason}", reason=error))
         return None
+    passed_over = [f"--{name.replace('_', '-')}" for name, value in told.items() if not is_kept(name, value)]
+    if news and passed_over:
+        text = message(
+            "An archive does not remember {options}: put that into your settings file.", options=listed(passed_over)
+        )
+        out.say(text)
     return target.root / FILE_NAME if news else None
 
 

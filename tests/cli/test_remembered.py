@@ -12,7 +12,9 @@ from typing import Any
 
 import pytest
 
+from exporter.archive.memory import CONFIRMED, HARMLESS
 from exporter.demo.service import DemoService
+from exporter.settings import SETTINGS
 from tests.cli.conftest import Program
 from tests.support.generated import generated_blog
 from tests.support.runs import serving
@@ -197,7 +199,10 @@ def test_views_are_made_as_the_archive_remembers(first: Path, program: Program) 
 
 def test_what_may_hold_a_secret_is_not_remembered(first: Path, program: Program) -> None:
     fallback = "https://web.example/{url}?key=hush"
-    assert program("backup", first, "--archive-fallback", fallback, "--retries", "1").code == 0
+    done = program("backup", first, "--archive-fallback", fallback, "--retries", "1")
+    assert done.code == 0
+    assert "An archive does not remember --archive-fallback: put that into your settings file." in done.err
+    assert "hush" not in done.err
     assert "archive_fallback" not in memory(first)
     assert memory(first)["retries"] == "1"
 
@@ -231,3 +236,31 @@ def test_a_folder_without_an_archive_is_not_taken_for_a_blog(program: Program, t
     done = program("backup", tmp_path)
     assert done.code == 2
     assert "There is no archive in" in done.err
+
+
+def test_what_may_be_remembered_are_settings_and_nothing_that_starts_a_program() -> None:
+    assert set(SETTINGS) >= HARMLESS | CONFIRMED
+    assert not HARMLESS & CONFIRMED
+    never = {
+        "token_command",
+        "on_failure",
+        "ping_url",
+        "new_home_token_file",
+        "oauth_client_secret_file",
+        "auth_header",
+    }
+    assert set(SETTINGS) >= never
+    assert not never & (HARMLESS | CONFIRMED)
+
+
+def test_an_archive_that_cannot_be_read_is_named_or_left_to_its_blogs_id(
+    first: Path, program: Program, service: DemoService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    damaged = first.parent / blog_of(service)
+    shutil.copytree(first, damaged)
+    (damaged / "archive.json").write_text("{", encoding="utf-8")
+    shutil.rmtree(damaged / ".work")
+    monkeypatch.chdir(first.parent)
+    assert program("backup", f"./{damaged.name}").code == 13
+    assert program("backup", damaged.name, "--base-url", service.base_url).code == 13
+    assert program("backup", "no/such/folder").code == 2
