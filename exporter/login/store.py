@@ -193,19 +193,27 @@ class SignInStore:
         if not in_keyring:
             document["secrets"] = secrets
         path = self._path(sign_in.origin, sign_in.account)
+        was_in_keyring = self._is_in_keyring(path)
         try:
             self._make_folder()
             write_file(path, lossless_json.dumps(document) + b"\n")
         except OSError as error:
             raise _trouble(path, error) from error
-        if place == _FILE:
+        if was_in_keyring and not in_keyring:
             secret_box.forget(label)
         return KeptIn(None if in_keyring else Path(path), reason or "")
 
     def rewrite(self, sign_in: SignIn) -> None:
         """Keep a sign-in where it was before."""
-        found = self._read_file(self._path(sign_in.origin, sign_in.account))
-        self.write(sign_in, "auto" if found is not None and found["kept"] == _KEYRING else _FILE)
+        path = self._path(sign_in.origin, sign_in.account)
+        self.write(sign_in, "auto" if self._is_in_keyring(path) else _FILE)
+
+    def _is_in_keyring(self, path: InnerPath) -> bool:
+        try:
+            found = self._read_file(path)
+        except UsageError:  # what is damaged, or a link, is replaced
+            return False
+        return found is not None and found["kept"] == _KEYRING
 
     def remove(self, sign_in: SignIn) -> None:
         """Forget a sign-in; its lock stays, so that no two processes ever lock different files."""

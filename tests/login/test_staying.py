@@ -283,7 +283,7 @@ async def test_a_notice_comes_days_before(server: OAuthServer, settings: Setting
 
 @pytest.fixture
 def short_lived(blog: Blog) -> Iterator[OAuthServer]:
-    with guarded(generated_blog(40, 5, 5), lifetime=1.0) as running:
+    with guarded(generated_blog(40, 5, 5), lifetime=60.0) as running:
         yield running
 
 
@@ -303,7 +303,7 @@ def test_a_token_that_ends_in_a_run_does_not_fail_it(
         return await server.before(request)
 
     server.service.before = before
-    command = backup_command(server.service, root, "--no-site", "--assets", "none", "-vv", "--json")
+    command = backup_command(server.service, root, "--no-site", "--assets", "none", "--concurrency", 2, "-vv", "--json")
     outputs.append(runs.run(*command, environ=home))
     assert [each.code for each in outputs] == [0, 0], outputs
     assert server.counts["refreshed"] >= 2
