@@ -23,8 +23,11 @@ PLACE: Final = Path(__file__).parent / "locale"
 LANGUAGES: Final = ("en", "ja")
 
 _LEAST_LETTERS: Final = 8
-_LONGEST: Final = 4000
-_DEEPEST: Final = 4
+_LEAST_ALONE: Final = 6
+"""Letters of a template, with fields and without any, that no other text has by chance."""
+_LONGEST: Final = 2000
+_MOST_PARTS: Final = (0, 0, 2, 7)
+"""At how many colons a text is parted, the innermost first: a value is parted at fewer than what it is a value of."""
 _KIND_OF_NUMBER: Final = "bcdeEfFgGnoxX%"
 
 _state = {"language": "en"}
@@ -70,29 +73,49 @@ def recalled(text: str, language: str | None = None) -> str:
     """Return in a language, the current one if none is named, what an earlier run said in English and an archive kept.
 
     A text that no template of the catalogue can have made is returned as it is, and so is one that is too long to be a
-    sentence. What the fields of a template stood for is recalled too. The time it takes grows with the length of the
-    text alone, whatever is in it.
+    sentence. What the fields of a template stood for is recalled too. The time it takes is bounded, whatever is in it.
     """
     language = language or _state["language"]
     if isinstance(text, Message):
         return translated(text, language)
-    return text if language == "en" or len(text) > _LONGEST else _recalled(text, language, _DEEPEST)
+    return text if language == "en" or len(text) > _LONGEST else _recalled(text, language, len(_MOST_PARTS) - 1)[1]
 
 
-@lru_cache(1000)
-def _recalled(text: str, language: str, deepest: int) -> str:
-    if not deepest or len(text) < _LEAST_LETTERS:
-        return text
+@lru_cache(2000)
+def _recalled(text: str, language: str, deepest: int) -> tuple[int, str]:
+    """Return how many letters of a text are known, and the text in the language.
+
+    Sentences were put behind one another with colons: of all ways to part them, the one that knows most is taken, and
+    of these the one with the most parts: a name rarely has a colon.
+    """
+    if not deepest or len(text) < _LEAST_ALONE:
+        return 0, text
+    pieces = text.split(": ", _MOST_PARTS[deepest])
+    best = [(0, 0, "")]
+    for start in reversed(range(len(pieces))):
+        ways = []
+        for end in range(start + 1, len(pieces) + 1):
+            known, found = _one_recalled(": ".join(pieces[start:end]), language, deepest)
+            more, parts, rest = best[len(pieces) - end]
+            ways.append((known + more, parts + 1, f"{found}: {rest}" if parts else found))
+        best.append(max(ways, key=lambda way: way[:2]))
+    known, _, found = best[-1]
+    return known, found
+
+
+def _one_recalled(text: str, language: str, deepest: int) -> tuple[int, str]:
     for pattern in _patterns(language):
         values = pattern.match(text)
         if values is not None:
             template = _template(language, pattern.one, pattern.many, 1 if pattern.of_one else 2)
             found = {name: _recalled(value, language, deepest - 1) for name, value in values.items()}
             # The values are text already, so that the formats of numbers are done with.
-            return "".join(
-                literal + ("" if name is None else found[name]) for literal, name, _, _ in Formatter().parse(template)
-            )
-    return text
+            said = [
+                literal + ("" if name is None else found[name][1])
+                for literal, name, _, _ in Formatter().parse(template)
+            ]
+            return pattern.letters + sum(known for known, _ in found.values()), "".join(said)
+    return 0, text
 
 
 def _template(language: str, one: str, many: str | None, number: int) -> str:
@@ -116,6 +139,7 @@ class _Pattern(NamedTuple):
     literals: list[str]
     names: list[str]
     numbers: list[bool]
+    letters: int
 
     def match(self, text: str) -> dict[str, str] | None:
         """Return what the fields stand for in a text that the template can have made.
@@ -150,8 +174,8 @@ def _patterns(language: str) -> list[_Pattern]:
     found = []
     for one, many in _templates((PLACE / language / "LC_MESSAGES" / f"{DOMAIN}.mo").read_bytes()):
         found += [_pattern(one, many, template) for template in (one, many) if template is not None]
-    said = {id(each): sum(map(str.isalpha, "".join(each.literals))) for each in found}
-    return sorted((each for each in found if said[id(each)] >= _LEAST_LETTERS), key=lambda each: -said[id(each)])
+    telling = (each for each in found if each.letters >= (_LEAST_LETTERS if each.names else _LEAST_ALONE))
+    return sorted(telling, key=lambda each: -each.letters)
 
 
 def _pattern(one: str, many: str | None, template: str) -> _Pattern:
@@ -162,7 +186,8 @@ def _pattern(one: str, many: str | None, template: str) -> _Pattern:
             names.append(name)
             numbers.append((form or "")[-1:] in {",", *_KIND_OF_NUMBER} and bool(form))
             literals.append("")
-    return _Pattern(one, many, template == one, literals, names, numbers)
+    letters = sum(map(str.isalpha, "".join(literals)))
+    return _Pattern(one, many, template == one, literals, names, numbers, letters)
 
 
 def _templates(data: bytes) -> Iterator[tuple[str, str | None]]:

@@ -29,6 +29,7 @@ WORDS: dict[str | tuple[str, str], str | tuple[str, ...]] = {
     "{first} or {rest}": "{first} または {rest}",
     "{first} and {rest}": "{first} と {rest}",
     "an entry": "記事",
+    "connecting to {place}": "{place} に接続",
     "{a} of": "{a} の",
 }
 
@@ -135,9 +136,15 @@ def test_messages_survive_copies_and_processes() -> None:
         ("many pictures were read.", "many pictures were read."),
         (
             "'x' took 3.5 s to arrive: h gave no answer to an entry.",
-            "'x' は 3.5 秒かかりました: h から an entry の応答がありません。",
+            "'x' は 3.5 秒かかりました: h から 記事 の応答がありません。",
         ),
         ("all of", "all of"),
+        (
+            "read a: example.jp gave no answer to: Nothing was found at all.",
+            "read a: example.jp gave no answer to: 何も見つかりませんでした。",
+        ),
+        ("a: b: 1 picture was read.: c", "a: b: 画像を 1 枚読み込みました。: c"),
+        ("connecting to its host: 2 pictures were read.", "its host に接続: 画像を 2 枚読み込みました。"),
         ("Nothing was found at all. ", "Nothing was found at all. "),
         ("", ""),
         ("{host} gave no answer to {what}.", "{host} から {what} の応答がありません。"),
