@@ -16,6 +16,8 @@ from exporter.errors import ArchiveDamaged, UsageError
 from exporter.message import message
 from exporter.model.kinds import Kind
 from exporter.settings import resolve
+from exporter.text import left
+from exporter.translation import translated
 
 _SAMPLE_START = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 _SAMPLE_URL = "http://demo.example.jp"
@@ -63,19 +65,28 @@ def command(*, out: Output, directory: Path, replay: Path | None, fixed_clock: b
             url = _SAMPLE_URL if fixed_clock else None
             back_up(directory, blog.blog_id, settings, quiet, clock=clock, recorded_url=url, locate=service.local)
 
-        out.say(f"A made-up blog is served at {service.base_url}. Backing it up:\n")
+        out.say(message("A made-up blog is served at {url}. Backing it up:\n", url=service.base_url))
         run(0)
         later_changes(blog)
-        out.say("\nNow a post is edited, one is written, one is deleted. Backing it up again:\n")
+        out.say(message("\nNow a post is edited, one is written, one is deleted. Backing it up again:\n"))
         run(1)
     reader = Archive.open(directory)
     findings = [finding for finding in reader.verify() if finding.damage]
     if findings:
-        raise ArchiveDamaged(f"The demo's archive is damaged: {findings[0].path}: {findings[0].detail}.")
+        raise ArchiveDamaged(
+            message(
+                "The demo's archive is damaged: {path}: {detail}.", path=findings[0].path, detail=findings[0].detail
+            )
+        )
     versions = counted(len(reader.versions()), "version")
-    out.say(f"\nVerified: {versions}, every hash, chain and fold holds. What to look at:\n")
+    out.say(
+        message(
+            "\nVerified: {versions}, every hash, chain and fold holds. What to look at:\n",
+            versions=versions,
+        )
+    )
     for what, where in _sights(directory, reader):
-        out.say(f"  {what:<28} {where}")
+        out.say(f"  {left(translated(what), 28)} {where}")
     out.document({"archive": str(directory.absolute()), "blog_id": blog.blog_id, "versions": len(reader.versions())})
     return 0
 
@@ -119,13 +130,13 @@ def _sights(directory: Path, reader: Archive) -> list[tuple[str, str]]:
     before, after = reader.versions()[-2:]
     edited = _edited_entry(reader, before, after)
     return [
-        ("the blog, in a browser: open", str(directory / "latest" / "site" / "index.html")),
-        ("the same, in any editor", str(directory / "latest" / "markdown" / "index.md")),
-        ("what changed when", f"blog-exporter log {directory}"),
-        ("an entry that was edited", f"blog-exporter show {directory} entry {edited}"),
-        ("the same, as it was", f"blog-exporter show {directory} entry {edited} --at {before}"),
-        ("reading without the program", str(directory / "README.txt")),
-        ("the records themselves", str(directory / "versions")),
+        (message("the blog, in a browser: open"), str(directory / "latest" / "site" / "index.html")),
+        (message("the same, in any editor"), str(directory / "latest" / "markdown" / "index.md")),
+        (message("what changed when"), f"blog-exporter log {directory}"),
+        (message("an entry that was edited"), f"blog-exporter show {directory} entry {edited}"),
+        (message("the same, as it was"), f"blog-exporter show {directory} entry {edited} --at {before}"),
+        (message("reading without the program"), str(directory / "README.txt")),
+        (message("the records themselves"), str(directory / "versions")),
     ]
 
 

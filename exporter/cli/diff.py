@@ -13,11 +13,13 @@ import click
 from exporter.archive.archive import Archive
 from exporter.cli.options import archive_argument, with_archive
 from exporter.cli.output import OnLoss, Output
+from exporter.cli.summary import changes_text
 from exporter.clock import for_people
 from exporter.errors import NoSuchRecord, UsageError
-from exporter.message import message
+from exporter.message import message, message_n
 from exporter.model.kinds import Kind
 from exporter.settings import Settings
+from exporter.translation import translated
 
 if TYPE_CHECKING:
     from exporter.service.interface import Records
@@ -85,7 +87,7 @@ def command(
         data = diff_page(changes, blog_id=archive.info.blog_id, before=names[0], after=names[1], names=name)
         with atomic.translated(page):
             atomic.write_file(page, data)
-        out.say(f"Written to {page}.")
+        out.say(message("Written to {path}.", path=page))
     if out.as_json:
         changes = archive.diff(before, after, service)
         out.document({"from": before, "to": after, "changes": [change.document() for change in changes]})
@@ -102,11 +104,13 @@ def command(
 
 def _check_page(page: Path, archive: Path, *, force: bool) -> None:
     if page.resolve().is_relative_to(archive.resolve()):
-        raise UsageError(f"{page} is inside the archive; name a file outside of it.")
+        raise UsageError(message("{path} is inside the archive; name a file outside of it.", path=page))
     if page.is_dir():
-        raise UsageError(f"{page} is a folder; name a file.")
+        raise UsageError(message("{path} is a folder; name a file.", path=page))
     if os.path.lexists(page) and not force:
-        raise UsageError(f"{page} is there already; add --force to replace it, or name another file.")
+        raise UsageError(
+            message("{path} is there already; add --force to replace it, or name another file.", path=page)
+        )
 
 
 def _ends(archive: Archive, settings: Settings, a: str | None, b: str | None) -> tuple[int, int]:
@@ -130,6 +134,14 @@ def _stat(out: Output, archive: Archive, before: int, after: int, service: Recor
     counts = Counter((change.kind, str(change.change)) for change in archive.diff(before, after, service))
     kinds = dict.fromkeys(kind for kind, _ in counts)
     for kind in kinds:
-        parts = [f"{counts[kind, name]:,} {name}" for name in ("new", "changed", "gone") if counts[kind, name]]
-        out.answer(f"{kind:<12} {', '.join(parts)}")
-    out.answer(f"{sum(counts.values()):,} records differ between versions {before} and {after}.")
+        what = changes_text(new=counts[kind, "new"], changed=counts[kind, "changed"], gone=counts[kind, "gone"])
+        out.answer(f"{kind:<12} {translated(what)}")
+    out.answer(
+        message_n(
+            "{n:,} record differs between versions {before} and {after}.",
+            "{n:,} records differ between versions {before} and {after}.",
+            sum(counts.values()),
+            before=before,
+            after=after,
+        )
+    )

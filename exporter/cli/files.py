@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import csv
 import io
+import shutil
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,10 +17,11 @@ from exporter.cli.amounts import size_text
 from exporter.cli.options import archive_argument, at_option, with_output
 from exporter.cli.output import OnLoss, Output, counted
 from exporter.errors import UsageError
-from exporter.message import message
+from exporter.message import listed, message
 from exporter.model.kinds import Kind
 from exporter.settings import Settings
-from exporter.text import printable
+from exporter.text import fitted, left, printable, right, width
+from exporter.translation import recalled, translated
 
 if TYPE_CHECKING:
     from exporter.archive.inventory import FileRow
@@ -27,6 +30,16 @@ _COLUMNS = (
     "held", "url", "path", "bytes", "content_type", "width", "height", "name", "title", "files", "entries", "orphan",
     "status", "reason",
 )  # fmt: skip
+_STATES = {
+    "stored": message("stored"),
+    "pending": message("pending"),
+    "lost": message("lost"),
+    "left_out": message("left out"),
+    "missing": message("missing"),
+    "unread": message("unread"),
+    "nameless": message("nameless"),
+}
+_NAME_COLUMNS = 32
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
@@ -44,7 +57,7 @@ def command(*, out: Output, archive: Path, missing: bool, as_csv: bool, at: str 
     from exporter.service.registry import service_of
 
     if as_csv and out.as_json:
-        raise UsageError("--csv and --json cannot both be given.")
+        raise UsageError(message("--csv and --json cannot both be given."))
     reader = Archive.open(archive)
     version = reader.version_at(at)
     state = reader.state(version)
@@ -59,21 +72,35 @@ def command(*, out: Output, archive: Path, missing: bool, as_csv: bool, at: str 
     if as_csv:
         out.raw(_csv(shown))
         return 0
+    columns = shutil.get_terminal_size().columns
     for row in shown:
-        out.answer(_text(row))
+        for line in _lines(row, columns, paths=out.verbosity > 0):
+            out.answer(line)
     held = sum(row.bytes or 0 for row in rows if not row.absent)
-    out.say(f"{counted(len(rows), 'file')}: {', '.join(f'{n:,} {name}' for name, n in counts.items()) or 'none'}.")
-    out.say(f"{size_text(held)} in the archive.")
+    states = [message("{n:,} {state}", n=n, state=_STATES.get(name, name)) for name, n in counts.items()]
+    said = listed(states) if states else message("none")
+    out.say(message("{files}: {states}.", files=counted(len(rows), "file"), states=said))
+    out.say(message("{size} in the archive.", size=size_text(held)))
     return 0
 
 
-def _text(row: FileRow) -> str:
-    name = row.name or row.url or row.path or "?"
+def _lines(row: FileRow, columns: int, *, paths: bool) -> Iterator[str]:
+    """Yield the line of a file, which fits the terminal, and below it where it would be, and why it is not here."""
+    name = printable(row.name or (row.url or row.path or "?").rstrip("/").rpartition("/")[2], 200)
     size = "" if row.bytes is None else size_text(row.bytes)
-    used = f"used by {', '.join(row.entries[:5])}{' …' if len(row.entries) > 5 else ''}" if row.entries else "unused"
-    reason = f"  ({printable(row.reason, 200)})" if row.reason else ""
-    place = row.path or row.url or ""
-    return f"{row.held:<9} {size:>9}  {printable(name, 80)}  {printable(used, 80)}  {printable(place, 120)}{reason}"
+    start = left(translated(_STATES.get(str(row.held), str(row.held))), 9) + " " + right(size, 9) + "  "
+    used: str = message("unused")
+    if row.entries:
+        some = ", ".join(row.entries[:5]) + (" …" if len(row.entries) > 5 else "")
+        used = message("used by {entries}", entries=printable(some, 80))
+    used = translated(used)
+    room = max(columns - width(start) - width(used) - 2, 12)
+    yield start + left(fitted(name, room), min(room, _NAME_COLUMNS)) + "  " + used
+    if row.reason or row.absent:
+        reason = f" ({printable(translated(recalled(row.reason)), 200)})" if row.reason else ""
+        yield f"    {printable(row.url or row.path or '', 120)}{reason}"
+    elif paths and row.path:
+        yield f"    {printable(row.path, 120)}"
 
 
 def _csv(rows: list[FileRow]) -> bytes:

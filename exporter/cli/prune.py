@@ -10,7 +10,7 @@ from exporter.archive.archive import Archive
 from exporter.cli.amounts import size_text
 from exporter.cli.options import archive_argument, with_archive
 from exporter.cli.output import Output, counted
-from exporter.message import message
+from exporter.message import listed, message
 from exporter.settings import Settings
 
 _EPILOG = """\b
@@ -19,17 +19,17 @@ Examples:
   blog-exporter prune DIR --keep-daily 30 --keep-weekly 52 --keep-yearly -1
 """
 _RULES = {
-    "last": "the newest N versions",
-    "daily": "the newest version of each of N days",
-    "weekly": "the newest version of each of N weeks",
-    "monthly": "the newest version of each of N months",
-    "yearly": "the newest version of each of N years",
+    "last": message("Keep the newest N versions; -1 for all."),
+    "daily": message("Keep the newest version of each of N days; -1 for all."),
+    "weekly": message("Keep the newest version of each of N weeks; -1 for all."),
+    "monthly": message("Keep the newest version of each of N months; -1 for all."),
+    "yearly": message("Keep the newest version of each of N years; -1 for all."),
 }
 
 
 def _keep_options(command: Any) -> Any:
     for rule, what in reversed(_RULES.items()):
-        option = click.option(f"--keep-{rule}", type=int, default=0, metavar="N", help=f"Keep {what}; -1 for all.")
+        option = click.option(f"--keep-{rule}", type=int, default=0, metavar="N", help=what)
         command = option(command)
     return command
 
@@ -66,10 +66,18 @@ def command(*, out: Output, archive: Archive, settings: Settings, dry_run: bool,
         }
     )
     for kept in plan.kept:
-        folded = f"   (folds in {counted(len(kept.folds), 'version')})" if kept.folds else ""
-        out.answer(f"keep {kept.version:>6}  {', '.join(kept.reasons)}{folded}")
-    keeps, removes = ("Would keep", "remove") if dry_run else ("Kept", "removed")
-    out.answer(f"{keeps} {counted(len(plan.kept), 'version')}, {removes} {len(plan.dropped):,}.")
+        line = {"version": f"{kept.version:>6}", "reasons": listed(kept.reasons)}
+        if kept.folds:
+            folds = counted(len(kept.folds), "version")
+            out.answer(message("keep {version}  {reasons}   (folds in {versions})", **line, versions=folds))
+        else:
+            out.answer(message("keep {version}  {reasons}", **line))
+    keeps, drops = counted(len(plan.kept), "version"), len(plan.dropped)
+    if dry_run:
+        out.answer(message("Would keep {versions}, remove {n:,}.", versions=keeps, n=drops))
+    else:
+        out.answer(message("Kept {versions}, removed {n:,}.", versions=keeps, n=drops))
     if pruned.assets:
-        out.answer(f"Removed {counted(pruned.assets, 'unused asset')} with them ({size_text(pruned.asset_bytes)}).")
+        unused, size = counted(pruned.assets, "unused asset"), size_text(pruned.asset_bytes)
+        out.answer(message("Removed {assets} with them ({size}).", assets=unused, size=size))
     return 0

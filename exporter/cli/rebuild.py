@@ -30,5 +30,6 @@ def command(*, out: Output, archive: Archive, settings: Settings, at: str | None
     number = archive.version_at(at, settings.timezone)
     made = rebuild(archive, settings, at=number)
     out.document({"archive": str(archive.path.absolute()), "version": number, "files_made": made.files})
-    out.say(f"latest/ shows version {number}; {counted(made.files, 'file')} of its views were made.")
+    files = counted(made.files, "file")
+    out.say(message("latest/ shows version {version}; {files} of its views were made.", version=number, files=files))
     return 0

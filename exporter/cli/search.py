@@ -10,10 +10,11 @@ import click
 from exporter.archive.archive import Archive
 from exporter.cli.options import archive_argument, at_option, with_archive
 from exporter.cli.output import OnLoss, Output, counted
-from exporter.message import message
+from exporter.message import listed, message
 from exporter.model.kinds import Kind
 from exporter.settings import Settings
 from exporter.text import printable
+from exporter.translation import translated
 
 if TYPE_CHECKING:
     from exporter.search.folding import Excerpt
@@ -25,7 +26,7 @@ Examples:
   blog-exporter search DIR '"full phrase"' word --kind entry --since 2020-01-01
   blog-exporter search DIR '第[一二三]回' --regex
 """
-_NAMES = {Kind.ENTRIES: "entry", Kind.COMMENTS: "comment", Kind.FILES: "file"}
+_NAMES = {Kind.ENTRIES: message("entry"), Kind.COMMENTS: message("comment"), Kind.FILES: message("file")}
 _MARK, _RESET = "\x1b[1;33m", "\x1b[0m"
 
 
@@ -93,21 +94,26 @@ def command(
     for hit in found.hits:
         _print(out, hit)
     if found.similar:
-        out.answer("Similar spellings:")
+        out.answer(message("Similar spellings:"))
     for hit in found.similar:
         _print(out, hit)
-    others = f", {found.similar_total} more in similar spellings" if found.similar_total else ""
-    first = "newest" if query.by_date else "best"
-    more = f", the {first} {limit} are shown" if found.total + found.similar_total > limit else ""
-    out.say(f"{counted(found.total, 'hit')}{others}{more}.")
+    parts: list[str] = [counted(found.total, "hit")]
+    if found.similar_total:
+        parts.append(message("{n:,} more in similar spellings", n=found.similar_total))
+    if found.total + found.similar_total > limit:
+        newest, best = message("the newest {n:,} are shown", n=limit), message("the best {n:,} are shown", n=limit)
+        parts.append(newest if query.by_date else best)
+    out.say(message("{parts}.", parts=listed(parts)))
     return 0
 
 
 def _print(out: Output, hit: Hit) -> None:
     colour = sys.stdout.isatty()
     day = "" if hit.date is None else f"{hit.date.date()}  "
-    of = f" on entry {printable(hit.entry_id, 40)}" if hit.kind is Kind.COMMENTS else ""
-    out.answer(f"{day}{_NAMES[hit.kind]} {printable(hit.record_id, 40)}{of}  {printable(hit.title, 100)}")
+    what: str = message("{kind} {id}", kind=_NAMES[hit.kind], id=printable(hit.record_id, 40))
+    if hit.kind is Kind.COMMENTS:
+        what = message("{comment} on entry {entry}", comment=what, entry=printable(hit.entry_id, 40))
+    out.answer(f"{day}{translated(what)}  {printable(hit.title, 100)}")
     out.answer(f"    {_marked(hit.excerpt, colour=colour)}", colour=colour)
 
 

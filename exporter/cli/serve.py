@@ -72,17 +72,21 @@ def command(
     from exporter.serve.guard import is_loopback
 
     if not host.strip("[]"):
-        raise UsageError("--host is empty: name the address to listen at, or leave it out.")
+        raise UsageError(message("--host is empty: name the address to listen at, or leave it out."))
     if not is_loopback(host) and not consent:
         raise UsageError(
-            f"With --host {host} everyone in that network who has the address can read the whole blog, private entries "
-            "and past versions too, and it travels unencrypted. If you want that, add --let-the-network-read-all."
+            message(
+                "With --host {host} everyone in that network who has the address can read the whole blog, private "
+                "entries and past versions too, and it travels unencrypted. If you want that, add "
+                "--let-the-network-read-all.",
+                host=host,
+            )
         )
     version = archive.version_at(at, settings.timezone)
     place = Place(host, port, "" if unlocked else secrets.token_urlsafe(16))
     shown = None if at is None else version
     with (
-        catch_signals(lambda: "the server has ended, and nothing was changed") as signals,
+        catch_signals(lambda: message("the server has ended, and nothing was changed")) as signals,
         site_folder(archive.path, settings, shown, out.say) as site,
     ):
         asyncio.run(_run(Server(archive.path, site, settings, place, shown, out.warn), out, signals))
@@ -98,5 +102,5 @@ async def _run(server: Server, out: Output, signals: Signals) -> None:
         async with server.listening() as address:
             out.document({"url": address})
             out.answer(address)
-            out.say("Open it in a browser. Ctrl-C ends the server.")
+            out.say(message("Open it in a browser. Ctrl-C ends the server."))
             await ended

@@ -65,12 +65,26 @@ def command(
         record_id = _only_id(archive, kind, version)
     known = archive.last_known(_KINDS[kind], record_id, version)
     if known is None:
-        raise NoSuchRecord(f"{archive.path} has no {kind} {record_id} in version {version} or before.")
+        raise NoSuchRecord(
+            message(
+                "{archive} has no {kind} {id} in version {version} or before.",
+                archive=archive.path,
+                kind=kind,
+                id=printable(record_id, 200),
+                version=version,
+            )
+        )
     if known.stored is None:
-        raise NoSuchRecord(f"{_gone(kind, record_id, known, settings.timezone)}; a prune removed its content.")
+        raise NoSuchRecord(
+            message(
+                "{gone}; a prune removed its content.",
+                gone=_gone(kind, record_id, known, settings.timezone),
+            )
+        )
     stored = known.stored
     if known.gone_in is not None:
-        out.warn(f"{_gone(kind, record_id, known, settings.timezone)}; this is version {stored.version}")
+        gone = _gone(kind, record_id, known, settings.timezone)
+        out.warn(message("{gone}; this is version {version}", gone=gone, version=stored.version))
     if out.as_json:
         from exporter.archive.lines import latest_line
 
@@ -85,7 +99,7 @@ def command(
         if stored.kind is Kind.ENTRIES:
             item = archive.record(Kind.ENTRY_LIST, record_id, version)
             if item is not None:
-                _print(out, "list item", item)
+                _print(out, message("list item"), item)
     return 0
 
 
@@ -109,7 +123,10 @@ def _only_id(archive: Archive, kind: str, version: int) -> str:
 
 def _gone(kind: str, record_id: str, known: LastKnown, zone: tzinfo) -> str:
     since = for_people(str(known.gone_at), zone)
-    return f"{kind} {printable(record_id, 40)} is gone since version {known.gone_in} ({since})"
+    return message(
+        "{kind} {id} is gone since version {version} ({time})",
+        kind=kind, id=printable(record_id, 40), version=known.gone_in, time=since,
+    )  # fmt: skip
 
 
 def _page(archive: Archive, stored: RecordVersion, note: str, settings: Settings) -> bytes:
@@ -132,7 +149,7 @@ def _markdown(archive: Archive, stored: RecordVersion, version: int, settings: S
     if stored.kind is Kind.COMMENTS:
         return render_comments([service.comment(stored.data())]).text.encode() + b"\n"
     if stored.kind is not Kind.ENTRIES:
-        raise UsageError("--markdown is for entries and comments; this kind has --json and --html.")
+        raise UsageError(message("--markdown is for entries and comments; this kind has --json and --html."))
     item = archive.record(Kind.ENTRY_LIST, stored.record_id, version)
     state = archive.state(version, [Kind.COMMENTS])
     comments = [
@@ -144,7 +161,8 @@ def _markdown(archive: Archive, stored: RecordVersion, version: int, settings: S
 
 
 def _print(out: Output, name: str, stored: RecordVersion) -> None:
-    out.answer(f"{name} {printable(stored.record_id)}, from version {stored.version}")
+    record_id = printable(stored.record_id)
+    out.answer(message("{kind} {id}, from version {version}", kind=name, id=record_id, version=stored.version))
     for field, value in stored.data().items():
         text = value if isinstance(value, str) else lossless_json.canonical(value).decode("utf-8")
         rows = [printable(row, len(row) + 1) for row in text.replace("\r\n", "\n").split("\n")]

@@ -13,7 +13,7 @@ from exporter.cli.amounts import size_text
 from exporter.cli.options import archive_argument, at_option, config_option, opened, setting_options, with_output
 from exporter.cli.output import Output, counted
 from exporter.errors import UsageError
-from exporter.message import message
+from exporter.message import listed, message
 from exporter.settings import Settings
 from exporter.site.options import has_pillow
 from exporter.site.words import LANGUAGES
@@ -74,11 +74,13 @@ def command(
 ) -> int:
     """Run ``site``."""
     if target is None and public_only:
-        raise UsageError("--public-only makes a site of its own: name a new folder OUT for it.")
+        raise UsageError(message("--public-only makes a site of its own: name a new folder OUT for it."))
     found, settings = opened(out, archive, options, config)
     version = None if at is None else read_consistently(archive, lambda one: one.version_at(at, settings.timezone))
     if not has_pillow():
-        out.say("Pictures have no thumbnails, since Pillow is not installed: pip install 'blog-exporter[site]'")
+        out.say(
+            message("Pictures have no thumbnails, since Pillow is not installed: pip install 'blog-exporter[site]'")
+        )
     if target is None:
         start = _refresh(out, found, settings, found.resolve(version))
     else:
@@ -98,9 +100,15 @@ def _refresh(out: Output, archive: Archive, settings: Settings, version: int) ->
     start = archive.layout.latest / SITE / "index.html"
     site = {"archive": str(archive.path.absolute()), "version": version, "site": str(start.absolute())}
     out.document({**site, "files_made": made.files})
-    out.answer(printable(f"{start} shows version {version}; {counted(made.files, 'file')} were made."))
+    place, files = printable(str(start)), counted(made.files, "file")
+    out.answer(message("{path} shows version {version}; {files} were made.", path=place, version=version, files=files))
     if version != archive.newest():
-        out.say(f"All of latest/ shows version {version} now; the next backup, rebuild or site brings back the newest.")
+        out.say(
+            message(
+                "All of latest/ shows version {version} now; the next backup, rebuild or site brings back the newest.",
+                version=version,
+            )
+        )
     return start
 
 
@@ -124,7 +132,9 @@ def _copy(
     if public_only:
         public = declared_flags(settings, blog_id, stored_printer(out, blog_id), all_as_draft=False)
         if public.public_access is None:
-            raise UsageError(f"Nothing says yet which entries are public: say so with --public-open-flg. {HINT}")
+            raise UsageError(
+                message("Nothing says yet which entries are public: say so with --public-open-flg. {hint}", hint=HINT)
+            )
 
     def check(state: State) -> None:
         if public is not None:
@@ -134,8 +144,10 @@ def _copy(
     document = copy.document
     out.document(document)
     files, entries = counted(document["file_count"], "file"), counted(document["written"]["entries"], "entry")
-    out.answer(printable(f"{target}: {files}, {size_text(document['bytes'])}, {entries}."))
+    parts = listed([files, size_text(document["bytes"]), entries])
+    out.answer(message("{path}: {parts}.", path=printable(str(target)), parts=parts))
     if public_only:
         left = document["left_out"]
-        out.say(f"Left out as not public: {left['entries']:,} entries, {left['comments']:,} comments.")
+        parts = listed([counted(left["entries"], "entry"), counted(left["comments"], "comment")])
+        out.say(message("Left out as not public: {parts}.", parts=parts))
     return copy.start

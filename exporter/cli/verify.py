@@ -10,7 +10,7 @@ import click
 
 from exporter.archive.archive import Archive
 from exporter.cli.options import archive_argument, with_output
-from exporter.cli.output import Output, counted
+from exporter.cli.output import Output, counted, shown
 from exporter.cli.summary import completeness_lines
 from exporter.errors import ArchiveDamaged, Incomplete, UsageError
 from exporter.message import message
@@ -53,10 +53,11 @@ def command(*, out: Output, archive: Path, quick: bool, repairs: bool, expect: s
     reader.resolve()
     restored = _repair(out, reader) if repairs else []
     findings = []
-    with ProgressBar(out, "verifying") as bar:
+    with ProgressBar(out, message("verifying")) as bar:
         for finding in reader.verify(quick=quick, progress=bar.update):
             findings.append(finding)
-            out.answer(f"{finding.code}: {printable(finding.path)}: {printable(finding.detail)} ({finding.mend})")
+            told = {"path": printable(finding.path), "detail": shown(finding.detail, 2000), "mend": finding.mend}
+            out.answer(message("{code}: {path}: {detail} ({mend})", code=finding.code, **told))
     damage = [finding for finding in findings if finding.damage]
     completeness, problems = reader.completeness()
     complete = bool(completeness.get("complete"))
@@ -88,19 +89,32 @@ def command(*, out: Output, archive: Path, quick: bool, repairs: bool, expect: s
     )
     if known is False:
         raise ArchiveDamaged(
-            f"{archive} never had the head {digits}: it is an older state, or another archive; use its newest copy."
+            message(
+                "{archive} never had the head {digits}: it is an older state, or another archive; use its newest copy.",
+                archive=archive,
+                digits=digits,
+            )
         )
     if damage:
         raise ArchiveDamaged(
-            f"{archive} is damaged: {counted(len(damage), 'finding')}; the lines above say what to do."
+            message(
+                "{archive} is damaged: {findings}; the lines above say what to do.",
+                archive=archive,
+                findings=counted(len(damage), "finding"),
+            )
         )
-    held = "sizes, chains and the sums of changed files hold" if quick else "every hash, chain and fold holds"
-    out.answer(f"Intact: {counted(len(reader.versions()), 'version')}, {held}.")
+    versions = counted(len(reader.versions()), "version")
+    if quick:
+        out.answer(message("Intact: {versions}, sizes, chains and the sums of changed files hold.", versions=versions))
+    else:
+        out.answer(message("Intact: {versions}, every hash, chain and fold holds.", versions=versions))
     for line in completeness_lines(completeness, problems):
         out.answer(line)
-    out.answer(f"Head: {newest or 'none yet, the next backup seals this archive'}")
+    out.answer(message("Head: {head}", head=newest or message("none yet, the next backup seals this archive")))
     if not complete:
-        raise Incomplete(f"{archive} is intact, but not everything could be read; run backup again.")
+        raise Incomplete(
+            message("{archive} is intact, but not everything could be read; run backup again.", archive=archive)
+        )
     return 0
 
 
@@ -110,7 +124,8 @@ def _repair(out: Output, archive: Archive) -> list[str]:
 
     restored = []
     for path, done in repair(archive, resolve({}, blog_id=archive.info.blog_id, warn=out.warn)):
-        out.answer(f"{'restored' if done else 'cannot be restored offline'}: {printable(path)}")
+        lost, back = message("cannot be restored offline"), message("restored")
+        out.answer(message("{what}: {path}", what=back if done else lost, path=printable(path)))
         restored += [path] if done else []
     return restored
 
@@ -119,7 +134,10 @@ def _digits(text: str) -> str:
     digits = text.strip().lower()
     if not _DIGITS.fullmatch(digits):
         raise UsageError(
-            f"option --expect is {printable(text, 80)!r}: give the head's 64 hexadecimal digits, or 8 or more."
+            message(
+                "option --expect is {text!r}: give the head's 64 hexadecimal digits, or 8 or more.",
+                text=printable(text, 80),
+            )
         )
     return digits
 
@@ -131,6 +149,10 @@ def _has_been(reader: Archive, digits: str) -> bool:
     found = count_heads(reader.layout, digits)
     if found > 1:
         raise UsageError(
-            f"option --expect is {digits!r}, with which {found} heads of this archive begin: give more digits."
+            message(
+                "option --expect is {digits!r}, with which {found} heads of this archive begin: give more digits.",
+                digits=digits,
+                found=found,
+            )
         )
     return found == 1

@@ -561,8 +561,12 @@ def test_files_lists_uploads_and_pictures(program: Program, archive: Path) -> No
     found = program("files", archive, "--json").json
     assert found["counts"] == {"stored": 47, "lost": 1}
     lost = program("files", archive, "--missing")
-    assert len(lost.out.splitlines()) == 1
-    assert "it answered 404" in lost.out
+    assert lost.out.splitlines() == [
+        "lost                 kieta.jpg                         used by 87",
+        "    https://pictures.example.jp/album/2016/kieta.jpg (it answered 404)",
+    ]
+    assert max(map(len, program("files", archive).out.splitlines())) <= 80
+    assert "    assets/" in program("files", archive, "-v").out
     table = program("files", archive, "--csv").out.splitlines()
     assert table[0].removeprefix("\ufeff").startswith("held,url,path")
     assert len(table) == 49
