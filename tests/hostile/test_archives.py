@@ -69,7 +69,7 @@ FOLDERS = (
 ENDLESS = ("archive.json", "runs.jsonl", "versions/000002/manifest.json", ".work/latest.json", ".work/lock")
 SPECIAL = (
     "archive.json", "runs.jsonl", "versions/000002/manifest.json", "versions/000001/entries.jsonl",
-    "latest/entries.jsonl", ".work/lock", ".work/latest.json", ".work/views.jsonl", ".work/latest.rows", ".work/search.txt",
+    "latest/entries.jsonl", "settings.toml", ".work/lock", ".work/latest.json", ".work/views.jsonl", ".work/latest.rows", ".work/search.txt",
     ".work/site.facts", "README.txt", "index.html",
 )  # fmt: skip
 DIGESTS: dict[str, Any] = {
