@@ -1,0 +1,50 @@
+"""docs/schemas/: linked, valid, strict about what is at the top, and what the commands really print."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from jsonschema import ValidationError
+
+from tests.cli.conftest import Program
+from tests.support.schemas import SCHEMAS, check_json, validator
+
+NAMES = sorted(path.name.removesuffix(".schema.json") for path in SCHEMAS.glob("*.schema.json"))
+OFFLINE = {
+    "status": (), "log": (), "diff": (), "show": ("entry", "50"), "search": ("海",), "files": (), "verify": (),
+    "inspect": (), "rebuild": (), "site": (), "prune": ("--keep-last", "1", "--dry-run"),
+    "export": ("csv", "ARCHIVE", "OUT", "--only", "all", "--public-open-flg", "1", "--visible-delete-flg", "f"),
+}  # fmt: skip
+
+
+def test_json_md_links_each() -> None:
+    page = (SCHEMAS.parent / "json.md").read_text("utf-8")
+    assert [name for name in NAMES if f"(schemas/{name}.schema.json)" not in page] == []
+    assert set(OFFLINE) < set(NAMES)
+    assert all(validator(name) is not None for name in NAMES)
+
+
+@pytest.mark.parametrize("name", sorted(OFFLINE))
+def test_what_a_command_prints_is_what_its_schema_says(
+    program: Program, archive: Path, tmp_path: Path, name: str
+) -> None:
+    places = {"ARCHIVE": str(archive), "OUT": str(tmp_path / "out")}
+    words = [places.get(word, word) for word in OFFLINE[name]]
+    words = words if name == "export" else [str(archive), *words]
+    done = program(name, *words, "--json")
+    assert done.code == 0, done.err
+    check_json([name, "--json"], done.out)
+    with pytest.raises(ValidationError):
+        check_json([name, "--json"], done.out.replace('{"', '{"unknown":1,"', 1))
+    with pytest.raises(ValidationError):
+        check_json([name, "--json"], "{}")
+
+
+def test_an_error_is_what_its_schema_says(program: Program, tmp_path: Path) -> None:
+    done = program("status", tmp_path / "nowhere", "--json")
+    check_json(["status", "--json"], done.out)
+    with pytest.raises(ValidationError):
+        check_json(["status", "--json"], '{"error":{"message":"?"}}')
+    check_json(["status"], "not looked at")
+    check_json(["status", "--json"], "cut sho")
