@@ -37,7 +37,7 @@ _ASSETS: Final = {
     "linked": message("all that entries show, and every upload"),
     "embedded": message("only what entries show"),
     "files": message("only uploads"),
-    "none": message("none"),
+    "none": message("none of them"),
 }
 _NO: Final = frozenset({"n", "no", "never", "いいえ", "しない"})
 _YES: Final = frozenset({"", "y", "yes", "はい", "する"})
