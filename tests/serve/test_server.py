@@ -275,7 +275,7 @@ class TestSearch:
     def test_it_says_what_cannot_be_understood_and_escapes_it(self, demo: Served) -> None:
         answer = demo.get("latest/site/search.html?q=%22%3Cscript%3E")
         assert answer.status == 400
-        assert "closing quote" in answer.text
+        assert "閉じる引用符がありません" in answer.text
         assert "<script>" not in answer.text.split("<main")[1]
         assert demo.get("latest/site/search.html").status == 200
         assert "見つかりませんでした" in demo.get("latest/site/search.html?q=zzzz").text
