@@ -19,13 +19,14 @@ from exporter.cli.output import Output, counted
 from exporter.errors import BlogExporterError, UsageError
 from exporter.export.flags import occurring
 from exporter.export.interface import RecordSource
+from exporter.message import either, message
 from exporter.model.kinds import Kind
 from exporter.model.publication import Declared
 from exporter.service.interface import Records
 from exporter.settings import SETTINGS, Settings
 from exporter.text import printable
 
-HINT: Final = (
+HINT: Final = message(
     "Look at the samples on the blog itself: say which open_flg is public with --public-open-flg, whether entries with "
     "period_flg t are too with --period-flg-public, and which delete_flg is shown with --visible-delete-flg."
 )
@@ -44,7 +45,14 @@ def answers_path() -> Path:
 
 def stored_printer(out: Output, blog_id: str) -> OnStored:
     """Return what says on standard error which answers are used."""
-    return lambda said, path: out.say(printable(f"Using what was kept for {blog_id}: {said} (in {path})"))
+    return lambda said, path: out.say(
+        message(
+            "Using what was kept for {blog_id}: {said} (in {path})",
+            blog_id=printable(blog_id),
+            said=printable(said),
+            path=printable(str(path)),
+        )
+    )
 
 
 def declared_flags(settings: Settings, blog_id: str, on_stored: OnStored, *, all_as_draft: bool) -> Declared:
@@ -69,7 +77,16 @@ def declared_flags(settings: Settings, blog_id: str, on_stored: OnStored, *, all
                 found[name] = SETTINGS[name].read(kept[name])
                 used |= {name: kept[name]} if name not in _OF_ENTRIES or not all_as_draft else {}
             except ValueError as error:
-                raise UsageError(f"{answers_path()}: {name} of {blog_id} is {kept[name]!r}: {error}.") from error
+                raise UsageError(
+                    message(
+                        "{path}: {name} of {blog_id} is {text!r}: {reason}.",
+                        path=answers_path(),
+                        name=name,
+                        blog_id=blog_id,
+                        text=kept[name],
+                        reason=error,
+                    )
+                ) from error
     if used:
         on_stored(as_settings(used), answers_path())
     return Declared(
@@ -101,7 +118,13 @@ def check_answers(
         if unknown == said.public_access and found:
             raise UsageError(_not_among("public_open_flg", said.public_access, service.access_flag, found, "entry"))
         if unknown and found:
-            warn(f"No entry has {service.access_flag} {' or '.join(sorted(unknown))}, which you declared public.")
+            warn(
+                message(
+                    "No entry has {flag} {values}, which you declared public.",
+                    flag=service.access_flag,
+                    values=either(sorted(unknown)),
+                )
+            )
     if given["visible_delete_flg"] is not None:
         shown = occurring(records, Kind.COMMENTS, service.deleted_flag, said.visible_comment_flags)
         if shown and not said.visible_comment_flags & set(shown):
@@ -111,10 +134,24 @@ def check_answers(
 
 
 def _not_among(name: str, values: frozenset[str], flag: str, found: Counter[str], noun: str) -> str:
-    known = [f"{value} ({counted(count, noun)})" for value, count in found.most_common(_SHOWN)]
-    return (
-        f"{name} is {','.join(sorted(values))}, which no {noun} has: {flag} is {' or '.join(known)}; "
-        f"say which of these with --{name.replace('_', '-')}, or look at inspect DIR."
+    known = [
+        message("{value} ({count})", value=printable(value, 40), count=counted(count, noun))
+        for value, count in found.most_common(_SHOWN)
+    ]
+    told: dict[str, Any] = {"name": name, "values": ",".join(sorted(values)), "flag": flag, "known": either(known)}
+    option = f"--{name.replace('_', '-')}"
+    if noun == "entry":
+        return message(
+            "{name} is {values}, which no entry has: {flag} is {known}; say which of these with {option}, or look at "
+            "inspect DIR.",
+            **told,
+            option=option,
+        )
+    return message(
+        "{name} is {values}, which no comment has: {flag} is {known}; say which of these with {option}, or look at "
+        "inspect DIR.",
+        **told,
+        option=option,
     )
 
 
@@ -147,7 +184,13 @@ def keep(given: dict[str, str | None], blog_id: str, out: Output) -> Path | None
             atomic.make_folder(path.parent)
             atomic.write_file(path, text.encode())
     except BlogExporterError as error:
-        out.warn(f"The answers could not be kept: {error} Put them into the settings file: {as_settings(new)}")
+        out.warn(
+            message(
+                "The answers could not be kept: {reason} Put them into the settings file: {answers}",
+                reason=error,
+                answers=as_settings(new),
+            )
+        )
         return None
     return path
 
@@ -157,7 +200,14 @@ def keep_given(given: Mapping[str, Any], blog_id: str, out: Output) -> None:
     new = flag_answers(given)
     path = keep(new, blog_id, out)
     if path is not None:
-        out.say(printable(f"Kept for {blog_id}, so you need not say it again: {as_settings(new)} (in {path})"))
+        out.say(
+            message(
+                "Kept for {blog_id}, so you need not say it again: {answers} (in {path})",
+                blog_id=printable(blog_id),
+                answers=printable(as_settings(new)),
+                path=printable(str(path)),
+            )
+        )
 
 
 def _read(path: Path) -> dict[str, dict[str, Any]]:
@@ -166,7 +216,9 @@ def _read(path: Path) -> dict[str, dict[str, Any]]:
     except FileNotFoundError:
         return {}
     except (OSError, ValueError) as error:
-        raise UsageError(f"{path} cannot be read ({error}); repair or remove it.") from error
+        raise UsageError(
+            message("{path} cannot be read ({reason}); repair or remove it.", path=path, reason=error)
+        ) from error
     if not isinstance(document, dict) or not all(isinstance(answers, dict) for answers in document.values()):
-        raise UsageError(f"{path} must hold an object for each blog; repair or remove it.")
+        raise UsageError(message("{path} must hold an object for each blog; repair or remove it.", path=path))
     return document

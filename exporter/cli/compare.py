@@ -12,11 +12,12 @@ import click
 from exporter.cli import answers
 from exporter.cli.export_options import check_choice, choice_options, old_urls, stop_undeclared
 from exporter.cli.options import archive_argument, config_option, opened, setting_options, with_output
-from exporter.cli.output import OnLoss, Output
+from exporter.cli.output import OnLoss, Output, shown
 from exporter.errors import Incomplete, UsageError
 from exporter.message import message
 from exporter.settings import SETTINGS, Settings
 from exporter.text import printable
+from exporter.translation import translated
 
 if TYPE_CHECKING:
     from exporter.archive.archive import Archive
@@ -78,17 +79,18 @@ def command(*, out: Output, archive: Path, home: str, report: Path | None, confi
     found, settings = opened(out, archive, options, config)
     expected = _expected(out, found, settings, given)
     kind, comparison = _compare(out, expected, home, settings, given)
-    out.say(f"Compared with {printable(home, 200)}, a {kind}:")
+    out.say(message("Compared with {home}, a {kind}:", home=printable(home, 200), kind=kind))
     result = document(comparison, **expected.about, home={"kind": kind, "place": home})
     out.document(result)
     if report is not None:
         _write(report, result)
     for line in lines(comparison, every=out.verbosity > 0):
-        out.answer(printable(line))
+        out.answer(shown(line))
     said = verdict(comparison)
     if not comparison.whole:
-        raise Incomplete(f"{printable(home, 200)}: {said}.")
-    out.answer(f"{said[0].upper()}{said[1:]}.")
+        raise Incomplete(message("{home}: {verdict}.", home=printable(home, 200), verdict=said))
+    told = translated(said)
+    out.answer(message("{sentence}.", sentence=told[0].upper() + told[1:]))
     return 0
 
 
@@ -157,11 +159,13 @@ async def _read(
 
 def _check_report(report: Path, archive: Path, *, force: bool) -> None:
     if report.resolve().is_relative_to(archive.resolve()):
-        raise UsageError(f"{report} is inside the archive; name a file outside of it.")
+        raise UsageError(message("{path} is inside the archive; name a file outside of it.", path=report))
     if report.is_dir():
-        raise UsageError(f"{report} is a folder; name a file.")
+        raise UsageError(message("{path} is a folder; name a file.", path=report))
     if os.path.lexists(report) and not force:
-        raise UsageError(f"{report} is there already; add --force to replace it, or name another file.")
+        raise UsageError(
+            message("{path} is there already; add --force to replace it, or name another file.", path=report)
+        )
 
 
 def _write(report: Path, result: dict[str, Any]) -> None:

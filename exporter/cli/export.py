@@ -12,15 +12,14 @@ from exporter.cli import answers
 from exporter.cli.amounts import size_text
 from exporter.cli.export_options import Job, export_options, run, unused_options
 from exporter.cli.options import config_option, setting_options, with_output
-from exporter.cli.output import Output, counted
+from exporter.cli.output import Output, counted, shown
 from exporter.errors import UsageError
 from exporter.export.folder import report_path
 from exporter.export.formats import FORMATS, NAMED
 from exporter.export.targets import TARGETS, Matter, Target
 from exporter.library.export import Exported, format_named
-from exporter.message import message
+from exporter.message import listed, message
 from exporter.model.publication import Declared
-from exporter.text import printable
 
 _EPILOG = """\b
 Formats:
@@ -79,9 +78,12 @@ def command(*, out: Output, form: str | None, archive: Path | None, target: Path
 def _ask(out: Output, archive: Path | None, given: dict[str, Any]) -> int:
     if out.as_json or not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise UsageError(
-            f"Say what to write: export FORMAT DIR OUT, with FORMAT one of {', '.join(FORMATS)}, "
-            f"or a target, one of {', '.join(TARGETS)}; "
-            "it is asked for only on a terminal."
+            message(
+                "Say what to write: export FORMAT DIR OUT, with FORMAT one of {formats}, or a target, one of "
+                "{targets}; it is asked for only on a terminal.",
+                formats=listed(FORMATS),
+                targets=listed(TARGETS),
+            )
         )
     from exporter.cli.wizard import ask_and_export
 
@@ -91,15 +93,20 @@ def _ask(out: Output, archive: Path | None, given: dict[str, Any]) -> int:
 def _job(form: str, archive: Path | None, target: Path | None, given: dict[str, Any]) -> Job:
     format_named(form)
     if archive is None or target is None:
-        missing = "DIR, the archive, and OUT, a new folder" if archive is None else "OUT, a new folder"
-        raise UsageError(f"export {form} needs {missing}: export FORMAT DIR OUT.")
+        if archive is None:
+            text = message(
+                "export {form} needs DIR, the archive, and OUT, a new folder: export FORMAT DIR OUT.", form=form
+            )
+        else:
+            text = message("export {form} needs OUT, a new folder: export FORMAT DIR OUT.", form=form)
+        raise UsageError(text)
     return Job(form, archive, target, given)
 
 
 def _export(out: Output, job: Job) -> int:
     dry_run = job.given["dry_run"]
     for option in unused_options(job.form, job.given):
-        out.warn(f"{option} has no effect on {job.form}.")
+        out.warn(message("{option} has no effect on {form}.", option=option, form=job.form))
     exported, declared = run(job, out, dry_run=dry_run)
     for each in exported:
         _print(out, each, declared, dry_run=dry_run)
@@ -119,19 +126,30 @@ def _export(out: Output, job: Job) -> int:
 def _print(out: Output, exported: Exported, declared: Declared, *, dry_run: bool) -> None:
     folder, report, document, _ = exported
     for line in report.lines():
-        out.say(printable(line))
+        out.say(shown(line))
     files, total = counted(document["file_count"], "file"), size_text(document["bytes"])
     if dry_run:
-        out.say(f"{folder} would hold {files}, {total}; nothing was written.")
+        parts = listed([files, total])
+        out.say(message("{folder} would hold {parts}; nothing was written.", folder=folder, parts=parts))
     else:
-        out.answer(f"{folder}: {files}, {total}; the whole report is {report_path(folder)}.")
+        out.answer(
+            message(
+                "{folder}: {parts}; the whole report is {report}.",
+                folder=folder,
+                parts=listed([files, total]),
+                report=report_path(folder),
+            )
+        )
     if document["in"]["entries"] and not document["out"]["entries"]:
-        out.warn(f"No entry is in {folder}; the lines above say why.")
+        out.warn(message("No entry is in {folder}; the lines above say why.", folder=folder))
     _print_hidden_since(out, exported)
     hidden = report.hidden_comments()
     if hidden and not declared.visible_comment_flags:
         out.warn(
-            f"{counted(hidden, 'comment')} left out: say which are shown with --visible-delete-flg f (see inspect)."
+            message(
+                "{comments} left out: say which are shown with --visible-delete-flg f (see inspect).",
+                comments=counted(hidden, "comment"),
+            )
         )
 
 
@@ -140,8 +158,12 @@ def _print_hidden_since(out: Output, exported: Exported) -> None:
     hidden = exported.report.hidden_since()
     if hidden and not exported.private:
         out.warn(
-            f"{counted(hidden, 'entry')} of version {exported.document['version']} left out: hidden or "
-            "removed since. --only all or --only private puts what is not public into OUT.NOT-PUBLIC."
+            message(
+                "{entries} of version {version} left out: hidden or removed since. --only all or --only private puts "
+                "what is not public into OUT.NOT-PUBLIC.",
+                entries=counted(hidden, "entry"),
+                version=exported.document["version"],
+            )
         )
 
 
@@ -151,15 +173,28 @@ def _print_limits(out: Output, form: str, exported: Exported) -> None:
     for name, target in TARGETS.items():
         limited = form in target.forms and target.max_entries
         if limited and (exported.document["out"]["entries"] > target.max_entries or largest > target.max_bytes):
-            most = f"{target.max_entries:,} entries and {size_text(target.max_bytes)}"
-            out.say(f"{target.title} reads at most {most} in a file; for smaller files, add --target {name}.")
+            out.say(
+                message(
+                    "{title} reads at most {entries} and {size} in a file; for smaller files, add --target {name}.",
+                    title=target.title,
+                    entries=counted(target.max_entries, "entry"),
+                    size=size_text(target.max_bytes),
+                    name=name,
+                )
+            )
 
 
 def _print_doubt(out: Output, target: Target) -> None:
     """Say where nobody who must know confirms that a target takes the file at all."""
     if not target.keeps(Matter.FORMAT):
-        said = [f" (others say: {fact.says}; {fact.source})" for fact in target.facts if fact.matter is Matter.FORMAT]
         out.say(
-            f"It is not confirmed that {target.title} takes {target.form} files{''.join(said)}: "
-            "try one of a few entries first, such as with --since DAY."
+            message(
+                "It is not confirmed that {title} takes {form} files: try one of a few entries first, such as with "
+                "--since DAY.",
+                title=target.title,
+                form=target.form,
+            )
         )
+        for fact in target.facts:
+            if fact.matter is Matter.FORMAT:
+                out.say(message("Others say: {text}; {source}", text=fact.says, source=fact.source))

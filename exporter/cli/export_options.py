@@ -16,7 +16,7 @@ from exporter.archive.archive import Archive, read_consistently
 from exporter.archive.state import State
 from exporter.cli.answers import HINT, OnStored, check_answers, declared_flags, flag_answers, stored_printer
 from exporter.cli.language import adopt
-from exporter.cli.output import Output
+from exporter.cli.output import Output, shown
 from exporter.cli.signals import ended_by_sigterm
 from exporter.errors import UsageError
 from exporter.export.flags import flag_lines
@@ -25,12 +25,11 @@ from exporter.export.interface import Comments, ExportOptions, Preset
 from exporter.export.targets import TARGETS
 from exporter.html.links import AddressPattern, absolute
 from exporter.library.export import Exported, check_form, export_blog
-from exporter.message import message
+from exporter.message import both, message
 from exporter.model.publication import Declared
 from exporter.service.interface import Records
 from exporter.service.registry import service_of
 from exporter.settings import Settings
-from exporter.text import printable
 
 _LANGUAGE: Final = re.compile(r"[a-zA-Z]{2,3}(-[a-zA-Z0-9]{2,8})*")
 _OF_BOOKS: Final = ("title", "language", "by_year", "vertical", "no_comments")
@@ -40,19 +39,19 @@ def _day(_context: click.Context, _parameter: click.Parameter, text: str | None)
     try:
         return None if text is None else date.fromisoformat(text)
     except ValueError:
-        raise click.BadParameter(f"{text!r} is not a day such as 2016-03-19") from None
+        raise click.BadParameter(message("{text!r} is not a day such as 2016-03-19", text=text)) from None
 
 
 def _bytes(_context: click.Context, _parameter: click.Parameter, text: str | None) -> int | None:
     try:
         return None if text is None else settings.size(text)
     except ValueError as error:
-        raise click.BadParameter(f"{text!r}: {error}") from None
+        raise click.BadParameter(message("{text!r}: {reason}", text=text, reason=error)) from None
 
 
 def _language(_context: click.Context, _parameter: click.Parameter, text: str | None) -> str | None:
     if text is not None and not _LANGUAGE.fullmatch(text):
-        raise click.BadParameter(f"{text!r} is not a language such as ja or en-GB")
+        raise click.BadParameter(message("{text!r} is not a language such as ja or en-GB", text=text))
     return text
 
 
@@ -201,16 +200,33 @@ def check_options(form: str, given: Mapping[str, Any]) -> None:
     unfit = next((name for name in _OF_BOOKS if given[name] and not _fits(NAMED[form], name)), None)
     if unfit is not None:
         known = ", ".join(name for name, each in FORMATS.items() if _fits(each, unfit))
-        raise UsageError(f"--{unfit.replace('_', '-')} is for books ({known}), not for {form}; leave it out.")
+        raise UsageError(
+            message(
+                "{option} is for books ({known}), not for {form}; leave it out.",
+                option=f"--{unfit.replace('_', '-')}",
+                known=known,
+                form=form,
+            )
+        )
     if given["preset"] is not None and form != "markdown":
-        raise UsageError(f"--preset is for markdown, not for {form}; leave it out.")
+        raise UsageError(message("--preset is for markdown, not for {form}; leave it out.", form=form))
     if given["preset"] == Preset.OBSIDIAN and given["body"] == "html":
-        raise UsageError("--preset obsidian is for bodies in Markdown; leave out --body html.")
+        raise UsageError(message("--preset obsidian is for bodies in Markdown; leave out --body html."))
     if given["comments"] is not None and NAMED[form].shows is None:
         known = ", ".join(name for name, each in FORMATS.items() if each.shows is not None)
-        raise UsageError(f"--comments is for formats that readers see ({known}), not for {form}; leave it out.")
+        raise UsageError(
+            message(
+                "--comments is for formats that readers see ({known}), not for {form}; leave it out.",
+                known=known,
+                form=form,
+            )
+        )
     if given["no_comments"] and given["comments"] not in {None, Comments.NONE}:
-        raise UsageError(f"--no-comments and --comments {given['comments']} contradict each other; leave one out.")
+        raise UsageError(
+            message(
+                "--no-comments and --comments {value} contradict each other; leave one out.", value=given["comments"]
+            )
+        )
     chosen = {name: given[name] for name in ("at", "since", "until", "category")}
     check_form(form, only=given["only"], all_as_draft=given["all_as_draft"], chosen=chosen)
     check_choice(given)
@@ -218,7 +234,10 @@ def check_options(form: str, given: Mapping[str, Any]) -> None:
     base = given["media_base_url"]
     if base and not base.startswith("/") and absolute(base, "") is None:
         raise UsageError(
-            f"--media-base-url {base!r} must be an address such as https://NEW/media/, or a path: /media/."
+            message(
+                "--media-base-url {base!r} must be an address such as https://NEW/media/, or a path: /media/.",
+                base=base,
+            )
         )
 
 
@@ -229,20 +248,31 @@ def check_choice(given: Mapping[str, Any]) -> None:
         UsageError: names them.
     """
     if given["public_only"] and (given["only"] != "public" or given["all_as_draft"]):
-        raise UsageError("--public-only goes with neither --only private, --only all nor --all-as-draft; say which.")
+        raise UsageError(
+            message("--public-only goes with neither --only private, --only all nor --all-as-draft; say which.")
+        )
     since, until = given["since"], given["until"]
     if since is not None and until is not None and since > until:
-        raise UsageError(f"No day is both in --since {since} and in --until {until}; swap them.")
+        raise UsageError(
+            message("No day is both in --since {since} and in --until {until}; swap them.", since=since, until=until)
+        )
 
 
 def _check_target(form: str, name: str | None) -> None:
     if name is None or not NAMED[form].splits:
         return
     if form in TARGETS:
-        raise UsageError(f"{form} is a target itself; leave out --target {name}.")
+        raise UsageError(message("{form} is a target itself; leave out --target {name}.", form=form, name=name))
     if form not in TARGETS[name].forms:
-        takes = " and ".join(TARGETS[name].forms)
-        raise UsageError(f"{TARGETS[name].title} takes {takes}, not {form}: export {name} DIR OUT.")
+        raise UsageError(
+            message(
+                "{title} takes {takes}, not {form}: export {name} DIR OUT.",
+                title=TARGETS[name].title,
+                takes=both(TARGETS[name].forms),
+                form=form,
+                name=name,
+            )
+        )
 
 
 def unused_options(form: str, given: Mapping[str, Any]) -> list[str]:
@@ -360,11 +390,17 @@ def stop_undeclared(state: State, service: Records, out: Output, *, drafts: bool
         UsageError: always.
     """
     for line in flag_lines(state, service):
-        out.say(printable(line), level=-1)
+        out.say(shown(line), level=-1)
     out.say(level=-1)
     out.say(HINT, level=-1)
-    also = ", or make drafts of all with --all-as-draft" if drafts else ""
-    raise UsageError(
-        "Nothing says yet which entries are public: look at the table above (or inspect DIR), and say so once with "
-        f"--public-open-flg{also}."
-    )
+    if drafts:
+        text = message(
+            "Nothing says yet which entries are public: look at the table above (or inspect DIR), and say so once with "
+            "--public-open-flg, or make drafts of all with --all-as-draft."
+        )
+    else:
+        text = message(
+            "Nothing says yet which entries are public: look at the table above (or inspect DIR), and say so once with "
+            "--public-open-flg."
+        )
+    raise UsageError(text)

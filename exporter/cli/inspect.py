@@ -6,10 +6,9 @@ import click
 
 from exporter.archive.archive import Archive
 from exporter.cli.options import archive_argument, at_option, with_archive
-from exporter.cli.output import OnLoss, Output
+from exporter.cli.output import OnLoss, Output, shown
 from exporter.message import message
 from exporter.settings import Settings
-from exporter.text import printable
 
 _EPILOG = """\b
 Examples:
@@ -52,7 +51,7 @@ def command(*, out: Output, archive: Archive, settings: Settings, at: str | None
             )
         else:
             for line in flag_lines(state, service):
-                out.answer(printable(line))
+                out.answer(shown(line))
             out.say()
             out.say(HINT)
     finally:

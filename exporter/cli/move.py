@@ -18,13 +18,14 @@ from exporter.cli.answers import check_answers, declared_flags, flag_answers, ke
 from exporter.cli.export_options import check_choice, choice_options, old_urls, stop_undeclared
 from exporter.cli.language import adopt
 from exporter.cli.options import archive_argument, config_option, setting_options, with_output
-from exporter.cli.output import Output, counted
+from exporter.cli.output import Output, counted, shown
 from exporter.errors import BlogExporterError, Incomplete, Interrupted
 from exporter.export.interface import ExportOptions
-from exporter.message import message
+from exporter.message import listed, message
 from exporter.service.registry import service_of
 from exporter.settings import SETTINGS, Settings, resolve
 from exporter.text import left, printable, right
+from exporter.translation import translated
 
 if TYPE_CHECKING:
     from exporter.archive.state import State
@@ -133,13 +134,13 @@ def command(
             _print(out, each)
         whole = all(each.outcome.whole for each in moved)
         if dry_run:
-            out.answer(f"Nothing was sent to {printable(home)} but questions.")
+            out.answer(message("Nothing was sent to {home} but questions.", home=printable(home)))
         else:
             keep_given(given, info.blog_id, out)
             if compare:
                 compared, same = _compare(out, archive, home, settings, options, signals, **how)
                 whole = whole and same
-            out.answer(f"What became what in {printable(home)} is in {place.map_file}.")
+            out.answer(message("What became what in {home} is in {path}.", home=printable(home), path=place.map_file))
     out.document(
         {
             "archive": str(archive.resolve()),
@@ -152,7 +153,11 @@ def command(
         }
     )
     if not whole:
-        raise Incomplete(f"{printable(home)}: not all of it is there as it was; the lines above say what, and why.")
+        raise Incomplete(
+            message(
+                "{home}: not all of it is there as it was; the lines above say what, and why.", home=printable(home)
+            )
+        )
     return 0
 
 
@@ -207,7 +212,7 @@ def _compare(
     expected = expected_posts(archive, options, at=at, only=only)
     found = asyncio.run(signals.cancelling(run()))
     for line in lines(found.comparison):
-        out.say(printable(line))
+        out.say(shown(line))
     return document(found.comparison, home={"kind": found.kind, "place": home}), found.comparison.whole
 
 
@@ -216,7 +221,7 @@ def _print(out: Output, moved: Moved) -> None:
     from exporter.move.outcome import Did
 
     for line in moved.report.lines():
-        out.say(printable(line))
+        out.say(shown(line))
     outcome = moved.outcome
     out.say(left("new home", 12) + "".join(right(_WORDS[did], 13) for did in Did))
     for thing, counts in outcome.counts.items():
@@ -266,18 +271,21 @@ class _Progress:
         except BlogExporterError:
             if self._sent.total() or self._begun:
                 said = self.kept()
-                self.out.say(f"{said[0].upper()}{said[1:]}.")
+                told = translated(said)
+                self.out.say(message("{sentence}.", sentence=told[0].upper() + told[1:]))
             raise
 
     def kept(self) -> str:
         """Return what was sent so far, and what to do next, as the end of a sentence."""
         if self.ended and self._sends:
-            return "everything was sent, but not compared to the end; run the same command again"
+            return message("everything was sent, but not compared to the end; run the same command again")
         parts: list[str] = [counted(count, thing.noun) for thing, count in self._sent.items() if count]
         if self._begun:
-            parts.append(f"{counted(len(self._begun), 'post')} still private and without text")
-        sent = f"sent so far: {', '.join(parts)}" if parts else "nothing was sent"
-        return f"{sent}; run the same command again to go on"
+            posts = counted(len(self._begun), "post")
+            parts.append(message("{posts} still private and without text", posts=posts))
+        if parts:
+            return message("sent so far: {parts}; run the same command again to go on", parts=listed(parts))
+        return message("nothing was sent; run the same command again to go on")
 
     def handle(self, event: MoveEvent) -> None:
         """Show an event."""
@@ -299,7 +307,7 @@ class _Progress:
             self._bar.update(self._done, self._total)
         if time.monotonic() >= self._next:
             self._next = time.monotonic() + _LINE_SECONDS
-            self.out.say(f"{self._stage}: {self._done:,} of {self._total:,}")
+            self.out.say(message("{stage}: {done:,} of {all:,}", stage=self._stage, done=self._done, all=self._total))
 
     def retrying(self, event: RetryEvent) -> None:
         """Show that a request waits to be sent again: long waits always, short ones when asked for."""

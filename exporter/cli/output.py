@@ -249,7 +249,7 @@ def counted(number: int, noun: str) -> Message:
     return _COUNTED[noun](number)
 
 
-def shown(text: str, limit: int) -> str:
+def shown(text: str, limit: int | None = None) -> str:
     """Make a text harmless for terminals, as :func:`printable` does; a message stays one where it is."""
     harmless = printable(text, limit)
     return text if harmless == text else harmless
