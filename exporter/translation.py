@@ -10,7 +10,7 @@ import struct
 from functools import cache, lru_cache
 from pathlib import Path
 from string import Formatter
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from exporter.message import Message
 
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 DOMAIN: Final = "blog-exporter"
 PLACE: Final = Path(__file__).parent / "locale"
-LANGUAGES: Final = ("en", "ja")
+Language = Literal["en", "ja"]
+LANGUAGES: Final[tuple[Language, ...]] = ("en", "ja")
 
 _LEAST_LETTERS: Final = 8
 _LEAST_ALONE: Final = 6
@@ -30,17 +31,18 @@ _MOST_PARTS: Final = (0, 0, 2, 7)
 """At how many colons a text is parted, the innermost first: a value is parted at fewer than what it is a value of."""
 _KIND_OF_NUMBER: Final = "bcdeEfFgGnoxX%"
 
-_state = {"language": "en"}
+_state: dict[str, Language] = {"language": "en"}
 
 
 def set_language(language: str) -> None:
     """Say everything in this language from now on, one of :data:`LANGUAGES`, in all threads of the process."""
-    if language not in LANGUAGES:
+    known: dict[str, Language] = {each: each for each in LANGUAGES}
+    if language not in known:
         raise ValueError(language)
-    _state["language"] = language
+    _state["language"] = known[language]
 
 
-def current_language() -> str:
+def current_language() -> Language:
     """Return the language that sentences are said in."""
     return _state["language"]
 

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from exporter.cli.options import config_option, duration_option, setting_options, with_output, without_views
-from exporter.cli.output import PROGRAM, OnLoss, Output, counted
+from exporter.cli.output import PROGRAM, OnLoss, Output
 from exporter.cli.target import BlogTarget, find_target, remember_options
 from exporter.clock import SystemClock
 from exporter.errors import Incomplete, UsageError
-from exporter.message import message
+from exporter.message import message, message_n
 from exporter.settings import Settings
 
 if TYPE_CHECKING:
@@ -213,7 +213,13 @@ def _back_up(
     if notice is not None:
         out.warn(notice)
     if replaced:
-        out.say(f"{counted(replaced, 'character')} that no text file can hold became U+FFFD in the views.")
+        out.say(
+            message_n(
+                "{n:,} character that no text file can hold became U+FFFD in the views.",
+                "{n:,} characters that no text file can hold became U+FFFD in the views.",
+                replaced,
+            )
+        )
     document = {"blog_id": blog_id, "archive": str(root.absolute()), "dry_run": dry_run, **outcome.line()}
     out.document({**document, "characters_replaced": replaced})
     return outcome

@@ -20,6 +20,7 @@ from exporter.export.targets import TARGETS, Matter, Target
 from exporter.library.export import Exported, format_named
 from exporter.message import listed, message
 from exporter.model.publication import Declared
+from exporter.translation import current_language
 
 _EPILOG = """\b
 Formats:
@@ -125,7 +126,7 @@ def _export(out: Output, job: Job) -> int:
 
 def _print(out: Output, exported: Exported, declared: Declared, *, dry_run: bool) -> None:
     folder, report, document, _ = exported
-    for line in report.lines():
+    for line in report.lines(current_language()):
         out.say(shown(line))
     files, total = counted(document["file_count"], "file"), size_text(document["bytes"])
     if dry_run:

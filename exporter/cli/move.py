@@ -25,7 +25,7 @@ from exporter.message import listed, message
 from exporter.service.registry import service_of
 from exporter.settings import SETTINGS, Settings, resolve
 from exporter.text import left, printable, right
-from exporter.translation import translated
+from exporter.translation import current_language, recalled, translated
 
 if TYPE_CHECKING:
     from exporter.archive.state import State
@@ -41,11 +41,11 @@ _LINE_SECONDS = 10.0
 _LONG_WAIT_SECONDS = 5.0
 _NAMED = 5
 _WORDS = {
-    "made": "made",
-    "changed": "changed",
-    "there": "there before",
-    "left_alone": "left alone",
-    "refused": "refused",
+    "made": message("made"),
+    "changed": message("changed"),
+    "there": message("there before"),
+    "left_alone": message("left alone"),
+    "refused": message("refused"),
 }
 _EPILOG = """\b
 Examples:
@@ -220,22 +220,34 @@ def _print(out: Output, moved: Moved) -> None:
     """Say what became of the archive's records, and what was done in the new home."""
     from exporter.move.outcome import Did
 
-    for line in moved.report.lines():
+    for line in moved.report.lines(current_language()):
         out.say(shown(line))
     outcome = moved.outcome
-    out.say(left("new home", 12) + "".join(right(_WORDS[did], 13) for did in Did))
+    heading = left(translated(message("new home")), 12)
+    out.say(heading + "".join(right(translated(_WORDS[did]), 13) for did in Did))
     for thing, counts in outcome.counts.items():
-        out.say(left(thing, 12) + "".join(f"{counts[did]:>13,}" for did in Did))
+        out.say(left(translated(thing.words), 12) + "".join(f"{counts[did]:>13,}" for did in Did))
     for (thing, did, why), keys in outcome.named.items():
-        out.say(printable(f"{_WORDS[did]}: {counted(len(keys), thing.noun)}: {why}{_some(outcome.told(thing, keys))}"))
+        what, told = counted(len(keys), thing.noun), shown(_some(outcome.told(thing, keys)))
+        reason = shown(recalled(why))
+        out.say(message("{did}: {things}: {reason}{some}", did=_WORDS[did], things=what, reason=reason, some=told))
     for thing, missing in outcome.missing.items():
-        some = _some(outcome.told(thing, missing))
         out.warn(
-            printable(f"{counted(len(missing), thing.noun)} not found at the last look, but should be there{some}")
+            message(
+                "{things} not found at the last look, but should be there{some}",
+                things=counted(len(missing), thing.noun),
+                some=shown(_some(outcome.told(thing, missing))),
+            )
         )
     for key, numbers in outcome.twice.items():
         others = ", ".join(map(str, numbers[:_NAMED]))
-        out.warn(printable(f"{key} is there more than once: also as number {others}; delete what you do not want."))
+        out.warn(
+            message(
+                "{key} is there more than once: also as number {numbers}; delete what you do not want.",
+                key=shown(key),
+                numbers=others,
+            )
+        )
 
 
 def _some(keys: list[str]) -> str:
@@ -256,7 +268,8 @@ class _Progress:
         self._shown = contextlib.ExitStack()
         self._bar: ProgressBar | None = None
         self._next = time.monotonic() + _LINE_SECONDS
-        self._stage, self._done, self._total = "", 0, 0
+        self._stage: str = ""
+        self._done, self._total = 0, 0
         self._sends = sends
         self._sent: Counter[Thing] = Counter()
         self._begun: set[str] = set()
@@ -294,8 +307,8 @@ class _Progress:
 
         if isinstance(event, MoveStage):
             self.close()
-            self._stage, self._done, self._total = str(event.stage), 0, event.total
-            self._bar = self._shown.enter_context(ProgressBar(self.out, self._stage))
+            self._stage, self._done, self._total = event.stage.words, 0, event.total
+            self._bar = self._shown.enter_context(ProgressBar(self.out, translated(self._stage)))
             return
         if isinstance(event, Reserved):
             self._begun |= {event.key} if event.fresh else set()
@@ -311,7 +324,12 @@ class _Progress:
 
     def retrying(self, event: RetryEvent) -> None:
         """Show that a request waits to be sent again: long waits always, short ones when asked for."""
-        wait = f"  {event.operation}: {printable(event.reason, 120)}; again in {time_text(event.wait)}"
+        wait = message(
+            "  {operation}: {reason}; again in {wait}",
+            operation=event.operation,
+            reason=shown(recalled(event.reason), 120),
+            wait=time_text(event.wait),
+        )
         self.out.say(wait, level=0 if event.wait >= _LONG_WAIT_SECONDS else 1)
 
     def close(self) -> None:

@@ -240,7 +240,6 @@ _COUNTED: Final[dict[str, Callable[[int], Message]]] = {
     "part": lambda n: message_n("{n:,} part", "{n:,} parts", n),
     "request": lambda n: message_n("{n:,} request", "{n:,} requests", n),
     "retry": lambda n: message_n("{n:,} retry", "{n:,} retries", n),
-    "character": lambda n: message_n("{n:,} character", "{n:,} characters", n),
 }
 
 

@@ -23,6 +23,11 @@ class Thing(StrEnum):
         """One of them, in words."""
         return "category" if self is Thing.CATEGORY else self.removesuffix("s")
 
+    @property
+    def words(self) -> Message:
+        """All of them, in words."""
+        return _THINGS[self]
+
 
 class Did(StrEnum):
     """What became of one of them."""
@@ -68,6 +73,12 @@ class Stage(StrEnum):
         return _STAGES[self]
 
 
+_THINGS: Final = {
+    Thing.CATEGORY: message("categories"),
+    Thing.PICTURE: message("pictures"),
+    Thing.POST: message("posts"),
+    Thing.COMMENT: message("comments"),
+}
 _LEFT_ALONE: Final = {
     LeftAlone.CHANGED: message("changed there since it was moved"),
     LeftAlone.DELETED: message("deleted there since it was moved"),
