@@ -51,6 +51,7 @@ COMMANDS: Final = {
     "whoami": message("Say as whom you are signed in, and where the token comes from."),
     "profiles": message("Show what is known of blog services, and how it is known."),
     "schedule": message("Have a backup made every night, by systemd, cron, launchd or Windows."),
+    "completion": message("Print what lets a shell complete commands, options and folders."),
     "demo": message("Try it all on a made-up blog."),
 }
 """Every command with its line of help; its module, of the same name, is imported only when it is used."""

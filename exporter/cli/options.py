@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from datetime import timedelta
 from functools import wraps
 from pathlib import Path
@@ -18,10 +18,21 @@ from exporter.profiles import PROFILES
 from exporter.settings import SETTINGS, Settings, duration
 
 if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
     from exporter.archive.archive import Archive
 
 Command = Callable[..., Any]
-archive_argument = click.argument("archive", metavar="DIR", type=click.Path(path_type=Path))
+
+
+def _folders(_context: click.Context, _parameter: click.Parameter, typed: str) -> list[CompletionItem]:
+    """Let the shell complete to folders, which it does better than any program."""
+    from click.shell_completion import CompletionItem
+
+    return [CompletionItem(typed, type="dir")]
+
+
+archive_argument = click.argument("archive", metavar="DIR", type=click.Path(path_type=Path), shell_complete=_folders)
 
 
 def with_output(on_loss: OnLoss = OnLoss.FAIL) -> Callable[[Command], Command]:
@@ -63,13 +74,15 @@ def setting_options(*names: str) -> Callable[[Command], Command]:
             else:
                 metavar = "|".join((*PROFILES, "NAME")) if name == "profile" else setting.metavar
                 how = {"metavar": metavar, "help": words, "default_text": setting.default or None}
-                command = option(spelled, name, shell_complete=offered(setting.choices), **how)(command)
+                command = option(
+                    spelled, name, shell_complete=offered(PROFILES if name == "profile" else setting.choices), **how
+                )(command)
         return command
 
     return decorate
 
 
-def offered(choices: Sequence[str]) -> Callable[[click.Context, click.Parameter, str], list[str]]:
+def offered(choices: Iterable[str]) -> Callable[[click.Context, click.Parameter, str], list[str]]:
     """Return what completes a value to one of these."""
     return lambda _context, _parameter, typed: [each for each in choices if each.startswith(typed)]
 

@@ -1,0 +1,43 @@
+"""``completion``: what a shell has to read so that it completes commands, options and their values."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+
+from exporter.cli.options import with_output
+from exporter.cli.output import PROGRAM, OnLoss, Output
+from exporter.message import message
+
+_WHERE = {
+    "bash": message('Put this line into ~/.bashrc: eval "$(blog-exporter completion bash)"'),
+    "zsh": message('Put this line into ~/.zshrc, below compinit: eval "$(blog-exporter completion zsh)"'),
+    "fish": message("Write it once: blog-exporter completion fish > ~/.config/fish/completions/blog-exporter.fish"),
+}
+
+
+@click.command(
+    "completion",
+    help=message(
+        """Print the script with which a shell completes commands, options, their values and folders.
+
+        Where it goes is said on a terminal."""
+    ),
+)
+@click.argument("shell", type=click.Choice(list(_WHERE)), metavar="bash|zsh|fish")
+@with_output(OnLoss.STOP)
+def command(*, out: Output, shell: str) -> int:
+    """Run ``completion``."""
+    from click.shell_completion import get_completion_class
+
+    from exporter.cli.main import cli
+
+    kind: Any = get_completion_class(shell)
+    script = kind(cli, {}, PROGRAM, f"_{PROGRAM.replace('-', '_').upper()}_COMPLETE").source()
+    out.document({"shell": shell, "script": script})
+    out.answer(script)
+    if sys.stdout.isatty():
+        out.say(_WHERE[shell])
+    return 0

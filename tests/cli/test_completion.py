@@ -1,0 +1,55 @@
+"""Completion: the script is the one that the shell itself runs, and it completes commands, options, values and folders."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Program
+
+ASK = """
+compopt() {{ echo "$@"; }}  # which the real one does only while somebody types
+eval "$(blog-exporter completion bash)"
+COMP_WORDS=({words} '{last}'); COMP_CWORD={at}
+_blog_exporter_completion blog-exporter
+printf '%s\\n' "${{COMPREPLY[@]}}"
+"""
+
+
+def completed(folder: Path, *words: str) -> list[str]:
+    """Let a real bash complete the last word."""
+    bash = shutil.which("bash")
+    assert bash is not None
+    script = ASK.format(words=" ".join(["blog-exporter", *words[:-1]]), last=words[-1], at=len(words))
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    run = subprocess.run(
+        [bash, "--norc", "-c", script], cwd=folder, env={**os.environ, "PATH": path}, capture_output=True, text=True
+    )
+    assert run.stderr == ""
+    return run.stdout.split()
+
+
+@pytest.mark.no_cover
+def test_a_real_bash_completes(tmp_path: Path) -> None:
+    assert completed(tmp_path, "ver") == ["verify"]
+    assert completed(tmp_path, "backup", "--refr") == ["--refresh"]
+    assert completed(tmp_path, "backup", "--refresh", "a") == ["all", "auto"]
+    assert completed(tmp_path, "backup", "--profile", "n") == ["ninja"]
+    assert completed(tmp_path, "show", "archive", "com") == ["comment", "comments"]
+    assert completed(tmp_path, "status", "a") == ["-o", "dirnames"]
+
+
+@pytest.mark.parametrize(
+    ("shell", "word"), [("bash", "complete -o"), ("zsh", "compdef"), ("fish", "complete --no-files")]
+)
+def test_every_shell_has_its_script(program: Program, shell: str, word: str) -> None:
+    printed = program("completion", shell)
+    assert printed.code == 0
+    assert word in printed.out
+    assert program("completion", shell, "--json").json == {"shell": shell, "script": printed.out.removesuffix("\n")}
+    assert program("completion", "csh").code == 2
