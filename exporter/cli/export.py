@@ -11,6 +11,7 @@ import click
 from exporter.cli import answers
 from exporter.cli.amounts import size_text
 from exporter.cli.export_options import Job, export_options, run, unused_options
+from exporter.cli.help import HelpedCommand
 from exporter.cli.options import config_option, setting_options, with_output
 from exporter.cli.output import Output, counted, shown
 from exporter.errors import UsageError
@@ -20,17 +21,9 @@ from exporter.export.targets import TARGETS, Matter, Target
 from exporter.library.export import Exported, format_named
 from exporter.message import listed, message
 from exporter.model.publication import Declared
-from exporter.translation import current_language
+from exporter.translation import current_language, translated
 
 _EPILOG = """\b
-Formats:
-{formats}
-
-\b
-Targets, each a format with the known limits of its import (docs/targets.md):
-{targets}
-
-\b
 Examples:
   blog-exporter export
   blog-exporter export wxr DIR OUT --public-open-flg 1 --visible-delete-flg f
@@ -39,20 +32,24 @@ Examples:
 """
 
 
-class _Command(click.Command):
+class _Command(HelpedCommand):
     """Names the formats and targets only when help is asked for, since each is imported for that."""
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        formats, targets = (
-            "\n".join(f"  {name:<14} {NAMED[name].help}" for name in names) for names in (FORMATS, TARGETS)
-        )
-        self.epilog = _EPILOG.format(formats=formats, targets=targets)
+        column = max(map(len, NAMED))
+        for heading, names in (
+            (message("Formats"), FORMATS),
+            (message("Targets, each a format with the known limits of its import (docs/targets.md)"), TARGETS),
+        ):
+            with formatter.section(translated(heading)):
+                formatter.write_dl([(name, translated(NAMED[name].help)) for name in names], column)
         super().format_epilog(ctx, formatter)
 
 
 @click.command(
     "export",
     cls=_Command,
+    epilog=_EPILOG,
     help=message(
         """Write the blog in the archive in DIR for a new home, as FORMAT, or for a target, into the new folder
         OUT.

@@ -164,11 +164,6 @@ def export_options(command: Callable[..., Any]) -> Callable[..., Any]:
                     "readers see. [default: none in feeds, body elsewhere]"
                 ),
             ),
-            click.option(
-                "--lang",
-                type=click.Choice(["ja", "en"]),
-                help=message("Language of the questions. [default: your system's]"),
-            ),
             click.option("--force", is_flag=True, help=message("Replace an earlier export.")),
             click.option("--dry-run", is_flag=True, help=message("Write nothing; print the report.")),
         ]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import re
 import shlex
 from collections.abc import Callable, Iterator, Sequence
@@ -20,7 +19,7 @@ from exporter.cli.export_options import Job, check_options, old_urls, resolved, 
 from exporter.cli.flag_questions import FlagQuestions
 from exporter.cli.output import Output
 from exporter.cli.questions import Questions
-from exporter.cli.wizard_texts import DESTINATIONS, WORDS, Destination, language_of
+from exporter.cli.wizard_texts import DESTINATIONS, WORDS, Destination
 from exporter.errors import BlogExporterError, UsageError
 from exporter.export.flags import entry_combinations
 from exporter.export.folder import check_target, report_path
@@ -35,6 +34,7 @@ from exporter.library.export import Exported, check_apart
 from exporter.service.interface import Records
 from exporter.service.registry import service_of
 from exporter.settings import Settings
+from exporter.translation import current_language
 
 _REPEATED: Final = {
     "limits_of": "--target",
@@ -57,7 +57,7 @@ def ask_and_export(out: Output, archive: Path | None, given: dict[str, Any]) -> 
         archive: the archive's folder, where it was named.
         given: the options of the command line; what they say is not asked for.
     """
-    language: Language = given["lang"] or language_of(os.environ)
+    language = current_language()
     wizard = _Wizard(Questions(WORDS[language]), language, dict(given))
     return wizard.run(out, archive)
 

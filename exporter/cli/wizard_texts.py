@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from exporter.export.targets import TARGETS
-from exporter.export.words import Language
 
 
 class Step(NamedTuple):
@@ -92,9 +91,3 @@ def _destinations() -> tuple[Destination, ...]:
 
 DESTINATIONS: Final = _destinations()
 """Every place, in the order it is offered: the targets, then what else can be made of a blog."""
-
-
-def language_of(environment: Mapping[str, str]) -> Language:
-    """Return the language that the system's locale asks for: Japanese, else English."""
-    locale = next(filter(None, (environment.get(name) for name in ("LC_ALL", "LC_MESSAGES", "LANG"))), "")
-    return "ja" if locale.lower().startswith("ja") else "en"

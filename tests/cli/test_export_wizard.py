@@ -9,7 +9,8 @@ from string import Formatter
 
 import pytest
 
-from exporter.cli.wizard_texts import DESTINATIONS, WORDS, language_of
+from exporter.cli.language import language as language_for
+from exporter.cli.wizard_texts import DESTINATIONS, WORDS
 from exporter.export.formats import NAMED
 from exporter.export.targets import TARGETS
 from exporter.model.kinds import Kind
@@ -30,7 +31,7 @@ class Asked:
     def __init__(self, folder: Path, language: str, *arguments: object) -> None:
         self.folder = folder
         environment = {"XDG_CONFIG_HOME": str(folder / "config"), "LC_ALL": "", "LC_MESSAGES": "", "LANG": language}
-        self.words = WORDS[language_of(environment)]
+        self.words = WORDS[language_for([], environment)]
         self.terminal = Terminal(["export", *arguments], folder, environment)
 
     def reply(self, name: str, text: str = "") -> None:
@@ -362,7 +363,7 @@ def test_ctrl_c_leaves_nothing(home: Path, question: str) -> None:
         asked.reply(name, text)
     shown = asked.end()
     assert asked.code == 130
-    assert shown.rstrip().endswith("blog-exporter: error: Interrupted.")
+    assert shown.rstrip().endswith("blog-exporter: エラー: 中断しました。")
     assert "Traceback" not in shown
     assert sorted(map(str, home.rglob("*"))) == before
 
@@ -409,4 +410,4 @@ def test_every_text_is_there_in_every_language() -> None:
     ],
 )  # fmt: skip
 def test_the_language_is_that_of_the_system(environment: dict[str, str], language: str) -> None:
-    assert language_of(environment) == language
+    assert language_for([], environment) == language
