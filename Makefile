@@ -11,7 +11,7 @@ SBOM_OF ?= dist/installed/bin/python
 AUDITORS := tests/site/browser/node_modules
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test hostile browsers importers packages sbom lint format messages docs sample first-hour screenshots peers bench bench-check torture clean
+.PHONY: help demo test hostile browsers importers packages sbom lint format messages cli-docs docs sample first-hour screenshots peers bench bench-check torture clean
 
 help: ## show what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -89,6 +89,9 @@ first-hour: $(SETUP) ## record what init says, as docs/first-hour.en.svg and .ja
 
 docs: $(SETUP) ## build the pages of docs/ in English and Japanese into build/docs/; a broken link ends it
 	$(BIN)/python docs/build.py
+
+cli-docs: $(SETUP) ## write docs/cli.md, docs/cli.ja.md and the man page again
+	$(BIN)/python docs/reference.py
 
 screenshots: $(SETUP) ## draw docs/screenshots/ again
 	$(BIN)/python docs/screenshots.py

@@ -1,0 +1,41 @@
+"""The reference of the command line is what the commands say of themselves now."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from exporter.cli.main import COMMANDS
+from exporter.text import width
+
+DOCS = Path(__file__).parent.parent.parent / "docs"
+
+
+@pytest.fixture(scope="module")
+def reference() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("reference", DOCS / "reference.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("name", ["cli.md", "cli.ja.md", "blog-exporter.1"])
+def test_it_is_current(reference: ModuleType, name: str) -> None:
+    assert (DOCS / name).read_text(encoding="utf-8") == reference.pages()[name], "run make cli-docs"
+
+
+def test_it_has_every_command_in_both_languages(reference: ModuleType) -> None:
+    pages = reference.pages()
+    for name in COMMANDS:
+        assert f"\n## blog-exporter {name}\n" in pages["cli.md"]
+        assert f"\n## blog-exporter {name}\n" in pages["cli.ja.md"]
+        assert f"\n.SH {name.upper()}\n" in pages["blog-exporter.1"]
+    english = {line for line in pages["cli.md"].splitlines() if line.startswith("  ") and line.endswith(".")}
+    said_in_english = [line for line in pages["cli.ja.md"].splitlines() if line in english and line.count(" ") > 6]
+    assert said_in_english == []
+    assert max(width(line) for line in pages["cli.ja.md"].splitlines() if "blog-exporter" not in line) <= 80
