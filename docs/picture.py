@@ -15,18 +15,24 @@ from rich.text import Text
 HERE = Path(__file__).parent
 
 
-def main() -> None:
-    """Run the demo in an empty folder and keep what it says as a picture."""
+def drawn() -> str:
+    """Run the demo in an empty folder and return what it says as a picture, the same every time."""
     with tempfile.TemporaryDirectory() as folder:
-        command = [sys.executable, "-m", "exporter", "demo"]
+        command = [sys.executable, "-m", "exporter", "demo", "--fixed-clock", "--lang", "en"]
         said = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True).stderr
         said = said.replace(f"{folder}/", "")
+    said = re.sub(r"127\.0\.0\.1:[0-9]+", "127.0.0.1:8080", said)
+    said = re.sub(r"\b[0-9]+(\.[0-9])? s\b", "0.7 s", said)
     console = Console(record=True, width=94, file=StringIO())
     console.print(Text("$ make demo", style="bold"))
     console.print(Text(said.rstrip()))
     picture = console.export_svg(title="blog-exporter")
-    picture = re.sub(r"@font-face \{.*?\}\s*", "", picture, flags=re.DOTALL)
-    (HERE / "demo.svg").write_text(picture, encoding="utf-8")
+    return re.sub(r"@font-face \{.*?\}\s*", "", picture, flags=re.DOTALL)
+
+
+def main() -> None:
+    """Keep the picture."""
+    (HERE / "demo.svg").write_text(drawn(), encoding="utf-8")
 
 
 if __name__ == "__main__":

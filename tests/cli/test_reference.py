@@ -14,14 +14,22 @@ from exporter.text import width
 DOCS = Path(__file__).parent.parent.parent / "docs"
 
 
-@pytest.fixture(scope="module")
-def reference() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("reference", DOCS / "reference.py")
+def loaded(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name, DOCS / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+@pytest.fixture(scope="module")
+def reference() -> ModuleType:
+    return loaded("reference")
+
+
+def test_the_picture_of_the_demo_is_current() -> None:
+    assert (DOCS / "demo.svg").read_text(encoding="utf-8") == loaded("picture").drawn(), "run python docs/picture.py"
 
 
 @pytest.mark.parametrize("name", ["cli.md", "cli.ja.md", "blog-exporter.1"])
