@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 from exporter.errors import UsageError
 from exporter.login.store import SignInStore
 from exporter.message import message
+from exporter.text import printable
 from exporter.settings import Settings
 
 _EARLY: Final = timedelta(days=7)
@@ -29,7 +30,12 @@ def service_origin(base_url: str) -> str:
     except ValueError:
         host, port = "", None
     if not host or parts.scheme not in _PORTS:
-        raise UsageError(message("the base URL must look like https://HOST"))
+        if "@" in base_url:  # it may hold a password
+            raise UsageError(message("the base URL must look like https://HOST"))
+        given = printable(base_url.partition("?")[0].partition("#")[0], 200)
+        raise UsageError(
+            message("{name} must look like https://HOST, not {shown}", name=message("the base URL"), shown=given)
+        )
     shown = f"[{host}]" if ":" in host else host
     return f"{parts.scheme}://{shown}" if port in {None, _PORTS[parts.scheme]} else f"{parts.scheme}://{shown}:{port}"
 
