@@ -11,8 +11,8 @@ from urllib.parse import urlsplit
 from exporter.errors import UsageError
 from exporter.login.store import SignInStore
 from exporter.message import message
-from exporter.text import printable
 from exporter.settings import Settings
+from exporter.text import printable
 
 _EARLY: Final = timedelta(days=7)
 _PORTS: Final = {"http": 80, "https": 443}
