@@ -19,7 +19,9 @@ from typing import Any, Final
 
 from exporter.archive import atomic
 from exporter.archive.layout import Layout
+from exporter.archive.lock import ArchiveLock
 from exporter.archive.safe_files import InnerPath
+from exporter.clock import SystemClock
 from exporter.config_file import config_folder
 from exporter.errors import UsageError
 from exporter.message import message
@@ -43,6 +45,7 @@ CONFIRMED: Final = frozenset(
 )  # fmt: skip
 """Settings that count only in a file that a run of this user's wrote. All others are never remembered."""
 _LARGEST: Final = 64 * 1024
+_PATIENCE_SECONDS: Final = 30.0
 _MAY_HOLD_A_SECRET: Final = re.compile(r"://[^/]*@|[?#]")
 _HEAD: Final = """\
 # What the last backups of this blog were told: blog-exporter reads it when the archive's folder is all that is named.
@@ -112,18 +115,24 @@ def remember(root: Path, given: Mapping[str, Any]) -> bool:
     path = Layout(root).root / FILE_NAME
     values = {**{name: setting_text(value) for name, value in read_memory(root).values.items()}, **kept}
     data = (_HEAD + "".join(f"{name} = {quoted(values[name])}\n" for name in sorted(values))).encode()
-    confirmations, place = _confirmations(), _place(root)
+    known = _confirmations().get(_place(root))
     news = _bytes_of(path) != data
     if news:
         with atomic.translated(path):
             atomic.write_file(path, data)
-    if confirmations.get(place) != _digest(data):
-        confirmed = config_folder() / CONFIRMATIONS
-        text = json.dumps({**confirmations, place: _digest(data)}, ensure_ascii=False, indent=2, sort_keys=True)
-        with atomic.translated(confirmed):
-            atomic.make_folder(confirmed.parent)
-            atomic.write_file(confirmed, f"{text}\n".encode())
+    if known != _digest(data):
+        _confirm(_place(root), _digest(data))
     return news
+
+
+def _confirm(place: str, digest: str) -> None:
+    """Note what a run of this user's wrote; runs of other archives that end at the same time wait for one another."""
+    confirmed = config_folder() / CONFIRMATIONS
+    with ArchiveLock(confirmed.with_name(f".{CONFIRMATIONS}.lock")) as lock:
+        lock.acquire(SystemClock().now(), _PATIENCE_SECONDS)
+        text = json.dumps({**_confirmations(), place: digest}, ensure_ascii=False, indent=2, sort_keys=True)
+        with atomic.translated(confirmed):
+            atomic.write_file(confirmed, f"{text}\n".encode())
 
 
 def is_kept(name: str, value: Any) -> bool:

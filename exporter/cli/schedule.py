@@ -221,6 +221,7 @@ def _plan(out: Output, words: str, config: Path | None, at: str | None, given: M
     """Plan the backups of a blog, as somebody named it."""
     from exporter.archive.archive import Archive
     from exporter.cli.target import find_target
+    from exporter.http.address_guard import check_base_url
     from exporter.schedule.plan import is_temporary, plan_for
 
     target = find_target(words, given, config=config, warn=out.warn)
@@ -231,6 +232,7 @@ def _plan(out: Output, words: str, config: Path | None, at: str | None, given: M
             if target.notices
             else message("A schedule has to know the service: give --base-url or --profile here.")
         )
+    check_base_url(target.settings.base_url)
     if Archive.exists(root):
         arguments = [str(root)]
     else:

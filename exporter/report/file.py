@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import secrets
+import stat
 import sys
 from collections.abc import Iterator, Sequence
 from importlib.metadata import PackageNotFoundError, version
@@ -14,6 +15,7 @@ from typing import Any, Final
 from exporter import __version__, lossless_json
 from exporter.archive.archive import Archive
 from exporter.archive.atomic import translated, write_file
+from exporter.archive.safe_files import kind_of
 from exporter.check.facts import CheckResult
 from exporter.errors import BlogExporterError, UsageError
 from exporter.message import message
@@ -138,7 +140,12 @@ def read_report(path: Path) -> Iterator[Pairs]:
         UsageError: it is no report, a newer one, or cannot be read.
     """
     try:
-        if path.stat().st_size > _MOST_BYTES:
+        about = path.stat()
+        if not stat.S_ISREG(about.st_mode):
+            raise UsageError(
+                message("The report {path} cannot be read: {error}", path=path, error=kind_of(about.st_mode))
+            )
+        if about.st_size > _MOST_BYTES:
             raise UsageError(message("{path} is too large for a report.", path=path))
         lines = path.read_text("utf-8").splitlines() or [""]
     except (OSError, UnicodeDecodeError) as error:

@@ -11,7 +11,7 @@ import hashlib
 import os
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
@@ -82,7 +82,7 @@ class Told:
         """Read it back.
 
         Raises:
-            ValueError, TypeError, KeyError, NotJson: it is not what was written.
+            ValueError, OverflowError, TypeError, KeyError, NotJson: it is not what was written.
         """
         document: Any = lossless_json.loads(data)
         times = {str(name): _moment(text) for name, text in document["told"].items()}
@@ -93,14 +93,14 @@ def _moment(text: str) -> datetime:
     moment = datetime.fromisoformat(text)
     if moment.tzinfo is None:
         raise ValueError("a time without a zone")
-    return moment
+    return moment.astimezone(UTC)  # at the ends of time some zones have moments that no other has
 
 
 def recall(path: InnerPath) -> Told:
     """Return what was told; nothing where that cannot be read."""
     try:
         return Told.decode(path.read_bytes(_MOST_BYTES))
-    except (OSError, lossless_json.NotJson, ValueError, TypeError, KeyError, AttributeError):
+    except (OSError, lossless_json.NotJson, ValueError, OverflowError, TypeError, KeyError, AttributeError):
         return Told()
 
 

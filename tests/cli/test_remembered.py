@@ -7,12 +7,13 @@ import os
 import shutil
 import tomllib
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from exporter.archive.memory import CONFIRMED, HARMLESS
+from exporter.archive.memory import CONFIRMED, HARMLESS, read_memory, remember
 from exporter.demo.service import DemoService
 from exporter.settings import SETTINGS
 from tests.cli.conftest import Program
@@ -218,6 +219,15 @@ def test_the_token_file_is_remembered_by_its_whole_path(
     assert memory(first)["token_file"] == str(first.parent / "token")
     monkeypatch.chdir("/")
     assert program("backup", first).code == 0
+
+
+def test_archives_that_are_saved_at_the_same_time_are_all_remembered(tmp_path: Path) -> None:
+    roots = [tmp_path / f"diary {number}" for number in range(8)]
+    for root in roots:
+        root.mkdir()
+    with ThreadPoolExecutor(len(roots)) as pool:
+        list(pool.map(lambda root: remember(root, {"base_url": "http://127.0.0.1:9"}), roots))
+    assert [read_memory(root).unconfirmed for root in roots] == [{}] * len(roots)
 
 
 @pytest.mark.parametrize("text", ["{", "[]", "[" * 100_000])

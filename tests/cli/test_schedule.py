@@ -96,6 +96,9 @@ def test_what_cannot_be_scheduled_is_said(
 ) -> None:
     done = program("schedule", "install", archive)
     assert (done.code, "give --base-url" in done.err) == (2, True)
+    for address in ("http://me:s3cret@127.0.0.1:9", "http://127.0.0.1:9/?token=s3cret"):
+        done = program("schedule", "print", "cron", archive, "--base-url", address)
+        assert (done.code, done.out, "s3cret" in done.err) == (2, "", False)
     for place in (tmp_path, tmp_path / "none"):
         done = program("schedule", "print", "cron", place)
         assert (done.code, "blog" in done.err) == (2, True)

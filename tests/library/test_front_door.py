@@ -124,6 +124,19 @@ def test_damage_is_named_and_made_good(archive: Path, program: Program, name: st
         assert path.read_bytes() == good
 
 
+@pytest.mark.parametrize("name", ["index.html", "最初にお読みください.txt"])
+def test_one_that_is_endless_keeps_nobody_from_saving(archive: Path, name: str) -> None:
+    layout, path = Layout(archive), archive / name
+    blog_id, good, endless = Archive.open(archive).info.blog_id, path.read_bytes(), b"x" * ((1 << 20) + 1)
+    path.write_bytes(endless)
+    refresh_front_door(layout, blog_id)
+    assert path.read_bytes() == good
+    layout.front_door.unlink()
+    path.write_bytes(endless)
+    refresh_front_door(layout, blog_id)
+    assert path.read_bytes() == endless
+
+
 @pytest.mark.parametrize("odd", [b"{", b"[1]", b"", b'{"../README.txt":"00"}'])
 @pytest.mark.parametrize("name", ["index.html", "最初にお読みください.txt"])
 def test_what_the_program_did_not_write_stays(archive: Path, name: str, odd: bytes) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -216,6 +217,9 @@ def test_what_is_no_report_is_refused(tmp_path: Path, text: str) -> None:
 def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(UsageError, match="cannot be read"):
         Replay(tmp_path / "none.jsonl")
+    os.mkfifo(tmp_path / "fifo")
+    with pytest.raises(UsageError, match="a FIFO"):
+        Replay(tmp_path / "fifo")
     monkeypatch.setattr(file, "_MOST_BYTES", 1)
     (tmp_path / "large.jsonl").write_text('{"report":1}')
     with pytest.raises(UsageError, match="too large"):

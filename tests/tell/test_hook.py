@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import shlex
 import sys
 import time
@@ -34,6 +35,7 @@ def test_no_shell_reads_it(tmp_path: Path) -> None:
     ("command", "said"),
     [
         ("/no/such/program", "cannot be started: No such file"),
+        (" ", "cannot be started: it names no program"),
         ("'unclosed", "cannot be started: No closing quotation"),
         ("false", "it ended with 1"),
         (python("import sys; print('first', file=sys.stderr); sys.exit('no mailbox')"), "ended with 1: no mailbox"),
@@ -48,3 +50,14 @@ def test_one_that_does_not_end_is_ended_with_all_it_started() -> None:
     wrong = run_command("sh -c 'sleep 60 & sleep 60'", "x" * 1_000_000, {}, patience=0.2)
     assert "did not end within" in str(wrong)
     assert time.monotonic() - begun < 5
+
+
+def test_it_is_told_of_a_full_disk_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(**_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("tempfile.TemporaryFile", full)
+    seen = tmp_path / "seen"
+    assert run_command(python(WITNESS.format(str(seen))), "満杯です", {"EXIT_CODE": "28"}) is None
+    assert seen.read_text() == "満杯です\nBLOG_EXPORTER_EXIT_CODE=28"
+    assert run_command("false", "x" * 1_000_000, {}) == "it ended with 1"

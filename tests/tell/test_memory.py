@@ -61,7 +61,16 @@ def test_endless_troubles_stay_a_small_file() -> None:
 
 @pytest.mark.parametrize(
     "content",
-    [b"", b"[]", b"{}", b'{"since":null,"told":[]}', b'{"since":"x","told":{}}', b'{"since":"2026-11-01","told":{}}'],
+    [
+        b"",
+        b"[]",
+        b"{}",
+        b'{"since":null,"told":[]}',
+        b'{"since":"x","told":{}}',
+        b'{"since":"2026-11-01","told":{}}',
+        b'{"since":"0001-01-01T00:00:00+23:59","told":{}}',
+        b'{"since":null,"told":{"a":"9999-12-31T23:59:59-23:59"}}',
+    ],
 )
 def test_what_cannot_be_read_was_not_told(content: bytes, tmp_path: Path) -> None:
     path = Layout(tmp_path).told
