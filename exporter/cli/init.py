@@ -21,6 +21,7 @@ from exporter.cli.language import adopt
 from exporter.cli.new_settings import add_blog, table_name
 from exporter.cli.options import config_option, setting_options, with_output
 from exporter.cli.output import PROGRAM, OnLoss, Output
+from exporter.cli.signals import ended_at_a_question
 from exporter.cli.target import BlogTarget, find_target, remember_options
 from exporter.config_file import BlogTable, config_folder, own_config_path, read_config
 from exporter.errors import ArchiveDamaged, BlogExporterError, Interrupted, UsageError
@@ -135,7 +136,8 @@ class _Asking:
         if self._silent or not sys.stdin.isatty():
             return None
         shown = printable(translated(question))
-        answer: str = click.prompt(shown, default="", show_default=False, hide_input=True, err=True)
+        with ended_at_a_question():
+            answer: str = click.prompt(shown, default="", show_default=False, hide_input=True, err=True)
         return answer.strip() or None
 
 

@@ -12,6 +12,7 @@ import click
 from exporter.cli.language import adopt
 from exporter.cli.options import config_option, setting_options, with_output
 from exporter.cli.output import OnLoss, Output
+from exporter.cli.signals import ended_at_a_question
 from exporter.errors import UsageError
 from exporter.message import message
 from exporter.settings import Settings, resolve
@@ -106,9 +107,10 @@ def ask(question: str, /, *, hidden: bool = False) -> str:
     if hidden and not sys.stdin.isatty():
         return ""
     try:
-        answer: str = click.prompt(
-            printable(translated(question)), default="", show_default=False, hide_input=hidden, err=True
-        )
+        with ended_at_a_question():
+            answer: str = click.prompt(
+                printable(translated(question)), default="", show_default=False, hide_input=hidden, err=True
+            )
     except click.Abort:
         if sys.stdin.isatty():
             raise

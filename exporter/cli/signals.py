@@ -168,3 +168,20 @@ def ended_by_sigterm(kept: str) -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+@contextmanager
+def ended_at_a_question() -> Iterator[None]:
+    """Let both signals end a question by an exception, at once and with a terminal that shows what is typed.
+
+    While an event loop runs, Ctrl-C only cancels its task, which is not there to be cancelled while it asks.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with ended_by_sigterm("nothing was written"):
+            yield
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -1,0 +1,33 @@
+"""Ctrl-C and SIGTERM while ``login`` asks: it ends at once, and the terminal shows again what is typed."""
+
+from __future__ import annotations
+
+import os
+import pty
+import signal
+import subprocess
+import sys
+import termios
+
+import pytest
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize("question", ["Client ID", "Client secret"])
+def test_a_signal_ends_a_question(question: str, number: signal.Signals, code: int) -> None:
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "exporter", "login", "--base-url", "http://127.0.0.1:9", "--no-browser"]
+    process = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True)
+    said = b""
+    while question.encode() not in said or not said.endswith(b": "):
+        said += os.read(ours, 4096)
+        if question != "Client ID" and said.endswith(b"service: "):
+            os.write(ours, b"me\n")
+    if question == "Client secret":
+        while termios.tcgetattr(theirs)[3] & termios.ECHO:
+            pass
+    process.send_signal(number)
+    assert process.wait(10) == code
+    assert termios.tcgetattr(theirs)[3] & termios.ECHO
+    os.close(theirs)
+    os.close(ours)
