@@ -10,12 +10,13 @@ import click
 
 from exporter.cli.amounts import ago_text
 from exporter.cli.options import archive_argument, config_option, duration_option, opened, setting_options, with_output
-from exporter.cli.output import Output
+from exporter.cli.output import Output, counted
 from exporter.cli.summary import completeness_lines, problem_text
 from exporter.clock import SystemClock, for_people
 from exporter.errors import BlogExporterError, Incomplete, LastRunFailed, NoArchive, Stale, UsageError
 from exporter.library.status import SUCCESSES, Status, StatusProblem, status
 from exporter.message import Message, listed, message, message_n
+from exporter.model.kinds import Kind
 from exporter.settings import Settings
 from exporter.text import printable
 from exporter.translation import recalled, translated
@@ -120,6 +121,22 @@ def _with_local_times(document: dict[str, Any], zone: tzinfo) -> dict[str, Any]:
         if document[place]:
             told[place] = {**document[place], time: for_people(str(document[place].get(time)), zone)}
     return told
+
+
+def _records(kind: str, count: int) -> Message:
+    match kind:
+        case Kind.ENTRIES:
+            return counted(count, "entry")
+        case Kind.ENTRY_LIST:
+            return message_n("{n:,} list item", "{n:,} list items", count)
+        case Kind.COMMENTS:
+            return counted(count, "comment")
+        case Kind.FILES:
+            return counted(count, "file")
+        case Kind.ASSETS:
+            return counted(count, "asset")
+        case _:
+            return message_n("{n:,} user", "{n:,} users", count)
 
 
 def _limit(text: str | None) -> timedelta | None:
@@ -233,7 +250,7 @@ def _print(out: Output, document: dict[str, Any], found: Status) -> None:
         out.answer(
             message(
                 "Records: {records}",
-                records=listed(f"{count:,} {kind}" for kind, count in document["records"].items() if count),
+                records=listed(_records(kind, count) for kind, count in document["records"].items() if count),
             )
         )
     if last is not None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from exporter.cli.amounts import size_text, time_text
 from exporter.cli.output import counted, shown
-from exporter.message import listed, message
+from exporter.message import Message, listed, message
 from exporter.model.kinds import Kind
 from exporter.text import printable, right
 from exporter.translation import recalled, translated
@@ -21,6 +21,14 @@ if TYPE_CHECKING:
 
 _NOUNS = {Kind.ENTRIES: "entry", Kind.COMMENTS: "comment", Kind.FILES: "file", Kind.ASSETS: "asset"}
 _LISTS = {Kind.ENTRY_LIST: "entry", Kind.COMMENTS: "comment", Kind.FILES: "file"}
+_KIND_NAMES: Mapping[str, Message] = {
+    Kind.ENTRIES: message("entries"),
+    Kind.ENTRY_LIST: message("entry_list"),
+    Kind.COMMENTS: message("comments"),
+    Kind.FILES: message("files"),
+    Kind.USER: message("user"),
+    Kind.ASSETS: message("assets"),
+}
 _PROBLEMS_SHOWN = 20
 _NAMED = 3
 
@@ -85,7 +93,7 @@ def quiet_line(blog_id: str, outcome: Outcome, *, known: bool = False) -> str | 
     lost = outcome.assets.newly_lost if outcome.assets is not None else []
     if lost:
         named: list[str] = [
-            message("{url} ({reason})", url=printable(each.url, 120), reason=shown(each.reason, 60))
+            message("{url} ({reason})", url=printable(each.url, 120), reason=shown(recalled(each.reason), 60))
             for each in lost[:_NAMED]
         ]
         named += ["…"] if len(lost) > _NAMED else []
@@ -178,7 +186,8 @@ def _asset_lines(assets: AssetSummary) -> Iterator[str]:
     if new:
         yield message("{files} newly gone for good:", files=_files(len(new)))
     for one in new[:_PROBLEMS_SHOWN]:
-        yield f"  - {printable(one.url, 200)}: {printable(translated(one.reason), 200)}"
+        reason = printable(translated(recalled(one.reason)), 200)
+        yield message("  - {name}: {reason}", name=printable(one.url, 200), reason=reason)
     if len(new) > _PROBLEMS_SHOWN:
         yield message("  … and {n:,} more; blog-exporter files DIR --missing lists them.", n=len(new) - _PROBLEMS_SHOWN)
 
@@ -189,8 +198,9 @@ def problem_text(problem: Mapping[str, Any]) -> str:
 
 
 def _problem_name(problem: Mapping[str, Any]) -> str:
-    name = problem["kind"] if problem["id"] is None else f"{problem['kind']} {problem['id']}"
-    return printable(str(name), 200)
+    kind, record_id = str(problem["kind"]), problem["id"]
+    name = _KIND_NAMES.get(kind, printable(kind, 200))
+    return name if record_id is None else message("{kind} {id}", kind=name, id=printable(str(record_id), 200))
 
 
 def _reason(problem: Mapping[str, Any]) -> str:
