@@ -1,0 +1,81 @@
+"""Every command line that a document shows is one that the program's own parser takes."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+
+from exporter.cli.main import COMMANDS, cli
+from exporter.cli.output import PROGRAM
+from exporter.errors import UsageError
+
+ROOT = Path(__file__).parent.parent.parent
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+FENCE = re.compile(r"^ *```")
+SHOWN = re.compile(rf"^\s*(?:\$ |docker run .* |[0-9*]+(?: [0-9*]+){{4}} +/\S+/)?{PROGRAM} +(\S.*)$")
+"""A line that begins with the program, behind a prompt, in a container, or in a crontab."""
+SPOKEN = re.compile(rf"`(?:uvx |pipx run )?{PROGRAM} +([^`]+)`")
+REMARK = re.compile(r"\s{2,}\S.*$")
+SHELL = re.compile(r"(?<=\s)(?:\||>|&&|\|\||#|2>).*$|;.*$")
+
+
+def shown(text: str) -> Iterator[str]:
+    """Yield the command lines of blocks, without the remark behind and what is the shell's."""
+    fenced = False
+    for line in text.replace("\\\n", " ").splitlines():
+        if FENCE.match(line):
+            fenced = not fenced
+        elif (fenced or line.startswith("    ")) and (found := SHOWN.match(line)) is not None:
+            yield SHELL.sub("", REMARK.sub("", found[1])).strip()
+
+
+def parse(words: list[str]) -> None:
+    """Have the program's parser read a command line, down to the last command in it.
+
+    Raises:
+        UsageError: it is none.
+    """
+    command: click.Command = cli
+    context = cli.make_context(PROGRAM, words)
+    while isinstance(command, click.Group):
+        rest = [*context._protected_args, *context.args]
+        name, inner, rest = command.resolve_command(context, rest)
+        assert inner is not None
+        context = inner.make_context(name, rest, parent=context)
+        command = inner
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.name))
+def test_the_parser_takes_what_a_document_shows(path: Path) -> None:
+    text = path.read_text("utf-8")
+    wrong = []
+    for line in shown(text):
+        try:
+            parse(shlex.split(line))
+        except UsageError as error:
+            wrong.append((line, str(error)))
+    for line in SPOKEN.findall(text):
+        try:
+            parse(shlex.split(line))
+        except click.exceptions.NoArgsIsHelpError:
+            continue
+        except UsageError as error:
+            if not isinstance(error.__cause__, click.MissingParameter):  # in a sentence a command may stand alone
+                wrong.append((line, str(error)))
+    assert wrong == []
+
+
+def test_most_commands_are_shown_and_a_wrong_one_is_found() -> None:
+    lines = [line for path in DOCUMENTS for line in shown(path.read_text("utf-8"))]
+    assert len(lines) > 60
+    assert {line.split()[0] for line in lines} <= {*COMMANDS}
+    text = "```sh\n$ blog-exporter backup DIR \\\n  --quiet   in silence\n```\n    blog-exporter log DIR --json | jq .; ls\n"
+    assert list(shown(text)) == ["backup DIR", "log DIR --json"]
+    for line in ("backpu DIR", "backup DIR --no-such", "status", "schedule instal DIR", "schedule print cronn DIR"):
+        with pytest.raises(UsageError):
+            parse(line.split())
