@@ -26,12 +26,14 @@ if TYPE_CHECKING:
     from exporter.library.backup import Backup
     from exporter.tell.monitor import Monitor
 
-_EPILOG = """\b
+_EPILOG = message(
+    """\b
 Examples:
   blog-exporter backup NAME.blog.example.jp --base-url https://api.example.jp
   blog-exporter backup ~/blog -q      (an archive that is there, for cron)
 The access token is read from BLOG_EXPORTER_TOKEN or --token-file, never from the command line.
 """
+)
 SAVED = frozenset({0, Incomplete.exit_code})
 
 

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from exporter.compare.posts import Wish
     from exporter.library.compare import Arrivals, Compared
 
-_EPILOG = """\b
+_EPILOG = message(
+    """\b
 Examples:
   blog-exporter compare DIR https://new.example --public-open-flg 1
   blog-exporter compare DIR https://new.example --new-home-user me --report compare.json
@@ -35,6 +36,7 @@ Examples:
 A WordPress is read by its REST API, with the application password in BLOG_EXPORTER_NEW_HOME_TOKEN or
 --new-home-token-file also its drafts, private posts and held comments; any other site by its sitemap or feed.
 """
+)
 _OFTEN: Final = 500
 """After how many posts or pictures a line says so."""
 

@@ -13,23 +13,26 @@ import click
 from exporter.archive.archive import Archive
 from exporter.cli.options import archive_argument, with_archive
 from exporter.cli.output import OnLoss, Output
-from exporter.cli.summary import changes_text
+from exporter.cli.summary import KIND_NAMES, changes_text
 from exporter.clock import for_people
 from exporter.errors import NoSuchRecord, UsageError
 from exporter.message import message, message_n
 from exporter.model.kinds import Kind
 from exporter.settings import Settings
+from exporter.text import left
 from exporter.translation import translated
 
 if TYPE_CHECKING:
     from exporter.service.interface import Records
 
-_EPILOG = """\b
+_EPILOG = message(
+    """\b
 Examples:
   blog-exporter diff DIR                     (the last two versions)
   blog-exporter diff DIR 3 7 --stat
   blog-exporter diff DIR 2026-01-31 --html changes.html
 """
+)
 
 
 @click.command(
@@ -135,7 +138,7 @@ def _stat(out: Output, archive: Archive, before: int, after: int, service: Recor
     kinds = dict.fromkeys(kind for kind, _ in counts)
     for kind in kinds:
         what = changes_text(new=counts[kind, "new"], changed=counts[kind, "changed"], gone=counts[kind, "gone"])
-        out.answer(f"{kind:<12} {translated(what)}")
+        out.answer(f"{left(translated(KIND_NAMES[kind]), 12)} {translated(what)}")
     out.answer(
         message_n(
             "{n:,} record differs between versions {before} and {after}.",

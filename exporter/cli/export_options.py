@@ -30,6 +30,7 @@ from exporter.model.publication import Declared
 from exporter.service.interface import Records
 from exporter.service.registry import service_of
 from exporter.settings import Settings
+from exporter.translation import translated
 
 _LANGUAGE: Final = re.compile(r"[a-zA-Z]{2,3}(-[a-zA-Z0-9]{2,8})*")
 _OF_BOOKS: Final = ("title", "language", "by_year", "vertical", "no_comments")
@@ -384,7 +385,8 @@ def stop_undeclared(state: State, service: Records, out: Output, *, drafts: bool
     Raises:
         UsageError: always.
     """
-    for line in flag_lines(state, service):
+    words = map(translated, (message("entries"), message("comments"), message("such as")))
+    for line in flag_lines(state, service, *words):
         out.say(shown(line), level=-1)
     out.say(level=-1)
     out.say(HINT, level=-1)

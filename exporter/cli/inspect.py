@@ -9,6 +9,7 @@ from exporter.cli.options import archive_argument, at_option, with_archive
 from exporter.cli.output import OnLoss, Output, shown
 from exporter.message import message
 from exporter.settings import Settings
+from exporter.translation import translated
 
 _EPILOG = """\b
 Examples:
@@ -50,7 +51,8 @@ def command(*, out: Output, archive: Archive, settings: Settings, at: str | None
                 }
             )
         else:
-            for line in flag_lines(state, service):
+            words = map(translated, (message("entries"), message("comments"), message("such as")))
+            for line in flag_lines(state, service, *words):
                 out.answer(shown(line))
             out.say()
             out.say(HINT)

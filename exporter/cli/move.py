@@ -47,12 +47,14 @@ _WORDS = {
     "left_alone": message("left alone"),
     "refused": message("refused"),
 }
-_EPILOG = """\b
+_EPILOG = message(
+    """\b
 Examples:
   blog-exporter move wordpress DIR --to https://new.example --new-home-user me --public-open-flg 1 --dry-run
   blog-exporter move wordpress DIR --to https://new.example --new-home-user me --all-as-draft
 The application password is read from BLOG_EXPORTER_NEW_HOME_TOKEN or --new-home-token-file, never from an option.
 """
+)
 
 
 @click.command(

@@ -17,12 +17,14 @@ if TYPE_CHECKING:
     from exporter.cli.signals import Signals
     from exporter.serve.app import Server
 
-_EPILOG = """\b
+_EPILOG = message(
+    """\b
 Examples:
   blog-exporter serve DIR                        (open the address that it prints; Ctrl-C ends it)
   blog-exporter serve DIR --at 2020-01-31        (the blog as it was)
   blog-exporter serve DIR --host 192.168.1.5 --let-the-network-read-all
 """
+)
 
 
 @click.command(

@@ -22,13 +22,15 @@ from exporter.text import printable
 if TYPE_CHECKING:
     from exporter.archive.state import State
 
-_EPILOG = """\b
+_EPILOG = message(
+    """\b
 Examples:
   blog-exporter site DIR --open
   blog-exporter site DIR --title 潮だまり日記 --lang ja
   blog-exporter site DIR --at 2026-01-31 --open      (until the next backup, rebuild or site)
   blog-exporter site DIR OUT --public-only --public-open-flg 1 --visible-delete-flg f
 """
+)
 
 
 @click.command(

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _NOUNS = {Kind.ENTRIES: "entry", Kind.COMMENTS: "comment", Kind.FILES: "file", Kind.ASSETS: "asset"}
 _LISTS = {Kind.ENTRY_LIST: "entry", Kind.COMMENTS: "comment", Kind.FILES: "file"}
-_KIND_NAMES: Mapping[str, Message] = {
+KIND_NAMES: Mapping[str, Message] = {
     Kind.ENTRIES: message("entries"),
     Kind.ENTRY_LIST: message("entry_list"),
     Kind.COMMENTS: message("comments"),
@@ -199,7 +199,7 @@ def problem_text(problem: Mapping[str, Any]) -> str:
 
 def _problem_name(problem: Mapping[str, Any]) -> str:
     kind, record_id = str(problem["kind"]), problem["id"]
-    name = _KIND_NAMES.get(kind, printable(kind, 200))
+    name = KIND_NAMES.get(kind, printable(kind, 200))
     return name if record_id is None else message("{kind} {id}", kind=name, id=printable(str(record_id), 200))
 
 
