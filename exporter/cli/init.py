@@ -225,7 +225,9 @@ def _which(ask: _Asking, address: str | None) -> str:
             return blog_id_in(address)
         except ValueError as error:
             raise UsageError(
-                message("{text} is no address of a blog: {expected}.", text=repr(address), expected=error)
+                message(
+                    "{text} is no address of a blog: {expected}.", text=repr(_without_password(address)), expected=error
+                )
             ) from None
 
     def check(answer: str) -> str | None:
@@ -236,6 +238,10 @@ def _which(ask: _Asking, address: str | None) -> str:
         return None
 
     return blog_id_in(ask.text(message("Which blog? Paste its address"), None, check))
+
+
+def _without_password(address: str) -> str:
+    return re.sub(r"[^/]*@", "***@", address)
 
 
 def _where(ask: _Asking, archive: Path | None, blog_id: str) -> Path:

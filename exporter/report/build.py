@@ -31,6 +31,7 @@ _HEADERS: Final = {
 }
 _SHORT: Final = 3
 _ADDRESS: Final = "://"
+_PLACEHOLDER: Final = re.compile(r"\{([a-z_]{1,30})\}")
 _LITERAL: Final = re.compile(r"[^\W_]+")
 _NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,29}")
 _PLAIN_SETTINGS: Final = frozenset(
@@ -90,7 +91,7 @@ def report_lines(
     if result.user is not None:
         for text in result.user:
             material.add_text(text)
-    words = _literal_words(settings)
+    words = _placeholders(settings)
     banned = telling_windows(material.originals)
     for key in keys:
         maker = _Maker(ShapeKeeper(material.scrambler(key, words), service, settings.success_result))
@@ -134,13 +135,11 @@ def _add(material: Material, text: str, kind: Kind) -> None:
         material.add_text(text)
 
 
-def _literal_words(settings: Settings) -> frozenset[str]:
-    """Return the words of address patterns, whose hosts are left out."""
-    found: set[str] = set()
-    for name in ("file_url", "entry_url"):
-        path = (getattr(settings, name) or "").partition(_ADDRESS)[2].partition("/")[2]
-        found |= {word.lower() for word in _LITERAL.findall(path)}
-    return frozenset(found)
+def _placeholders(settings: Settings) -> frozenset[str]:
+    """Return the words of the placeholders in address patterns; any other word there may be its owner's name."""
+    patterns = [getattr(settings, name) or "" for name in ("file_url", "entry_url")]
+    names = [name for pattern in patterns for name in _PLACEHOLDER.findall(pattern)]
+    return frozenset(word.lower() for name in names for word in _LITERAL.findall(name))
 
 
 def _field_words(service: BlogService, result: CheckResult) -> frozenset[str]:

@@ -67,7 +67,7 @@ class Scrambler:
             :func:`~exporter.report.characters.telling_windows`.
         ids: all ids that are numbers; their order is kept.
         moments: dates in seconds since 1970, whose length is kept.
-        words: literal words of address patterns, which are kept in addresses.
+        words: of the placeholders in address patterns, which are kept in addresses.
     """
 
     def __init__(
@@ -80,7 +80,8 @@ class Scrambler:
     ) -> None:
         self._key = key
         self._banned = banned
-        self._path_words = PATH_WORDS | {word.lower() for word in words}
+        self._placeholders = frozenset(word.lower() for word in words)
+        self._path_words = PATH_WORDS | self._placeholders
         self._ids = self._numbered(set(ids))
         self.days = self._shift(list(moments))
         self._moments = {moment: self.date(moment) for moment in moments}
@@ -345,7 +346,7 @@ class Scrambler:
             + (found["slashes"] or "")
             + self._words(user, ())
             + at
-            + (self.host(name) if _HOST.fullmatch(name) else self._words(name, TOP_LABELS))
+            + (self.host(name) if _HOST.fullmatch(name) else self._words(name, TOP_LABELS | self._placeholders))
             + colon
             + (port if len(port) <= 5 and port.isascii() and port.isdigit() else self._words(port, ()))
             + self._words(found["path"], self._path_words | ENDINGS)

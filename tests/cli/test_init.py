@@ -170,6 +170,7 @@ def test_a_service_that_is_not_there_leaves_nothing(init: Beginner) -> None:
     [
         (["--yes"], "name the blog: init ADDRESS --yes"),
         (["nonsense", "--yes"], "'nonsense' is no address of a blog"),
+        (["http://me:s3cret@me.example.jp/", "--yes"], "'http://***@me.example.jp/' is no address of a blog"),
         ([ADDRESS, "--yes"], "say where its API is with --base-url"),
         ([ADDRESS, "--at", "25:00"], "--at is '25:00'"),
     ],

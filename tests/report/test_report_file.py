@@ -159,6 +159,7 @@ def test_settings_are_told_without_their_owner(tmp_path: Path) -> None:
     head = written(
         tmp_path,
         base_url="https://hamabe.example.jp/api",
+        entry_url="https://{blog_id}/~hamabe/{entry_id}.html",
         profile="ninja",
         site_title="浜辺の日記",
         token_file="",
@@ -175,6 +176,7 @@ def test_settings_are_told_without_their_owner(tmp_path: Path) -> None:
     assert told["ping_url"] == "set"
     assert (told["timezone"], told["visible_delete_flg"], told["skip_asset_hosts"]) == ("Asia/Tokyo", ["f", "t"], "set")
     assert told["base_url"].startswith("https://")
+    assert re.fullmatch(r"https://\{blog_id\}/~[a-z]{6}/\{entry_id\}\.html", told["entry_url"])
     assert "hamabe" not in write_tree(head)
     assert head.get("settings").get("wait_lock").get("source") == "option"
 
