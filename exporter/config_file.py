@@ -6,7 +6,6 @@ Only its shape is checked here: what a setting may be is the concern of :mod:`ex
 from __future__ import annotations
 
 import os
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -84,6 +83,8 @@ def read_config(config: Path | None = None, environment: Mapping[str, str] | Non
     asked_for = config is not None or bool(known.get(CONFIG_VARIABLE))
     if not asked_for and not path.is_file():
         return ConfigFile()
+    import tomllib  # noqa: PLC0415 - most users have no such file
+
     try:
         document = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:

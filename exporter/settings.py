@@ -14,11 +14,9 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from datetime import date, timedelta, timezone, tzinfo
-from difflib import get_close_matches
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, Final, TypeVar
-from zoneinfo import ZoneInfo
 
 from exporter.config_file import ConfigFile, read_config
 from exporter.errors import UsageError
@@ -95,6 +93,8 @@ def zone(text: str) -> tzinfo:
     found = _OFFSET.fullmatch(name)
     try:
         if found is None:
+            from zoneinfo import ZoneInfo  # noqa: PLC0415 - Japan's needs none
+
             return ZoneInfo(name)
         offset = timedelta(hours=int(found["hours"]), minutes=int(found["minutes"]))
         return timezone(offset if found["sign"] == "+" else -offset)
@@ -181,11 +181,9 @@ class _OneOf:
 
     def __call__(self, text: str) -> str:
         if text not in self.names:
-            names, near = listed(self.names), get_close_matches(text, self.names, 1)
-            if near:
-                raise ValueError(
-                    message("one of {names} is expected (did you mean {near}?)", names=names, near=near[0])
-                )
+            names, near = listed(self.names), _nearest(text, self.names)
+            if near is not None:
+                raise ValueError(message("one of {names} is expected (did you mean {near}?)", names=names, near=near))
             raise ValueError(message("one of {names} is expected", names=names))
         return text
 
@@ -562,6 +560,8 @@ def _read_value(source: Source, name: str, value: Any) -> Any:
 
 
 def _nearest(name: str, among: Iterable[str]) -> str | None:
+    from difflib import get_close_matches  # noqa: PLC0415 - only mistakes need it
+
     return next(iter(get_close_matches(name, list(among), 1)), None)
 
 

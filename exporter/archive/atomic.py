@@ -8,7 +8,6 @@ because archives hold private entries. No link is followed: see :mod:`exporter.a
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import errno
 import hashlib
 import os
@@ -199,6 +198,8 @@ def _sync_file_system(handle: int) -> bool:
         return False
     if not call(handle):
         return True
+    import ctypes  # noqa: PLC0415 - who only reads needs none of it
+
     number = ctypes.get_errno()
     if number in _NO_SUCH_CALL:
         return False
@@ -210,6 +211,8 @@ def _syncfs() -> Any:
     """Return the C library's ``syncfs`` (Linux), or ``None``."""
     if not sys.platform.startswith("linux"):
         return None
+    import ctypes  # noqa: PLC0415 - who only reads needs none of it
+
     return getattr(ctypes.CDLL(None, use_errno=True), "syncfs", None)
 
 
@@ -382,6 +385,8 @@ def exchange(one: Path, other: Path) -> bool:
     """
     if os.name != "posix":
         return False
+    import ctypes  # noqa: PLC0415 - who only reads needs none of it
+
     library = ctypes.CDLL(None, use_errno=True)
     with inner(one.parent).held() as first, inner(other.parent).held() as second:
         if sys.platform.startswith("linux") and hasattr(library, "renameat2"):

@@ -10,7 +10,6 @@ lives. The note of who holds the lock would still have to be written and read he
 from __future__ import annotations
 
 import os
-import socket
 import sys
 import time
 from typing import TYPE_CHECKING, Any, Self
@@ -73,7 +72,7 @@ class ArchiveLock:
                 )
             time.sleep(min(_POLL_SECONDS, max(0.0, deadline - time.monotonic())))
         self._handle = handle
-        note = {"pid": os.getpid(), "host": socket.gethostname(), "since": timestamp(now)}
+        note = {"pid": os.getpid(), "host": _host(), "since": timestamp(now)}
         with translated(self._path):
             os.truncate(handle, 0)
             os.write(handle, lossless_json.dumps(note) + b"\n")
@@ -125,7 +124,7 @@ class ArchiveLock:
 def _died(holder: dict[str, Any]) -> bool:
     """Tell whether the holder was a process of this machine that is no more."""
     pid = holder.get("pid")
-    if os.name == "nt" or holder.get("host") != socket.gethostname() or type(pid) is not int:
+    if os.name == "nt" or type(pid) is not int or holder.get("host") != _host():
         return False
     try:
         os.kill(pid, 0)
@@ -134,6 +133,12 @@ def _died(holder: dict[str, Any]) -> bool:
     except (OSError, OverflowError):
         return False
     return False
+
+
+def _host() -> str:
+    import socket  # noqa: PLC0415 - where nobody holds the lock, nobody asks for it
+
+    return socket.gethostname()
 
 
 def _who(holder: dict[str, Any]) -> str:

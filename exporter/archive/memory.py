@@ -11,7 +11,6 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -78,6 +77,8 @@ def read_memory(root: Path) -> Memory:
     data = _bytes_of(path)
     if data is None:
         return Memory(path)
+    import tomllib  # noqa: PLC0415 - not each archive has such a file
+
     try:
         found = tomllib.loads(data.decode("utf-8"))
     except (ValueError, RecursionError) as error:

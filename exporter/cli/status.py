@@ -92,6 +92,8 @@ def command(
 
 def _warn_of_sign_in(out: Output, settings: Settings) -> None:
     """Warn days before a sign-in ends that the next backups need, also when quiet."""
+    if settings.base_url is None or settings.token or settings.token_command:
+        return
     from datetime import UTC, datetime
 
     from exporter.login.facts import ending_notice

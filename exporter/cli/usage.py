@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from difflib import get_close_matches
 
 import click
 
@@ -13,11 +12,11 @@ from exporter.message import listed, message
 
 def no_such_command(word: str, known: Iterable[str], path: str) -> UsageError:
     """Say that there is no such command, and which one may have been meant."""
-    near = get_close_matches(word, list(known), 1)
+    near = _nearest(word, known)
     help_of = f"{path} --help"
-    if near:
+    if near is not None:
         text = message(
-            "There is no command {word!r} (did you mean {near}?); see {help}.", word=word, near=near[0], help=help_of
+            "There is no command {word!r} (did you mean {near}?); see {help}.", word=word, near=near, help=help_of
         )
     else:
         text = message("There is no command {word!r}; see {help}.", word=word, help=help_of)
@@ -50,11 +49,11 @@ def explained(error: click.UsageError, command: click.Command, ctx: click.Contex
         return UsageError(_wrong_value(error, error.param, command, ctx, given, place))
     if isinstance(error, click.NoSuchOption):
         known = [name for each in command.get_params(ctx) for name in each.opts if name.startswith("-")]
-        near = get_close_matches(error.option_name, known, 1)
-        if near:
+        near = _nearest(error.option_name, known)
+        if near is not None:
             text = message(
                 "There is no option {word} (did you mean {near}?); see {help}.",
-                word=error.option_name, near=near[0], help=place,
+                word=error.option_name, near=near, help=place,
             )  # fmt: skip
         else:
             text = message("There is no option {word}; see {help}.", word=error.option_name, help=place)
@@ -82,11 +81,11 @@ def _wrong_value(
         return message("{name}: {text}; see {help}.", name=name, text=error.message.rstrip("."), help=place)
     if isinstance(kind, click.Choice):
         choices = [str(each) for each in kind.choices]
-        near = get_close_matches(typed, choices, 1)
-        if near:
+        near = _nearest(typed, choices)
+        if near is not None:
             return message(
                 "{name} is {value!r}: one of {choices} is expected (did you mean {near}?).",
-                name=name, value=typed, choices=listed(choices), near=near[0],
+                name=name, value=typed, choices=listed(choices), near=near,
             )  # fmt: skip
         return message(
             "{name} is {value!r}: one of {choices} is expected.", name=name, value=typed, choices=listed(choices)
@@ -110,3 +109,9 @@ def _name(parameter: click.Parameter, ctx: click.Context) -> str:
     if isinstance(parameter, click.Option):
         return max(parameter.opts, key=len)
     return parameter.make_metavar(ctx).strip("[]")
+
+
+def _nearest(word: str, known: Iterable[str]) -> str | None:
+    from difflib import get_close_matches
+
+    return next(iter(get_close_matches(word, list(known), 1)), None)

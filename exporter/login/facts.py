@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from exporter.errors import UsageError
-from exporter.login.store import SignInStore
 from exporter.message import message
 from exporter.settings import Settings
 from exporter.text import printable
+
+if TYPE_CHECKING:
+    from exporter.login.store import SignInStore
 
 _EARLY: Final = timedelta(days=7)
 _PORTS: Final = {"http": 80, "https": 443}
@@ -75,7 +77,10 @@ def token_facts(
     if settings.base_url is None:
         return nowhere
     origin = service_origin(settings.base_url)
-    store = store or SignInStore(warn=warn)
+    if store is None:
+        from exporter.login.store import SignInStore  # noqa: PLC0415 - a token that is set, or no address, needs none
+
+        store = SignInStore(warn=warn)
     account = store.choose(origin, settings.account)
     found = None if account is None else store.note(origin, account)
     if found is None:

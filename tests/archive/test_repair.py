@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from exporter.archive.archive import Archive
+from exporter.archive.memory import FILE_NAME as SETTINGS
 from exporter.archive.repair import find_damage
 from exporter.demo.content import Blog, fields
 from exporter.demo.service import DemoService
@@ -78,7 +79,8 @@ def flip(path: Path, at: int) -> None:
 def damage(root: Path, chance: random.Random) -> str:
     """Do one thing to one file of an archive, whatever it is, and return what."""
     files = sorted(path for path in root.rglob("*") if path.is_file() and path.stat().st_size)
-    files = [path for path in files if path.relative_to(root).parts[0] != ".work"]
+    # What the program can make again is in .work; settings.toml is the user's to change, and no part of the blog.
+    files = [path for path in files if path.relative_to(root).parts[0] not in {".work", SETTINGS}]
     # Most files are of versions or views; what stands once must not be met once in a hundred times.
     single = [path for path in files if path.parent == root or path.name == "manifest.json"]
     path = chance.choice(single if chance.random() < 0.25 else files)

@@ -5,8 +5,10 @@ import json
 import shutil
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
+import click
 import pytest
 
 from exporter import __version__, lossless_json
@@ -26,7 +28,9 @@ def test_help_names_every_command_and_each_has_its_own(program: Program) -> None
     for name, line in COMMANDS.items():
         shown = program(name, "--help")
         assert shown.code == 0
-        assert "--json" in shown.out
+        command = import_module(f"exporter.cli.{name}").command
+        parts = list(command.commands) if isinstance(command, click.Group) else []
+        assert all("--json" in each.out for each in [program(name, part, "--help") for part in parts] or [shown])
         assert line
 
 
