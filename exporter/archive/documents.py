@@ -19,7 +19,6 @@ import contextlib
 import hashlib
 import os
 from enum import Enum, auto
-from importlib import resources
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from exporter import lossless_json
@@ -53,6 +52,8 @@ _BUNDLED: Final = ("README.txt", "FORMAT.md")
 
 def bundled_document(name: str) -> bytes:
     """Return what this program writes as ``README.txt`` or ``FORMAT.md`` into a new archive."""
+    from importlib import resources  # noqa: PLC0415 - only a new archive needs it
+
     return resources.files("exporter.archive").joinpath(name).read_bytes()
 
 

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.no_cover  # measuring a process imports sqlite3 and mor
 ENGINE = {"aiohttp", "yarl", "multidict", "ssl", "asyncio", "tenacity"}
 PAGES = {"jinja2", "nh3", "selectolax", "yaml"}
 COMMON = ENGINE | PAGES | {"rich", "sqlite3", "arro3"}
-SELDOM = {"socket", "ctypes", "difflib", "tomllib", "zoneinfo", "exporter.login.store"}
+SELDOM = {"socket", "ctypes", "difflib", "importlib.resources", "tomllib", "zoneinfo", "exporter.login.store"}
 """What only some archives, settings files and mistakes need."""
 
 PROGRAM = """
