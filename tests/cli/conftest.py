@@ -12,6 +12,7 @@ import pytest
 
 from exporter import lossless_json
 from exporter.cli.main import main
+from tests.support.schemas import check_json
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,7 @@ def program(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, 
         capfd.readouterr()
         code = main([str(argument) for argument in arguments])
         captured = capfd.readouterr()
+        check_json(arguments, captured.out)
         return Result(code, captured.out, captured.err)
 
     return run

@@ -20,6 +20,7 @@ from exporter.archive.verify import verify
 from exporter.demo.content import Blog, Record, fields, wire
 from exporter.demo.service import DemoService
 from exporter.model.kinds import Kind, key_of
+from tests.support.schemas import check_json
 
 ROOT = Path(__file__).parent.parent.parent
 State = dict[Kind, dict[str, bytes]]
@@ -185,9 +186,11 @@ class Run:
         timer.cancel()
         self.ended = True
         calls = Path(self._order["calls"])
+        said = Path(self._order["stdout"]).read_text(encoding="utf-8")
+        check_json(self._order["arguments"], said)
         return Done(
             code,
-            Path(self._order["stdout"]).read_text(encoding="utf-8"),
+            said,
             Path(self._order["stderr"]).read_text(encoding="utf-8"),
             int(calls.read_text() or 0),
         )
