@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from jsonschema import ValidationError
@@ -25,6 +26,15 @@ def test_every_command_has_one_and_json_md_links_each() -> None:
     assert [name for name in NAMES if f"(schemas/{name}.schema.json)" not in page] == []
     wrong: list[object] = [{}, [], None, {"unknown": 1}]
     assert [name for name in NAMES if any(validator(name).is_valid(each) for each in wrong)] == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_message_has_a_member_that_its_schema_does_not_name(name: str) -> None:
+    schema: Any = validator(name).schema
+    for message in schema.get("oneOf", [schema]):
+        assert message["additionalProperties"] is False
+        assert message["required"]
+        assert set(message["required"]) <= set(message["properties"])
 
 
 @pytest.mark.parametrize("name", sorted(OFFLINE))
