@@ -251,7 +251,9 @@ def _copies(whole: Whole, archive: Path) -> Iterator[Copy]:
                 )
             )
     layout = Layout(archive)
-    single = [layout.format_document, layout.readme, layout.sums, layout.info, layout.runs]
+    single = [
+        layout.format_document, layout.readme, layout.sums, layout.info, layout.index, layout.runs, layout.readme_ja,
+    ]  # fmt: skip
     yield from (Copy(f"{whole.folder}/{path.name}", path.name) for path in single if path.is_file())
     for top in (layout.assets, layout.latest, layout.versions):
         top.require_folder()
