@@ -11,7 +11,7 @@ SBOM_OF ?= dist/installed/bin/python
 AUDITORS := tests/site/browser/node_modules
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test hostile browsers importers packages sbom lint format messages cli-docs docs sample first-hour screenshots peers bench bench-check torture clean
+.PHONY: help demo test hostile browsers importers packages sbom lint format messages cli-docs docs sample first-hour screens screenshots peers bench bench-check torture clean
 
 help: ## show what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -86,6 +86,9 @@ sample: $(SETUP) ## make sample_output/ again
 
 first-hour: $(SETUP) ## record what init says, as docs/first-hour.en.svg and .ja.svg
 	$(BIN)/python -m tests.support.first_hour
+
+screens: $(SETUP) ## write docs/screens.md and docs/screens.ja.md, what every command shows, again
+	$(BIN)/python -m tests.support.screens
 
 docs: $(SETUP) ## build the pages of docs/ in English and Japanese into build/docs/; a broken link ends it
 	$(BIN)/python docs/build.py

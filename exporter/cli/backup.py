@@ -19,6 +19,7 @@ from exporter.clock import SystemClock
 from exporter.errors import Incomplete, UsageError
 from exporter.message import message, message_n
 from exporter.settings import Settings
+from exporter.translation import translated
 
 if TYPE_CHECKING:
     from exporter.cli.signals import Signals
@@ -168,7 +169,9 @@ def _with_title(root: Path, settings: Settings) -> Settings:
 
     if Archive.exists(root):
         return settings
-    title = Questions({}).text("What is the blog called? Its site shows this; Enter for its address")
+    title = Questions({}).text(
+        translated(message("What is the blog called? Its site shows this; Enter for its address"))
+    )
     return replace(settings, site_title=title)
 
 

@@ -39,6 +39,11 @@ A WordPress is read by its REST API, with the application password in BLOG_EXPOR
 )
 _OFTEN: Final = 500
 """After how many posts or pictures a line says so."""
+_READ: Final[dict[str, Callable[[int], str]]] = {
+    "pages": lambda n: message("{n:,} pages read", n=n),
+    "posts": lambda n: message("{n:,} posts read", n=n),
+    "pictures": lambda n: message("{n:,} pictures read", n=n),
+}
 
 
 @click.command(
@@ -144,9 +149,9 @@ def _compare(out: Output, expected: Arrivals, place: str, settings: Settings, gi
 
     def progress(what: str, count: int) -> None:
         if count % _OFTEN == 0:
-            out.say(f"{count:,} {what} read")
+            out.say(_READ[what](count))
 
-    with catch_signals(lambda: "nothing was written") as signals:
+    with catch_signals(lambda: message("nothing was written")) as signals:
         return asyncio.run(signals.cancelling(_read(place, settings, progress, expected, wish)))
 
 

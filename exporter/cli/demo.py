@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from exporter.cli.backup import back_up
 from exporter.cli.options import with_output
 from exporter.cli.output import OnLoss, Output, counted
 from exporter.clock import FixedClock
+from exporter.config_file import CONFIG_VARIABLE
 from exporter.errors import ArchiveDamaged, UsageError
 from exporter.message import message
 from exporter.model.kinds import Kind
@@ -26,6 +28,8 @@ _SETTINGS = {
     "entry_url": "https://{blog_id}/Entry/{entry_id}/",
     "allow_private_network": "yes",
 }
+_NOBODYS_SETTINGS = {CONFIG_VARIABLE: os.devnull}
+"""No settings file, lest a made-up blog's success be told to the monitor of a real one."""
 
 
 @click.command(
@@ -58,7 +62,7 @@ def command(*, out: Output, directory: Path, replay: Path | None, fixed_clock: b
     quiet = Output(as_json=False, verbosity=out.verbosity)
     service = DemoService(blog)
     with service.run_in_thread():
-        settings = resolve({**_SETTINGS, "base_url": service.base_url}, environ={})
+        settings = resolve({**_SETTINGS, "base_url": service.base_url}, environ=_NOBODYS_SETTINGS)
 
         def run(number: int) -> None:
             clock = FixedClock(_SAMPLE_START + timedelta(days=number)) if fixed_clock else None
@@ -98,7 +102,7 @@ def _replay(out: Output, directory: Path, report: Path) -> int:
     found = Replay(report)
     with found.service().run_in_thread() as service:
         given = {**found.settings, "base_url": service.base_url, "assets": "none", "retries": "0"}
-        return back_up(directory, found.blog.blog_id, resolve(given, environ={}), out).exit_code
+        return back_up(directory, found.blog.blog_id, resolve(given, environ=_NOBODYS_SETTINGS), out).exit_code
 
 
 def _begin(out: Output, directory: Path, blog_id: str) -> None:

@@ -152,6 +152,8 @@ class _Helped(click.Command):
         given = list(args)
         try:
             rest = super().parse_args(ctx, args)
+        except click.exceptions.NoArgsIsHelpError:
+            raise
         except click.UsageError as error:
             raise explained(error, self, ctx, given) from error
         if rest and not isinstance(self, click.Group) and not ctx.resilient_parsing:

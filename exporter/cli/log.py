@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
@@ -16,11 +17,20 @@ from exporter.message import message
 from exporter.model.kinds import Kind
 from exporter.settings import Settings
 from exporter.text import printable
+from exporter.translation import translated
 
 if TYPE_CHECKING:
     from datetime import tzinfo
 
     from exporter.archive.history import Revision
+
+_KINDS = {
+    "entries": message("entries"),
+    "comments": message("comments"),
+    "files": message("files"),
+    "assets": message("assets"),
+}
+_KIND = re.compile(rf"(?<= )({'|'.join(_KINDS)})(?= [+~-][0-9])")
 
 
 @click.command(
@@ -39,7 +49,8 @@ def command(*, out: Output, archive: Archive, settings: Settings, entry: str | N
     out.lines("versions", log.documents)
     if not log.versions:
         archive.resolve()
-    out.answer(for_people(log.texts.decode("utf-8").removesuffix("\n"), zone))
+    said = for_people(log.texts.decode("utf-8").removesuffix("\n"), zone)
+    out.answer(_KIND.sub(lambda found: translated(_KINDS[found[0]]), said))
     return 0
 
 

@@ -23,6 +23,14 @@ if TYPE_CHECKING:
     from exporter.archive.history import LastKnown, RecordVersion
 
 _KINDS = {**BY_NAME, **{str(kind): kind for kind in Kind}}
+_WORDS = {
+    "entry": message("entry"),
+    "item": message("item"),
+    "comment": message("comment"),
+    "file": message("file"),
+    "user": message("user"),
+    "asset": message("asset"),
+}
 
 _EPILOG = """\b
 Examples:
@@ -69,7 +77,7 @@ def command(
             message(
                 "{archive} has no {kind} {id} in version {version} or before.",
                 archive=archive.path,
-                kind=kind,
+                kind=_WORDS.get(kind, kind),
                 id=printable(record_id, 200),
                 version=version,
             )
@@ -95,7 +103,7 @@ def command(
         note = f"{kind} {record_id}, from version {stored.version} of {archive.info.blog_id}"
         out.raw(_page(archive, stored, note, settings))
     else:
-        _print(out, kind, stored)
+        _print(out, _WORDS.get(kind, kind), stored)
         if stored.kind is Kind.ENTRIES:
             item = archive.record(Kind.ENTRY_LIST, record_id, version)
             if item is not None:
@@ -125,7 +133,7 @@ def _gone(kind: str, record_id: str, known: LastKnown, zone: tzinfo) -> str:
     since = for_people(str(known.gone_at), zone)
     return message(
         "{kind} {id} is gone since version {version} ({time})",
-        kind=kind, id=printable(record_id, 40), version=known.gone_in, time=since,
+        kind=_WORDS.get(kind, kind), id=printable(record_id, 40), version=known.gone_in, time=since,
     )  # fmt: skip
 
 

@@ -122,6 +122,9 @@ class Runs:
         file_size: int | None = None,
         environ: dict[str, str] | None = None,
         trace: Path | None = None,
+        folder: Path = ROOT,
+        now: str | None = None,
+        together: bool = False,
     ) -> Run:
         """Start a run.
 
@@ -131,6 +134,9 @@ class Runs:
             file_size: a limit, in bytes.
             environ: variables it gets beside those of this process.
             trace: where to write what it opened and changed, see :class:`tests.support.trace.Trace`.
+            folder: its working directory.
+            now: the time that its clock stands at, as ISO 8601 has it; by default it goes.
+            together: let standard error show what goes to standard output too, as a terminal does.
         """
         order = {
             "arguments": [str(argument) for argument in arguments],
@@ -143,7 +149,9 @@ class Runs:
             },
             "durable": self._durable,
             "trace": None if trace is None else str(trace),
-            "stdout": str(self._folder / "stdout"),
+            "folder": str(folder),
+            "now": now,
+            "stdout": str(self._folder / ("stderr" if together else "stdout")),
             "stderr": str(self._folder / "stderr"),
             "calls": str(self._folder / "calls"),
         }

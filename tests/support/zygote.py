@@ -16,11 +16,13 @@ import resource
 import signal
 import sys
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import exporter
 from exporter.cli.main import main
+from exporter.clock import SystemClock
 from tests.support.disks import without_waiting
 from tests.support.trace import Trace
 
@@ -62,11 +64,15 @@ class Countdown:
 def child(order: dict[str, Any]) -> None:
     """Be the command, in the forked process."""
     for number, name in ((1, "stdout"), (2, "stderr")):
-        handle = os.open(order[name], os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        handle = os.open(order[name], os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o600)
         os.dup2(handle, number)
         os.close(handle)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.environ.update(order["environ"])
+    os.chdir(order["folder"])
+    if order["now"] is not None:
+        moment = datetime.fromisoformat(order["now"])
+        SystemClock.now = lambda _: moment  # type: ignore[method-assign, assignment]
     if order["file_size"] is not None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (order["file_size"], order["file_size"]))
     if not order["durable"]:

@@ -1,0 +1,33 @@
+"""The page of all screens shows what the program says now."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Program
+from tests.support import screens
+from tests.support.runs import Zygote
+
+
+@pytest.mark.no_cover
+@pytest.mark.parametrize("language", screens.LANGUAGES)
+def test_the_screens_are_current(language: str, zygote: Zygote) -> None:
+    assert screens.page(language, zygote) == screens.page_of(language).read_text("utf-8"), "run make screens"
+
+
+def test_without_a_command_the_help_is_shown_as_it_is(program: Program) -> None:
+    shown = program()
+    assert shown.code == 2
+    assert shown.err == program("--help").out
+
+
+def test_the_demo_reads_no_settings_of_ones_own(program: Program, tmp_path: Path) -> None:
+    folder = tmp_path / "config" / "blog-exporter"
+    folder.mkdir(parents=True)
+    (folder / "blog-exporter.toml").write_text('ping_url = "http://127.0.0.1:9/"\nassets = "none"\n')
+    done = program("demo", tmp_path / "demo")
+    assert done.code == 0
+    assert "47 assets" in done.err
+    assert "ping" not in done.err
