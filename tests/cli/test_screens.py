@@ -8,7 +8,7 @@ import pytest
 
 from tests.cli.conftest import Program
 from tests.support import screens
-from tests.support.runs import Zygote
+from tests.support.runs import Runs, Zygote
 
 
 @pytest.mark.no_cover
@@ -17,10 +17,10 @@ def test_the_screens_are_current(language: str, zygote: Zygote) -> None:
     assert screens.page(language, zygote) == screens.page_of(language).read_text("utf-8"), "run make screens"
 
 
-def test_without_a_command_the_help_is_shown_as_it_is(program: Program) -> None:
-    shown = program()
+def test_without_a_command_the_help_is_shown_as_it_is(runs: Runs) -> None:
+    shown = runs.run()
     assert shown.code == 2
-    assert shown.err == program("--help").out
+    assert shown.err == runs.run("--help").out
 
 
 def test_the_demo_reads_no_settings_of_ones_own(program: Program, tmp_path: Path) -> None:
