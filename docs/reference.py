@@ -27,7 +27,7 @@ NOTES = {
 def helps() -> Iterator[tuple[str, str]]:
     """Yield every command as it is called, with its help at 80 columns."""
     os.environ["COLUMNS"] = "80"
-    main = cli.context_class(cli, info_name=PROGRAM)
+    main = cli.context_class(cli, info_name=PROGRAM, **cli.context_settings)
     yield PROGRAM, cli.get_help(main)
     for name in COMMANDS:
         command = cli.get_command(main, name)
