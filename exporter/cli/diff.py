@@ -20,7 +20,7 @@ from exporter.message import message, message_n
 from exporter.model.kinds import Kind
 from exporter.settings import Settings
 from exporter.text import left
-from exporter.translation import translated
+from exporter.translation import current_language, translated
 
 if TYPE_CHECKING:
     from exporter.service.interface import Records
@@ -75,7 +75,7 @@ def command(
     def name(kind: Kind, field: str) -> str:
         from exporter.site.words import field_name
 
-        return field_name(service.attributes.get(kind, {}), field)
+        return field_name(service.attributes.get(kind, {}), field, "en" if page is not None else current_language())
 
     if page is not None:
         from exporter.archive import atomic
@@ -97,10 +97,11 @@ def command(
     elif stat:
         _stat(out, archive, before, after, service)
     elif page is None:
-        from exporter.html.diff import diff_text
+        from exporter.html.diff import RECORD_NAMES, diff_text
 
         shown = sys.stdout.isatty() if colour is None else colour
-        for line in diff_text(archive.diff(before, after, service), colour=shown, names=name):
+        kinds = {kind: translated(text) for kind, text in RECORD_NAMES.items()}
+        for line in diff_text(archive.diff(before, after, service), colour=shown, names=name, kinds=kinds):
             out.answer(line, colour=shown)
     return 0
 

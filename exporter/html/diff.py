@@ -11,13 +11,14 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from difflib import SequenceMatcher
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 from exporter import lossless_json
 from exporter.html.sentences import SENTENCE_END, Op, settled
+from exporter.message import message
 from exporter.model.changes import ABSENT, Change, FieldChange, RecordChange
 from exporter.model.kinds import Kind
 from exporter.text import printable
@@ -215,13 +216,13 @@ def _unique(items: list[str], low: int, high: int) -> dict[str, int]:
     return {item: at for item, at in places.items() if at >= 0}
 
 
-KIND_NAMES: Final[dict[Kind, str]] = {
-    Kind.ENTRIES: "entry",
-    Kind.ENTRY_LIST: "list item",
-    Kind.COMMENTS: "comment",
-    Kind.FILES: "file",
-    Kind.USER: "user",
-    Kind.ASSETS: "asset",
+RECORD_NAMES: Final[Mapping[Kind, str]] = {
+    Kind.ENTRIES: message("entry"),
+    Kind.ENTRY_LIST: message("list item"),
+    Kind.COMMENTS: message("comment"),
+    Kind.FILES: message("file"),
+    Kind.USER: message("user"),
+    Kind.ASSETS: message("asset"),
 }
 
 _ELLIPSIS: Final = "…"
@@ -282,13 +283,19 @@ def as_sent(_kind: Kind, name: str) -> str:
     return name
 
 
-def diff_text(changes: Iterable[RecordChange], *, colour: bool = False, names: FieldNames = as_sent) -> Iterator[str]:
+def diff_text(
+    changes: Iterable[RecordChange],
+    *,
+    colour: bool = False,
+    names: FieldNames = as_sent,
+    kinds: Mapping[Kind, str] = RECORD_NAMES,
+) -> Iterator[str]:
     """Yield the lines of a diff: a line for each record, and below it one for each field of a changed record.
 
     Deleted words are written as ``[-words-]`` and new ones as ``{+words+}``, or in red and green.
     """
     for change in changes:
-        known = f"{KIND_NAMES[change.kind]} {printable(change.record_id)}"
+        known = f"{kinds[change.kind]} {printable(change.record_id)}"
         line = f"{_SIGNS[change.change]} {known}  {printable(change.title)}"
         yield f"{_COLOURS[change.change]}{line}{_RESET}" if colour else line
         if change.change is Change.CHANGED:

@@ -10,7 +10,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any, Final
 
 from exporter import lossless_json
-from exporter.html.diff import KIND_NAMES, FieldNames, as_sent, count_changes, in_context, value_text, word_diff
+from exporter.html.diff import RECORD_NAMES, FieldNames, as_sent, count_changes, in_context, value_text, word_diff
 from exporter.html.sentences import Op
 from exporter.model.changes import ABSENT, Change, FieldChange, RecordChange
 from exporter.text import visible
@@ -98,7 +98,7 @@ def _counts(changes: list[RecordChange]) -> Iterator[str]:
 
 
 def _record(change: RecordChange, names: FieldNames) -> Iterator[str]:
-    known = f"{KIND_NAMES[change.kind]} {change.record_id}"
+    known = f"{RECORD_NAMES[change.kind]} {change.record_id}"
     yield f"<section><h2><bdi>{_escaped(change.title)}</bdi> <small>{_escaped(known)}, {change.change}</small></h2>"
     if change.change is not Change.CHANGED:
         yield f"<details><summary>{len(change.fields)} fields</summary>"

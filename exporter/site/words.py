@@ -278,16 +278,17 @@ LANGUAGES: Final[dict[str, dict[str, str]]] = {
 }
 
 
-def field_name(attributes: Mapping[str, str], field: str) -> str:
-    """Return what a raw field is called in English; one of several that say one thing is called as it was sent.
+def field_name(attributes: Mapping[str, str], field: str, language: str = "en") -> str:
+    """Return what a raw field is called in a language; one of several that say one thing is called as it was sent.
 
     Args:
         attributes: by the raw field, the attribute of its neutral record that is read from it.
         field: the raw field.
+        language: one of :data:`LANGUAGES`.
     """
     attribute = attributes.get(field)
     alone = list(attributes.values()).count(attribute or "") == 1
-    return LANGUAGES["en"].get(f"field_{attribute}", field) if alone else field
+    return LANGUAGES[language].get(f"field_{attribute}", field) if alone else field
 
 
 _WEEKDAYS = "月火水木金土日"
