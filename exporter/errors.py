@@ -16,6 +16,8 @@ The tree::
     │   └── NewerFormat              14   written by a newer version of the program
     ├── ServiceError                 20   the service failed
     │   ├── NotAuthorised            12   401 or 403
+    │   │   ├── SignInRevoked             a sign-in that the service takes no more
+    │   │   └── WrongSignInAnswer         an address that answers another attempt, or none
     │   ├── ApiError                 20   an answer that is not a success
     │   └── TransportError           20   no usable answer arrived
     │       ├── ConnectFailed             the connection broke
@@ -135,6 +137,14 @@ class NotAuthorised(ServiceError):
     """The service answered 401 or 403."""
 
     exit_code = 12
+
+
+class SignInRevoked(NotAuthorised):
+    """The service takes the code or the refresh token no more."""
+
+
+class WrongSignInAnswer(NotAuthorised):
+    """An address that is no answer to this attempt to sign in; it may be anybody's."""
 
 
 class ApiError(ServiceError):

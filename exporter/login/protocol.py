@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
-from exporter.errors import NotAuthorised, ServiceError, UsageError
+from exporter.errors import NotAuthorised, ServiceError, SignInRevoked, UsageError, WrongSignInAnswer
 from exporter.http.address_guard import check_base_url
 from exporter.http.credentials import is_encrypted_or_near
 from exporter.login.facts import service_origin
@@ -27,14 +27,6 @@ if TYPE_CHECKING:
 
 _LONGEST: Final = 100 * 365 * 86400.0
 _VERIFIER: Final = 64
-
-
-class SignInRevoked(NotAuthorised):
-    """The service takes the code or the refresh token no more."""
-
-
-class WrongAnswer(NotAuthorised):
-    """An address that is no answer to this attempt to sign in; it may be anybody's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +123,7 @@ class SignInAttempt:
         """Return the code in the address that the browser was sent to.
 
         Raises:
-            WrongAnswer: it is not the answer to this attempt.
+            WrongSignInAnswer: it is not the answer to this attempt.
             NotAuthorised: the service, or whoever was asked, refused.
         """
         from oauthlib.oauth2 import OAuth2Error  # noqa: PLC0415 - slow to start with
@@ -142,11 +134,11 @@ class SignInAttempt:
             answer = f"https://answer.invalid/?{urlsplit(address.strip()).query}"
             found = self._client.parse_request_uri_response(answer, self.state)
         except (MismatchingStateError, ValueError):
-            raise WrongAnswer(
+            raise WrongSignInAnswer(
                 message("This is not the answer to this attempt to sign in: it has another state, or none.")
             ) from None
         except MissingCodeError:
-            raise WrongAnswer(message("This address holds no code: copy all of it.")) from None
+            raise WrongSignInAnswer(message("This address holds no code: copy all of it.")) from None
         except OAuth2Error as error:
             raise _refused(error) from None
         return str(found["code"])

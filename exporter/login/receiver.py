@@ -13,8 +13,8 @@ from html import escape
 from typing import Final, Self
 from urllib.parse import urlsplit
 
-from exporter.errors import NotAuthorised, UsageError
-from exporter.login.protocol import SignInAttempt, WrongAnswer
+from exporter.errors import NotAuthorised, UsageError, WrongSignInAnswer
+from exporter.login.protocol import SignInAttempt
 from exporter.message import message
 from exporter.translation import current_language, translated
 
@@ -130,7 +130,7 @@ class Receiver:
             return "404 Not Found", *nothing
         try:
             code = self._attempt.code_in(f"http://{mine.netloc}{target}")
-        except WrongAnswer:
+        except WrongSignInAnswer:
             self._say(message("An answer that does not belong to this attempt to sign in came, and was passed over."))
             return "400 Bad Request", message("Not the answer that is awaited"), message("Go back and sign in again.")
         except NotAuthorised as error:

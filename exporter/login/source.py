@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from exporter.clock import Clock, SystemClock
-from exporter.errors import ArchiveLocked, NotAuthorised, ServiceError
+from exporter.errors import ArchiveLocked, NotAuthorised, ServiceError, SignInRevoked
 from exporter.http.credentials import Credentials, Redactor, TokenSource
 from exporter.login.command import token_of
 from exporter.login.exchange import ask_for_tokens
 from exporter.login.facts import service_origin, token_place
-from exporter.login.protocol import SignInRevoked, Tokens, refresh_request
+from exporter.login.protocol import Tokens, refresh_request
 from exporter.login.store import SignIn, SignInStore
 from exporter.message import message
 from exporter.settings import Settings

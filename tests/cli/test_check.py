@@ -70,5 +70,5 @@ def test_a_blog_of_the_settings_file_and_what_its_archive_remembers(
         f'base_url = "{service.base_url}"\nassets = "none"\n'
     )
     done = program("check", "umi")
-    assert (done.code, "[blogs.umi]: base_url" in "".join(done.out.split("\n"))) == (0, True)
+    assert (done.code, "[blogs.umi]:base_url" in "".join(done.out.split())) == (0, True)
     assert str(tmp_path / "umi") in "".join(line.strip() for line in done.out.splitlines())

@@ -12,8 +12,8 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from exporter.errors import NotAuthorised, ServiceError, UsageError
-from exporter.login.protocol import OAuthAddresses, SignInAttempt, WrongAnswer, read_tokens
+from exporter.errors import NotAuthorised, ServiceError, UsageError, WrongSignInAnswer
+from exporter.login.protocol import OAuthAddresses, SignInAttempt, read_tokens
 from exporter.login.sign_in import sign_in, sign_out
 from exporter.login.store import SignInStore
 from exporter.settings import Settings, resolve
@@ -209,9 +209,9 @@ async def test_addresses_that_cannot_be_right(changed: dict[str, str | None], sa
 def test_an_address_of_the_service_keeps_its_own_parameters() -> None:
     made = SignInAttempt(FAR, "me", "http://127.0.0.1:5/", scope="", pkce=False)
     assert made.address.startswith("https://api.example.jp/oauth?x=1&response_type=code&client_id=me&")
-    with pytest.raises(WrongAnswer):
+    with pytest.raises(WrongSignInAnswer):
         made.code_in(f"https://[/?state={made.state}")
-    with pytest.raises(WrongAnswer, match="holds no code"):
+    with pytest.raises(WrongSignInAnswer, match="holds no code"):
         made.code_in(f"http://127.0.0.1:5/?state={made.state}")
     with pytest.raises(NotAuthorised, match=r"\(strange: why\\n\)|\(strange"):
         made.code_in(f"http://127.0.0.1:5/?state={made.state}&error=strange&error_description=why%0a")

@@ -50,6 +50,8 @@ CACHES = {
     "versions.json",
     "site.facts",
     "site.pictures",
+    "front-door.json",
+    "told.json",
 }
 """All that a finished run leaves in ``.work/``: no checkpoint, no half-made folder, no temporary file."""
 
