@@ -35,7 +35,9 @@ def test_the_wheel_has_every_file_of_the_program(packages: Packages) -> None:
         for path in (ROOT / "exporter").rglob("*")
         if path.is_file() and "__pycache__" not in path.parts
     }
-    assert {name for name in names(packages.wheel) if ".dist-info/" not in name} == ours
+    shared = {name for name in names(packages.wheel) if ".data/" in name}
+    assert [name.partition(".data/")[2] for name in shared] == ["data/share/man/man1/blog-exporter.1"]
+    assert {name for name in names(packages.wheel) if ".dist-info/" not in name} - shared == ours
     assert "exporter/archive/FORMAT.md" in ours
     for language in set(LANGUAGES) - {"en"}:
         assert f"exporter/locale/{language}/LC_MESSAGES/{DOMAIN}.mo" in ours
