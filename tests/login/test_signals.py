@@ -8,8 +8,19 @@ import signal
 import subprocess
 import sys
 import termios
+import time
+from pathlib import Path
 
 import pytest
+
+
+def wait_until_it_waits(process: subprocess.Popen[bytes]) -> None:
+    """Return once the process sleeps: what comes between its prompt and its reading is only seen when that ends."""
+    asleep = 0
+    while asleep < 10:
+        state = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()[0]
+        asleep = asleep + 1 if state == "S" else 0
+        time.sleep(0.02)
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
@@ -26,6 +37,7 @@ def test_a_signal_ends_a_question(question: str, number: signal.Signals, code: i
     if question == "Client secret":
         while termios.tcgetattr(theirs)[3] & termios.ECHO:
             pass
+    wait_until_it_waits(process)
     process.send_signal(number)
     assert process.wait(10) == code
     assert termios.tcgetattr(theirs)[3] & termios.ECHO
