@@ -42,6 +42,7 @@ _VARYING: Final = (
     (r"127\.0\.0\.1:[0-9]+", "127.0.0.1:8080"),
     (r"sign-ins/[0-9a-f]+(\n +)?[0-9a-f]*\.json", "sign-ins/….json"),
     (rf"({SERVICE}/oauth\?)\S+", r"\1response_type=code&client_id=blog-exporter-client&…"),
+    (r"\b[0-9]+ (min|分) [0-9]+ (s\b|秒)", r"0.7 \2"),
     (r"[+-]?\b[0-9]+(\.[0-9])? (s\b|秒)", r"0.7 \2"),
     (r"[0-9.]+ GB", "64.0 GB"),
     (r"((?:requests|リクエスト [0-9]+ 回)[,、] ?)[0-9.]+ kB", r"\g<1>233.0 kB"),
