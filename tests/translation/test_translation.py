@@ -43,12 +43,12 @@ def japanese(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     file.parent.mkdir(parents=True)
     file.write_bytes(as_mo(catalog))
     monkeypatch.setattr(translation, "PLACE", tmp_path)
-    for each in (translation._catalogue, translation._patterns):
+    for each in (translation._catalogue, translation._patterns, translation._recalled):
         each.cache_clear()
     set_language("ja")
     yield
     set_language("en")
-    for each in (translation._catalogue, translation._patterns):
+    for each in (translation._catalogue, translation._patterns, translation._recalled):
         each.cache_clear()
 
 
