@@ -11,6 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from playwright.sync_api import TimeoutError as NotYet
+
+from tests.site.browser.launching import chromium
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -33,10 +36,7 @@ def served(built: Path) -> Iterator[str]:
 
 @pytest.mark.parametrize("width", [375, 1280])
 def test_pages_ask_no_other_host_and_fit(served: str, built: Path, width: int) -> None:
-    from playwright.sync_api import sync_playwright  # noqa: PLC0415 - only these tests have it
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
+    with chromium(None) as browser:
         page = browser.new_page(viewport={"width": width, "height": 800})
         asked: list[str] = []
         page.on("request", lambda request: asked.append(request.url))
@@ -46,7 +46,6 @@ def test_pages_ask_no_other_host_and_fit(served: str, built: Path, width: int) -
             page.wait_for_load_state("networkidle")
             if page.evaluate("document.documentElement.scrollWidth") > width:
                 wide.append(path.name)
-        browser.close()
     assert [url for url in asked if not url.startswith((served, "data:", "blob:"))] == []
     assert len(asked) > 100
     assert wide == []
@@ -54,8 +53,6 @@ def test_pages_ask_no_other_host_and_fit(served: str, built: Path, width: int) -
 
 def open_search(page: Page) -> None:
     """Press the key of the search until its field has the focus: before the page's scripts run, no key does anything."""
-    from playwright.sync_api import TimeoutError as NotYet  # noqa: PLC0415 - only these tests have it
-
     for _ in range(40):
         page.keyboard.press("Control+k")
         with suppress(NotYet):
@@ -69,13 +66,9 @@ def open_search(page: Page) -> None:
     [("ja/index.html", "引っ越し", "moving.html"), ("index.html", "lone surrogate", "format.html")],
 )
 def test_the_search_finds_words(served: str, start: str, word: str, found: str) -> None:
-    from playwright.sync_api import sync_playwright  # noqa: PLC0415 - only these tests have it
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
+    with chromium(None) as browser:
         page = browser.new_page(viewport={"width": 1280, "height": 800})
         page.goto(f"{served}/{start}")
         open_search(page)
         page.keyboard.type(word)
         page.locator(f"a[href*='{found}'] mark").first.wait_for(timeout=20_000)
-        browser.close()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from playwright.sync_api import sync_playwright
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser
+    from playwright.sync_api import Browser, Playwright
 
 TOOLS = Path(__file__).parent / "node_modules"
 
@@ -33,10 +33,26 @@ def tool(path: str) -> Path:
     return found
 
 
+_drivers: list[Playwright] = []
+
+
+@contextmanager
+def _driver() -> Iterator[Playwright]:
+    """Start Playwright, or use the one that runs, as a thread can have no second one; the last user stops it."""
+    driver = _drivers[0] if _drivers else sync_playwright().start()
+    _drivers.append(driver)
+    try:
+        yield driver
+    finally:
+        _drivers.remove(driver)
+        if not _drivers:
+            driver.stop()
+
+
 @contextmanager
 def chromium(proxy: str | None) -> Iterator[Browser]:
     """Run Debian's Chromium; every connection, also those to this machine, goes to ``proxy`` where one is given."""
-    with sync_playwright() as driver:
+    with _driver() as driver:
         browser = driver.chromium.launch(
             executable_path=program("chromium", "chromium-browser", "google-chrome"),
             args=["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"],
