@@ -56,11 +56,11 @@ class BlogExporterError(Exception):
 
     Attributes:
         exit_code: what the process ends with.
-        told: whether its owner knows already, so that nothing need be said.
+        reported: whether it was said already, so that nothing more need be printed.
     """
 
     exit_code: ClassVar[int] = 1
-    told: bool = False
+    reported: bool = False
 
 
 class UsageError(BlogExporterError):

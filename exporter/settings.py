@@ -30,7 +30,7 @@ _NOT_SETTINGS: Final = {"TOKEN", "NEW_HOME_TOKEN", "CLIENT_SECRET", "CONFIG"} | 
     "EVENT", "EXIT_CODE", "BLOG", "ARCHIVE", "MESSAGE",
 }  # fmt: skip
 """Variables of their own: secrets come from the environment or a file only, CONFIG names the file, and the others are
-what a command of ``on_failure`` is told, which may call this program."""
+what a command of ``on_failure`` gets, which may call this program."""
 
 _DURATION = re.compile(r"(?P<amount>[0-9]+(?:\.[0-9]+)?)\s*(?P<unit>[smhdw]?)")
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
@@ -278,12 +278,15 @@ class Settings:
     resume_max_age: timedelta = _setting(duration, "24h", message("Oldest interrupted run that is resumed."))
     wait_lock: timedelta = _setting(duration, "0s", message("How long to wait for another backup of the same archive."))
     ping_url: str | None = _unset(
-        _text, message("Monitor that is told how each run begins and ends, such as healthchecks.io.")
+        _text,
+        message("Address of a check at a monitor, such as healthchecks.io: each run reports its start and end there."),
     )
     on_failure: str | None = _unset(
         _command, message("Command that is run when something breaks, and when it is well again.")
     )
-    remind_after: timedelta = _setting(duration, "7d", message("With -q, how long the same trouble is not told again."))
+    remind_after: timedelta = _setting(
+        duration, "7d", message("With -q, how long the same trouble is not reported again.")
+    )
     closing: date | None = _unset(
         _day, message("Last day of a service that closes: read and ask for everything every time.")
     )

@@ -117,7 +117,7 @@ class Layout:
         self.documents_copy = self.work / "documents.jsonl"
         self.runs_copy = self.work / "runs.jsonl"
         self.building = self.work / "new-versions"
-        self.told = self.work / "told.json"
+        self.notified = self.work / "notified.json"
 
     def folders(self) -> tuple[InnerPath, ...]:
         """Return the four folders of the root."""

@@ -1,14 +1,16 @@
-"""What the records of an answer show of its fields: missing and unknown ones, codes, values that are odd. Pure."""
+"""What the records of an answer show: missing and unknown fields, codes, odd values, and where a page leads. Pure."""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
+from exporter import lossless_json
 from exporter.check.facts import OperationFacts
 from exporter.model.kinds import Kind
 from exporter.model.records import Problem
-from exporter.service.interface import Records, Role
+from exporter.service.interface import BlogService, Cursor, Page, PageFacts, Records, Role
 
 _MOST_FIELDS: Final = 100
 _MOST_CODES: Final = 20
@@ -36,6 +38,34 @@ def note_fields(facts: OperationFacts, service: Records, kind: Kind, records: It
         for problem in _problems(service, kind, record):
             if problem.reason != "is missing":
                 facts.doubts.setdefault(problem.field, f"{problem.value} {problem.reason}"[:_LONGEST])
+
+
+def page_facts(service: BlogService, kind: Kind, cursor: Cursor, page: Page, known: set[str]) -> PageFacts:
+    """Return the facts of a page, from which the paginator decides what to read next, and add its ids to ``known``.
+
+    Args:
+        service: reads the items.
+        kind: of the list.
+        cursor: of the page.
+        page: as its answer describes it.
+        known: the ids on the pages before.
+    """
+    digest = hashlib.sha256()
+    before = set(known)
+    size: int | None = 0
+    for item in page.items:
+        key = service.key(kind, item)
+        if key is None:
+            continue
+        digest.update(key.encode("utf-8", "backslashreplace") + b"\0" + lossless_json.freeze(item).identity)
+        amount = None if kind is Kind.COMMENTS else service.amount(kind, item)
+        if key not in known:
+            size = None if size is None or amount is None else size + amount
+        known.add(key)
+    return PageFacts(
+        cursor, len(page.items), len(known - before), digest.hexdigest(), page.echo, page.next, page.pages,
+        page.page_size, page.total, page.total_size, size,
+    )  # fmt: skip
 
 
 def _note_codes(facts: OperationFacts, roles: Mapping[str, Role], record: Mapping[str, Any]) -> None:

@@ -117,25 +117,29 @@ def _of_fields(result: CheckResult) -> Iterator[CheckFinding]:
         names.setdefault(each.name, each)
     for name, each in names.items():
         if each.unusable:
-            told = message_n(
+            sentence = message_n(
                 "{name}: {n:,} record has no usable id.",
                 "{name}: {n:,} records have no usable id.",
                 each.unusable,
                 name=name,
             )
-            yield CheckFinding("no_id", told, message("Make a report with --report FILE and send it to us."), NOT_SAVED)
+            yield CheckFinding(
+                "no_id", sentence, message("Make a report with --report FILE and send it to us."), NOT_SAVED
+            )
         if each.missing and each.records:
             fields = listed(shown(each.missing))
-            told = message("{name} lacks fields of the document: {fields}.", name=name, fields=fields)
-            yield CheckFinding("missing_fields", told, kept)
+            sentence = message("{name} lacks fields of the document: {fields}.", name=name, fields=fields)
+            yield CheckFinding("missing_fields", sentence, kept)
         if each.unknown:
             fields = listed(shown(each.unknown))
-            told = message("{name} has fields that no document names: {fields}.", name=name, fields=fields)
-            yield CheckFinding("unknown_fields", told, kept)
+            sentence = message("{name} has fields that no document names: {fields}.", name=name, fields=fields)
+            yield CheckFinding("unknown_fields", sentence, kept)
         if each.doubts:
             doubts = listed(shown([f"{field} ({what})" for field, what in each.doubts.items()], 3))
-            told = message("{name} has values that the document does not foresee: {doubts}.", name=name, doubts=doubts)
-            yield CheckFinding("unknown_values", told, kept)
+            sentence = message(
+                "{name} has values that the document does not foresee: {doubts}.", name=name, doubts=doubts
+            )
+            yield CheckFinding("unknown_values", sentence, kept)
 
 
 def _of_downloads(result: CheckResult) -> Iterator[CheckFinding]:
@@ -152,15 +156,15 @@ def _of_downloads(result: CheckResult) -> Iterator[CheckFinding]:
 
 
 def _of_download(each: DownloadFacts) -> CheckFinding:
-    told = (
+    sentence = (
         message("An upload could not be fetched: {url}: {reason}", url=each.url, reason=_sentence(each.problem))
         if each.what == "upload"
         else message("A picture could not be fetched: {url}: {reason}", url=each.url, reason=_sentence(each.problem))
     )
     if each.status in _GONE and each.what == "picture":
-        return CheckFinding("picture_lost", told, message("Nothing to do: it is gone, and a backup names it once."))
+        return CheckFinding("picture_lost", sentence, message("Nothing to do: it is gone, and a backup names it once."))
     return CheckFinding(
-        "not_fetched", told, message("Open the address in a browser; a backup tries it again."), NOT_SAVED
+        "not_fetched", sentence, message("Open the address in a browser; a backup tries it again."), NOT_SAVED
     )
 
 
@@ -186,20 +190,22 @@ def _of_clock(result: CheckResult) -> Iterator[CheckFinding]:
     skew = result.clock_skew
     if skew is not None and abs(skew) > _SKEW:
         n = round(abs(skew))
-        told = (
+        sentence = (
             message_n("This machine's clock is {n:,} second ahead.", "This machine's clock is {n:,} seconds ahead.", n)
             if skew > 0
             else message_n(
                 "This machine's clock is {n:,} second behind.", "This machine's clock is {n:,} seconds behind.", n
             )
         )
-        yield CheckFinding("clock", told, message("Set the clock; the archive's times are this machine's."))
+        yield CheckFinding("clock", sentence, message("Set the clock; the archive's times are this machine's."))
 
 
 def _of_machine(result: CheckResult) -> Iterator[CheckFinding]:
     for part, use in result.missing.items():
-        told = message("{part} is not on this machine, and no backup needs it. It is for {use}.", part=part, use=use)
-        yield CheckFinding("missing_parts", told)
+        sentence = message(
+            "{part} is not on this machine, and no backup needs it. It is for {use}.", part=part, use=use
+        )
+        yield CheckFinding("missing_parts", sentence)
 
 
 def estimate(result: CheckResult, settings: Settings) -> Estimate | None:

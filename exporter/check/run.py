@@ -13,10 +13,9 @@ from typing import Any, Final, TypeVar
 
 from exporter.check.facts import MAY_HOLD_SECRETS, CheckResult, Exchange, OperationFacts
 from exporter.check.fetching import fetch_samples
-from exporter.check.fields import note_fields
+from exporter.check.fields import note_fields, page_facts
 from exporter.check.findings import findings
 from exporter.check.machine import free_bytes, missing_parts
-from exporter.check.paging import facts_of
 from exporter.clock import Clock, SystemClock
 from exporter.errors import (
     ApiError,
@@ -225,7 +224,7 @@ class _Asking:
                 return
             self._note(kind, page.items)
             self._note_page(page)
-            pages.accept(facts_of(service, kind, cursors[0], page, known))
+            pages.accept(page_facts(service, kind, cursors[0], page, known))
         if pages.problems:
             self._problems[self._result.operations[-1].name] = pages.problems
 

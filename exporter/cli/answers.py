@@ -138,19 +138,19 @@ def _not_among(name: str, values: frozenset[str], flag: str, found: Counter[str]
         message("{value} ({count})", value=printable(value, 40), count=counted(count, noun))
         for value, count in found.most_common(_SHOWN)
     ]
-    told: dict[str, Any] = {"name": name, "values": ",".join(sorted(values)), "flag": flag, "known": either(known)}
+    parts: dict[str, Any] = {"name": name, "values": ",".join(sorted(values)), "flag": flag, "known": either(known)}
     option = f"--{name.replace('_', '-')}"
     if noun == "entry":
         return message(
             "{name} is {values}, which no entry has: {flag} is {known}; say which of these with {option}, or look at "
             "inspect DIR.",
-            **told,
+            **parts,
             option=option,
         )
     return message(
         "{name} is {values}, which no comment has: {flag} is {known}; say which of these with {option}, or look at "
         "inspect DIR.",
-        **told,
+        **parts,
         option=option,
     )
 

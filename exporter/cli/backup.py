@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from exporter.cli.signals import Signals
     from exporter.crawl.outcome import Outcome
     from exporter.library.backup import Backup
-    from exporter.tell.monitor import Monitor
+    from exporter.notify.monitor import Monitor
 
 _EPILOG = message(
     """\b
@@ -44,7 +44,7 @@ SAVED = frozenset({0, Incomplete.exit_code})
     help=message(
         """Back up the blog BLOG_ID: everything it holds, and every state it had.
 
-        DIR, the folder of an archive, is enough once there is one: it remembers the options it was told. NAME
+        DIR, the folder of an archive, is enough once there is one: it remembers the options it was given. NAME
         is a blog of your settings file. To resume an interrupted backup, run the same command again."""
     ),
 )
@@ -182,7 +182,7 @@ def back_up(root: Path, blog_id: str, settings: Settings, out: Output, *, dry_ru
         BlogExporterError: whatever kept it from being saved.
     """
     from exporter.cli.closing import closing_lines, closing_report
-    from exporter.cli.telling import telling
+    from exporter.cli.notify import notifying
 
     if settings.closing is not None:
         # What is not read today may be gone tomorrow.
@@ -190,13 +190,13 @@ def back_up(root: Path, blog_id: str, settings: Settings, out: Output, *, dry_ru
     if dry_run:
         return _back_up(root, blog_id, settings, out, None, dry_run=True, **how)
     clock = how.get("clock") or SystemClock()
-    with telling(root, blog_id, settings, out, clock) as told:
-        told.outcome = _back_up(root, blog_id, settings, out, told.monitor, dry_run=False, **how)
-        told.closing = closing_report(root, settings, told.outcome, clock.now())
-        if told.closing is not None:
-            for line in closing_lines(told.closing, has_fallback=settings.archive_fallback is not None):
+    with notifying(root, blog_id, settings, out, clock) as notifier:
+        notifier.outcome = _back_up(root, blog_id, settings, out, notifier.monitor, dry_run=False, **how)
+        notifier.closing = closing_report(root, settings, notifier.outcome, clock.now())
+        if notifier.closing is not None:
+            for line in closing_lines(notifier.closing, has_fallback=settings.archive_fallback is not None):
                 out.say(line)
-    return told.outcome
+    return notifier.outcome
 
 
 def _back_up(

@@ -73,7 +73,7 @@ def _one(
         raise
     except Exception as failure:  # noqa: BLE001 - whatever it is, the other blogs have their turn
         error = known(failure)
-        if not error.told:
+        if not error.reported:
             report(BlogExporterError(message("{name}: {reason}", name=name, reason=said(error))), as_json=False)
         detail = {"type": type(error).__name__, "message": str(error), "exit_code": error.exit_code}
         own.document({"error": detail})

@@ -149,14 +149,14 @@ def _report(
 
 def page(result: CheckResult) -> Iterator[str]:
     """Yield the lines of the diagnosis, none of them wider than a terminal of 80 columns."""
-    yield from _fact(message("Blog"), _told(result.blog_id))
-    yield from _fact(message("Service"), _told(result.base_url or message("not set")))
+    yield from _fact(message("Blog"), _shown(result.blog_id))
+    yield from _fact(message("Service"), _shown(result.base_url or message("not set")))
     yield from _fact(message("Signed in as"), _signed_in(result))
     if result.token is not None:
-        yield from _fact(message("Token"), _told(result.token))
-    yield from _fact(message("Archive"), _told(result.place))
+        yield from _fact(message("Token"), _shown(result.token))
+    yield from _fact(message("Archive"), _shown(result.place))
     for name, (value, source) in result.settings.items():
-        yield from _fact(_told(name), _told(value) + (f"  ({_told(source)})" if source else ""))
+        yield from _fact(_shown(name), _shown(value) + (f"  ({_shown(source)})" if source else ""))
     if result.operations:
         yield ""
         yield from _operations(result.operations)
@@ -164,27 +164,27 @@ def page(result: CheckResult) -> Iterator[str]:
         yield ""
     for download in result.downloads:
         label = message("Upload") if download.what == "upload" else message("Picture")
-        yield from _fact(label, _told(str(download.url or download.problem)))
+        yield from _fact(label, _shown(str(download.url or download.problem)))
         if download.url is not None:
             yield from _fact(
-                "", _told(download.problem or f"{download.content_type or ''} {size_text(download.bytes)}".strip())
+                "", _shown(download.problem or f"{download.content_type or ''} {size_text(download.bytes)}".strip())
             )
     yield ""
     yield from _sums(result)
     yield ""
     for finding in result.findings:
         mark = "!" if finding.exit_code else "-"
-        yield from _wrapped(f"{mark} ", _told(finding.said))
+        yield from _wrapped(f"{mark} ", _shown(finding.said))
         if finding.advice:
-            yield from _wrapped("    ", _told(finding.advice))
+            yield from _wrapped("    ", _shown(finding.advice))
     if not result.exit_code and result.operations:
-        yield _told(message("All is well: a backup would save everything that was looked at."))
+        yield _shown(message("All is well: a backup would save everything that was looked at."))
 
 
 def _signed_in(result: CheckResult) -> str:
     if result.user is not None:
         user_id, name = result.user
-        return _told(message("{name} (user {id})", name=_told(name, 40), id=_told(user_id, 40)))
+        return _shown(message("{name} (user {id})", name=_shown(name, 40), id=_shown(user_id, 40)))
     return message("nobody: a token is set") if result.token else message("nobody: no token is set")
 
 
@@ -216,24 +216,24 @@ def _sums(result: CheckResult) -> Iterator[str]:
 
 def _operations(operations: list[OperationFacts]) -> Iterator[str]:
     heads = (message("Asked"), message("Answer"), message("Time"), message("Records"), message("Pages"), message("All"))
-    rows = [tuple(map(_told, heads))]
+    rows = [tuple(map(_shown, heads))]
     for each in operations:
         name = each.name if each.page is None else f"{each.name} {each.page}"
-        answer = _told(message("ok") if each.answered else str(each.status or "") or message("no answer"))
+        answer = _shown(message("ok") if each.answered else str(each.status or "") or message("no answer"))
         taken = "" if each.seconds is None else time_text(each.seconds)
         counts = (each.records if each.answered else None, each.pages, each.total)
         rows.append((name, answer, taken, *("" if count is None else f"{count:,}" for count in counts)))
     for name, answer, *numbers in rows:
-        cells = "".join(right(_told(cell, 10), 11) for cell in numbers)
-        yield f"{left(_told(name, 20), 21)}{left(_told(answer, 10), 11)}{cells}"
+        cells = "".join(right(_shown(cell, 10), 11) for cell in numbers)
+        yield f"{left(_shown(name, 20), 21)}{left(_shown(answer, 10), 11)}{cells}"
 
 
 def _fact(label: str, value: str) -> Iterator[str]:
-    told = _told(label)
-    yield from _wrapped(left(told, max(_LABEL, width(told) + 1)) + " ", _told(value))
+    name = _shown(label)
+    yield from _wrapped(left(name, max(_LABEL, width(name) + 1)) + " ", _shown(value))
 
 
-def _told(text: str, limit: int | None = None) -> str:
+def _shown(text: str, limit: int | None = None) -> str:
     """Return a text in the reader's language, fit for a terminal."""
     return printable(translated(text), limit)
 

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Final
 from exporter.cli.answers import declared_flags
 from exporter.clock import at_home
 from exporter.message import Message, message, message_n
-from exporter.service.registry import service_of
-from exporter.tell.closing import (
+from exporter.notify.closing import (
     ClosingReport,
     Countdown,
     Outside,
@@ -18,6 +17,7 @@ from exporter.tell.closing import (
     unseen_entries,
     what_is_outside,
 )
+from exporter.service.registry import service_of
 from exporter.text import printable
 from exporter.translation import recalled, translated
 

@@ -44,7 +44,7 @@ HEADINGS: Final[dict[Message, tuple[str, ...]]] = {
         "body", "wordpress_body", "preset", "max_entries", "max_bytes", "limits_of", "old_urls", "new_url",
     ),
     message("Books"): ("title", "language", "by_year", "vertical"),
-    message("Being told"): ("ping_url", "on_failure", "remind_after"),
+    message("Notifications"): ("ping_url", "on_failure", "remind_after"),
     message("Site and Markdown"): ("site_title", "site_lang", "markdown", "site"),
     message("Settings"): ("config", "no_remember"),
     message("Output"): ("as_json", "quiet", "verbose", "lang", "help"),

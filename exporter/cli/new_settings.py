@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from exporter.archive import atomic
-from exporter.archive.memory import quoted
+from exporter.archive.settings_file import quoted
 from exporter.errors import UsageError
 from exporter.message import message
 from exporter.translation import translated

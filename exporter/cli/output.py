@@ -212,10 +212,10 @@ def _harmless(text: bytes) -> bytes:
 
 
 def report(error: BlogExporterError, *, as_json: bool) -> None:
-    """Report what ended the program: one line on standard error unless told, and an object when JSON was asked for."""
-    if not error.told:
-        told = translated(message("error: {text}", text=printable(translated(said(error)), 2000)))
-        click.echo(f"{PROGRAM}: {told}", err=True)
+    """Report what ended the program: a line on standard error, unless reported before; an object under ``--json``."""
+    if not error.reported:
+        line = translated(message("error: {text}", text=printable(translated(said(error)), 2000)))
+        click.echo(f"{PROGRAM}: {line}", err=True)
     if as_json:
         english = printable(str(error), 2000)
         document = {"error": {"type": type(error).__name__, "message": english, "exit_code": error.exit_code}}

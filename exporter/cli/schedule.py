@@ -62,7 +62,7 @@ def command() -> None:
     """Take the name of what is to be done."""
 
 
-@click.command("print", help=message("Print what another program would be told: a crontab's lines, units, a file."))
+@click.command("print", help=message("Print a crontab's lines, systemd's units, a launchd file or a Windows task."))
 @click.argument("kind", metavar="|".join(_KINDS), type=click.Choice(_KINDS))
 @blog_argument
 @_planned
@@ -239,8 +239,8 @@ def _plan(out: Output, words: str, config: Path | None, at: str | None, given: M
         arguments = [words] if target.table is not None else [target.blog_id, "--archive", str(root)]
     for name, value in given.items():
         if value is not None:
-            told = str(_absolute(Path(value))) if name == "token_file" else value
-            arguments += [f"--{name.replace('_', '-')}", told]
+            text = str(_absolute(Path(value))) if name == "token_file" else value
+            arguments += [f"--{name.replace('_', '-')}", text]
     named = config or os.environ.get(CONFIG_VARIABLE)
     if named:
         arguments += ["--config", str(_absolute(Path(named)))]

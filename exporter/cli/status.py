@@ -72,14 +72,14 @@ def command(
         remaining = countdown_of(reader, settings, SystemClock().now())
     found.document["closing"] = None if remaining is None else remaining.document()
     out.document(found.document)
-    told = _with_local_times(found.document, settings.timezone)
-    error = None if found.problem is None else _error(found.problem, told, max_age)
+    local = _with_local_times(found.document, settings.timezone)
+    error = None if found.problem is None else _error(found.problem, local, max_age)
     if prometheus:
-        from exporter.tell.prometheus import metrics
+        from exporter.notify.prometheus import metrics
 
         out.raw(metrics(found.document, 0 if error is None else error.exit_code).encode())
     elif out.verbosity >= 0:
-        _print(out, told, found)
+        _print(out, local, found)
         if remaining is not None:
             from exporter.cli.closing import countdown_line
 
@@ -118,11 +118,11 @@ def _require_begun(path: Path) -> None:
 
 def _with_local_times(document: dict[str, Any], zone: tzinfo) -> dict[str, Any]:
     """Return a copy of the document for people to read, with its times in the blog's time zone."""
-    told = {**document, "last_success": for_people(str(document["last_success"]), zone)}
+    local = {**document, "last_success": for_people(str(document["last_success"]), zone)}
     for place, time in (("newest", "finished_at"), ("last_run", "finished_at"), ("writer", "since")):
         if document[place]:
-            told[place] = {**document[place], time: for_people(str(document[place].get(time)), zone)}
-    return told
+            local[place] = {**document[place], time: for_people(str(document[place].get(time)), zone)}
+    return local
 
 
 def _records(kind: str, count: int) -> Message:
@@ -151,12 +151,12 @@ def _error(problem: StatusProblem, document: dict[str, Any], max_age: str | None
     match problem:
         case StatusProblem.LAST_RUN_FAILED:
             how = OUTCOMES.get(str(last.get("outcome")), OUTCOMES["failed"])
-            told = {**place, "time": last.get("finished_at"), "how": how}
+            values = {**place, "time": last.get("finished_at"), "how": how}
             if not last.get("error"):
-                return LastRunFailed(message("The last run of {blog} in {archive} at {time} {how}.", **told))
+                return LastRunFailed(message("The last run of {blog} in {archive} at {time} {how}.", **values))
             reason = recalled(str(last["error"]))
             return LastRunFailed(
-                message("The last run of {blog} in {archive} at {time} {how}: {reason}", **told, reason=reason)
+                message("The last run of {blog} in {archive} at {time} {how}: {reason}", **values, reason=reason)
             )
         case StatusProblem.LAST_RUN_DIED:
             return LastRunFailed(

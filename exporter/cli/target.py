@@ -17,7 +17,7 @@ from exporter.message import listed, message
 from exporter.settings import SETTINGS, Origin, Remembered, Settings, resolve
 
 if TYPE_CHECKING:
-    from exporter.archive.memory import Memory
+    from exporter.archive.settings_file import ArchiveSettings
 
 _FULL_ID: Final = re.compile(r"[^/\\:]+\.[^/\\:]+\.[^/\\:]+")
 _TELLING: Final = frozenset({"token_file"})
@@ -76,11 +76,11 @@ def find_target(
             table = _table_of(root, blog_id, blogs)
         elif archive is None:
             require_blog_id(words)
-    memory = _memory(root) if by_folder else None
-    remembered = None if memory is None else Remembered(memory.path, memory.values)
+    kept = _archive_settings(root) if by_folder else None
+    remembered = None if kept is None else Remembered(kept.path, kept.values)
     name = None if table is None else table.name
     settings = adopt(resolve(given, config=config, blog_id=blog_id, blog=name, remembered=remembered, warn=warn))
-    notices = () if memory is None else tuple(_notices(root, memory, settings))
+    notices = () if kept is None else tuple(_notices(root, kept, settings))
     return BlogTarget(blog_id, root, settings, table, notices)
 
 
@@ -89,13 +89,13 @@ def settings_to_read_with(
 ) -> Settings:
     """Return the settings for a command that reads an archive: its table counts, and what it remembers of its views.
 
-    A memory that cannot be used keeps nobody from reading; it is warned about.
+    A settings file that cannot be used keeps nobody from reading; it is warned about.
     """
     table = _table_of(root, blog_id, read_config(config).blogs)
     remembered = None
     try:
-        memory = _memory(root)
-        remembered = Remembered(memory.path, {name: memory.values[name] for name in _OF_VIEWS & memory.values.keys()})
+        kept = _archive_settings(root)
+        remembered = Remembered(kept.path, {name: kept.values[name] for name in _OF_VIEWS & kept.values.keys()})
     except BlogExporterError as error:
         warn(str(error))
     name = None if table is None else table.name
@@ -118,20 +118,20 @@ def require_blog_id(text: str) -> None:
 
 
 def remember_options(target: BlogTarget, given: Mapping[str, Any], out: Output) -> Path | None:
-    """Have an archive remember what its backup was told, and return the file where that is news.
+    """Have an archive remember the options of its backup, and return the file where that is news.
 
     A file that cannot be written is warned about: the backup itself is done.
     """
-    from exporter.archive.memory import FILE_NAME, is_kept, remember
+    from exporter.archive.settings_file import FILE_NAME, is_kept, remember
 
     table = {} if target.table is None else target.table.settings
-    told = {name: value for name, value in given.items() if name in SETTINGS and value is not None}
+    options = {name: value for name, value in given.items() if name in SETTINGS and value is not None}
     try:
-        news = remember(target.root, {**table, **told})
+        news = remember(target.root, {**table, **options})
     except BlogExporterError as error:
         out.warn(message("The settings could not be remembered. {reason}", reason=error))
         return None
-    passed_over = [f"--{name.replace('_', '-')}" for name, value in told.items() if not is_kept(name, value)]
+    passed_over = [f"--{name.replace('_', '-')}" for name, value in options.items() if not is_kept(name, value)]
     if news and passed_over:
         text = message(
             "An archive does not remember {options}: put that into your settings file.", options=listed(passed_over)
@@ -152,7 +152,7 @@ def _blog_in(words: str) -> str | None:
         if _FULL_ID.fullmatch(words):
             return None
         raise
-    # A whole ID says which blog is meant; a folder of that name with another blog in it is a mistake to be told.
+    # A whole ID says which blog is meant; a folder of that name with another blog in it is a mistake.
     return None if _FULL_ID.fullmatch(words) and words != blog_id else blog_id
 
 
@@ -162,17 +162,17 @@ def _table_of(root: Path, blog_id: str, blogs: Mapping[str, BlogTable]) -> BlogT
     return next(fitting, None)
 
 
-def _memory(root: Path) -> Memory:
-    from exporter.archive.memory import read_memory
+def _archive_settings(root: Path) -> ArchiveSettings:
+    from exporter.archive.settings_file import read_archive_settings
 
-    return read_memory(root)
+    return read_archive_settings(root)
 
 
-def _notices(root: Path, memory: Memory, settings: Settings) -> list[str]:
+def _notices(root: Path, kept: ArchiveSettings, settings: Settings) -> list[str]:
     """Say what an archive proposes that no run of this user's wrote, where nothing else decides it."""
     proposed = {
         name: str(value)
-        for name, value in memory.unconfirmed.items()
+        for name, value in kept.unconfirmed.items()
         if settings.sources[name].origin in {Origin.PROFILE, Origin.DEFAULT}
     }
     if not proposed:
@@ -186,7 +186,7 @@ def _notices(root: Path, memory: Memory, settings: Settings) -> list[str]:
         message(
             "{path} says {names}, but no backup of yours wrote that, so it is not used. "
             "Only if you trust it, type once: {command}",
-            path=memory.path,
+            path=kept.path,
             names=listed(f"{name} = {value!r}" for name, value in proposed.items()),
             command=shlex.join(command),
         )

@@ -56,8 +56,8 @@ def command(*, out: Output, archive: Path, quick: bool, repairs: bool, expect: s
     with ProgressBar(out, message("verifying")) as bar:
         for finding in reader.verify(quick=quick, progress=bar.update):
             findings.append(finding)
-            told = {"path": printable(finding.path), "detail": shown(finding.detail, 2000), "mend": finding.mend}
-            out.answer(message("{code}: {path}: {detail} ({mend})", code=finding.code, **told))
+            values = {"path": printable(finding.path), "detail": shown(finding.detail, 2000), "mend": finding.mend}
+            out.answer(message("{code}: {path}: {detail} ({mend})", code=finding.code, **values))
     damage = [finding for finding in findings if finding.damage]
     completeness, problems = reader.completeness()
     complete = bool(completeness.get("complete"))

@@ -1,4 +1,4 @@
-"""Where the token comes from and until when it lasts, told without asking anybody: no network, no keyring."""
+"""Where the token comes from and until when it lasts, found without asking anybody: no network, no keyring."""
 
 from __future__ import annotations
 
@@ -118,10 +118,10 @@ def ending_notice(settings: Settings, now: datetime, warn: Callable[[str], None]
         return str(error)
     if ends is None or ends - now > _EARLY:
         return None
-    told = {"origin": service_origin(settings.base_url or ""), "time": ends.astimezone().isoformat(" ", "minutes")}
+    ending = {"origin": service_origin(settings.base_url or ""), "time": ends.astimezone().isoformat(" ", "minutes")}
     if ends <= now:
-        return message("the sign-in at {origin} ended at {time}: run blog-exporter login", **told)
+        return message("the sign-in at {origin} ended at {time}: run blog-exporter login", **ending)
     return message(
         "the sign-in at {origin} ends at {time} and is not renewed by itself: run blog-exporter login before that",
-        **told,
+        **ending,
     )

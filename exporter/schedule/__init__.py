@@ -1,1 +1,1 @@
-"""Backups every night: what cron, systemd, launchd and Windows are told, and how they are told it."""
+"""Backups every night: for cron, systemd, launchd and Windows, printed or installed."""

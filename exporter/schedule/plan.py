@@ -1,4 +1,4 @@
-"""What is to be done every night, for which archive, and when: what all schedulers are told alike."""
+"""What is to be done every night, for which archive, and when, the same for all schedulers."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def plan_for(archive: Path, blog_id: str, words: Sequence[str] = (), *, at: str 
             and machine, and differs from that of others, when there is none.
 
     Raises:
-        UsageError: the time is none, or a path holds what no scheduler can be told.
+        UsageError: the time is none, or a path holds what no scheduler can take.
     """
     place = Path(os.path.abspath(archive))  # noqa: PTH100 - links on the way stay what they are
     # Schedulers know no locale: what goes wrong at night is said in the language of whoever planned it.
@@ -116,7 +116,7 @@ def _check(word: str) -> None:
     if any(unicodedata.category(each) in {"Cc", "Cs"} or each in "\u2028\u2029" for each in word):
         raise UsageError(
             message(
-                "{word} holds a line break or another character that no scheduler can be told: rename it.",
+                "{word} holds a line break or another character that no scheduler can take: rename it.",
                 word=ascii(word),
             )
         )

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from exporter.archive.archive import Archive
-from exporter.archive.memory import FILE_NAME as SETTINGS
 from exporter.archive.repair import find_damage
+from exporter.archive.settings_file import FILE_NAME as SETTINGS
 from exporter.demo.content import Blog, fields
 from exporter.demo.service import DemoService
 from exporter.model.kinds import Kind

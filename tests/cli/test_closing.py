@@ -15,7 +15,7 @@ from exporter.cli.main import cli
 from exporter.clock import SystemClock
 from exporter.demo.sample import demo_blog
 from exporter.demo.service import DemoService
-from exporter.tell.closing import ClosingReport, Countdown, Outside, Unseen
+from exporter.notify.closing import ClosingReport, Countdown, Outside, Unseen
 from tests.cli.conftest import Program, Result
 from tests.support import faults
 from tests.support.generated import generated_blog
@@ -165,7 +165,7 @@ def test_of_many_reasons_the_first_are_named() -> None:
     assert len(lines) == 12
 
 
-@pytest.mark.parametrize("page", ["closing.md", "closing.ja.md", "told.md"])
+@pytest.mark.parametrize("page", ["closing.md", "closing.ja.md", "notifications.md"])
 def test_every_command_of_the_page_is_one(page: str) -> None:
     text = (ROOT / "docs" / page).read_text(encoding="utf-8")
     lines = re.findall(r"^ *(?:\$ )?blog-exporter ([^>\n]*)", text, re.MULTILINE)

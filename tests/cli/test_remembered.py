@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from exporter.archive.memory import CONFIRMED, HARMLESS, read_memory, remember
+from exporter.archive.settings_file import CONFIRMED, HARMLESS, read_archive_settings, remember
 from exporter.demo.service import DemoService
 from exporter.settings import SETTINGS
 from tests.cli.conftest import Program
@@ -227,7 +227,7 @@ def test_archives_that_are_saved_at_the_same_time_are_all_remembered(tmp_path: P
         root.mkdir()
     with ThreadPoolExecutor(len(roots)) as pool:
         list(pool.map(lambda root: remember(root, {"base_url": "http://127.0.0.1:9"}), roots))
-    assert [read_memory(root).unconfirmed for root in roots] == [{}] * len(roots)
+    assert [read_archive_settings(root).unconfirmed for root in roots] == [{}] * len(roots)
 
 
 @pytest.mark.parametrize("text", ["{", "[]", "[" * 100_000])

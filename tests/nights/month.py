@@ -24,11 +24,11 @@ from exporter.cli.main import main
 from exporter.clock import SystemClock
 from exporter.demo.content import Blog, fields
 from exporter.demo.service import DemoService
+from tests.notify.conftest import FakeMonitor, watching
 from tests.support import faults
 from tests.support.disks import without_waiting
 from tests.support.generated import generated_blog
 from tests.support.runs import ROOT, backup_command, serving
-from tests.tell.conftest import FakeMonitor, watching
 
 PAGE = ROOT / "docs" / "nights.md"
 FIRST = datetime(2026, 11, 30, 18, 17, tzinfo=UTC)
@@ -49,7 +49,7 @@ test does so too, and compares. Each night runs, at 03:17:
     {command}
 
 *Mail* is what the run prints, which cron sends; *monitor* is the state that it shows in the morning, for a check with a day and some
-hours of grace; *command* is what the command of `on_failure` is called with. What each means: [told.md](told.md). A limit on the size of
+hours of grace; *command* is what the command of `on_failure` is called with. What each means: [notifications.md](notifications.md). A limit on the size of
 files stands in for the full disk.
 
 | Night | What happens | Exit code | Mail | Monitor | Command |

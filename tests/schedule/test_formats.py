@@ -142,5 +142,5 @@ def test_a_time_that_is_none_is_refused(tmp_path: Path, at: str) -> None:
 
 @pytest.mark.parametrize("name", ["a\nb", "a\x00b", "a\u2028b", "a\udcffb", "a\x1bb"])
 def test_a_path_that_breaks_lines_is_refused(tmp_path: Path, name: str) -> None:
-    with pytest.raises(UsageError, match="no scheduler can be told"):
+    with pytest.raises(UsageError, match="no scheduler can take"):
         plan_for(tmp_path / name.replace("\x00", "\x01"), "blog")

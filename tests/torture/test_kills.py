@@ -51,7 +51,7 @@ CACHES = {
     "site.facts",
     "site.pictures",
     "front-door.json",
-    "told.json",
+    "notified.json",
 }
 """All that a finished run leaves in ``.work/``: no checkpoint, no half-made folder, no temporary file."""
 

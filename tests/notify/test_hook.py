@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from exporter.tell.hook import run_command
+from exporter.notify.hook import run_command
 
 WITNESS = "import os, sys; open({!r}, 'w').write(sys.stdin.read() + '|'.join(sorted(f'{{k}}={{v}}' for k, v in os.environ.items() if k.startswith('BLOG_EXPORTER_'))))"
 

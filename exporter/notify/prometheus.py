@@ -1,6 +1,6 @@
 """The state of an archive as metrics, in the text format 0.0.4 of Prometheus.
 
-Of the form: https://prometheus.io/docs/instrumenting/exposition_formats/. Pure: what is told comes from ``status``.
+Of the form: https://prometheus.io/docs/instrumenting/exposition_formats/. Pure: the facts come from ``status``.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ from typing import Any
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from exporter.tell.prometheus import metrics
+from exporter.notify.prometheus import metrics
 
 DOCUMENT: dict[str, Any] = {
     "blog_id": "whole.blog.example.jp",

@@ -6,7 +6,7 @@ from datetime import UTC, date, datetime, timedelta, timezone
 
 import pytest
 
-from exporter.tell.closing import Countdown, countdown
+from exporter.notify.closing import Countdown, countdown
 
 JAPAN = timezone(timedelta(hours=9))
 DAY = date(2026, 12, 31)

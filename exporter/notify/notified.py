@@ -1,7 +1,7 @@
-"""What was told already: the same trouble is told once, again when it changes or has lasted, and its end is told once.
+"""What was notified already: the same trouble once, again when it changes or has lasted, and its end once.
 
-It is kept in ``.work/told.json`` of the archive. An archive that is not there yet remembers nothing, so that a first
-backup that never succeeds is told of every time. Nothing of it is ever shown.
+It is kept in ``.work/notified.json`` of the archive. An archive that is not there yet remembers nothing, so that
+a first backup that never succeeds is notified every time. Nothing of it is ever shown.
 """
 
 from __future__ import annotations
@@ -29,42 +29,42 @@ _ROOM: Final = 2048
 
 
 class Event(StrEnum):
-    """Why something is told."""
+    """Why somebody is notified."""
 
     FAILED = "failed"
-    """Something is wrong that was not told yet."""
+    """Something is wrong that is news."""
     REMINDER = "reminder"
-    """What was told long ago is still wrong."""
+    """What was notified long ago is still wrong."""
     HEALED = "healed"
     """Nothing is wrong any more."""
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """What was told since all was well.
+class Notified:
+    """What was notified since all was well.
 
     Attributes:
         since: when the first run failed; ``None`` while all is well.
-        times: when each trouble was told last, by the hash of its name.
+        times: when each trouble was notified last, by the hash of its name.
     """
 
     since: datetime | None = None
     times: Mapping[str, datetime] = field(default_factory=dict)
 
-    def after(self, troubles: Collection[str], now: datetime, remind_after: timedelta) -> tuple[Event | None, Told]:
-        """Return what is to be told after a run with these troubles, and what was told then.
+    def after(self, troubles: Collection[str], now: datetime, remind_after: timedelta) -> tuple[Event | None, Notified]:
+        """Return what to notify after a run with these troubles, and what was notified then.
 
-        Troubles that come and go before all is well are told once: what was told is forgotten when nothing is wrong.
+        Troubles that come and go before all is well are notified once: all is forgotten when nothing is wrong.
         """
         if not troubles:
-            return (Event.HEALED if self.since is not None else None), Told()
+            return (Event.HEALED if self.since is not None else None), Notified()
         names = sorted({hashlib.sha256(name.encode("utf-8", "replace")).hexdigest()[:16] for name in troubles})
         kept = names[:_MOST_TROUBLES]
         since = self.since or now
         if not self.times.keys() >= set(kept):
-            return Event.FAILED, Told(since, {**self._newest(), **dict.fromkeys(kept, now)})
+            return Event.FAILED, Notified(since, {**self._newest(), **dict.fromkeys(kept, now)})
         if all(abs(now - self.times[name]) >= remind_after for name in kept):
-            return Event.REMINDER, Told(since, {**self.times, **dict.fromkeys(kept, now)})
+            return Event.REMINDER, Notified(since, {**self.times, **dict.fromkeys(kept, now)})
         return None, self
 
     def _newest(self) -> dict[str, datetime]:
@@ -72,20 +72,20 @@ class Told:
         return dict(by_time[:_MOST_TROUBLES])
 
     def encode(self) -> bytes:
-        """Return what is written down."""
+        """Return the content of its file."""
         times = {name: timestamp(moment) for name, moment in self.times.items()}
-        document = {"since": None if self.since is None else timestamp(self.since), "told": times}
+        document = {"since": None if self.since is None else timestamp(self.since), "notified": times}
         return lossless_json.dumps(document).ljust(_ROOM) + b"\n"
 
     @classmethod
-    def decode(cls, data: bytes) -> Told:
+    def decode(cls, data: bytes) -> Notified:
         """Read it back.
 
         Raises:
             ValueError, OverflowError, TypeError, KeyError, NotJson: it is not what was written.
         """
         document: Any = lossless_json.loads(data)
-        times = {str(name): _moment(text) for name, text in document["told"].items()}
+        times = {str(name): _moment(text) for name, text in document["notified"].items()}
         return cls(None if document["since"] is None else _moment(document["since"]), times)
 
 
@@ -96,22 +96,22 @@ def _moment(text: str) -> datetime:
     return moment.astimezone(UTC)  # at the ends of time some zones have moments that no other has
 
 
-def recall(path: InnerPath) -> Told:
-    """Return what was told; nothing where that cannot be read."""
+def load(path: InnerPath) -> Notified:
+    """Return what was notified; nothing where that cannot be read."""
     try:
-        return Told.decode(path.read_bytes(_MOST_BYTES))
+        return Notified.decode(path.read_bytes(_MOST_BYTES))
     except (OSError, lossless_json.NotJson, ValueError, OverflowError, TypeError, KeyError, AttributeError):
-        return Told()
+        return Notified()
 
 
-def remember(path: InnerPath, told: Told) -> None:
+def save(path: InnerPath, notified: Notified) -> None:
     """Write it down, over what is there: a full disk has no room for a second file.
 
-    What cannot be written, or is torn, costs only that something is told twice.
+    What cannot be written, or is torn, costs only that somebody is notified twice.
     """
     with (
         contextlib.suppress(OSError),
         os.fdopen(path.descriptor(os.O_WRONLY | os.O_CREAT, FILE_MODE), "wb", 0) as file,
     ):
-        file.write(told.encode())
+        file.write(notified.encode())
         file.truncate()

@@ -1,4 +1,4 @@
-"""A monitor over real HTTP that writes down what it is told."""
+"""A monitor over real HTTP that writes down what it is sent."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Ping:
 
 @dataclass
 class FakeMonitor:
-    """What it was told; ``statuses`` are given out one after another before it answers 200, ``delay`` before each."""
+    """What it was sent; ``statuses`` are given out one after another before it answers 200, ``delay`` before each."""
 
     url: str = ""
     pings: list[Ping] = field(default_factory=list)

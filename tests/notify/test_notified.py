@@ -1,4 +1,4 @@
-"""The same trouble is told once, again when it changes or lasts, and its end once."""
+"""The same trouble is notified once, again when it changes or lasts, and its end once."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from exporter.archive.layout import Layout
-from exporter.tell.memory import Event, Told, recall, remember
+from exporter.notify.notified import Event, Notified, load, save
 
 NIGHT = datetime(2026, 11, 1, 18, 17, tzinfo=UTC)
 WEEK = timedelta(days=7)
@@ -16,10 +16,10 @@ WEEK = timedelta(days=7)
 
 def nights(*troubles: str, remind_after: timedelta = WEEK) -> list[Event | None]:
     """Live through nights, each with its troubles with spaces between them."""
-    told, events = Told(), []
+    notified, events = Notified(), []
     for number, names in enumerate(troubles):
-        event, told = told.after(names.split(), NIGHT + timedelta(days=number), remind_after)
-        told = Told.decode(told.encode())
+        event, notified = notified.after(names.split(), NIGHT + timedelta(days=number), remind_after)
+        notified = Notified.decode(notified.encode())
         events.append(event)
     return events
 
@@ -42,21 +42,23 @@ def test_what_lasts_is_told_each_week() -> None:
 
 
 def test_a_clock_that_went_back_does_not_silence_it() -> None:
-    _, told = Told().after(["a"], NIGHT + timedelta(days=4000), WEEK)
-    assert told.after(["a"], NIGHT, WEEK)[0] is Event.REMINDER
+    _, notified = Notified().after(["a"], NIGHT + timedelta(days=4000), WEEK)
+    assert notified.after(["a"], NIGHT, WEEK)[0] is Event.REMINDER
 
 
 def test_it_says_since_when() -> None:
-    _, told = Told().after(["a"], NIGHT, WEEK)
-    _, told = told.after(["b"], NIGHT + timedelta(days=1), WEEK)
-    assert told.since == NIGHT
+    _, notified = Notified().after(["a"], NIGHT, WEEK)
+    _, notified = notified.after(["b"], NIGHT + timedelta(days=1), WEEK)
+    assert notified.since == NIGHT
 
 
 def test_endless_troubles_stay_a_small_file() -> None:
-    told = Told()
+    notified = Notified()
     for night in range(5):
-        _, told = told.after([f"{night} {number}" for number in range(2000)], NIGHT + timedelta(days=night), WEEK)
-    assert len(told.encode()) < 64_000
+        _, notified = notified.after(
+            [f"{night} {number}" for number in range(2000)], NIGHT + timedelta(days=night), WEEK
+        )
+    assert len(notified.encode()) < 64_000
 
 
 @pytest.mark.parametrize(
@@ -65,29 +67,29 @@ def test_endless_troubles_stay_a_small_file() -> None:
         b"",
         b"[]",
         b"{}",
-        b'{"since":null,"told":[]}',
-        b'{"since":"x","told":{}}',
-        b'{"since":"2026-11-01","told":{}}',
-        b'{"since":"0001-01-01T00:00:00+23:59","told":{}}',
-        b'{"since":null,"told":{"a":"9999-12-31T23:59:59-23:59"}}',
+        b'{"since":null,"notified":[]}',
+        b'{"since":"x","notified":{}}',
+        b'{"since":"2026-11-01","notified":{}}',
+        b'{"since":"0001-01-01T00:00:00+23:59","notified":{}}',
+        b'{"since":null,"notified":{"a":"9999-12-31T23:59:59-23:59"}}',
     ],
 )
 def test_what_cannot_be_read_was_not_told(content: bytes, tmp_path: Path) -> None:
-    path = Layout(tmp_path).told
-    assert recall(path) == Told()
+    path = Layout(tmp_path).notified
+    assert load(path) == Notified()
     (tmp_path / ".work").mkdir()
-    (tmp_path / ".work" / "told.json").write_bytes(content)
-    assert recall(path) == Told()
+    (tmp_path / ".work" / "notified.json").write_bytes(content)
+    assert load(path) == Notified()
 
 
 def test_it_is_written_over_what_is_there(tmp_path: Path) -> None:
     (tmp_path / ".work").mkdir()
-    path, file = Layout(tmp_path).told, tmp_path / ".work" / "told.json"
-    remember(path, Told())
+    path, file = Layout(tmp_path).notified, tmp_path / ".work" / "notified.json"
+    save(path, Notified())
     before = file.stat()
-    _, told = Told().after(["a"], NIGHT, WEEK)
-    remember(path, told)
-    assert recall(path) == told
+    _, notified = Notified().after(["a"], NIGHT, WEEK)
+    save(path, notified)
+    assert load(path) == notified
     assert (file.stat().st_ino, file.stat().st_size, file.stat().st_mode & 0o777) == (
         before.st_ino,
         before.st_size,
@@ -99,6 +101,6 @@ def test_a_link_in_its_place_is_not_followed(tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     outside.write_bytes(b"mine")
     (tmp_path / "archive" / ".work").mkdir(parents=True)
-    (tmp_path / "archive" / ".work" / "told.json").symlink_to(outside)
-    remember(Layout(tmp_path / "archive").told, Told())
+    (tmp_path / "archive" / ".work" / "notified.json").symlink_to(outside)
+    save(Layout(tmp_path / "archive").notified, Notified())
     assert outside.read_bytes() == b"mine"

@@ -10,16 +10,16 @@ from typing import Any
 
 import pytest
 
+from exporter.cli.notify import notifying
 from exporter.cli.output import Output
-from exporter.cli.telling import telling
 from exporter.clock import SystemClock
 from exporter.demo.content import fields
 from exporter.settings import resolve
 from tests.cli.conftest import Program, Result
+from tests.notify.conftest import FakeMonitor, monitor
 from tests.support import faults
 from tests.support.generated import generated_blog
 from tests.support.runs import backup_command, serving
-from tests.tell.conftest import FakeMonitor, monitor
 
 __all__ = ["monitor"]
 
@@ -85,7 +85,7 @@ def test_a_monitor_that_fails_is_a_warning_once(program: Program, tmp_path: Path
         first, second, third = (program(*run, "-q") for _ in range(3))
         assert (first.code, second.code, third.code) == (0, 0, 0)
     assert first.err.count("\n") == 1
-    assert "The monitor at 127.0.0.1 could not be told" in first.err
+    assert "The monitor at 127.0.0.1 could not be notified" in first.err
     assert "/check" not in first.err
     assert second.err == ""
     assert "is well again" in third.err
@@ -170,14 +170,14 @@ def test_a_monitor_that_fails_is_told_by_the_command(program: Program, tmp_path:
     with serving(generated_blog(3)) as service:
         run = backup_command(service, tmp_path / "archive", "--assets", "none", "--no-site", "-q")
         assert program(*run, "--ping-url", monitor.url, "--on-failure", f"tee {read}").code == 0
-    assert "the monitor could not be told: " in read.read_text()
+    assert "the monitor could not be notified: " in read.read_text()
 
 
 def test_a_bug_is_told_too(tmp_path: Path, monitor: FakeMonitor) -> None:
     settings = resolve({"ping_url": monitor.url}, environ={})
     with (
         pytest.raises(ZeroDivisionError),
-        telling(tmp_path / "archive", "a.blog.example.jp", settings, Output(verbosity=-1), SystemClock()),
+        notifying(tmp_path / "archive", "a.blog.example.jp", settings, Output(verbosity=-1), SystemClock()),
     ):
         raise ZeroDivisionError("秘密")
     assert [(ping.path, ping.body) for ping in monitor.pings] == [("/fail", "exit 1: a.blog.example.jp: it failed")]

@@ -1,4 +1,4 @@
-"""A command of the user's own that is run when something is to be told: mail, a message, a lamp."""
+"""A command of the user's own that is run when something is news: mail, a message, a lamp."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def run_command(
 
 
 def _file(files: contextlib.ExitStack, content: bytes = b"") -> IO[bytes] | None:
-    """Return a file that holds a text; on a full disk, which is what a command is to tell of, a pipe with a short one.
+    """Return a file that holds a text; on a full disk, of which the command is to hear, a pipe with a short one.
 
     A pipe takes that many bytes before anybody reads. ``None`` where there is no text and no file.
     """

@@ -10,17 +10,17 @@ import uuid
 import pytest
 
 from exporter.errors import ApiError, ConnectFailed, Interrupted, RedirectRefused, UsageError
-from exporter.tell.monitor import MOST_BYTES, PATIENCE_SECONDS, Monitor, Signal
-from tests.tell.conftest import FakeMonitor
+from exporter.notify.monitor import MOST_BYTES, PATIENCE_SECONDS, Monitor, Signal
+from tests.notify.conftest import FakeMonitor
 
 
 def test_a_run_has_one_id_from_start_to_end(monitor: FakeMonitor) -> None:
-    told = Monitor(monitor.url + "?create=1")
+    signals = Monitor(monitor.url + "?create=1")
 
     async def run() -> None:
-        async with told.started():
+        async with signals.started():
             await asyncio.sleep(0)
-        await told.tell(Signal.SUCCESS, "exit 0: saved 猫")
+        await signals.send(Signal.SUCCESS, "exit 0: saved 猫")
 
     asyncio.run(run())
     start, end = monitor.pings
@@ -30,37 +30,37 @@ def test_a_run_has_one_id_from_start_to_end(monitor: FakeMonitor) -> None:
     assert start.query["create"] == ["1"]
     assert str(uuid.UUID(start.query["rid"][0])) == start.query["rid"][0]
     assert not {"authorization", "cookie", "referer"} & (start.headers.keys() | end.headers.keys())
-    assert told.trouble is None
+    assert signals.trouble is None
 
 
 def test_the_end_of_a_long_body_is_sent(monitor: FakeMonitor) -> None:
-    asyncio.run(Monitor(monitor.url).tell(Signal.FAIL, "x" * MOST_BYTES + "the end"))
+    asyncio.run(Monitor(monitor.url).send(Signal.FAIL, "x" * MOST_BYTES + "the end"))
     assert len(monitor.pings[0].body) == MOST_BYTES
     assert monitor.pings[0].body.endswith("the end")
 
 
 def test_two_failures_are_tried_again(monitor: FakeMonitor) -> None:
     monitor.statuses = [503, 500]
-    told = Monitor(monitor.url)
-    asyncio.run(told.tell(Signal.LOG))
+    signals = Monitor(monitor.url)
+    asyncio.run(signals.send(Signal.LOG))
     assert monitor.paths == ["/log"] * 3
-    assert told.trouble is None
+    assert signals.trouble is None
 
 
 def test_what_will_not_change_is_not_tried_again(monitor: FakeMonitor) -> None:
     monitor.statuses = [404]
-    told = Monitor(monitor.url)
-    asyncio.run(told.tell(Signal.SUCCESS))
+    signals = Monitor(monitor.url)
+    asyncio.run(signals.send(Signal.SUCCESS))
     assert monitor.paths == [""]
-    assert isinstance(told.trouble, ApiError)
+    assert isinstance(signals.trouble, ApiError)
 
 
 def test_no_redirect_is_followed(monitor: FakeMonitor) -> None:
     monitor.statuses, monitor.location = [302], "http://127.0.0.1:1/elsewhere"
-    told = Monitor(monitor.url)
-    asyncio.run(told.tell(Signal.SUCCESS))
+    signals = Monitor(monitor.url)
+    asyncio.run(signals.send(Signal.SUCCESS))
     assert monitor.paths == [""]
-    assert isinstance(told.trouble, RedirectRefused)
+    assert isinstance(signals.trouble, RedirectRefused)
 
 
 def test_a_monitor_that_is_gone_costs_seconds_at_most() -> None:
@@ -68,20 +68,20 @@ def test_a_monitor_that_is_gone_costs_seconds_at_most() -> None:
         closed.bind(("127.0.0.1", 0))
         port = closed.getsockname()[1]
     begun = time.monotonic()
-    told = Monitor(f"http://127.0.0.1:{port}/check")
-    asyncio.run(told.tell(Signal.SUCCESS))
-    assert isinstance(told.trouble, ConnectFailed)
+    signals = Monitor(f"http://127.0.0.1:{port}/check")
+    asyncio.run(signals.send(Signal.SUCCESS))
+    assert isinstance(signals.trouble, ConnectFailed)
     assert time.monotonic() - begun < PATIENCE_SECONDS
 
 
 def test_a_monitor_that_hangs_is_left(monkeypatch: pytest.MonkeyPatch, monitor: FakeMonitor) -> None:
-    monkeypatch.setattr("exporter.tell.monitor.PATIENCE_SECONDS", 0.2)
+    monkeypatch.setattr("exporter.notify.monitor.PATIENCE_SECONDS", 0.2)
     monitor.delay = 0.5
     begun = time.monotonic()
-    told = Monitor(monitor.url)
-    asyncio.run(told.tell(Signal.SUCCESS))
+    signals = Monitor(monitor.url)
+    asyncio.run(signals.send(Signal.SUCCESS))
     assert time.monotonic() - begun < 0.5
-    assert "no answer in time" in str(told.trouble)
+    assert "no answer in time" in str(signals.trouble)
 
 
 def test_an_interrupted_run_does_not_wait_for_its_start(monitor: FakeMonitor) -> None:

@@ -1,4 +1,4 @@
-"""``settings.toml`` in an archive: what its backups were told, so that naming the archive's folder is enough.
+"""``settings.toml`` in an archive: the options of its backups, so that naming the archive's folder is enough.
 
 An archive may come from a stranger. Settings that only say what is kept count whoever wrote them; those that say where
 something is read from, or which file holds the token, count only where ``archives.json`` in the user's configuration
@@ -47,13 +47,13 @@ _LARGEST: Final = 64 * 1024
 _PATIENCE_SECONDS: Final = 30.0
 _MAY_HOLD_A_SECRET: Final = re.compile(r"://[^/]*@|[?#]")
 _HEAD: Final = """\
-# What the last backups of this blog were told: blog-exporter reads it when the archive's folder is all that is named.
+# The options of the last backups of this blog. blog-exporter reads them when the archive's folder is all that is named.
 # It holds no secret and can be deleted.
 """
 
 
 @dataclass(frozen=True, slots=True)
-class Memory:
+class ArchiveSettings:
     """What an archive remembers.
 
     Attributes:
@@ -67,7 +67,7 @@ class Memory:
     unconfirmed: Mapping[str, Any] = field(default_factory=dict)
 
 
-def read_memory(root: Path) -> Memory:
+def read_archive_settings(root: Path) -> ArchiveSettings:
     """Read what the archive at ``root`` remembers; nothing where it has no such file.
 
     Raises:
@@ -76,7 +76,7 @@ def read_memory(root: Path) -> Memory:
     path = Layout(root).root / FILE_NAME
     data = _bytes_of(path)
     if data is None:
-        return Memory(path)
+        return ArchiveSettings(path)
     import tomllib  # noqa: PLC0415 - not each archive has such a file
 
     try:
@@ -95,8 +95,8 @@ def read_memory(root: Path) -> Memory:
                 path, message("{name} is {value}: {expected}", name=name, value=repr(value), expected=error)
             ) from None
     if _confirmations().get(_place(root)) == _digest(data):
-        return Memory(path, found)
-    return Memory(path, _only(found, HARMLESS), _only(found, CONFIRMED))
+        return ArchiveSettings(path, found)
+    return ArchiveSettings(path, _only(found, HARMLESS), _only(found, CONFIRMED))
 
 
 def remember(root: Path, given: Mapping[str, Any]) -> bool:
@@ -114,7 +114,7 @@ def remember(root: Path, given: Mapping[str, Any]) -> bool:
     if not kept:
         return False
     path = Layout(root).root / FILE_NAME
-    values = {**{name: setting_text(value) for name, value in read_memory(root).values.items()}, **kept}
+    values = {**{name: setting_text(value) for name, value in read_archive_settings(root).values.items()}, **kept}
     data = (_HEAD + "".join(f"{name} = {quoted(values[name])}\n" for name in sorted(values))).encode()
     known = _confirmations().get(_place(root))
     news = _bytes_of(path) != data

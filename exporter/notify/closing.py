@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from exporter.export.interface import RecordSource
     from exporter.service.interface import Records
 
-TOLD_AT: Final = (0, 1, 3, 7, 14, 30)
-"""Days before the end at which what is outside is told again."""
+NOTIFIED_AT: Final = (0, 1, 3, 7, 14, 30)
+"""Days before the end at which what is outside is notified again."""
 _RUNS_LOOKED_AT: Final = 15
 _BY_HAND: Final = timedelta(hours=1)
 """Runs that follow each other faster were begun by somebody, and are no pace."""
@@ -46,10 +46,10 @@ class Countdown:
 
     @property
     def step(self) -> int | None:
-        """The days at which it was last worth telling; -1 once it is over, ``None`` while that is far away."""
+        """The days of the last notification that was due; -1 once it is over, ``None`` while that is far away."""
         if self.days < 0:
             return -1
-        return next((days for days in TOLD_AT if self.days <= days), None)
+        return next((days for days in NOTIFIED_AT if self.days <= days), None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
-"""What a backup says to those who are not there: the monitor, the command of one's own, and the mail that cron sends.
+"""How a backup notifies those who are not there: the monitor, the command of one's own, and the mail that cron sends.
 
-A person at a terminal is told everything every time. Under ``--quiet``, where nobody watches, the same trouble is
+At a terminal everything is said every time. Under ``--quiet``, where nobody watches, the same trouble is
 said once, again when it changes or has lasted for ``remind_after``, and its end is said once. Exit codes do not depend
 on it.
 """
@@ -24,17 +24,17 @@ from exporter.clock import Clock, at_home, timestamp
 from exporter.errors import ArchiveLocked, BlogExporterError, Interrupted
 from exporter.message import listed, message, said
 from exporter.model.kinds import Kind
+from exporter.notify.closing import countdown
+from exporter.notify.hook import run_command
+from exporter.notify.monitor import Monitor, Signal
+from exporter.notify.notified import Event, Notified, load, save
 from exporter.settings import Settings
-from exporter.tell.closing import countdown
-from exporter.tell.hook import run_command
-from exporter.tell.memory import Event, Told, recall, remember
-from exporter.tell.monitor import Monitor, Signal
 from exporter.text import printable
 from exporter.translation import translated
 
 if TYPE_CHECKING:
     from exporter.crawl.outcome import Outcome
-    from exporter.tell.closing import ClosingReport
+    from exporter.notify.closing import ClosingReport
 
 _WORDS: Final = {
     2: message("a setting cannot be right"),
@@ -51,11 +51,11 @@ _WORDS: Final = {
 """What an exit code means, for those who may not read what the blog's service said."""
 
 
-class Telling:
-    """Tells about one run; ``outcome`` is given once the run has one.
+class Notifier:
+    """Notifies about one run; ``outcome`` is set once the run has one.
 
     Attributes:
-        monitor: what is told by ``ping_url``, ``None`` where it is not set.
+        monitor: the monitor at ``ping_url``, ``None`` where it is not set.
         outcome: what the run did, ``None`` where it failed.
         closing: what it says about the end of its service, where one was announced.
     """
@@ -71,15 +71,15 @@ class Telling:
         self._clock = clock
 
     def end(self, error: BlogExporterError | None) -> None:
-        """Tell how the run ended, with this error or with its outcome; an error that was told already is marked so."""
+        """Notify how the run ended, with this error or with its outcome; mark an error that need not be said again."""
         if self.monitor is not None:
-            asyncio.run(self.monitor.tell(self._signal(error), translated(self._body(error))))
+            asyncio.run(self.monitor.send(self._signal(error), translated(self._body(error))))
         layout, now = Layout(self._root), self._clock.now()
         remembers = is_archive(layout)
-        before = recall(layout.told) if remembers else Told()
+        before = load(layout.notified) if remembers else Notified()
         event, after = before.after(self._troubles(error), now, self._settings.remind_after)
-        if remembers and (after != before or (self._is_unwatched() and layout.told.kind() is None)):
-            remember(layout.told, after)
+        if remembers and (after != before or (self._is_unwatched() and layout.notified.kind() is None)):
+            save(layout.notified, after)
         self._say(event, before, error)
         if event is not None and self._settings.on_failure is not None:
             self._run_hook(self._settings.on_failure, event, before, error)
@@ -87,8 +87,8 @@ class Telling:
     def _is_unwatched(self) -> bool:
         return self._out.verbosity < 0 and not self._out.as_json and not sys.stderr.isatty()
 
-    def _say(self, event: Event | None, before: Told, error: BlogExporterError | None) -> None:
-        """Print what is to be told, and mark an error that is not to be."""
+    def _say(self, event: Event | None, before: Notified, error: BlogExporterError | None) -> None:
+        """Print what is news, and mark an error that is none."""
         known = event is None and self._is_unwatched()
         if self._out.verbosity < 0 and self.outcome is not None:
             notice = quiet_line(self._blog, self.outcome, known=known)
@@ -99,7 +99,7 @@ class Telling:
         trouble = self.monitor.trouble if self.monitor is not None else None
         if self.monitor is not None and trouble is not None and not known:
             sentence = message(
-                "The monitor at {host} could not be told ({reason}). The backup itself is not affected.",
+                "The monitor at {host} could not be notified ({reason}). The backup itself is not affected.",
                 host=self.monitor.host, reason=said(trouble),
             )  # fmt: skip
             self._out.warn(sentence)
@@ -110,7 +110,7 @@ class Telling:
             self._out.notice(message("{blog} has had the following trouble since {date}.", blog=self._blog, date=date))
         if error is not None:
             self._say_where_it_may_be_gone(known=known)
-            error.told = known
+            error.reported = known
 
     def _say_where_it_may_be_gone(self, *, known: bool) -> None:
         zone = self._settings.timezone
@@ -127,7 +127,7 @@ class Telling:
             for problem in self.outcome.problems:
                 what = problem.id
                 if what is None:
-                    # Reasons without a record tell numbers, which differ from night to night.
+                    # Reasons without a record name numbers, which differ from night to night.
                     what = "".join(mark for mark in problem.reason if not mark.isdigit())
                 elif problem.kind == str(Kind.ASSETS):
                     what = what.partition("://")[2].partition("/")[0]
@@ -146,7 +146,7 @@ class Telling:
 
     def _signal(self, error: BlogExporterError | None) -> Signal:
         if isinstance(error, ArchiveLocked | Interrupted):
-            # Neither a success nor a failure: the other run tells its own end, or the next night does.
+            # Neither a success nor a failure: the other run reports its own end, or the next night does.
             return Signal.LOG
         return Signal.SUCCESS if self._code(error) == 0 else Signal.FAIL
 
@@ -164,7 +164,7 @@ class Telling:
         reason = _WORDS.get(code, message("it failed"))
         return message("exit {code}: {blog}: {reason}", code=code, blog=self._blog, reason=reason)
 
-    def _run_hook(self, command: str, event: Event, before: Told, error: BlogExporterError | None) -> None:
+    def _run_hook(self, command: str, event: Event, before: Notified, error: BlogExporterError | None) -> None:
         text = printable(translated(self._healed(before) if event is Event.HEALED else self._trouble_text(error)), 2000)
         facts = {
             "EVENT": str(event),
@@ -187,9 +187,9 @@ class Telling:
             return quiet_closing_line(self._blog, self.closing)
         trouble = self.monitor.trouble if self.monitor is not None else None
         reason = "" if trouble is None else said(trouble)
-        return message("{blog}: the monitor could not be told: {reason}", blog=self._blog, reason=reason)
+        return message("{blog}: the monitor could not be notified: {reason}", blog=self._blog, reason=reason)
 
-    def _healed(self, before: Told) -> str:
+    def _healed(self, before: Notified) -> str:
         date = "" if before.since is None else self._date(before.since)
         return message(
             "{blog} is well again: this backup succeeded. The trouble had begun on {date}.", blog=self._blog, date=date
@@ -201,19 +201,19 @@ class Telling:
 
 
 @contextmanager
-def telling(root: Path, blog_id: str, settings: Settings, out: Output, clock: Clock) -> Iterator[Telling]:
-    """Tell how the block ends, whatever ends it.
+def notifying(root: Path, blog_id: str, settings: Settings, out: Output, clock: Clock) -> Iterator[Notifier]:
+    """Notify how the block ends, whatever ends it.
 
     Raises:
         UsageError: ``ping_url`` is no address of a monitor.
     """
-    teller = Telling(root, blog_id, settings, out, clock)
+    notifier = Notifier(root, blog_id, settings, out, clock)
     try:
-        yield teller
+        yield notifier
     except BlogExporterError as error:
-        teller.end(error)
+        notifier.end(error)
         raise
     except Exception as error:
-        teller.end(BlogExporterError(message("Unexpected: {kind}", kind=type(error).__name__)))
+        notifier.end(BlogExporterError(message("Unexpected: {kind}", kind=type(error).__name__)))
         raise
-    teller.end(None)
+    notifier.end(None)

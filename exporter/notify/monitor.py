@@ -1,4 +1,4 @@
-"""Telling a monitor how runs begin and end, as healthchecks.io and what speaks its protocol understand it.
+"""Signals to a monitor that a run begins and how it ends, by the protocol of healthchecks.io.
 
 A run sends ``URL/start`` and then ``URL`` for success, ``URL/fail``, or ``URL/log`` for what is neither; both bear the
 same ``rid``, by which the monitor measures the run (https://healthchecks.io/docs/http_api/). The monitor notices by
@@ -37,7 +37,7 @@ _ADDRESS = re.compile(r"[^?#]+(?:\?[^#]*)?")
 
 
 class Signal(StrEnum):
-    """What a monitor is told; the value is what its address ends with."""
+    """What a monitor is sent; the value is what its address ends with."""
 
     START = "/start"
     SUCCESS = ""
@@ -53,7 +53,7 @@ class Monitor:
 
     Attributes:
         host: where it is, for messages: whoever knows the whole address could speak in the user's name.
-        trouble: why it could not be told, ``None`` while it could.
+        trouble: why a signal could not be sent, ``None`` while all were.
 
     Raises:
         UsageError: that is no address of a monitor.
@@ -69,7 +69,7 @@ class Monitor:
         self._query: Mapping[str, str] = {**dict(parse_qsl(query)), "rid": str(uuid.uuid4())}
         self.trouble: ServiceError | None = None
 
-    async def tell(self, signal: Signal, body: str = "") -> None:
+    async def send(self, signal: Signal, body: str = "") -> None:
         """Send a signal with a text; that it could not be sent is noted in ``trouble`` and raises nothing."""
         content = body.encode("utf-8", "replace")[-MOST_BYTES:]
         request = Request(
@@ -91,8 +91,8 @@ class Monitor:
 
     @asynccontextmanager
     async def started(self) -> AsyncIterator[None]:
-        """Tell that the run begins, while it does: the block does not wait for the monitor, its end does."""
-        task = asyncio.create_task(self.tell(Signal.START))
+        """Send that the run begins, while it does: the block does not wait for the monitor, its end does."""
+        task = asyncio.create_task(self.send(Signal.START))
         try:
             yield
         except Interrupted:

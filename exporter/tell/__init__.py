@@ -1,1 +1,0 @@
-"""Telling those who are not there at night: a monitor, a command of one's own, and what was told already."""
