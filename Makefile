@@ -34,10 +34,10 @@ demo: $(DEMO) ## back up a made-up blog on this machine, twice, verify it, and s
 # Hundreds of processes import the program: without compiled files each of them would compile it first.
 test: $(SETUP) ## run all tests, and fail under 95 % branch coverage
 	$(BIN)/python -m coverage erase
-	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --dist worksteal --cov --cov-report=term -m "not slow and not browser and not importers and not packages and not hostile"
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --dist worksteal --cov --cov-report=term -m "not slow and not browser and not importers and not packages and not hostile and not bench"
 
-hostile: $(SETUP) ## run every command on hundreds of hostile archives
-	$(BIN)/python -m pytest -n auto -m "hostile and not slow" tests/hostile
+hostile: $(SETUP) ## run attacks by the hundred: hostile archives and bodies, options, kills, power cuts
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --dist worksteal -m "hostile and not slow" tests/hostile tests/html tests/torture tests/cli/test_export_leaks.py
 
 browsers: $(SETUP) $(AUDITORS)/.installed ## run the tests that open the offline site in real browsers; .ci/install gets these
 	$(BIN)/python -m pytest -n 2 -m "browser and not slow" tests/site tests/login tests/docs
@@ -110,7 +110,8 @@ $(PEERS)/.installed: $(addprefix benchmarks/peers/,requirements.txt package.json
 bench: $(SETUP) ## measure speed and memory against other ways to do the same, and write benchmarks/results.md
 	$(BIN)/python -m benchmarks
 
-bench-check: $(SETUP) ## fail where a ratio is a quarter above the one in benchmarks/results.md
+bench-check: $(SETUP) ## try the benchmarks, and fail where a ratio is a quarter above the one in benchmarks/results.md
+	$(BIN)/python -m pytest -n auto -m "bench and not importers" tests/benchmarks
 	$(BIN)/python -m benchmarks --check
 
 torture: $(SETUP) ## the long form of the fault-injection suite

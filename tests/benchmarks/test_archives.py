@@ -16,7 +16,7 @@ from exporter.model.kinds import Kind
 from tests.archive import plain_reader
 
 # Others run the same lines; measuring them here too would more than double the time.
-pytestmark = pytest.mark.no_cover
+pytestmark = [pytest.mark.bench, pytest.mark.no_cover]
 
 SIZE = BlogSize(5, 30, 2)
 

@@ -13,7 +13,7 @@ from benchmarks.measure import PLAIN, Sample, Service, backup, run
 from tests.benchmarks.conftest import SIZE
 
 # Others run the same lines; measuring them here too would more than double the time.
-pytestmark = pytest.mark.no_cover
+pytestmark = [pytest.mark.bench, pytest.mark.no_cover]
 
 COUNT = sum(1 for _ in addresses(SIZE))
 

@@ -9,7 +9,7 @@ from benchmarks.content import BLOG_ID, BlogSize, Content, addresses, pages, pic
 from exporter.service.registry import DEFAULT_SERVICE
 
 # Others run the same lines; measuring them here too would more than double the time.
-pytestmark = pytest.mark.no_cover
+pytestmark = [pytest.mark.bench, pytest.mark.no_cover]
 
 SIZE = BlogSize(45, 101, 21)
 

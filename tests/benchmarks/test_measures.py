@@ -10,7 +10,7 @@ from benchmarks.measure import Bench, Sample, run
 from benchmarks.table import Goal, Row, recorded, table, write_results
 
 # Others run the same lines; measuring them here too would more than double the time.
-pytestmark = pytest.mark.no_cover
+pytestmark = [pytest.mark.bench, pytest.mark.no_cover]
 
 
 @pytest.mark.parametrize("name", [*MEASURES, *BY_NAME])

@@ -327,8 +327,9 @@ def checked(form: str, variant: str, tmp_path: Path, talk: str, *, taken: bool =
         assert beside == (set(CASES) if NAMED[form].whole else rest)
 
 
+LENGTHS: Final = {"pair": pytest.mark.hostile, "deciding": pytest.mark.slow}
 GRID: Final = [
-    pytest.param(form, variant, marks=[pytest.mark.slow] * variant.startswith("deciding"))
+    pytest.param(form, variant, marks=[LENGTHS[kind]] if (kind := variant.partition("-")[0]) in LENGTHS else [])
     for form, variant in product(NAMED, VARIANTS)
 ]
 

@@ -27,7 +27,7 @@ from tests.export.memory import Memory, export
 from tests.html import records
 
 # Others run the same lines; measuring them here too would more than double the time.
-pytestmark = pytest.mark.no_cover
+pytestmark = [pytest.mark.hostile, pytest.mark.no_cover]
 
 LARGE = "<p>x</p>" * (BODY_MARKS // 2 + 1)
 SIZE = 1_000_000

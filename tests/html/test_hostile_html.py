@@ -16,7 +16,7 @@ from exporter.html.tree import Element, parse
 from tests.html.reading import read_markdown
 
 # Others run the same lines; measuring them here too would more than double the time.
-pytestmark = pytest.mark.no_cover
+pytestmark = [pytest.mark.hostile, pytest.mark.no_cover]
 
 LIMIT = 60.0
 """Seconds; far above what is needed, far below what a quadratic walk would take."""
