@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from exporter import lossless_json
 from exporter.archive import atomic
@@ -56,6 +56,14 @@ _PERIODS: dict[str, _Period] = {
     "monthly": lambda time, _: (time.year, time.month),
     "yearly": lambda time, _: (time.year,),
 }
+RULES: Final = {
+    "last": message("last"),
+    "daily": message("daily"),
+    "weekly": message("weekly"),
+    "monthly": message("monthly"),
+    "yearly": message("yearly"),
+}
+"""What the rules are called."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +158,7 @@ def _reasons(
     left: dict[str, int], counted: dict[str, tuple[int, ...]], time: datetime, position: int, *, oldest: bool
 ) -> list[str]:
     """Return the rules that keep one version, and count it against them."""
-    found = []
+    found: list[str] = []
     for name, period_of in _PERIODS.items():
         if left[name] == 0:
             continue
@@ -159,7 +167,7 @@ def _reasons(
         if fresh or oldest:
             counted[name] = period
             left[name] -= left[name] > 0
-            found.append(name if fresh else f"oldest {name}")
+            found.append(RULES[name] if fresh else message("oldest {rule}", rule=RULES[name]))
     return found
 
 

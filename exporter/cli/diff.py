@@ -75,7 +75,7 @@ def command(
     def name(kind: Kind, field: str) -> str:
         from exporter.site.words import field_name
 
-        return field_name(service.attributes.get(kind, {}), field, "en" if page is not None else current_language())
+        return field_name(service.attributes.get(kind, {}), field, current_language())
 
     if page is not None:
         from exporter.archive import atomic
@@ -83,11 +83,20 @@ def command(
 
         _check_page(page, archive.path, force=force)
         names = [
-            f"version {number} ({for_people(archive.manifest(number).finished_at, settings.timezone)})"
+            message("version {number} ({time})", number=number, time=_finished(archive, number, settings))
             for number in (before, after)
         ]
         changes = archive.diff(before, after, service)
-        data = diff_page(changes, blog_id=archive.info.blog_id, before=names[0], after=names[1], names=name)
+        data = diff_page(
+            changes,
+            blog_id=archive.info.blog_id,
+            before=translated(names[0]),
+            after=translated(names[1]),
+            names=name,
+            kinds=KIND_NAMES,
+            language=current_language(),
+            say=translated,
+        )
         with atomic.translated(page):
             atomic.write_file(page, data)
         out.say(message("Written to {path}.", path=page))
@@ -104,6 +113,10 @@ def command(
         for line in diff_text(archive.diff(before, after, service), colour=shown, names=name, kinds=kinds):
             out.answer(line, colour=shown)
     return 0
+
+
+def _finished(archive: Archive, number: int, settings: Settings) -> str:
+    return for_people(archive.manifest(number).finished_at, settings.timezone)
 
 
 def _check_page(page: Path, archive: Path, *, force: bool) -> None:

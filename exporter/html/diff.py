@@ -225,6 +225,12 @@ RECORD_NAMES: Final[Mapping[Kind, str]] = {
     Kind.ASSETS: message("asset"),
 }
 
+CHANGE_NAMES: Final[Mapping[Change, str]] = {
+    Change.NEW: message("new"),
+    Change.CHANGED: message("changed"),
+    Change.GONE: message("gone"),
+}
+
 _ELLIPSIS: Final = "…"
 
 

@@ -10,8 +10,18 @@ from html import escape
 from typing import TYPE_CHECKING, Any, Final
 
 from exporter import lossless_json
-from exporter.html.diff import RECORD_NAMES, FieldNames, as_sent, count_changes, in_context, value_text, word_diff
+from exporter.html.diff import (
+    CHANGE_NAMES,
+    RECORD_NAMES,
+    FieldNames,
+    as_sent,
+    count_changes,
+    in_context,
+    value_text,
+    word_diff,
+)
 from exporter.html.sentences import Op
+from exporter.message import message, message_n
 from exporter.model.changes import ABSENT, Change, FieldChange, RecordChange
 from exporter.text import visible
 
@@ -33,6 +43,7 @@ def single_page(style: str) -> str:
 
 
 _CONTEXT: Final = 200
+_AS_THEY_ARE: Final[Mapping[str, str]] = {}
 _TAGS: Final[dict[Op, str]] = {"delete": "del", "insert": "ins"}
 _DIFF_STYLE: Final = """
 :root { color-scheme: light dark; }
@@ -52,7 +63,15 @@ del { background: #cf222e40; }
 
 
 def diff_page(
-    changes: Iterable[RecordChange], *, blog_id: str, before: str, after: str, names: FieldNames = as_sent
+    changes: Iterable[RecordChange],
+    *,
+    blog_id: str,
+    before: str,
+    after: str,
+    names: FieldNames = as_sent,
+    kinds: Mapping[str, str] = _AS_THEY_ARE,
+    language: str = "en",
+    say: Callable[[str], str] = str,
 ) -> bytes:
     """Return the whole page as UTF-8 HTML.
 
@@ -62,12 +81,15 @@ def diff_page(
         before: what the earlier state is called, such as ``version 3 (2026-01-31)``.
         after: what the later state is called.
         names: what its fields are called.
+        kinds: what the kinds of records are called, in the table of counts.
+        language: of the page, such as ``ja``.
+        say: says a sentence in that language.
     """
     kept = list(changes)
     title = f"{blog_id}: {before} → {after}"
     lines = [
         "<!DOCTYPE html>",
-        '<html lang="en">',
+        f'<html lang="{language}">',
         '<head><meta charset="utf-8">',
         f'<meta http-equiv="Content-Security-Policy" content="{single_page(_DIFF_STYLE)}">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
@@ -76,32 +98,34 @@ def diff_page(
         f"<style>{_DIFF_STYLE}</style></head>",
         "<body>",
         f"<h1>{_escaped(title)}</h1>",
-        *_counts(kept),
-        *(line for change in kept for line in _record(change, names)),
+        *_counts(kept, kinds, say),
+        *(line for change in kept for line in _record(change, names, say)),
         "</body></html>",
     ]
     return ("\n".join(lines) + "\n").encode("utf-8")
 
 
-def _counts(changes: list[RecordChange]) -> Iterator[str]:
+def _counts(changes: list[RecordChange], kinds: Mapping[str, str], say: Callable[[str], str]) -> Iterator[str]:
     if not changes:
-        yield "<p>Nothing differs.</p>"
+        yield f"<p>{_escaped(say(message('Nothing differs.')))}</p>"
         return
     yield (
         '<table class="counts"><thead><tr><td></td>'
-        + "".join(f"<th>{change}</th>" for change in Change)
+        + "".join(f"<th>{_escaped(say(CHANGE_NAMES[change]))}</th>" for change in Change)
         + "</tr></thead>"
     )
     for kind, counted in count_changes(changes).items():
-        yield f"<tr><th>{kind}</th>" + "".join(f"<td>{number}</td>" for number in counted.values()) + "</tr>"
+        cells = "".join(f"<td>{number}</td>" for number in counted.values())
+        yield f"<tr><th>{_escaped(say(kinds.get(kind, str(kind))))}</th>{cells}</tr>"
     yield "</table>"
 
 
-def _record(change: RecordChange, names: FieldNames) -> Iterator[str]:
-    known = f"{RECORD_NAMES[change.kind]} {change.record_id}"
-    yield f"<section><h2><bdi>{_escaped(change.title)}</bdi> <small>{_escaped(known)}, {change.change}</small></h2>"
+def _record(change: RecordChange, names: FieldNames, say: Callable[[str], str]) -> Iterator[str]:
+    known = f"{say(RECORD_NAMES[change.kind])} {change.record_id}, {say(CHANGE_NAMES[change.change])}"
+    yield f"<section><h2><bdi>{_escaped(change.title)}</bdi> <small>{_escaped(known)}</small></h2>"
     if change.change is not Change.CHANGED:
-        yield f"<details><summary>{len(change.fields)} fields</summary>"
+        fields = say(message_n("{n:,} field", "{n:,} fields", len(change.fields)))
+        yield f"<details><summary>{_escaped(fields)}</summary>"
     yield '<table class="fields">'
     for field in change.fields:
         yield f'<tr><th>{_escaped(names(change.kind, field.name))}</th><td dir="auto">{_field(field)}</td></tr>'

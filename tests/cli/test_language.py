@@ -82,3 +82,19 @@ def test_amounts() -> None:
     assert [time_text(n) for n in (0.26, 42.9, 61, 3600 + 180)] == ["0.3 s", "42 s", "1 min 01 s", "1 h 03 min"]
     spans = [timedelta(seconds=59), timedelta(minutes=59), timedelta(hours=47), timedelta(days=2), timedelta(days=1000)]
     assert [ago_text(span) for span in spans] == ["just now", "59 min ago", "47 h ago", "2 days ago", "1,000 days ago"]
+
+
+def test_the_page_of_a_diff_and_the_rules_of_a_prune_are_in_the_language(
+    runs: Runs, archive: Path, tmp_path: Path
+) -> None:
+    page = tmp_path / "diff.html"
+    assert runs.run("diff", str(archive), "--html", str(page), "--lang", "ja").code == 0
+    text = page.read_text("utf-8")
+    assert '<html lang="ja">' in text
+    assert "バージョン 1（" in text
+    assert "<th>新規</th><th>変更</th><th>消滅</th>" in text
+    assert "<th>記事</th>" in text
+    assert "本文" in text
+    prune = ["prune", str(archive), "--keep-last", "1", "--dry-run"]
+    assert "最新" in runs.run(*prune, "--lang", "ja").out
+    assert json.loads(runs.run(*prune, "--lang", "ja", "--json").out)["kept"][0]["reasons"] == ["last"]
