@@ -181,7 +181,6 @@ def back_up(root: Path, blog_id: str, settings: Settings, out: Output, *, dry_ru
     Raises:
         BlogExporterError: whatever kept it from being saved.
     """
-    from exporter.cli.closing import closing_lines, closing_report
     from exporter.cli.notify import notifying
 
     if settings.closing is not None:
@@ -192,10 +191,13 @@ def back_up(root: Path, blog_id: str, settings: Settings, out: Output, *, dry_ru
     clock = how.get("clock") or SystemClock()
     with notifying(root, blog_id, settings, out, clock) as notifier:
         notifier.outcome = _back_up(root, blog_id, settings, out, notifier.monitor, dry_run=False, **how)
-        notifier.closing = closing_report(root, settings, notifier.outcome, clock.now())
-        if notifier.closing is not None:
-            for line in closing_lines(notifier.closing, has_fallback=settings.archive_fallback is not None):
-                out.say(line)
+        if settings.closing is not None:
+            from exporter.cli.closing import closing_lines, closing_report
+
+            notifier.closing = closing_report(root, settings, notifier.outcome, clock.now())
+            if notifier.closing is not None:
+                for line in closing_lines(notifier.closing, has_fallback=settings.archive_fallback is not None):
+                    out.say(line)
     return notifier.outcome
 
 

@@ -17,14 +17,12 @@ from typing import TYPE_CHECKING, Final
 
 from exporter.archive.layout import Layout
 from exporter.archive.reader import is_archive
-from exporter.cli.closing import countdown_line, quiet_closing_line
 from exporter.cli.output import Output
 from exporter.cli.summary import missing_things, quiet_line
 from exporter.clock import Clock, at_home, timestamp
 from exporter.errors import ArchiveLocked, BlogExporterError, Interrupted
 from exporter.message import listed, message, said
 from exporter.model.kinds import Kind
-from exporter.notify.closing import countdown
 from exporter.notify.hook import run_command
 from exporter.notify.monitor import Monitor, Signal
 from exporter.notify.notified import Event, Notified, load, save
@@ -94,8 +92,9 @@ class Notifier:
             notice = quiet_line(self._blog, self.outcome, known=known)
             if notice is not None:
                 self._out.warn(notice)
-            if self.closing is not None and self._has_closing_news() and not known:
-                self._out.warn(quiet_closing_line(self._blog, self.closing))
+            line = self._closing_line()
+            if line is not None and not known:
+                self._out.warn(line)
         trouble = self.monitor.trouble if self.monitor is not None else None
         if self.monitor is not None and trouble is not None and not known:
             sentence = message(
@@ -115,6 +114,9 @@ class Notifier:
     def _say_where_it_may_be_gone(self, *, known: bool) -> None:
         zone = self._settings.timezone
         if self._settings.closing is not None and not known:
+            from exporter.cli.closing import countdown_line  # only a service that closes needs what counts the rest
+            from exporter.notify.closing import countdown
+
             remaining = countdown(self._settings.closing, self._clock.now(), zone, ())
             if remaining.days < 0:
                 self._out.notice(countdown_line(remaining))
@@ -137,6 +139,13 @@ class Notifier:
         if self.closing is not None and self._has_closing_news():
             found.add(f"closing {self.closing.countdown.step}")
         return found
+
+    def _closing_line(self) -> str | None:
+        if self.closing is None or not self._has_closing_news():
+            return None
+        from exporter.cli.closing import quiet_closing_line
+
+        return quiet_closing_line(self._blog, self.closing)
 
     def _has_closing_news(self) -> bool:
         """Tell whether something is outside that the last days may yet bring in, or the end has come."""
@@ -183,8 +192,9 @@ class Notifier:
         notice = quiet_line(self._blog, self.outcome) if self.outcome is not None else None
         if notice is not None:
             return notice
-        if self.closing is not None and self._has_closing_news():
-            return quiet_closing_line(self._blog, self.closing)
+        line = self._closing_line()
+        if line is not None:
+            return line
         trouble = self.monitor.trouble if self.monitor is not None else None
         reason = "" if trouble is None else said(trouble)
         return message("{blog}: the monitor could not be notified: {reason}", blog=self._blog, reason=reason)

@@ -25,9 +25,10 @@ sys.exit(code)
 """
 
 
-def imported(*arguments: str) -> set[str]:
-    """Run the program in a process of its own and return the modules that it has then."""
-    run = subprocess.run([sys.executable, "-c", PROGRAM, *arguments], capture_output=True, text=True, check=True)
+def imported(*arguments: str, code: int = 0) -> set[str]:
+    """Run the program in a process of its own, which ends with ``code``, and return the modules that it has then."""
+    run = subprocess.run([sys.executable, "-c", PROGRAM, *arguments], capture_output=True, text=True, check=False)
+    assert run.returncode == code, run.stderr
     return set(run.stderr.splitlines()[-1].split())
 
 
@@ -89,3 +90,11 @@ def test_what_only_reads_an_archive_imports_no_engine(
     found = imported(*words)
     assert found & ENGINE == set()
     assert found & COMMON == more
+
+
+def test_a_backup_without_views_imports_no_renderer_and_no_export(tmp_path: Path) -> None:
+    command = f"backup sea.blog.example.jp --archive {tmp_path / 'archive'} --base-url http://127.0.0.1:9 --retries 0"
+    found = imported(*command.split(), "--no-site", "--no-markdown", "--assets", "none", "-q", code=20)
+    assert found >= {"exporter.crawl.backup", "exporter.cli.notify"}
+    assert found & {"jinja2", "nh3", "yaml", "arro3", "statistics", "tomllib", "zoneinfo"} == set()
+    assert not [name for name in found if name.startswith("exporter.export.")]
