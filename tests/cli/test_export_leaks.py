@@ -352,6 +352,7 @@ def is_refused(form: str, variant: str) -> bool:
     return whole or ("--all-as-draft" in asked and not NAMED[form].drafts)
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize(("form", "variant"), GRID)
 def test_no_byte_of_an_export_tells_a_secret(
     program: Program, secrets: Path, tmp_path: Path, form: str, variant: str

@@ -20,6 +20,8 @@ from tests.support import faults
 from tests.support.generated import generated_blog
 from tests.support.runs import ROOT, all_findings, backup_command, lines_of_runs, serving, tree
 
+pytestmark = pytest.mark.no_cover
+
 PROGRAM = [sys.executable, "-m", "exporter"]
 ASCII = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
 QUERIES = [

@@ -15,6 +15,8 @@ from exporter.settings import Settings
 from tests.compare.moved import OLD, Moved, moved_blog
 from tests.wordpress.fake import LOGIN, FakeWordPress, running_wordpress
 
+pytestmark = pytest.mark.no_cover
+
 OWNER = Settings(new_home_user=LOGIN[0], new_home_token=LOGIN[1], allow_private_network=True, retries=0)
 
 

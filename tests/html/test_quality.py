@@ -8,6 +8,8 @@ from exporter.html.markdown import to_markdown
 from tests.html.bodies import Body, make
 from tests.html.reading import fold, read_html, read_markdown
 
+pytestmark = pytest.mark.no_cover
+
 BODIES = [make(seed) for seed in range(300)]
 
 

@@ -16,6 +16,8 @@ from exporter.html.text import plain_text
 from exporter.html.tree import Element, parse
 from exporter.text import visible
 
+pytestmark = pytest.mark.no_cover
+
 _STORED = {"https://blog.example/a.png": f"assets/aa/{'a' * 64}.png"}
 _COMMENT = "<!-- -->"
 """A parser passes over it; nothing with it is simple."""

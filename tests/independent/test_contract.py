@@ -13,6 +13,8 @@ import pytest
 from tests.cli.conftest import Program
 from tests.independent.service import Content, content, list_item, served
 
+pytestmark = pytest.mark.no_cover
+
 KINDS = ("entries", "entry_list", "comments", "files", "user", "assets")
 
 

@@ -26,6 +26,8 @@ from tests.archive.builder import Built, record
 from tests.site.building import build
 from tests.site.test_view import entry, many_entries
 
+pytestmark = pytest.mark.no_cover
+
 _OPTIONS = {"entry_addresses": ("https://{blog_id}/Entry/{entry_id}/",)}
 _IDS = st.sampled_from(["1", "2", "3", "10", "007", "x", "あ"])
 _LINKED = '<a href="https://sea.example/Entry/2/">前</a>'
