@@ -116,7 +116,7 @@ class MoveRun:
         for category in plan.categories.values():
             await self._category(category)
         self._tell(MoveStage(Stage.PICTURES, len(plan.pictures)))
-        await self._each(plan.pictures.values(), self._picture, self._is_doubtful_picture)
+        await self._pictures()
         self._tell(MoveStage(Stage.ADDRESSES, len(plan)))
         await self._each(plan, self._reserve, lambda planned: self._doubtful(Thing.POST, planned.post.id))
         self._tell(MoveStage(Stage.POSTS, len(plan) + plan.comments))
@@ -188,6 +188,23 @@ class MoveRun:
         if number is not None:
             self._categories[category.name] = number
         self._did(Thing.CATEGORY, category.name, did)
+
+    async def _pictures(self) -> None:
+        """Upload the pictures, one at a time until one has arrived.
+
+        WordPress makes the folder of the month for it, which fails for one of two uploads that do so at once.
+        """
+        certain: list[PostPicture] = []
+        doubtful: list[PostPicture] = []
+        for picture in self._plan.pictures.values():
+            (doubtful if self._is_doubtful_picture(picture) else certain).append(picture)
+        left = iter(certain)
+        for picture in left:
+            await self._picture(picture)
+            if self.outcome.counts[Thing.PICTURE][Did.MADE]:
+                break
+        for some in (left, iter(doubtful)):
+            await self._together(some, self._picture)
 
     def _is_doubtful_picture(self, picture: PostPicture) -> bool:
         sha256 = picture.asset.sha256 or ""

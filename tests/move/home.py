@@ -7,6 +7,7 @@ closed, and a file of a kind that is not taken is refused with the status of a b
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from collections.abc import AsyncIterator, Callable
@@ -50,6 +51,7 @@ class Home(FakeWordPress):
         death: where a connection breaks.
         refuse_write: gives the answer to a request that is refused.
         spoil: changes what is sent, as a plugin does.
+        makes_folders_carelessly: of uploads that come while the first is still being taken, none is, as in WordPress.
         late: the kind of the next record that is made twice, as by a request that went on and another in its place.
     """
 
@@ -63,7 +65,9 @@ class Home(FakeWordPress):
     death: Death = field(default_factory=Death)
     refuse_write: Callable[[str, Any], web.Response | None] = lambda _route, _fields: None
     spoil: Callable[[dict[str, Any]], dict[str, Any]] = lambda fields: fields
+    makes_folders_carelessly: bool = False
     late: str = ""
+    making_folder: bool = False
 
     async def answer(self, request: web.Request) -> web.StreamResponse:
         if request.method == "GET":
@@ -74,6 +78,11 @@ class Home(FakeWordPress):
         if number == self.death.at and not self.death.after:
             return self.cut(request)
         content = await request.read()
+        if self.makes_folders_carelessly and self.route_of(request) == "wp/v2/media" and not self.media:
+            if self.making_folder:
+                return self.refuse(500, "rest_upload_unknown_error", "Unable to create directory wp-content/uploads.")
+            self.making_folder = True
+            await asyncio.sleep(0.2)
         answer = self.written(self.route_of(request), request, content)
         if number == self.death.at:
             return self.cut(request)

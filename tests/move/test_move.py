@@ -275,6 +275,13 @@ async def test_a_file_that_is_not_taken_is_named_and_keeps_its_address(home: Hom
     assert "pictures.example.jp" not in str(home.rest_posts)
 
 
+async def test_no_two_pictures_are_sent_at_once_before_one_has_arrived(home: Home, tmp_path: Path) -> None:
+    home.makes_folders_carelessly = True
+    outcome = await move(home, small_blog(), tmp_path, concurrency=2)
+    assert outcome.whole
+    assert counts(outcome, Did.MADE)["pictures"] == 2
+
+
 @pytest.mark.parametrize(("route", "thing", "count"), [
     ("wp/v2/posts", Thing.POST, 3), ("wp/v2/comments", Thing.COMMENT, 3), ("wp/v2/categories", Thing.CATEGORY, 2),
 ])  # fmt: skip
