@@ -14,7 +14,7 @@ from typing import Any, Final
 from exporter.message import message
 
 BLOG_HOSTS: Final = "blog_hosts"
-"""The one fact that is no setting: hosts of the blog's own. A blog whose ID is one of them gets the profile."""
+"""Hosts of the blog's own: a fact and not a setting. A blog whose ID is among them gets the profile."""
 
 
 class Standing(StrEnum):

@@ -29,7 +29,7 @@ _SETTINGS = {
     "allow_private_network": "yes",
 }
 _NOBODYS_SETTINGS = {CONFIG_VARIABLE: os.devnull}
-"""No settings file, lest a made-up blog's success be told to the monitor of a real one."""
+"""No settings file, lest a made-up blog's success be reported to the monitor of a real one."""
 
 
 @click.command(

@@ -11,6 +11,7 @@ import click
 from exporter.archive.archive import Archive
 from exporter.cli.options import archive_argument, with_archive
 from exporter.cli.output import OnLoss, Output
+from exporter.cli.summary import KIND_NAMES
 from exporter.clock import for_people
 from exporter.errors import NoSuchRecord
 from exporter.message import message
@@ -24,13 +25,7 @@ if TYPE_CHECKING:
 
     from exporter.archive.history import Revision
 
-_KINDS = {
-    "entries": message("entries"),
-    "comments": message("comments"),
-    "files": message("files"),
-    "assets": message("assets"),
-}
-_KIND = re.compile(rf"(?<= )({'|'.join(_KINDS)})(?= [+~-][0-9])")
+_KIND = re.compile(rf"(?<= )({'|'.join(KIND_NAMES)})(?= [+~-][0-9])")
 
 
 @click.command(
@@ -50,7 +45,7 @@ def command(*, out: Output, archive: Archive, settings: Settings, entry: str | N
     if not log.versions:
         archive.resolve()
     said = for_people(log.texts.decode("utf-8").removesuffix("\n"), zone)
-    out.answer(_KIND.sub(lambda found: translated(_KINDS[found[0]]), said))
+    out.answer(_KIND.sub(lambda found: translated(KIND_NAMES[found[0]]), said))
     return 0
 
 

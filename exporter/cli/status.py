@@ -104,7 +104,7 @@ def _warn_of_sign_in(out: Output, settings: Settings) -> None:
 
 
 def _require_begun(path: Path) -> None:
-    """Raise where a first backup has only just begun, so that there is no archive to open yet."""
+    """Raise where a first backup is under way, before it has made an archive to open."""
     from exporter.archive.layout import Layout
     from exporter.archive.lock import ArchiveLock
     from exporter.archive.reader import is_archive

@@ -116,7 +116,8 @@ class MoveRun:
         for category in plan.categories.values():
             await self._category(category)
         self._tell(MoveStage(Stage.PICTURES, len(plan.pictures)))
-        await self._pictures()
+        pictures = plan.pictures.values()
+        await self._each(pictures, self._picture, self._is_doubtful_picture, alone_until=self._has_picture_arrived)
         self._tell(MoveStage(Stage.ADDRESSES, len(plan)))
         await self._each(plan, self._reserve, lambda planned: self._doubtful(Thing.POST, planned.post.id))
         self._tell(MoveStage(Stage.POSTS, len(plan) + plan.comments))
@@ -143,9 +144,17 @@ class MoveRun:
         self._tell(step)
 
     async def _each(
-        self, items: Iterable[T], do: Callable[[T], Awaitable[None]], doubtful: Callable[[T], bool]
+        self,
+        items: Iterable[T],
+        do: Callable[[T], Awaitable[None]],
+        doubtful: Callable[[T], bool],
+        *,
+        alone_until: Callable[[], bool] = lambda: True,
     ) -> None:
-        """Do something with each item, a few at a time; those last of which a request may still be under way."""
+        """Do something with each item, a few at a time; those last of which a request may still be under way.
+
+        One after another before ``alone_until``.
+        """
         later: list[T] = []
 
         def certain() -> Iterator[T]:
@@ -156,9 +165,17 @@ class MoveRun:
                     yield item
 
         for some in (certain(), iter(later)):
-            await self._together(some, do)
+            await self._together(some, do, alone_until)
 
-    async def _together(self, items: Iterator[T], do: Callable[[T], Awaitable[None]]) -> None:
+    async def _together(
+        self, items: Iterator[T], do: Callable[[T], Awaitable[None]], alone_until: Callable[[], bool]
+    ) -> None:
+        if not alone_until():
+            for item in items:
+                await do(item)
+                if alone_until():
+                    break
+
         async def work() -> None:
             for item in items:
                 await do(item)
@@ -189,22 +206,9 @@ class MoveRun:
             self._categories[category.name] = number
         self._did(Thing.CATEGORY, category.name, did)
 
-    async def _pictures(self) -> None:
-        """Upload the pictures, one at a time until one has arrived.
-
-        WordPress makes the folder of the month for it, which fails for one of two uploads that do so at once.
-        """
-        certain: list[PostPicture] = []
-        doubtful: list[PostPicture] = []
-        for picture in self._plan.pictures.values():
-            (doubtful if self._is_doubtful_picture(picture) else certain).append(picture)
-        left = iter(certain)
-        for picture in left:
-            await self._picture(picture)
-            if self.outcome.counts[Thing.PICTURE][Did.MADE]:
-                break
-        for some in (left, iter(doubtful)):
-            await self._together(some, self._picture)
+    def _has_picture_arrived(self) -> bool:
+        """Tell whether one was uploaded: WordPress then makes the month's folder, which of two at once only one can."""
+        return bool(self.outcome.counts[Thing.PICTURE][Did.MADE])
 
     def _is_doubtful_picture(self, picture: PostPicture) -> bool:
         sha256 = picture.asset.sha256 or ""

@@ -112,7 +112,7 @@ def _digest(text: str) -> str:
 
 
 def _check(word: str) -> None:
-    """Refuse what cannot stand in a line of a text file."""
+    """Refuse a text that no line of a text file can hold."""
     if any(unicodedata.category(each) in {"Cc", "Cs"} or each in "\u2028\u2029" for each in word):
         raise UsageError(
             message(

@@ -101,7 +101,9 @@ def test_help_lines_can_be_translated() -> None:
 def test_headings_name_options_that_there_are() -> None:
     known = {"help"}
     for name in COMMANDS:
-        known |= {each.name or "" for each in cli.get_command(click.Context(cli), name).params}  # type: ignore[union-attr]
+        command = cli.get_command(click.Context(cli), name)
+        assert command is not None
+        known |= {each.name or "" for each in command.params}
     assert {name for names in HEADINGS.values() for name in names} - known == set()
 
 

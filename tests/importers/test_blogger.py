@@ -82,7 +82,7 @@ def test_feedparser_finds_posts_and_comments(tool: Tool, ledger: Ledger, tmp_pat
         moments = [entry["published"] for entry in comments]
         assert moments == [each.when.isoformat(timespec="milliseconds") for post in posts for each in post.comments]
         assert moved.comments_in(shown("\n".join(entry["content"] for entry in comments))) == len(comments)
-        tags = {entry["tags"].get(LABEL, "").translate(WIDE) for entry in of_kind["post"]}  # type: ignore[attr-defined]
+        tags = {entry["tags"].get(LABEL, "").translate(WIDE) for entry in of_kind["post"]}  # type: ignore[attr-defined]  # an object of JSON
         assert tags == {post.category for post in posts}
         count = Count(len(ids), len(comments), len(tags))
         ledger.enter("blogger-atom", "feedparser", name, moved.count(), count, report, tool.seconds)
