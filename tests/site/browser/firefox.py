@@ -18,6 +18,7 @@ from typing import Any, Self, TypeVar
 import aiohttp
 
 from tests.site.browser.launching import program
+from tests.site.browser.tabs import until
 
 _T = TypeVar("_T")
 _SILENT = {
@@ -142,7 +143,11 @@ class Firefox:
         self.call("input.performActions", context=self._tab, actions=[source])
 
     def click(self, selector: str) -> None:
-        """Click the middle of the first thing found, as a hand would."""
+        """Click the middle of the first thing found, as a hand would, once the page is loaded and shows it."""
+        until(
+            self,
+            f"document.readyState === 'complete' && document.querySelector({json.dumps(selector)})?.checkVisibility()",
+        )
         found = self.call(
             "browsingContext.locateNodes", context=self._tab, locator={"type": "css", "value": selector}, maxNodeCount=1
         )
