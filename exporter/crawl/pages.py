@@ -58,8 +58,11 @@ def seen_again(line: bytes, sweep: int, cursor: Cursor) -> bytes:
 
 
 def without_records(note: bytes) -> dict[str, Any]:
-    """Read a note about a page as far as its records, which are most of it and matter to few pages seen again."""
-    return dict(lossless_json.loads(note[: note.index(_RECORDS)] + b"}"))
+    """Read a note about a page as far as its records, which are most of it and matter to few pages seen again.
+
+    They come last, whatever other members are called.
+    """
+    return dict(lossless_json.loads(note[: note.rindex(_RECORDS)] + b"}"))
 
 
 class PageIndex:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hashlib import sha256
 from typing import Any
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from exporter import lossless_json
@@ -36,6 +36,7 @@ def test_a_page_whose_answer_is_not_known_any_more_is_never_the_same() -> None:
     assert seen.line(1) == b"5 6"
 
 
+@example(1, 2, {"": "", "records": ""}, [], [])
 @given(CURSORS, CURSORS, st.dictionaries(TEXTS, TEXTS), st.lists(TEXTS), st.lists(TEXTS))
 def test_a_note_of_a_page_seen_again_is_told_from_what_is_written(
     cursor: int | str, later: int | str, facts: dict[str, Any], to_read: list[str], ids: list[str]
