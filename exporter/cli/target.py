@@ -110,9 +110,12 @@ def require_blog_id(text: str) -> None:
     """
     if not text or text.startswith(".") or any(mark in text for mark in "/\\:\0"):
         shown = repr(text)
-        if Path(text).is_dir():
+        if text and Path(text).is_dir():
             raise UsageError(
-                message("There is no archive in {folder}: name its blog, such as NAME.blog.example.jp.", folder=shown)
+                message(
+                    "{folder} is a folder without an archive: name the blog itself, such as NAME.blog.example.jp.",
+                    folder=shown,
+                )
             )
         raise UsageError(message("{text} is not a blog ID such as NAME.blog.example.jp.", text=shown))
 

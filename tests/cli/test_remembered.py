@@ -245,7 +245,8 @@ def test_confirmations_that_cannot_be_read_are_named(first: Path, program: Progr
 def test_a_folder_without_an_archive_is_not_taken_for_a_blog(program: Program, tmp_path: Path) -> None:
     done = program("backup", tmp_path)
     assert done.code == 2
-    assert "There is no archive in" in done.err
+    assert "is a folder without an archive: name the blog itself" in done.err
+    assert "'' is not a blog ID" in program("backup", "").err
 
 
 def test_what_may_be_remembered_are_settings_and_nothing_that_starts_a_program() -> None:
