@@ -202,7 +202,7 @@ async def test_no_browser_a_refusal_and_nobody(server: OAuthServer, settings: Se
 )
 async def test_addresses_that_cannot_be_right(changed: dict[str, str | None], said: str) -> None:
     with pytest.raises(UsageError, match=said) as caught:
-        await sign_in(Settings(**changed), ask=Person(), open_browser=None)  # type: ignore[arg-type]
+        await sign_in(Settings(**changed), ask=Person(), open_browser=None)  # type: ignore[arg-type]  # of any type
     assert "s3cret" not in str(caught.value)
 
 
