@@ -34,7 +34,7 @@ demo: $(DEMO) ## back up a made-up blog on this machine, twice, verify it, and s
 # Hundreds of processes import the program: without compiled files each of them would compile it first.
 test: $(SETUP) ## run all tests, and fail under 95 % branch coverage
 	$(BIN)/python -m coverage erase
-	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --dist worksteal --cov --cov-report=term -m "not slow and not browser and not importers and not packages and not hostile and not bench"
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --dist worksteal --cov --cov-report= -m "not slow and not browser and not importers and not packages and not hostile and not bench"
 
 hostile: $(SETUP) ## run attacks by the hundred: hostile archives and bodies, options, kills, power cuts
 	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --dist worksteal -m "hostile and not slow" tests/hostile tests/html tests/torture tests/cli/test_export_leaks.py
