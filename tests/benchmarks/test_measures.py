@@ -100,15 +100,14 @@ def test_only_what_grew_by_a_quarter_falls_behind() -> None:
     assert fallen_behind(rows, known) == {("c", "d"): 1.5}
 
 
-def test_a_check_fails_for_what_is_slower_each_time(
+def test_a_check_fails_for_what_is_slower_twice(
     bench: Bench, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    ratios = iter([2.0, 1.0, 2.0, 1.7, 1.2, 1.7, 1.6, 2.0])
+    ratios = iter([2.0, 1.0, 2.0, 1.6])
     path = tmp_path / "results.md"
     write_results([], [Row("one", "two", cpu=1.2)], path=path)
     monkeypatch.setattr("benchmarks.table.RESULTS", path)
     monkeypatch.setattr("benchmarks.__main__.MEASURES", {"it": lambda _: iter([Row("one", "two", cpu=next(ratios))])})
-    assert check(bench, ["it"]) == 0
     assert check(bench, ["it"]) == 0
     assert check(bench, ["it"]) == 1
     assert not list(ratios)
