@@ -1,0 +1,49 @@
+"""Which store a place that a person typed means: the one list of all kinds of places."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from exporter.copies.folder import FolderStore
+from exporter.errors import UsageError
+from exporter.message import message
+
+if TYPE_CHECKING:
+    from exporter.copies.store import Store
+
+
+@dataclass(frozen=True, slots=True)
+class StoreOptions:
+    """How a place is opened.
+
+    Attributes:
+        encrypt_to: the age recipients that what is sent is to be readable for; with none it is sent as it is.
+        identities: the files of age identities to read encrypted copies with.
+    """
+
+    encrypt_to: tuple[str, ...] = ()
+    identities: tuple[Path, ...] = ()
+
+
+def is_address(place: str) -> bool:
+    """Tell whether a place is no folder of this machine."""
+    return place.startswith("s3://")
+
+
+def open_store(place: str, options: StoreOptions = StoreOptions()) -> Store:
+    """Return the store at a place: a folder, or an address such as ``s3://bucket/prefix``.
+
+    Args:
+        place: as it was typed.
+        options: how to open it.
+
+    Raises:
+        UsageError: the address cannot be right, or a part of the program that it needs is not installed.
+    """
+    if is_address(place) or options != StoreOptions():
+        raise UsageError(
+            message("{place} cannot be opened so: give a folder, without --encrypt-to and --identity.", place=place)
+        )
+    return FolderStore(Path(place))

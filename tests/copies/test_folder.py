@@ -1,0 +1,97 @@
+from __future__ import annotations
+
+import errno
+from pathlib import Path
+
+import pytest
+
+from exporter.archive.safe_files import InnerPath
+from exporter.copies.folder import FolderStore
+from exporter.copies.opening import StoreOptions, is_address, open_store
+from exporter.copies.store import Store, content_of
+from exporter.errors import ArchiveDamaged, BlogExporterError, UsageError
+from tests.copies.contract import NAME, StoreContract
+
+
+class TestFolder(StoreContract):
+    @pytest.fixture
+    def store(self, tmp_path: Path) -> Store:
+        return open_store(str(tmp_path / "copy"))
+
+
+class TestFolderWithoutLinks(StoreContract):
+    """As on a FAT stick."""
+
+    @pytest.fixture
+    def store(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
+        def refused(_path: InnerPath, _target: InnerPath) -> None:
+            raise OSError(errno.EPERM, "no links here")
+
+        monkeypatch.setattr(InnerPath, "add_name", refused)
+        return FolderStore(tmp_path / "copy")
+
+
+def test_nothing_is_left_beside_what_was_stored(tmp_path: Path) -> None:
+    store = FolderStore(tmp_path)
+    store.create(NAME, content_of(b"x"))
+    store.create(NAME, content_of(b"y"))
+    assert list((tmp_path / ".work").iterdir()) == []
+    store.remove(NAME)
+    assert not (tmp_path / "versions").exists()
+
+
+def test_what_is_no_part_of_a_copy_is_not_listed(tmp_path: Path) -> None:
+    for name in ("latest/entries.jsonl", ".work/lock", ".runs.jsonl.tmp", "archive.json"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(b"")
+    assert [found.name for found in FolderStore(tmp_path).list()] == ["archive.json"]
+
+
+@pytest.mark.parametrize("name", ["../outside", "a/../../outside", "/etc/passwd", "", "a//b", "a\\b", "./a"])
+def test_no_name_leads_out(tmp_path: Path, name: str) -> None:
+    (tmp_path / "outside").write_bytes(b"x")
+    store = FolderStore(tmp_path / "copy")
+    for use in (
+        lambda: next(store.read(name)),
+        lambda: store.read_range(name, 0, 1),
+        lambda: store.create(name, content_of(b"y")),
+        lambda: store.replace(name, b"y", None),
+        lambda: store.remove(name),
+    ):
+        with pytest.raises(ArchiveDamaged, match="as no copy has"):
+            use()
+    assert (tmp_path / "outside").read_bytes() == b"x"
+
+
+def test_links_are_listed_and_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "secret").write_bytes(b"secret")
+    copy = tmp_path / "copy"
+    copy.mkdir()
+    (copy / "archive.json").symlink_to(tmp_path / "secret")
+    (copy / "versions").symlink_to(tmp_path)
+    store = FolderStore(copy)
+    assert {found.name for found in store.list()} == {"archive.json", "versions"}
+    for name in ("archive.json", "versions/secret"):
+        with pytest.raises(ArchiveDamaged, match="a link"):
+            next(store.read(name))
+    with pytest.raises(ArchiveDamaged, match="a link"):
+        store.create("versions/000001/manifest.json", content_of(b"x"))
+    assert not (tmp_path / "000001").exists()
+
+
+def test_a_folder_that_cannot_be_read_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "archive.json").write_bytes(b"x")
+
+    def refused(*_arguments: object, **_options: object) -> int:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(InnerPath, "descriptor", refused)
+    with pytest.raises(BlogExporterError, match=r"Cannot read .*archive\.json: Permission denied"):
+        next(FolderStore(tmp_path).read("archive.json"))
+
+
+def test_an_address_is_no_folder() -> None:
+    assert is_address("s3://bucket/prefix")
+    assert not is_address("/mnt/disk")
+    with pytest.raises(UsageError, match="cannot be opened so"):
+        open_store("copy", StoreOptions(encrypt_to=("age1x",)))
