@@ -17,7 +17,7 @@ from exporter.archive.layout import is_inside
 from exporter.archive.lock import ArchiveLock
 from exporter.archive.safe_files import InnerPath, NotPlain
 from exporter.clock import SystemClock
-from exporter.copies.store import PIECE, Content, NoSuchObject, StoredObject
+from exporter.copies.store import PIECE, NoSuchObject, ObjectContent, StoredObject
 from exporter.errors import ArchiveDamaged, BlogExporterError
 from exporter.message import message
 
@@ -64,7 +64,7 @@ class FolderStore:
             data: bytes = file.read(length)
             return data
 
-    def create(self, name: str, content: Content) -> bool:
+    def create(self, name: str, content: ObjectContent) -> bool:
         """Store an object unless there is one of this name."""
         with self._translated():
             target = self._path(name)
@@ -130,7 +130,7 @@ class FolderStore:
         return f"{found.st_ino}-{found.st_mtime_ns}-{found.st_size}"
 
     @contextlib.contextmanager
-    def _written(self, content: Content) -> Iterator[InnerPath]:
+    def _written(self, content: ObjectContent) -> Iterator[InnerPath]:
         """Write content to a file of its own, durably, which is gone after the block."""
         atomic.make_folder(self._work)
         path = self._work / f"incoming-{secrets.token_hex(8)}"

@@ -37,7 +37,7 @@ class StoredObject:
 
 
 @dataclass(frozen=True, slots=True)
-class Content:
+class ObjectContent:
     """What is to be stored.
 
     Attributes:
@@ -88,7 +88,7 @@ class Store(Protocol):
         """
         ...
 
-    def create(self, name: str, content: Content) -> bool:
+    def create(self, name: str, content: ObjectContent) -> bool:
         """Store an object unless there is one of this name; tell whether it was stored. Never overwrites.
 
         Raises:
@@ -118,12 +118,12 @@ class NoSuchObject(ArchiveDamaged):
         )
 
 
-def content_of(data: bytes) -> Content:
+def content_of(data: bytes) -> ObjectContent:
     """Return bytes at hand as content."""
-    return Content(len(data), lambda: iter((data,)))
+    return ObjectContent(len(data), lambda: iter((data,)))
 
 
-def content_of_file(path: InnerPath, size: int, sha256: str) -> Content:
+def content_of_file(path: InnerPath, size: int, sha256: str) -> ObjectContent:
     """Return a file as content, which is compared with its size and SHA-256 while it is read."""
 
     def pieces() -> Iterator[bytes]:
@@ -146,7 +146,7 @@ def content_of_file(path: InnerPath, size: int, sha256: str) -> Content:
         if size:
             yield piece
 
-    return Content(size, pieces)
+    return ObjectContent(size, pieces)
 
 
 def read_whole(store: Store, name: str, limit: int) -> bytes:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from exporter.archive.layout import Layout
-from exporter.copies.store import PIECE, Content, NoSuchObject, Store, content_of, content_of_file, read_whole
+from exporter.copies.store import PIECE, NoSuchObject, ObjectContent, Store, content_of, content_of_file, read_whole
 from exporter.errors import ArchiveDamaged
 
 NAME = "versions/000001/manifest.json"
@@ -70,7 +70,7 @@ class StoreContract:
             raise ArchiveDamaged("the rest is gone")
 
         with pytest.raises(ArchiveDamaged, match="the rest is gone"):
-            store.create(NAME, Content(8, pieces))
+            store.create(NAME, ObjectContent(8, pieces))
         assert list(store.list()) == []
 
     def test_replace_asks_for_the_tag(self, store: Store) -> None:
