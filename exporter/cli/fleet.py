@@ -2,48 +2,248 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from exporter.cli.help import option
 from exporter.cli.options import config_option, duration_option, setting_options, with_output
 from exporter.cli.output import OnLoss, Output
-from exporter.errors import Incomplete, UsageError
+from exporter.errors import BlogExporterError, UsageError
 from exporter.message import message, message_n
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable
 
-    from exporter.fleet.ledger import Ledger
+    from exporter.cli.fleet_words import RunDisplay
+    from exporter.cli.signals import Signals
+    from exporter.fleet.ledger import DueBlog, FleetLedger
     from exporter.fleet.run import FleetPlan
+    from exporter.settings import Settings
+
+_EPILOG = message(
+    """\b
+Examples:
+  blog-exporter fleet run blogs.txt --into ~/fleet --base-url https://api.example.jp --rate 100
+  blog-exporter fleet run blogs.csv --into ~/fleet --deadline 2026-12-31
+  blog-exporter fleet status ~/fleet --watch
+A list is text (BLOG_ID NAME=VALUE ...), .csv (a header with blog_id) or .toml ([[blogs]]).
+"""
+)
+_WATCH_SECONDS = 2.0
+_NOTE_SECONDS = 2.0
+_DIR = click.Path(path_type=Path)
 
 
 @click.group(
     "fleet",
+    epilog=_EPILOG,
     help=message(
-        "Save many blogs at once: a list of them, an archive for each, and a ledger of what was done.\n\n"
-        "Run it again to do what is due; nothing that is saved is asked for twice."
+        "Save thousands of blogs: a list of them, an archive for each, and a ledger of what was done.\n\n"
+        "Run it again to do what is due; what is saved is not asked for again."
     ),
 )
 def command() -> None:
     """Take the name of what is to be done."""
 
 
-@command.command("run", help=message("Save every blog of LIST that is due, each into its own archive below DIR."))
-@click.argument("blogs", metavar="LIST", type=click.Path(path_type=Path))
-@click.option("--into", "root", required=True, type=click.Path(path_type=Path), metavar="DIR", help=message("The fleet's folder."))
-@click.option("--at-once", type=click.IntRange(1, 10_000), default=100, help=message("Most blogs under way at a time."))
-@click.option("--tries", type=click.IntRange(1, 100), default=4, help=message("Most attempts for a blog in this run."))
-@click.option("--retry-after", metavar="TIME", default="1m", help=message("Wait after a blog's first failure; each further one is three times as long."))
-@click.option("--again-after", metavar="AGE", help=message("Save blogs again that were saved longer ago than AGE."))
-@click.option("--deadline", metavar="DATE", help=message("Begin no blog after this date or time."))
-@setting_options("base_url", "profile", "concurrency", "rate", "retries", "connect_timeout", "read_timeout", "total_timeout", "give_up_after", "refresh", "max_age", "token_file", "account", "timezone", "assets", "file_url", "entry_url", "max_asset_size", "skip_asset_hosts", "allow_private_network", "strict_assets")  # fmt: skip
+@command.command("run", help=message("Save every blog of LIST that is due, each into an archive of its own below DIR."))
+@click.argument("blogs", metavar="LIST", type=_DIR)
+@option("--into", "root", required=True, type=_DIR, metavar="DIR", help=message("The fleet's folder."))
+@option("--at-once", type=click.IntRange(1, 10_000), default=100, help=message("Most blogs under way at a time."))
+@option("--tries", type=click.IntRange(1, 100), default=4, help=message("Most attempts for a blog in this run."))
+@option(
+    "--retry-after",
+    metavar="TIME",
+    default="1m",
+    help=message("Wait after a blog's first failure; each further wait is three times as long, a day at most."),
+)
+@option("--retry-now", is_flag=True, help=message("Try at once what failed, however long it was to wait."))
+@option(
+    "--again-after", metavar="AGE", help=message("Save blogs again that were saved longer ago. [default: never again]")
+)
+@option("--deadline", metavar="DATE", help=message("Begin no blog after this date or time, and forecast against it."))
+@setting_options(
+    "base_url", "profile", "concurrency", "rate", "retries", "connect_timeout", "read_timeout", "total_timeout",
+    "give_up_after", "refresh", "max_age", "resume_max_age", "token_file", "account", "timezone", "assets", "file_url",
+    "entry_url", "max_asset_size", "archive_fallback", "skip_asset_hosts", "allow_private_network", "strict_assets",
+)  # fmt: skip
+@option("--site", flag_value="yes", default=None, help=message("Keep an offline site in every archive."))
+@option("--markdown", flag_value="yes", default=None, help=message("Keep Markdown in every archive."))
 @config_option
 @with_output(OnLoss.WARN)
-def run(*, out: Output, blogs: Path, root: Path, at_once: int, tries: int, retry_after: str, again_after: str | None, deadline: str | None, config: Path | None, **options: Any) -> int:
+def run(
+    *,
+    out: Output,
+    blogs: Path,
+    root: Path,
+    at_once: int,
+    tries: int,
+    retry_after: str,
+    retry_now: bool,
+    again_after: str | None,
+    deadline: str | None,
+    config: Path | None,
+    **given: str | None,
+) -> int:
     """Run ``fleet run``."""
-    ...
+    from exporter.archive.atomic import make_folder, translated
+    from exporter.cli.language import adopt
+    from exporter.cli.signals import catch_signals
+    from exporter.clock import SystemClock
+    from exporter.fleet.blog_list import read_list
+    from exporter.fleet.ledger import FleetLedger
+    from exporter.fleet.overview import fleet_lock
+    from exporter.fleet.run import FleetPlan
+    from exporter.settings import resolve
+
+    adopt(resolve({}, config=config, warn=out.warn))
+    plan = FleetPlan(tries, duration_option("--retry-after", retry_after), _moment(deadline), max(100, at_once))
+    again = None if again_after is None else duration_option("--again-after", again_after)
+    options = {"site": "no", "markdown": "no", **{name: value for name, value in given.items() if value is not None}}
+
+    def settings_of(blog: DueBlog) -> Settings:
+        return resolve({**options, **blog.settings}, config=config, blog_id=blog.blog_id)
+
+    with translated(root):
+        make_folder(root)
+    with fleet_lock(root) as lock, catch_signals() as signals:
+        lock.acquire(SystemClock().now())
+        with FleetLedger.create(root) as ledger:
+            listing = ledger.list_blogs(read_list(blogs), time.time())
+            if not listing.blogs:
+                raise UsageError(message("{path} lists no blog.", path=blogs))
+            out.say(
+                message_n(
+                    "{n:,} blog listed, {new:,} new.",
+                    "{n:,} blogs listed, {new:,} new.",
+                    listing.blogs,
+                    new=listing.new,
+                )
+            )
+            if listing.repeated:
+                out.say(message_n("{n:,} line names a blog again.", "{n:,} lines name a blog again.", listing.repeated))
+            begun = time.time()
+            number = ledger.begin_run(
+                begun,
+                {"list": str(blogs), "at_once": at_once, "tries": tries, "deadline": deadline, **options},
+                again_before=None if again is None else begun - again.total_seconds(),
+                retry_now=retry_now,
+            )
+            exit_code = 1
+            try:
+                exit_code = _run(root, ledger, plan, settings_of, at_once, out, signals, number)
+            except BlogExporterError as error:
+                exit_code = error.exit_code
+                raise
+            finally:
+                ledger.end_run(time.time(), exit_code)
+    return exit_code
+
+
+def _moment(text: str | None) -> float | None:
+    """Return a date or time as seconds since 1970; a date means its end, without a zone it is local time."""
+    if text is None:
+        return None
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise UsageError(
+            message(
+                "option --deadline is {text}: give a date such as 2026-12-31, or 2026-12-31T18:00.", text=repr(text)
+            )
+        ) from error
+    if len(text) == len("2026-12-31"):
+        moment += timedelta(days=1)
+    return moment.timestamp()
+
+
+def _run(
+    root: Path,
+    ledger: FleetLedger,
+    plan: FleetPlan,
+    settings_of: Callable[[DueBlog], Settings],
+    at_once: int,
+    out: Output,
+    signals: Signals,
+    number: int,
+) -> int:
+    import asyncio
+
+    from exporter.cli.fleet_words import RunDisplay
+
+    with RunDisplay(out, plan) as progress:
+        moment = asyncio.run(_save(root, ledger, plan, settings_of, at_once, signals, progress))
+    document = {"run": number, **progress.summary(root, moment)}
+    out.document(document)
+    problem = progress.problem(document)
+    if problem is not None:
+        raise problem
+    return 0
+
+
+async def _save(
+    root: Path,
+    ledger: FleetLedger,
+    plan: FleetPlan,
+    settings_of: Callable[[DueBlog], Settings],
+    at_once: int,
+    signals: Signals,
+    progress: RunDisplay,
+) -> Any:
+    from exporter.clock import SystemClock
+    from exporter.fleet.local_crew import LocalCrew
+    from exporter.fleet.run import FleetRun
+    from exporter.fleet.saving import Saver
+    from exporter.http.engine import Engine
+
+    clock = SystemClock()
+    noted = 0.0
+    moment = None
+    async with Engine(clock=clock) as engine, LocalCrew(Saver(root, engine, settings_of, clock), at_once) as crew:
+        fleet = FleetRun(ledger, crew, plan, clock)
+        with signals.passed_to(fleet.stop):
+            async for moment in fleet.moments():
+                progress.handle(moment)
+                if clock.monotonic() - noted >= _NOTE_SECONDS:
+                    noted = clock.monotonic()
+                    ledger.note_progress(progress.note(moment))
+    return moment
+
+
+@command.command("status", help=message("Show what a fleet has come to: saved, failing, and when it will be done."))
+@click.argument("root", metavar="DIR", type=_DIR)
+@option("--watch", is_flag=True, help=message("Show it again every two seconds, until interrupted."))
+@option("--prometheus", is_flag=True, help=message("Print metrics for Prometheus in place of words."))
+@config_option
+@with_output()
+def status(*, out: Output, root: Path, watch: bool, prometheus: bool, config: Path | None) -> int:
+    """Run ``fleet status``."""
+    from exporter.cli.fleet_words import overview_lines, problem_of
+    from exporter.cli.language import adopt
+    from exporter.fleet.overview import metrics, overview
+    from exporter.settings import resolve
+
+    if prometheus and out.as_json:
+        raise UsageError(message("Give --json or --prometheus, not both."))
+    adopt(resolve({}, config=config, warn=out.warn))
+    while True:
+        document = overview(root, time.time())
+        if prometheus:
+            out.raw(metrics(document).encode())
+        elif watch and not out.as_json:
+            click.clear()
+        out.document(document)
+        if not prometheus:
+            for line in overview_lines(document):
+                out.answer(line)
+        if not watch:
+            break
+        time.sleep(_WATCH_SECONDS)
+    problem = problem_of(document)
+    if problem is not None:
+        raise problem
+    return 0

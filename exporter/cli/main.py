@@ -51,6 +51,7 @@ COMMANDS: Final = {
     "whoami": message("Say as whom you are signed in, and where the token comes from."),
     "profiles": message("Show what is known of blog services, and how it is known."),
     "schedule": message("Have a backup made every night, by systemd, cron, launchd or Windows."),
+    "fleet": message("Save thousands of blogs from a list, and watch over them."),
     "completion": message("Print what lets a shell complete commands, options and folders."),
     "demo": message("Try it all on a made-up blog."),
 }
@@ -58,7 +59,7 @@ COMMANDS: Final = {
 
 GROUPS: Final = {
     message("Begin"): ("init", "demo", "profiles", "login", "logout", "whoami", "check"),
-    message("Back up"): ("backup", "schedule", "status", "verify"),
+    message("Back up"): ("backup", "schedule", "fleet", "status", "verify"),
     message("Look"): ("log", "diff", "show", "search", "files", "site", "serve"),
     message("Move to a new home"): ("inspect", "export", "move", "compare"),
     message("Keep in order"): ("prune", "rebuild", "completion"),

@@ -1,7 +1,7 @@
 """The list of a fleet: one blog a line, as text, CSV or TOML, with settings of its own where it needs some.
 
-A list may name a million blogs, so text and CSV are read line by line. It is written by a person or a program that asked
-a service for its blogs, so every line is checked before anything is asked for.
+A list may name a million blogs, so text and CSV are read line by line. It is written by a person or a program that
+asked a service for its blogs, so every line is checked before anything is asked for.
 """
 
 from __future__ import annotations
@@ -118,8 +118,8 @@ def _read_csv(path: Path) -> Iterator[ListedBlog]:
 def _read_toml(path: Path) -> Iterator[ListedBlog]:
     """Yield the blogs of a TOML document.
 
-    ``blogs`` is an array of IDs, of tables with ``blog_id``, or a table of tables as in a settings file; settings at the
-    top are those of every blog.
+    ``blogs`` is an array of IDs, of tables with ``blog_id``, or a table of tables as in a settings file; settings at
+    the top are those of every blog.
     """
     import tomllib  # noqa: PLC0415 - most lists are no TOML
 

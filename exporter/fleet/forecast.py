@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from math import inf, sqrt
 from typing import Final
@@ -16,7 +17,7 @@ _SURE: Final = 1.96
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """When the last listed blog will have been saved.
+    """When the last blog will have been saved.
 
     Attributes:
         seconds: from now; ``inf`` while nothing moves.
@@ -30,31 +31,25 @@ class Forecast:
     rate: float
     requests: float
 
-    def latest(self) -> float:
-        """Return by when it is done with some certainty, in seconds from now."""
-        return self.seconds + self.error
-
-    def done_within(self, seconds: float) -> float:
+    def share_within(self, seconds: float) -> float:
         """Return the share of what is left that is done within so many seconds, 0 … 1."""
         if not self.requests:
             return 1.0
         return min(1.0, max(0.0, seconds) * self.rate / self.requests)
 
 
-class Progress:
-    """What a run has done so far, to forecast from; times are seconds of one clock that never goes back.
-
-    Blogs differ, so what is left is counted in requests: as many for each blog that is left as those that are done took,
-    less what was sent for those under way.
-    """
+class FleetProgress:
+    """What a run has done so far, to forecast from; times are seconds of one clock that never goes back."""
 
     def __init__(self, started: float) -> None:
         self._sent: deque[tuple[float, int]] = deque([(started, 0)], _SAMPLES)
+        self._taken: Counter[int] = Counter()
         self._done = 0
-        self._sum = self._squares = 0.0
+        self._sum = self._squares = 0
 
     def finished(self, requests: int) -> None:
         """Count a blog that is done, with the requests it took."""
+        self._taken[requests] += 1
         self._done += 1
         self._sum += requests
         self._squares += requests * requests
@@ -65,24 +60,29 @@ class Progress:
         if now - self._sent[-1][0] >= _WINDOW_SECONDS / _SAMPLES:
             self._sent.append((now, requests))
 
-    def forecast(self, now: float, sent: int, left: int) -> Forecast | None:
+    def forecast(self, now: float, sent: int, left: int, under_way: Collection[int]) -> Forecast | None:
         """Return when all is done; ``None`` before enough blogs are.
 
         Args:
             now: the time.
             sent: requests sent in all.
-            left: blogs that are not done, those under way among them.
+            left: blogs that are not begun.
+            under_way: requests sent so far for each blog that is under way, 0 where nobody knows.
         """
-        if self._done < _FEWEST and left:
+        if self._done < _FEWEST and (left or under_way):
             return None
-        mean = self._sum / self._done if self._done else 0.0
-        variance = max(0.0, self._squares / self._done - mean * mean) if self._done else 0.0
-        requests = max(0.0, left * mean - (sent - self._sum))
+        sizes = _Sizes(self._taken, under_way)
+        requests = left * sizes.mean + sum(sizes.beyond(taken) for taken in under_way)
         rate = self._rate(now, sent)
+        if not requests:
+            return Forecast(0.0, 0.0, rate, 0.0)
         if not rate:
-            return Forecast(inf if requests else 0.0, inf if requests else 0.0, 0.0, requests)
+            return Forecast(inf, inf, 0.0, requests)
+        mean = self._sum / self._done
+        variance = max(0.0, self._squares / self._done - mean * mean)
         # What is left differs from its mean by its own chance, and by that of the blogs that the mean is from.
-        deviation = sqrt(variance * (left + left * left / self._done)) if self._done else 0.0
+        number = left + len(under_way)
+        deviation = sqrt(variance * (number + number * number / self._done))
         return Forecast(requests / rate, _SURE * deviation / rate, rate, requests)
 
     def _rate(self, now: float, sent: int) -> float:
@@ -90,3 +90,30 @@ class Progress:
             self._sent.popleft()
         began, before = self._sent[0]
         return (sent - before) / (now - began) if now > began else 0.0
+
+
+class _Sizes:
+    """How many requests a blog takes, known of those that are done; of those under way, how many it takes at least.
+
+    Small blogs end first, so the mean of the ends alone is too small for as long as many are under way. What those have
+    taken counts too: the estimate of Kaplan and Meier (Journal of the American Statistical Association 53, 1958).
+    """
+
+    def __init__(self, taken: Mapping[int, int], under_way: Collection[int]) -> None:
+        running = Counter(under_way)
+        at_risk = sum(taken.values()) + len(under_way)
+        alive, area, before = 1.0, 0.0, 0
+        self._after: dict[int, tuple[float, float]] = {}
+        for size in sorted(taken.keys() | running.keys()):
+            area += alive * (size - before)
+            alive *= 1.0 - taken.get(size, 0) / at_risk
+            at_risk -= taken.get(size, 0) + running[size]
+            before = size
+            self._after[size] = alive, area
+        # Blogs larger than all that is known: as if they began anew there.
+        self.mean = area * (1.0 + alive)
+
+    def beyond(self, taken: int) -> float:
+        """Return how many more requests a blog under way takes that has taken so many."""
+        alive, area = self._after[taken]
+        return (self.mean - area) / alive

@@ -3,8 +3,6 @@
 It is the truth about a fleet: whatever process dies, running the fleet again does only what is due by it. Attempts are
 only ever added; the row of a blog says what the newest one means. The file is in write-ahead mode, so that ``fleet
 status`` reads while a run writes. An attempt whose row a power cut loses is an archive that is backed up once more.
-
-SQLite and not JSON lines, measured with a ledger of a million blogs: ``python -m benchmarks fleet-ledger``.
 """
 
 from __future__ import annotations
@@ -13,7 +11,7 @@ import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, Final, Self
@@ -24,51 +22,54 @@ from exporter.message import message
 
 FILE_NAME: Final = "fleet.sqlite"
 FORMAT: Final = 1
-_CHUNK: Final = 2000
 _BUSY_SECONDS: Final = 60.0
 _NO_ROOM: Final = frozenset({sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_FSYNC})
 
-_SCHEMA: Final = """
-CREATE TABLE fleet (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE blogs (
-  number INTEGER PRIMARY KEY,
-  blog_id TEXT NOT NULL UNIQUE,
-  listed INTEGER NOT NULL,
-  priority INTEGER NOT NULL,
-  position INTEGER NOT NULL,
-  settings TEXT NOT NULL,
-  state TEXT NOT NULL,
-  due_at REAL,
-  failures INTEGER NOT NULL DEFAULT 0,
-  saved_at REAL,
-  attempt INTEGER
-);
-CREATE INDEX due ON blogs (priority DESC, position) WHERE due_at IS NOT NULL;
-CREATE INDEX waiting ON blogs (due_at) WHERE due_at IS NOT NULL;
-CREATE TABLE attempts (
-  number INTEGER PRIMARY KEY,
-  blog INTEGER NOT NULL,
-  run INTEGER NOT NULL,
-  started_at REAL NOT NULL,
-  finished_at REAL NOT NULL,
-  exit_code INTEGER NOT NULL,
-  kind TEXT,
-  reason TEXT,
-  version INTEGER,
-  requests INTEGER NOT NULL,
-  retries INTEGER NOT NULL,
-  bytes INTEGER NOT NULL,
-  worker TEXT
-);
-CREATE INDEX attempts_of_runs ON attempts (run);
-CREATE TABLE runs (
-  number INTEGER PRIMARY KEY,
-  started_at REAL NOT NULL,
-  finished_at REAL,
-  exit_code INTEGER,
-  options TEXT NOT NULL
-);
-"""
+_SCHEMA: Final = (
+    "CREATE TABLE fleet (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
+    """CREATE TABLE blogs (
+      number INTEGER PRIMARY KEY,
+      blog_id TEXT NOT NULL UNIQUE,
+      listed INTEGER NOT NULL,
+      priority INTEGER NOT NULL,
+      position INTEGER NOT NULL,
+      settings TEXT NOT NULL,
+      state TEXT NOT NULL,
+      turn INTEGER NOT NULL DEFAULT 0,
+      due_at REAL,
+      failures INTEGER NOT NULL DEFAULT 0,
+      saved_at REAL,
+      run INTEGER,
+      attempt INTEGER
+    )""",
+    "CREATE INDEX due ON blogs (priority DESC, turn, position) WHERE due_at IS NOT NULL",
+    """CREATE TABLE attempts (
+      number INTEGER PRIMARY KEY,
+      blog INTEGER NOT NULL,
+      run INTEGER NOT NULL,
+      started_at REAL NOT NULL,
+      finished_at REAL NOT NULL,
+      exit_code INTEGER NOT NULL,
+      kind TEXT,
+      reason TEXT,
+      version INTEGER,
+      requests INTEGER NOT NULL,
+      retries INTEGER NOT NULL,
+      bytes INTEGER NOT NULL,
+      worker TEXT
+    )""",
+    "CREATE INDEX attempts_of_runs ON attempts (run)",
+    "CREATE TRIGGER attempts_stay BEFORE DELETE ON attempts BEGIN SELECT RAISE(ABORT, 'attempts are only added'); END",
+    "CREATE TRIGGER attempts_last BEFORE UPDATE ON attempts BEGIN SELECT RAISE(ABORT, 'attempts are only added'); END",
+    """CREATE TABLE runs (
+      number INTEGER PRIMARY KEY,
+      started_at REAL NOT NULL,
+      finished_at REAL,
+      exit_code INTEGER,
+      options TEXT NOT NULL,
+      progress TEXT
+    )""",
+)
 
 
 class BlogState(StrEnum):
@@ -93,16 +94,18 @@ class DueBlog:
         blog_id: the blog.
         settings: those of its line.
         failures: attempts in a row that did not save all of it.
+        due_at: since when it is due, in seconds since 1970.
     """
 
     number: int
     blog_id: str
     settings: Mapping[str, str]
     failures: int
+    due_at: float
 
 
 @dataclass(frozen=True, slots=True)
-class Attempt:
+class BlogAttempt:
     """How an attempt to save a blog ended; times are seconds since 1970.
 
     Attributes:
@@ -111,8 +114,8 @@ class Attempt:
         kind: the class of the error, ``None`` where there was none.
         reason: what it said.
         version: the version that was made, ``None`` where nothing changed.
-        requests: sent, retries included.
-        bytes: received.
+        requests: sent to the service, retries included.
+        bytes: received from it.
         worker: where it ran, empty for the process itself.
     """
 
@@ -145,11 +148,10 @@ class Listing:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """How many listed blogs are in each state, and how many are due by a time, or later."""
+    """How many listed blogs are in each state, and how many of all are due by a time."""
 
     states: Mapping[BlogState, int] = field(default_factory=dict)
     due: int = 0
-    later: int = 0
 
     @property
     def blogs(self) -> int:
@@ -157,13 +159,21 @@ class Counts:
         return sum(self.states.values())
 
 
-class Ledger:
+_ADD_ATTEMPT: Final = (
+    "INSERT INTO attempts (run, blog, started_at, finished_at, exit_code, kind, reason, version, requests, retries,"
+    " bytes, worker) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
+"""With the fields of :class:`BlogAttempt` in their order."""
+
+
+class FleetLedger:
     """The ledger of the fleet in a folder; one process writes it, under the fleet's lock, any number read it."""
 
     def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
         self._connection = connection
         self._path = path
-        self.run = 0
+        self._listing = 0
+        self._run = 0
 
     @classmethod
     def create(cls, root: Path) -> Self:
@@ -172,46 +182,24 @@ class Ledger:
         Raises:
             ArchiveDamaged, NewerFormat, NoSpace: it cannot be used.
         """
-        root.mkdir(parents=True, exist_ok=True)
         path = root / FILE_NAME
-        ledger = cls(_connect(path, writable=True), path)
+        ledger = cls(connect(path, writable=True), path)
         with ledger._translated():
             ledger._connection.execute("PRAGMA journal_mode = WAL")
             ledger._connection.execute("PRAGMA synchronous = NORMAL")
-            ledger._connection.execute("BEGIN IMMEDIATE")
+        with ledger._transaction():
             if not ledger._connection.execute("SELECT 1 FROM sqlite_master").fetchone():
-                for statement in _SCHEMA.split(";"):
+                for statement in _SCHEMA:
                     ledger._connection.execute(statement)
                 ledger._connection.execute("INSERT INTO fleet VALUES ('format', ?)", (str(FORMAT),))
-            ledger._connection.execute("COMMIT")
-            ledger._check_format()
-        return ledger
-
-    @classmethod
-    def open(cls, root: Path) -> Self:
-        """Open the ledger of a fleet for reading.
-
-        Raises:
-            NoArchive: there is none.
-            ArchiveDamaged, NewerFormat: it cannot be used.
-        """
-        path = root / FILE_NAME
-        if not path.is_file():
-            text = message("{folder} is no fleet: there is no {name} in it. Begin with fleet run.", folder=root, name=FILE_NAME)
-            raise NoArchive(text)
-        ledger = cls(_connect(path, writable=False), path)
         with ledger._translated():
-            ledger._check_format()
+            ledger._listing = check_format(ledger._connection, path)
         return ledger
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Close the file; what was recorded is in it."""
         self._connection.close()
 
     def list_blogs(self, blogs: Iterable[ListedBlog], now: float) -> Listing:
@@ -221,8 +209,8 @@ class Ledger:
         one transaction: a list with a wrong line changes nothing.
         """
         total = new = repeated = 0
+        listing = self._listing + 1
         with self._transaction():
-            listing = int(self._value("listing") or 0) + 1
             self._connection.execute("INSERT OR REPLACE INTO fleet VALUES ('listing', ?)", (str(listing),))
             for position, blog in enumerate(blogs, 1):
                 settings = json.dumps(blog.settings, sort_keys=True, ensure_ascii=False)
@@ -248,36 +236,50 @@ class Ledger:
                         (listing, blog.priority, position, settings, changed, now, found[0]),
                     )
                 total += 1
+        self._listing = listing
         return Listing(total, new, repeated)
 
-    def begin_run(self, now: float, options: Mapping[str, Any], again_before: float | None) -> int:
+    def begin_run(
+        self, now: float, options: Mapping[str, Any], *, again_before: float | None = None, retry_now: bool = False
+    ) -> int:
         """Begin a run and return its number.
 
         Args:
             now: the time.
             options: what it was asked for, for whoever reads the ledger.
             again_before: blogs that were saved before this time are due again; ``None`` for no such time.
+            retry_now: whether what failed is due at once, whatever it was to wait for.
         """
         with self._transaction():
             if again_before is not None:
                 self._connection.execute(
                     "UPDATE blogs SET due_at = ? WHERE due_at IS NULL AND saved_at < ?", (now, again_before)
                 )
+            if retry_now:
+                self._connection.execute("UPDATE blogs SET due_at = ?1 WHERE due_at > ?1", (now,))
             found = self._connection.execute(
                 "INSERT INTO runs (started_at, options) VALUES (?, ?)", (now, json.dumps(options, sort_keys=True))
             )
-            self.run = found.lastrowid or 0
-        return self.run
+            self._run = found.lastrowid or 0
+        return self._run
+
+    def note_progress(self, progress: Mapping[str, Any]) -> None:
+        """Write down how far the run is, for ``fleet status``."""
+        with self._transaction():
+            self._connection.execute("UPDATE runs SET progress = ? WHERE number = ?", (json.dumps(progress), self._run))
 
     def end_run(self, now: float, exit_code: int) -> None:
         """Write down how the run ended."""
         with self._transaction():
             self._connection.execute(
-                "UPDATE runs SET finished_at = ?, exit_code = ? WHERE number = ?", (now, exit_code, self.run)
+                "UPDATE runs SET finished_at = ?, exit_code = ? WHERE number = ?", (now, exit_code, self._run)
             )
 
     def due(self, now: float, most: int, *, without: Iterable[int] = ()) -> list[DueBlog]:
-        """Return listed blogs that are due, those of the highest priority first, then in the order of the list.
+        """Return listed blogs that are due and were not tried in this run.
+
+        Those of the highest priority come first; among equals those that nothing is saved of, those not tried yet
+        before all; then in the order of the list.
 
         Args:
             now: the time.
@@ -285,23 +287,26 @@ class Ledger:
             without: numbers of blogs that are under way.
         """
         under_way = set(without)
-        rows = self._connection.execute(
-            "SELECT number, blog_id, settings, failures FROM blogs"
-            " INDEXED BY due WHERE due_at IS NOT NULL AND due_at <= ? AND listed = ? ORDER BY priority DESC, position LIMIT ?",
-            (now, self._listing(), most + len(under_way)),
+        with self._translated():
+            rows = self._connection.execute(
+                "SELECT number, blog_id, settings, failures, due_at FROM blogs INDEXED BY due"
+                " WHERE due_at IS NOT NULL AND due_at <= ? AND listed = ? AND run IS NOT ?"
+                " ORDER BY priority DESC, turn, position LIMIT ?",
+                (now, self._listing, self._run, most + len(under_way)),
+            ).fetchall()
+        found = (
+            DueBlog(number, blog_id, json.loads(settings), failures, due_at)
+            for number, blog_id, settings, failures, due_at in rows
+            if number not in under_way
         )
-        found = (DueBlog(number, blog_id, json.loads(settings), failures) for number, blog_id, settings, failures in rows)
-        return [blog for blog in found if blog.number not in under_way][:most]
+        return list(found)[:most]
 
-    def next_due(self, now: float) -> float | None:
-        """Return when the next listed blog becomes due that is not due yet; ``None`` where none will."""
-        (found,) = self._connection.execute(
-            "SELECT min(due_at) FROM blogs WHERE due_at > ? AND listed = ?", (now, self._listing())
-        ).fetchone()
-        return None if found is None else float(found)
+    def record(self, attempts: Iterable[tuple[BlogAttempt, float | None]]) -> list[BlogState]:
+        """Write down how attempts ended, each with the time at which its blog is due again.
 
-    def record(self, attempts: Iterable[tuple[Attempt, float | None]]) -> list[BlogState]:
-        """Write down how attempts ended, each with the time at which its blog is due again; returns what they were before."""
+        Returns:
+            What the blogs were before.
+        """
         before = []
         with self._transaction():
             for attempt, due_at in attempts:
@@ -309,54 +314,24 @@ class Ledger:
                     "SELECT state FROM blogs WHERE number = ?", (attempt.blog,)
                 ).fetchone()
                 before.append(BlogState(state))
-                found = self._connection.execute(
-                    "INSERT INTO attempts (blog, run, started_at, finished_at, exit_code, kind, reason, version, requests,"
-                    " retries, bytes, worker) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                    (
-                        attempt.blog, self.run, attempt.started_at, attempt.finished_at, attempt.exit_code, attempt.kind,
-                        attempt.reason, attempt.version, attempt.requests, attempt.retries, attempt.bytes, attempt.worker,
-                    ),
-                )  # fmt: skip
-                saved = attempt.state is not BlogState.FAILED
+                found = self._connection.execute(_ADD_ATTEMPT, (self._run, *astuple(attempt)))
+                is_kept = attempt.state is not BlogState.FAILED
                 self._connection.execute(
-                    "UPDATE blogs SET state = ?, due_at = ?, attempt = ?,"
-                    " failures = CASE WHEN ? THEN 0 ELSE failures + 1 END,"
-                    " saved_at = CASE WHEN ? THEN ? ELSE saved_at END WHERE number = ?",
+                    "UPDATE blogs SET state = ?1, due_at = ?2, run = ?3, attempt = ?4,"
+                    " failures = CASE WHEN ?5 THEN 0 ELSE failures + 1 END,"
+                    " saved_at = CASE WHEN ?6 THEN ?7 ELSE saved_at END,"
+                    " turn = CASE WHEN ?6 OR saved_at IS NOT NULL THEN 2 ELSE 1 END WHERE number = ?8",
                     (
-                        attempt.state, due_at, found.lastrowid, attempt.state is BlogState.SAVED,
-                        saved, attempt.finished_at, attempt.blog,
+                        attempt.state, due_at, self._run, found.lastrowid, attempt.state is BlogState.SAVED,
+                        is_kept, attempt.finished_at, attempt.blog,
                     ),
                 )  # fmt: skip
         return before
 
     def counts(self, now: float) -> Counts:
-        """Count the listed blogs."""
-        states: dict[BlogState, int] = dict.fromkeys(BlogState, 0)
-        due = later = 0
-        for state, total, due_now, due_later in self._connection.execute(
-            "SELECT state, count(*), sum(due_at IS NOT NULL AND due_at <= ?1), sum(due_at IS NOT NULL AND due_at > ?1)"
-            " FROM blogs WHERE listed = ?2 GROUP BY state",
-            (now, self._listing()),
-        ):
-            states[BlogState(state)] = total
-            due += due_now
-            later += due_later
-        return Counts(states, due, later)
-
-    def _listing(self) -> int:
-        return int(self._value("listing") or 0)
-
-    def _value(self, name: str) -> str | None:
-        found = self._connection.execute("SELECT value FROM fleet WHERE name = ?", (name,)).fetchone()
-        return None if found is None else str(found[0])
-
-    def _check_format(self) -> None:
-        found = self._value("format")
-        if found is None or not found.isdecimal():
-            raise ArchiveDamaged(message("{path} is not the ledger of a fleet.", path=self._path))
-        if int(found) > FORMAT:
-            text = message("{path} was written by a newer version of this program: update it.", path=self._path)
-            raise NewerFormat(text)
+        """Count the listed blogs, and those due by a time."""
+        with self._translated():
+            return count_blogs(self._connection, self._listing, now)
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
@@ -374,23 +349,68 @@ class Ledger:
         try:
             yield
         except sqlite3.Error as error:
-            raise _trouble(self._path, error) from error
+            raise trouble(self._path, error) from error
 
 
-def _connect(path: Path, *, writable: bool) -> sqlite3.Connection:
+def connect(path: Path, *, writable: bool) -> sqlite3.Connection:
+    """Open the file of a ledger.
+
+    Raises:
+        NoArchive: it is to be read, and there is none.
+        ArchiveDamaged: it cannot be opened.
+    """
     if path.is_symlink():
         raise ArchiveDamaged(message("{path} is a link, where the ledger of a fleet is a file: remove it.", path=path))
+    if not writable and not path.is_file():
+        text = message(
+            "{folder} is no fleet: begin one with blog-exporter fleet run LIST --into DIR.", folder=path.parent
+        )
+        raise NoArchive(text)
     mode = "rwc" if writable else "ro"
     try:
         return sqlite3.connect(
             f"{path.absolute().as_uri()}?mode={mode}", uri=True, timeout=_BUSY_SECONDS, isolation_level=None
         )
     except sqlite3.Error as error:
-        raise _trouble(path, error) from error
+        raise trouble(path, error) from error
 
 
-def _trouble(path: Path, error: sqlite3.Error) -> ArchiveDamaged | NoSpace:
+def check_format(connection: sqlite3.Connection, path: Path) -> int:
+    """Check that a file is a ledger this program reads, and return the number of its newest listing.
+
+    Raises:
+        ArchiveDamaged, NewerFormat: it is not.
+    """
+    values = {}
+    if connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'fleet'").fetchone():
+        values = dict(connection.execute("SELECT name, value FROM fleet"))
+    numbers = [str(values.get("format", "")), str(values.get("listing", "0"))]
+    if not all(number.isascii() and number.isdecimal() for number in numbers):
+        raise ArchiveDamaged(message("{path} is not the ledger of a fleet.", path=path))
+    if int(numbers[0]) > FORMAT:
+        text = message("{path} was written by a newer version of this program: update it.", path=path)
+        raise NewerFormat(text)
+    return int(numbers[1])
+
+
+def count_blogs(connection: sqlite3.Connection, listing: int, now: float) -> Counts:
+    """Count the blogs of a listing, and those due by a time."""
+    states = dict.fromkeys(BlogState, 0)
+    due = 0
+    for state, total, due_now in connection.execute(
+        "SELECT state, count(*), sum(due_at IS NOT NULL AND due_at <= ?) FROM blogs WHERE listed = ? GROUP BY state",
+        (now, listing),
+    ):
+        states[BlogState(state)] = total
+        due += due_now
+    return Counts(states, due)
+
+
+def trouble(path: Path, error: sqlite3.Error) -> ArchiveDamaged | NoSpace:
+    """Translate an error of SQLite."""
     code = getattr(error, "sqlite_errorcode", 0)
     if code in _NO_ROOM:
         return NoSpace(message("There is no space left for {path}: make room, then run the fleet again.", path=path))
-    return ArchiveDamaged(message("{path}, the ledger of the fleet, cannot be used: {reason}.", path=path, reason=error))
+    return ArchiveDamaged(
+        message("{path}, the ledger of the fleet, cannot be used: {reason}.", path=path, reason=error)
+    )

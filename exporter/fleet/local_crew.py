@@ -3,58 +3,60 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
-from pathlib import Path
+from collections.abc import Collection, Sequence
 from typing import Self
 
-from exporter.clock import Clock
 from exporter.errors import Interrupted
-from exporter.fleet.ledger import Attempt, DueBlog
+from exporter.fleet.ledger import BlogAttempt, DueBlog
 from exporter.fleet.saving import Saver
-from exporter.http.engine import Engine
-from exporter.settings import Settings
 
 
 class LocalCrew:
-    """Saves up to ``at_once`` blogs at a time; see :class:`~exporter.fleet.run.Crew`."""
+    """Saves up to ``at_once`` blogs at a time; see :class:`~exporter.fleet.run.Crew`.
 
-    def __init__(
-        self, root: Path, settings_of: Callable[[DueBlog], Settings], clock: Clock, *, at_once: int, engine: Engine
-    ) -> None:
-        self._engine = engine
-        self._saver = Saver(root, engine, settings_of, clock)
+    Leaving it ends what is under way.
+    """
+
+    def __init__(self, saver: Saver, at_once: int) -> None:
+        self._saver = saver
         self._at_once = at_once
-        self._tasks: set[asyncio.Task[None]] = set()
-        self._ended: asyncio.Queue[Attempt] = asyncio.Queue()
+        self._tasks: set[asyncio.Task[BlogAttempt]] = set()
+        self._ended: asyncio.Queue[BlogAttempt] = asyncio.Queue()
 
     @property
     def room(self) -> int:
-        """How many more blogs it can take."""
-        return self._at_once - len(self._tasks) - self._ended.qsize()
+        """How many more blogs it can take now."""
+        return self._at_once - len(self._tasks)
+
+    @property
+    def under_way(self) -> Collection[int]:
+        """For each blog that is being saved, how many requests were sent so far."""
+        return self._saver.under_way
 
     @property
     def requests(self) -> int:
         """How many requests were sent so far."""
-        return self._engine.statistics.requests
+        return self._saver.requests
 
     def start(self, blogs: Sequence[DueBlog]) -> None:
         """Begin to save blogs."""
         for blog in blogs:
-            task = asyncio.create_task(self._save(blog))
+            task = asyncio.create_task(self._saver.save(blog))
             self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+            task.add_done_callback(self._done)
 
-    async def _save(self, blog: DueBlog) -> None:
-        self._ended.put_nowait(await self._saver.save(blog))
+    def _done(self, task: asyncio.Task[BlogAttempt]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled():
+            self._ended.put_nowait(task.result())
 
-    async def ended(self, seconds: float) -> list[Attempt]:
+    async def ended(self, seconds: float) -> list[BlogAttempt]:
         """Return all attempts that have ended, waiting up to so many seconds for the first."""
-        found: list[Attempt] = []
         try:
             async with asyncio.timeout(seconds):
-                found.append(await self._ended.get())
+                found = [await self._ended.get()]
         except TimeoutError:
-            return found
+            return []
         while not self._ended.empty():
             found.append(self._ended.get_nowait())
         return found
@@ -64,11 +66,9 @@ class LocalCrew:
         self._saver.stop(error)
 
     async def __aenter__(self) -> Self:
-        await self._engine.__aenter__()
         return self
 
-    async def __aexit__(self, *failure: object) -> None:
+    async def __aexit__(self, *_: object) -> None:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        await self._engine.__aexit__(*failure)

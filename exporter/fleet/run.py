@@ -7,23 +7,32 @@ saved: a crew of one process, or of many machines, does that.
 from __future__ import annotations
 
 import random
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import Final, Protocol, Self
+from heapq import heappop, heappush
+from typing import Final, Protocol
 
 from exporter.clock import Clock
-from exporter.errors import Interrupted, NoSpace
-from exporter.fleet.forecast import Forecast, Progress
-from exporter.fleet.ledger import Attempt, BlogState, Counts, DueBlog, Ledger
-from exporter.message import message
+from exporter.errors import ArchiveLocked, BlogExporterError, Incomplete, Interrupted, NoSpace, ServiceError
+from exporter.fleet.forecast import FleetProgress, Forecast
+from exporter.fleet.ledger import BlogAttempt, BlogState, Counts, DueBlog, FleetLedger
+from exporter.message import message_n
 
 _TICK_SECONDS: Final = 1.0
 _GAP_GROWTH: Final = 3.0
 _LONGEST_GAP: Final = timedelta(days=1).total_seconds()
 _QUEUED: Final = 1000
 _JITTER: Final = 0.2
-_PARTIAL: Final = 3
+_PASSING: Final = frozenset({Incomplete.exit_code, ArchiveLocked.exit_code, ServiceError.exit_code, 1})
+"""Exit codes after which another attempt of the same run may do better."""
+_SILENCE: Final = frozenset(
+    {
+        "Unreachable", "ConnectFailed", "HostGivenUp", "RequestTimeout", "RetryableStatus", "BadBody", "HtmlBody",
+        "NotAuthorised",
+    }
+)  # fmt: skip
+"""Classes of errors that say something of the service rather than of a blog."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,75 +43,82 @@ class FleetPlan:
         tries: the most attempts for a blog in this run.
         gap: the wait after a first failure; after each further one it is three times as long, a day at most.
         deadline: when no further blog is begun, in seconds since 1970; ``None`` for never.
+        silence: so many blogs in a row that get no answer end the run.
     """
 
     tries: int = 4
     gap: timedelta = timedelta(minutes=1)
     deadline: float | None = None
+    silence: int = 100
 
 
 class Crew(Protocol):
-    """Saves blogs, many at a time; use it in ``async with``.
-
-    Attributes:
-        room: how many blogs it can take now.
-        requests: sent so far, retries and those for blogs under way included.
-    """
+    """Saves blogs, many at a time."""
 
     @property
-    def room(self) -> int: ...
+    def room(self) -> int:
+        """How many more blogs it can take now."""
 
     @property
-    def requests(self) -> int: ...
+    def under_way(self) -> Collection[int]:
+        """For each blog that is under way, how many requests were sent so far; 0 where nobody knows."""
+
+    @property
+    def requests(self) -> int:
+        """How many requests were sent so far, retries and those for blogs under way included."""
 
     def start(self, blogs: Sequence[DueBlog]) -> None:
         """Begin to save blogs, no more than there is room for."""
 
-    async def ended(self, seconds: float) -> list[Attempt]:
+    async def ended(self, seconds: float) -> list[BlogAttempt]:
         """Return how attempts ended, waiting up to so many seconds for the first one."""
 
     def stop(self, error: Interrupted) -> None:
         """End all attempts soon and in order; what was read is kept for the next ones."""
 
-    async def __aenter__(self) -> Self: ...
-
-    async def __aexit__(self, *_: object) -> None: ...
-
 
 @dataclass(frozen=True, slots=True)
 class FleetMoment:
-    """How a run stands.
+    """What a run has come to.
 
     Attributes:
         counts: the listed blogs.
         under_way: blogs being saved.
+        left: blogs that are still to be begun in this run.
         requests: sent so far in this run, retries included.
         seconds: since its beginning.
         forecast: when it will be done; ``None`` before that can be said.
-        ended: the attempts that ended since the moment before, with their blogs' IDs.
+        ended: the attempts that ended since the moment before, with their blogs' IDs, and when each is made again in
+            this run, in seconds from its end; ``None`` for not.
     """
 
     counts: Counts
     under_way: int
+    left: int
     requests: int
     seconds: float
     forecast: Forecast | None
-    ended: Sequence[tuple[str, Attempt]] = ()
+    ended: Sequence[tuple[str, BlogAttempt, float | None]] = ()
 
 
 class FleetRun:
     """Does what is due by a ledger; iterate over :meth:`moments` to have it done.
 
     Args:
-        ledger: open for writing, its list read.
-        crew: saves the blogs; entered already.
+        ledger: its list read, its run begun.
+        crew: saves the blogs.
         plan: how.
         clock: the time of day, and what waits.
         chance: the jitter of the waits between attempts, in 0 … 1.
     """
 
     def __init__(
-        self, ledger: Ledger, crew: Crew, plan: FleetPlan, clock: Clock, chance: Callable[[], float] = random.random
+        self,
+        ledger: FleetLedger,
+        crew: Crew,
+        plan: FleetPlan,
+        clock: Clock,
+        chance: Callable[[], float] = random.random,
     ) -> None:
         self._ledger = ledger
         self._crew = crew
@@ -111,12 +127,17 @@ class FleetRun:
         self._chance = chance
         self._under_way: dict[int, DueBlog] = {}
         self._queue: list[DueBlog] = []
-        self._counts = ledger.counts(self._now())
-        self._left = self._counts.due + self._counts.later
-        self._begun = clock.monotonic()
-        self._progress = Progress(self._begun)
+        self._again: list[tuple[float, int, DueBlog]] = []
         self._tries: dict[int, int] = {}
-        self._end: Interrupted | NoSpace | None = None
+        self._since = self._now()
+        self._counts = ledger.counts(self._since)
+        self._left = self._counts.due
+        self._begun = clock.monotonic()
+        self._progress = FleetProgress(self._begun)
+        self._forecast: Forecast | None = None
+        self._next_forecast = self._begun
+        self._silent = 0
+        self._end: BlogExporterError | None = None
 
     def stop(self, error: Interrupted) -> None:
         """End the run soon and in order."""
@@ -124,22 +145,15 @@ class FleetRun:
         self._crew.stop(error)
 
     async def moments(self) -> AsyncIterator[FleetMoment]:
-        """Yield how the run stands, at each end of an attempt and once a second.
+        """Yield what the run has come to, at each end of an attempt and once a second.
 
         Raises:
             Interrupted: it was stopped.
             NoSpace: there is no room on the disk for any blog.
+            ServiceError: the service answers no blog any more.
         """
-        while True:
-            self._fill()
-            wait = _TICK_SECONDS
-            if not self._under_way:
-                pause = self._pause()
-                if pause is None:
-                    break
-                wait = min(wait, pause)
-            attempts = await self._crew.ended(wait)
-            yield self._moment(self._recorded(attempts))
+        while self._fill() or self._under_way:
+            yield self._moment(self._recorded(await self._crew.ended(_TICK_SECONDS)))
         yield self._moment([])
         if self._end is not None:
             raise self._end
@@ -147,68 +161,92 @@ class FleetRun:
     def _now(self) -> float:
         return self._clock.now().timestamp()
 
-    def _is_over(self) -> bool:
-        return self._end is not None or (self._plan.deadline is not None and self._now() >= self._plan.deadline)
-
-    def _fill(self) -> None:
-        """Hand the crew as many blogs as it has room for."""
-        room = 0 if self._is_over() else self._crew.room
+    def _fill(self) -> bool:
+        """Hand the crew as many blogs as it has room for; tell whether there are any, now or later in this run."""
+        now = self._now()
+        if self._end is not None or (self._plan.deadline is not None and now >= self._plan.deadline):
+            self._left = 0
+            return False
+        room = self._crew.room
         if room and len(self._queue) < room:
             known = {*self._under_way, *(blog.number for blog in self._queue)}
-            self._queue += self._ledger.due(self._now(), max(room, _QUEUED), without=known)
-        begun, self._queue = self._queue[:room], self._queue[room:]
+            found = self._ledger.due(now, max(room, _QUEUED), without=known)
+            self._left += sum(blog.due_at > self._since for blog in found)
+            self._queue += found
+        begun: list[DueBlog] = []
+        while len(begun) < room and self._again and self._again[0][0] <= now:
+            begun.append(heappop(self._again)[2])
+        rest = room - len(begun)
+        begun, self._queue = begun + self._queue[:rest], self._queue[rest:]
         if begun:
+            self._left -= len(begun)
             self._under_way.update({blog.number: blog for blog in begun})
             self._crew.start(begun)
+        return bool(self._queue or self._again)
 
-    def _pause(self) -> float | None:
-        """Return the seconds until something becomes due; ``None`` where nothing will in this run."""
-        if self._is_over():
-            return None
-        due_at = self._ledger.next_due(self._now())
-        if due_at is None or (self._plan.deadline is not None and due_at >= self._plan.deadline):
-            return None
-        return max(0.0, due_at - self._now())
-
-    def _recorded(self, attempts: Sequence[Attempt]) -> list[tuple[str, Attempt]]:
-        """Write attempts down, and return them with their blogs' IDs."""
-        found = []
-        written = []
+    def _recorded(self, attempts: Sequence[BlogAttempt]) -> list[tuple[str, BlogAttempt, float | None]]:
+        """Write attempts down, and return them with their blogs' IDs and the seconds until they are made again."""
+        found: list[tuple[str, BlogAttempt, float | None]] = []
+        written: list[tuple[BlogAttempt, float | None]] = []
         for attempt in attempts:
             blog = self._under_way.pop(attempt.blog)
-            if attempt.exit_code in {Interrupted.exit_code, 143} and self._end is not None:
+            if attempt.exit_code in {130, 143} and self._end is not None:
                 continue
-            written.append((attempt, self._due_again(attempt, blog)))
-            found.append((blog.blog_id, attempt))
+            due_at, again = self._due_again(attempt, blog)
+            written.append((attempt, due_at))
+            found.append((blog.blog_id, attempt, None if due_at is None or not again else due_at - attempt.finished_at))
             if attempt.state is not BlogState.FAILED:
                 self._progress.finished(attempt.requests)
-            if attempt.exit_code == NoSpace.exit_code and self._end is None:
-                self._end = NoSpace(attempt.reason or message("There is no space left."))
-                self._crew.stop(Interrupted(str(self._end)))
+            self._notice(attempt)
         if written:
-            before = self._ledger.record(written)
             states = dict(self._counts.states)
-            left = self._left
-            for old, (attempt, due_at) in zip(before, written, strict=True):
+            for old, (attempt, _) in zip(self._ledger.record(written), written, strict=True):
                 states[old] -= 1
                 states[attempt.state] += 1
-                left -= due_at is None or self._tries.get(attempt.blog, 0) >= self._plan.tries
-            self._counts, self._left = replace(self._counts, states=states), left
+            self._counts = replace(self._counts, states=states)
         return found
 
-    def _due_again(self, attempt: Attempt, blog: DueBlog) -> float | None:
-        """Return when a blog is to be tried again: at once in the next run where this one has tried often enough."""
+    def _notice(self, attempt: BlogAttempt) -> None:
+        """End the run where an attempt says that no other can do better."""
+        self._silent = self._silent + 1 if attempt.kind in _SILENCE else 0
+        if self._end is not None:
+            return
+        if attempt.exit_code == NoSpace.exit_code:
+            self._end = NoSpace(attempt.reason or "")
+        elif self._silent >= self._plan.silence:
+            self._end = ServiceError(
+                message_n(
+                    "{n:,} blog got no answer: {reason}. Run the fleet again when the service answers.",
+                    "{n:,} blogs in a row got no answer, the last one: {reason}. "
+                    "Run the fleet again when the service answers.",
+                    self._silent,
+                    reason=(attempt.reason or "").rstrip("."),
+                )
+            )
+        if self._end is not None:
+            self._crew.stop(Interrupted(str(self._end)))
+
+    def _due_again(self, attempt: BlogAttempt, blog: DueBlog) -> tuple[float | None, bool]:
+        """Return when a blog is to be tried again, ``None`` for not, and whether that is in this run."""
         if attempt.state is BlogState.SAVED:
             self._tries.pop(blog.number, None)
-            return None
-        tries = self._tries[blog.number] = self._tries.get(blog.number, 0) + 1
+            return None, False
         gap = min(self._plan.gap.total_seconds() * _GAP_GROWTH ** min(blog.failures, 20), _LONGEST_GAP)
-        return attempt.finished_at + gap * (1 + _JITTER * self._chance())
+        due_at = attempt.finished_at + gap * (1 + _JITTER * self._chance())
+        tries = self._tries.pop(blog.number, 0) + 1
+        if attempt.exit_code not in _PASSING or tries >= self._plan.tries or self._end is not None:
+            return due_at, False
+        self._tries[blog.number] = tries
+        heappush(self._again, (due_at, blog.number, replace(blog, failures=blog.failures + 1)))
+        self._left += 1
+        return due_at, True
 
-    def _moment(self, ended: Sequence[tuple[str, Attempt]]) -> FleetMoment:
+    def _moment(self, ended: Sequence[tuple[str, BlogAttempt, float | None]]) -> FleetMoment:
         now, sent = self._clock.monotonic(), self._crew.requests
         self._progress.sent(now, sent)
-        left = self._left
+        if now >= self._next_forecast or not self._under_way:
+            self._next_forecast = now + _TICK_SECONDS
+            self._forecast = self._progress.forecast(now, sent, self._left, self._crew.under_way)
         return FleetMoment(
-            self._counts, len(self._under_way), sent, now - self._begun, self._progress.forecast(now, sent, left), ended
+            self._counts, len(self._under_way), self._left, sent, now - self._begun, self._forecast, ended
         )

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AsyncExitStack
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Final
 
+from exporter.archive.atomic import make_folder, translated
 from exporter.clock import Clock
+from exporter.crawl.outcome import Outcome
 from exporter.errors import BlogExporterError, Interrupted, NoMemory
 from exporter.fleet.blog_list import archive_place
-from exporter.fleet.ledger import Attempt, DueBlog
-from exporter.http.engine import Engine
+from exporter.fleet.ledger import BlogAttempt, DueBlog
+from exporter.http.engine import Client, Engine
+from exporter.http.transport import Statistics
 from exporter.library.backup import Backup, backup, open_service
 from exporter.message import message, said
 from exporter.settings import Settings
@@ -38,8 +40,20 @@ class Saver:
         self._settings_of = settings_of
         self._clock = clock
         self._worker = worker
+        self._clients: dict[int, Client] = {}
         self._running: dict[int, Backup] = {}
+        self._past = 0
         self._end: Interrupted | None = None
+
+    @property
+    def under_way(self) -> Collection[int]:
+        """For each blog that is being saved, how many requests were sent so far."""
+        return [client.statistics.requests for client in self._clients.values()]
+
+    @property
+    def requests(self) -> int:
+        """How many requests were sent so far for all blogs, pictures elsewhere not counted."""
+        return self._past + sum(self.under_way)
 
     def stop(self, error: Interrupted) -> None:
         """End all that is under way soon and in order."""
@@ -47,47 +61,56 @@ class Saver:
         for each in self._running.values():
             each.stop(error)
 
-    async def save(self, blog: DueBlog) -> Attempt:
+    async def save(self, blog: DueBlog) -> BlogAttempt:
         """Back up a blog into its archive; whatever goes wrong is in what is returned."""
         started = self._clock.now().timestamp()
-        run: Backup | None = None
+        version: int | None = None
         error: BlogExporterError | None = None
+        code, reason = 0, None
         try:
-            if self._end is not None:
-                raise self._end
-            settings = self._settings_of(blog)
-            async with AsyncExitStack() as stack:
-                service = await stack.enter_async_context(open_service(blog.blog_id, settings, engine=self._engine))
-                place = archive_place(self._root, blog.blog_id)
-                place.parent.mkdir(mode=0o700, exist_ok=True)
-                run = await stack.enter_async_context(backup(place, service, settings))
-                self._running[blog.number] = run
-                async for _ in run:
-                    pass
+            outcome = await self._back_up(blog)
+            code, reason, version = outcome.exit_code, outcome.error, outcome.version
         except BlogExporterError as failure:
             error = failure
         except MemoryError:
             error = NoMemory()
         except Exception as failure:  # noqa: BLE001 - whatever it is, the other blogs have their turn
-            error = BlogExporterError(message("Unexpected: {kind}: {reason}", kind=type(failure).__name__, reason=failure))
+            text = message("Unexpected: {kind}: {reason}", kind=type(failure).__name__, reason=str(failure))
+            error = BlogExporterError(text)
         finally:
-            self._running.pop(blog.number, None)
-        return self._attempt(blog, started, run, error)
-
-    def _attempt(self, blog: DueBlog, started: float, run: Backup | None, error: BlogExporterError | None) -> Attempt:
-        outcome = None if run is None else run.outcome
-        code = error.exit_code if error is not None else outcome.exit_code if outcome is not None else 1
-        reason = said(error) if error is not None else outcome.error if outcome is not None else None
-        return Attempt(
+            client = self._clients.pop(blog.number, None)
+            sent = Statistics() if client is None else client.statistics
+            self._past += sent.requests
+        if error is not None:
+            reason = str(said(error))
+        return BlogAttempt(
             blog.number,
             started,
             self._clock.now().timestamp(),
-            code,
-            type(error).__name__ if error is not None else "Incomplete" if code else None,
-            None if reason is None else str(reason)[:_REASON],
-            None if outcome is None or error is not None else outcome.version,
-            0 if outcome is None else outcome.requests,
-            0 if outcome is None else outcome.retries,
-            0 if outcome is None else outcome.bytes,
+            code if error is None else error.exit_code,
+            None if error is None else type(error).__name__,
+            None if reason is None else reason[:_REASON],
+            version,
+            sent.requests,
+            sent.retries,
+            sent.bytes,
             self._worker,
         )
+
+    async def _back_up(self, blog: DueBlog) -> Outcome:
+        if self._end is not None:
+            raise self._end
+        settings = self._settings_of(blog)
+        async with open_service(blog.blog_id, settings, engine=self._engine) as service:
+            self._clients[blog.number] = service.client
+            place = archive_place(self._root, blog.blog_id)
+            with translated(place.parent):
+                make_folder(place.parent)
+            async with backup(place, service, settings, clock=self._clock) as run:
+                self._running[blog.number] = run
+                try:
+                    async for _ in run:
+                        pass
+                finally:
+                    del self._running[blog.number]
+        return run.outcome

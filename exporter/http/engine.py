@@ -78,6 +78,7 @@ class Engine:
 
     Attributes:
         budget: what all answers take together.
+        statistics: what all clients and downloaders sent and received so far.
     """
 
     def __init__(
@@ -98,7 +99,7 @@ class Engine:
         self._deadlines = Deadlines()
         self._resolver = resolver
         self._sessions: dict[AddressGuard, aiohttp.ClientSession] = {}
-        self._statistics: list[Statistics] = []
+        self.statistics = Statistics()
 
     async def __aenter__(self) -> Self:
         return self
@@ -107,11 +108,6 @@ class Engine:
         self._deadlines.close()
         for session in self._sessions.values():
             await session.close()
-
-    @property
-    def statistics(self) -> Statistics:
-        """What all clients and downloaders sent and received so far."""
-        return sum(self._statistics, Statistics())
 
     def client(
         self,
@@ -168,7 +164,7 @@ class Engine:
         session, direct = self._session(_ANYWHERE), None
         if may_be_taken():
             direct = Direct(session, base.origin(), headers, timeouts.connect)
-        sender = Sender(timeouts, self._counted(), place, message(": check the address"))
+        sender = Sender(timeouts, Statistics(), place, message(": check the address"), self.statistics)
         watch = ServiceWatch(AiohttpTransport(session, self._deadlines, direct, self._allowance), policy, self._clock)
         throttled: Transport = Throttled(watch, self._throttles)
         retrying = Retrying(
@@ -214,11 +210,7 @@ class Engine:
         watch = HostWatch(AiohttpTransport(self._session(guard), self._deadlines, allowance=self._allowance))
         redirecting = Redirecting(Throttled(watch, self._throttles), lambda target: guard.check(str(target)))
         retrying = Retrying(redirecting, policy, watch, self._throttles, self._clock, chance=self._chance)
-        return Downloader(retrying, guard, Sender(timeouts, self._counted()), max_bytes)
-
-    def _counted(self) -> Statistics:
-        self._statistics.append(Statistics())
-        return self._statistics[-1]
+        return Downloader(retrying, guard, Sender(timeouts, Statistics(), total=self.statistics), max_bytes)
 
     def _session(self, guard: AddressGuard) -> aiohttp.ClientSession:
         if guard not in self._sessions:

@@ -203,6 +203,7 @@ class Retrying:
             reason = "" if failure is None else said(failure)
             event = RetryEvent(request.name, state.attempt_number, reason, state.upcoming_sleep)
             request.sender.statistics.retries += 1
+            request.sender.total.retries += 1
             self.on_retry(event)
 
         retrying = AsyncRetrying(

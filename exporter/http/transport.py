@@ -15,7 +15,7 @@ from __future__ import annotations
 import io
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Protocol
 
@@ -67,9 +67,6 @@ class Statistics:
     retries: int = 0
     bytes: int = 0
 
-    def __add__(self, other: Statistics) -> Statistics:
-        return Statistics(self.requests + other.requests, self.retries + other.retries, self.bytes + other.bytes)
-
 
 @dataclass(frozen=True, slots=True)
 class Sender:
@@ -81,12 +78,14 @@ class Sender:
         place: how messages name what is asked.
         hint: what they end with where the place may be wrong. Messages without one are archived, so they must not
             depend on the machine.
+        total: where the requests of all senders are counted.
     """
 
     timeouts: Timeouts
     statistics: Statistics
     place: str = message("its host")
     hint: str = ""
+    total: Statistics = field(default_factory=Statistics)
 
 
 @dataclass(slots=True, repr=False)
@@ -207,6 +206,7 @@ class AiohttpTransport:
         if self.allowance is not None:
             self.allowance.take()
         request.sender.statistics.requests += 1
+        request.sender.total.requests += 1
         deadline = self.deadlines.of(request.sender.timeouts, request.patience)
         try:
             with deadline:
@@ -243,6 +243,7 @@ async def _received(
             response.body = await request.body.receive(stream)
         finally:
             request.sender.statistics.bytes += stream.kept
+            request.sender.total.bytes += stream.kept
         response.body_seconds = time.monotonic() - begun
     return response
 

@@ -41,6 +41,16 @@ def metrics(document: Mapping[str, Any], exit_code: int) -> str:
         ("left_out", "Not saved, by kind and reason", _left_out(document["completeness"])),
     ]
     common = {"blog": str(document["blog_id"]), "archive": str(document["archive"])}
+    return families_text(families, common)
+
+
+def families_text(families: Iterable[tuple[str, str, Iterable[Sample]]], common: Mapping[str, str]) -> str:
+    """Write families of gauges, each with its name, its help and its samples; samples without a value are left out.
+
+    Args:
+        families: names without the program's prefix, help without its full stop.
+        common: labels of every sample.
+    """
     return "".join(line for family in families for line in _family(*family, common))
 
 

@@ -1,0 +1,288 @@
+"""What ``fleet`` prints: progress while a run lasts, its summary, and the state of a fleet."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Self
+
+from exporter.cli.amounts import time_text
+from exporter.cli.output import Output
+from exporter.cli.progress import ProgressBar
+from exporter.clock import timestamp
+from exporter.errors import (
+    ArchiveDamaged,
+    BlogExporterError,
+    Incomplete,
+    LastRunFailed,
+    NotAuthorised,
+    ServiceError,
+    UsageError,
+)
+from exporter.fleet.ledger import BlogState
+from exporter.message import message, message_n
+from exporter.text import printable
+
+if TYPE_CHECKING:
+    from exporter.fleet.forecast import Forecast
+    from exporter.fleet.ledger import BlogAttempt
+    from exporter.fleet.run import FleetMoment, FleetPlan
+
+_LINE_SECONDS: Final = 30.0
+_REASON: Final = 200
+_KINDS: Final = {each.exit_code: each for each in (UsageError, NotAuthorised, ArchiveDamaged, ServiceError)}
+_MOST_DAYS: Final = 36_500.0
+"""A forecast that is further away says nothing."""
+
+
+class RunDisplay:
+    """Shows a run: a bar on a terminal, elsewhere a line every half a minute, and each failure when it happens.
+
+    Attributes:
+        codes: how many attempts that were the last of their blog in this run ended with which exit code.
+    """
+
+    def __init__(self, out: Output, plan: FleetPlan) -> None:
+        self._out = out
+        self._deadline = plan.deadline
+        self._bar = ProgressBar(out, message("blogs"))
+        self._next = time.monotonic() + _LINE_SECONDS
+        self.codes: Counter[int] = Counter()
+        self._reason = ""
+
+    def __enter__(self) -> Self:
+        self._bar.__enter__()
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        self._bar.__exit__(*failure)
+
+    def handle(self, moment: FleetMoment) -> None:
+        """Show what a run has come to."""
+        for blog_id, attempt, again in moment.ended:
+            if again is None:
+                self.codes[attempt.exit_code] += 1
+                self._reason = attempt.reason or ""
+            if attempt.exit_code:
+                self._out.say(_failure(blog_id, attempt, again))
+        states = moment.counts.states
+        self._bar.update(states[BlogState.SAVED], moment.counts.blogs)
+        if time.monotonic() >= self._next:
+            self._next = time.monotonic() + _LINE_SECONDS
+            self._out.say(self._line(moment))
+
+    def _line(self, moment: FleetMoment) -> str:
+        states, forecast = moment.counts.states, moment.forecast
+        values = {"saved": states[BlogState.SAVED], "under_way": moment.under_way}
+        if forecast is None or forecast.seconds > _MOST_DAYS * 86_400:
+            return message_n(
+                "{saved:,} of {n:,} blog saved, {under_way:,} under way.",
+                "{saved:,} of {n:,} blogs saved, {under_way:,} under way.",
+                moment.counts.blogs,
+                **values,
+            )
+        return message_n(
+            "{saved:,} of {n:,} blog saved, {under_way:,} under way; {rate:.0f} requests/s; done in {time} ± {error}.",
+            "{saved:,} of {n:,} blogs saved, {under_way:,} under way; {rate:.0f} requests/s; done in {time} ± {error}.",
+            moment.counts.blogs,
+            **values,
+            rate=forecast.rate,
+            time=time_text(forecast.seconds),
+            error=time_text(forecast.error),
+        )
+
+    def note(self, moment: FleetMoment) -> dict[str, Any]:
+        """Return what ``fleet status`` shows of a run under way."""
+        forecast = moment.forecast
+        return {
+            "requests": moment.requests,
+            "rate": None if forecast is None else round(forecast.rate, 2),
+            "under_way": moment.under_way,
+            "left": moment.left,
+            "forecast": _forecast(forecast),
+            "deadline": self._against_deadline(forecast),
+        }
+
+    def _against_deadline(self, forecast: Forecast | None) -> dict[str, Any] | None:
+        if self._deadline is None:
+            return None
+        left = self._deadline - time.time()
+        share = None if forecast is None else round(forecast.share_within(left), 4)
+        return {"at": timestamp(datetime.fromtimestamp(self._deadline, UTC)), "seconds": round(left), "share": share}
+
+    def summary(self, root: Path, moment: FleetMoment) -> dict[str, Any]:
+        """Say what a run did, and return it as ``fleet run --json`` prints it."""
+        states = moment.counts.states
+        for line in _state_lines(moment.counts.states, moment.counts.blogs):
+            self._out.say(line)
+        rate = moment.requests / moment.seconds if moment.seconds else 0.0
+        self._out.say(
+            message_n(
+                "{n:,} request in {time}, {rate:.1f} a second.",
+                "{n:,} requests in {time}, {rate:.1f} a second.",
+                moment.requests,
+                time=time_text(moment.seconds),
+                rate=rate,
+            )
+        )
+        return {
+            "fleet": str(root.absolute()),
+            "blogs": {"listed": moment.counts.blogs, **states},
+            "exit_codes": {str(code): count for code, count in sorted(self.codes.items())},
+            "requests": moment.requests,
+            "seconds": round(moment.seconds, 1),
+            "rate": round(rate, 1),
+        }
+
+    def problem(self, document: Mapping[str, Any]) -> BlogExporterError | None:
+        """Return what a finished run ends with where not every listed blog is saved.
+
+        Where none is and all failed alike, that is what the run failed of, and nothing was saved in part.
+        """
+        blogs = document["blogs"]
+        if not blogs["saved"] + blogs["partial"] and len(self.codes) == 1 and self._reason:
+            (code,) = self.codes
+            kind = _KINDS.get(code, Incomplete)
+            return kind(message("No blog could be saved, each failed as the last one: {reason}", reason=self._reason))
+        return problem_of(document)
+
+
+def _failure(blog_id: str, attempt: BlogAttempt, again: float | None) -> str:
+    values = {"blog": printable(blog_id, 100), "reason": printable(attempt.reason or "", _REASON).rstrip(".")}
+    if again is None:
+        return message("  {blog}: {reason}.", **values)
+    return message("  {blog}: {reason}; again in {wait}.", **values, wait=time_text(again))
+
+
+def _forecast(forecast: Forecast | None) -> dict[str, Any] | None:
+    if forecast is None or forecast.seconds > _MOST_DAYS * 86_400:
+        return None
+    done = datetime.now(UTC) + timedelta(seconds=forecast.seconds)
+    return {
+        "seconds": round(forecast.seconds, 1),
+        "error_seconds": round(forecast.error, 1),
+        "finished_at": timestamp(done),
+        "requests": round(forecast.requests),
+    }
+
+
+def _state_lines(states: Mapping[Any, int], listed: int) -> Iterator[str]:
+    yield message_n("{saved:,} of {n:,} blog saved.", "{saved:,} of {n:,} blogs saved.", listed, saved=states["saved"])
+    if states["partial"]:
+        yield message_n("{n:,} saved, but not all of it.", "{n:,} saved, but not all of each.", states["partial"])
+    if states["failed"]:
+        yield message_n("{n:,} failed.", "{n:,} failed.", states["failed"])
+    if states["new"]:
+        yield message_n("{n:,} not begun.", "{n:,} not begun.", states["new"])
+
+
+def overview_lines(document: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what ``fleet status`` shows of an overview."""
+    yield from _state_lines(document["blogs"], document["blogs"]["listed"])
+    if document["due"]:
+        yield message_n("{n:,} due now.", "{n:,} due now.", document["due"])
+    if document["due_later"]:
+        yield message_n(
+            "{n:,} to be tried again, from {time} on.",
+            "{n:,} to be tried again, from {time} on.",
+            document["due_later"],
+            time=_local(document["next_due"]),
+        )
+    run = document["run"]
+    if run is not None:
+        yield ""
+        yield from _run_lines(run)
+    if document["failures"]:
+        yield ""
+        yield message("What failed:")
+        for each in document["failures"]:
+            yield message_n(
+                "  {n:,} blog, exit code {code}, such as {blog}: {reason}",
+                "  {n:,} blogs, exit code {code}, such as {blog}: {reason}",
+                each["blogs"],
+                code=each["exit_code"],
+                blog=printable(str(each["example"]), 100),
+                reason=printable(str(each["reason"]), _REASON),
+            )
+    if document["slowest"]:
+        yield ""
+        yield message("The slowest of the newest run:")
+        for each in document["slowest"][:5]:
+            yield message_n(
+                "  {blog}: {time}, {n:,} request",
+                "  {blog}: {time}, {n:,} requests",
+                each["requests"],
+                blog=printable(str(each["blog_id"]), 100),
+                time=time_text(each["seconds"]),
+            )
+
+
+def _run_lines(run: Mapping[str, Any]) -> Iterator[str]:
+    values = {"number": run["number"], "time": time_text(run["seconds"]), "rate": run["rate"]}
+    if run["running"]:
+        yield message_n(
+            "Run {number} is under way for {time}: {n:,} request, {rate:.1f} a second; {under_way:,} blogs under way.",
+            "Run {number} is under way for {time}: {n:,} requests, {rate:.1f} a second; {under_way:,} blogs under way.",
+            run["requests"],
+            **values,
+            under_way=run["under_way"],
+        )
+    elif run["exit_code"] is None:
+        yield message(
+            "Run {number} of {start} was killed: run the fleet again.",
+            number=run["number"],
+            start=_local(run["started_at"]),
+        )
+    else:
+        yield message_n(
+            "Run {number} ended {end} with exit code {code}: {n:,} request in {time}, {rate:.1f} a second.",
+            "Run {number} ended {end} with exit code {code}: {n:,} requests in {time}, {rate:.1f} a second.",
+            run["requests"],
+            **values,
+            end=_local(run["finished_at"]),
+            code=run["exit_code"],
+        )
+    forecast, deadline = run["forecast"], run["deadline"]
+    if forecast is not None:
+        yield message(
+            "Done in {time} ± {error}, at {end}.",
+            time=time_text(forecast["seconds"]),
+            error=time_text(forecast["error_seconds"]),
+            end=_local(forecast["finished_at"]),
+        )
+    if deadline is not None and deadline["share"] is not None:
+        yield message(
+            "Until {end}, {share:.0%} of what is left will be saved at this rate.",
+            end=_local(deadline["at"]),
+            share=deadline["share"],
+        )
+    if run["dashboard"]:
+        yield message("Dashboard: {address}", address=printable(str(run["dashboard"]), _REASON))
+
+
+def problem_of(document: Mapping[str, Any]) -> BlogExporterError | None:
+    """Return what is wrong with a fleet: its newest run failed or was killed, or not all listed blogs are saved."""
+    blogs, run = document["blogs"], document["run"]
+    place = printable(str(document["fleet"]))
+    if isinstance(run, dict) and not run["running"] and run["exit_code"] not in {0, Incomplete.exit_code}:
+        return LastRunFailed(
+            message("The newest run of the fleet in {folder} did not end well: run it again.", folder=place)
+        )
+    missing = blogs["listed"] - blogs["saved"]
+    if not missing:
+        return None
+    return Incomplete(
+        message_n(
+            "{n:,} blog of the fleet in {folder} is not saved whole: run it again.",
+            "{n:,} blogs of the fleet in {folder} are not saved whole: run it again.",
+            missing,
+            folder=place,
+        )
+    )
+
+
+def _local(text: str) -> str:
+    return f"{datetime.fromisoformat(text).astimezone():%Y-%m-%d %H:%M}"
