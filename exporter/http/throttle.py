@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 from exporter.clock import Clock
-from exporter.errors import TransportError, UsageError
+from exporter.errors import RequestTimeout, TransportError, UsageError
 from exporter.http.pace import Pace
+from exporter.http.rate import RateWindow
 from exporter.http.transport import HttpRequest, HttpResponse, Transport
 from exporter.message import message
 
@@ -20,6 +23,8 @@ _LATENCY_SLACK = 0.5  # seconds; below this a multiple of the baseline is noise
 _FIRST = 4.0  # requests at a time
 _REST = 2  # answers before one more is tried, after the first that was refused
 _LONGEST_REST = 512
+_LATE = 0.05  # seconds that a start may be late without making the next ones late
+_CUT_OFF = 1.0  # seconds within which a service notices that a connection was closed
 
 
 class Turn(NamedTuple):
@@ -43,7 +48,11 @@ class Throttle:
     tried at once: so a limit costs few refusals, and refusals without one cost little time. Where the host counts
     requests in some time instead, a :class:`Pace` is found, and the limit is left alone.
 
-    ``rate`` is in requests per second, evenly spaced, retries included; ``None`` for no such limit.
+    ``rate`` is in requests per second, retries included; ``None`` for no such limit. In no second of the service's
+    clock more than that arrive: see :class:`~exporter.http.rate.RateWindow`.
+
+    A request that is cut off, by a time-out or a cancellation, counts as under way for one more second, in which the
+    service notices that its connection is closed.
 
     Raises:
         UsageError: a limit that lets nothing through.
@@ -51,9 +60,11 @@ class Throttle:
 
     def __init__(self, max_concurrency: int, rate: float | None, clock: Clock) -> None:
         self._max, self._limit = float("inf"), _FIRST
-        self._interval = 0.0
-        self.restrict(max_concurrency, rate)
         self._clock = clock
+        self._window: RateWindow | None = None
+        self.restrict(max_concurrency, rate)
+        self._next = asyncio.Lock()
+        self._lingering: set[asyncio.Future[None]] = set()
         self._active = 0
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._resume_at = float("-inf")
@@ -85,7 +96,8 @@ class Throttle:
             )
         self._max = min(self._max, float(max_concurrency))
         self._limit = min(self._limit, self._max)
-        self._interval = max(self._interval, 1.0 / rate if rate else 0.0)
+        if rate is not None and (self._window is None or rate < self._window.rate):
+            self._window = RateWindow(rate, self._clock)
 
     @property
     def limit(self) -> int:
@@ -103,7 +115,7 @@ class Throttle:
         else:
             self._active += 1
         now = self._clock.monotonic()
-        if self._interval or self._pace.interval or now < self._resume_at:
+        if self._window is not None or self._pace.interval or now < self._resume_at:
             try:
                 now = await self._start(now)
             except BaseException:
@@ -112,8 +124,26 @@ class Throttle:
         self._started += 1
         return Turn(self._started, now, self._active)
 
-    def leave(self, turn: Turn, status: int | None, body_seconds: float = 0.0) -> None:
-        """Let the next request start, and learn from the answer's status; ``None`` when there was no answer."""
+    def on_answer(self, turn: Turn) -> Callable[[], None] | None:
+        """Return what is to be called when a request's answer begins; ``None`` where nobody needs to know."""
+        return None if self._window is None else partial(self._window.heard, turn.number)
+
+    def leave(self, turn: Turn, status: int | None, body_seconds: float = 0.0, *, cut_off: bool = False) -> None:
+        """Let the next request start, and learn from how this one ended.
+
+        Args:
+            turn: as :meth:`enter` gave it.
+            status: the answer's; ``None`` when there was no answer.
+            body_seconds: how long the answer's body took.
+            cut_off: whether we closed the connection before there was an answer.
+        """
+        if self._window is not None:
+            self._window.heard(turn.number)
+        if cut_off:
+            lingering = asyncio.ensure_future(self._linger())
+            self._lingering.add(lingering)
+            lingering.add_done_callback(self._lingering.discard)
+            return
         if status in _CONGESTION:
             self._refused(turn)
         elif status is not None:
@@ -137,10 +167,23 @@ class Throttle:
             raise
 
     async def _start(self, now: float) -> float:
+        """Wait until a request may start, and return when that is."""
+        window = self._window
+        if window is None:
+            return await self._spaced(now, 0.0)
+        async with self._next:
+            now = await self._spaced(self._clock.monotonic(), window.interval)
+            await window.take(self._started + 1)
+            while (now := self._clock.monotonic()) < self._resume_at:
+                await self._clock.sleep(self._resume_at - now)
+            self._next_start = max(self._next_start, now - _LATE + window.interval)
+        return now
+
+    async def _spaced(self, now: float, least: float) -> float:
         while True:
             if now < self._resume_at:
                 await self._clock.sleep(self._resume_at - now)
-            elif interval := max(self._interval, self._pace.interval):
+            elif interval := max(least, self._pace.interval):
                 start = max(now, self._next_start)
                 self._next_start = start + interval
                 if start > now:
@@ -151,6 +194,10 @@ class Throttle:
             else:
                 return now
             now = self._clock.monotonic()
+
+    async def _linger(self) -> None:
+        await self._clock.sleep(_CUT_OFF)
+        self._release()
 
     def _release(self) -> None:
         self._active -= 1
@@ -239,13 +286,18 @@ class Throttled:
         """Send a request."""
         throttle = self.throttles.of(request.origin)
         turn = await throttle.enter()
-        status, body_seconds = None, 0.0
+        status, body_seconds, cut_off = None, 0.0, False
+        request.on_answer = throttle.on_answer(turn)
         try:
             response = await self.transport.send(request)
             status, body_seconds = response.status, response.body_seconds
         except TransportError as error:
             error.origin = request.origin
+            cut_off = isinstance(error, RequestTimeout)
+            raise
+        except asyncio.CancelledError:
+            cut_off = True
             raise
         finally:
-            throttle.leave(turn, status, body_seconds)
+            throttle.leave(turn, status, body_seconds, cut_off=cut_off)
         return response

@@ -103,6 +103,7 @@ class HttpRequest:
         method: anything but ``GET`` changes what is there.
         content: what is sent with it.
         final: statuses that are answers to it, and no reason to send it again.
+        on_answer: is called when an answer begins.
     """
 
     url: URL
@@ -115,6 +116,7 @@ class HttpRequest:
     method: str = "GET"
     content: bytes | None = None
     final: frozenset[int] = frozenset()
+    on_answer: Callable[[], None] | None = None
 
 
 @dataclass(slots=True)
@@ -211,6 +213,8 @@ class AiohttpTransport:
         try:
             with deadline:
                 answer = await self._ask(request)
+                if request.on_answer is not None:
+                    request.on_answer()
                 try:
                     return await _received(request, answer, deadline)
                 finally:

@@ -1,0 +1,132 @@
+"""What arrives at a service in any second, and how much it works on at a time, measured by the service itself."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import random
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from exporter.errors import RequestTimeout
+from exporter.http.deadline import Timeouts
+from exporter.http.engine import Engine
+from exporter.http.rate import RateWindow
+from exporter.http.retry import RetryPolicy
+from exporter.model.exchange import Request, Response
+from tests.http.clocks import JumpClock
+from tests.support.measured_service import MeasuredService, measured_service
+
+
+@pytest.fixture
+def service() -> Iterator[MeasuredService]:
+    with measured_service() as running:
+        yield running
+
+
+def request(**wish: str) -> Request:
+    return Request("entry/get", "/", wish, {})
+
+
+def read(response: Response) -> int:
+    return response.status
+
+
+async def ask_for(service: MeasuredService, seconds: float, wish: Callable[[], dict[str, str]], **limits: Any) -> None:
+    """Ask as much as the limits allow for some time."""
+
+    async def one() -> None:
+        while True:
+            await client.fetch(request(**wish()), read)
+
+    async with Engine() as engine:
+        client = engine.client(service.url, **limits)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await asyncio.gather(*(one() for _ in range(2 * limits["concurrency"])))
+
+
+async def test_no_more_than_the_rate_arrive_in_any_second_and_nearly_as_many(service: MeasuredService) -> None:
+    await ask_for(service, 3.2, lambda: {"seconds": "0.005"}, concurrency=8, rate=100.0)
+    found = service.measured()
+    assert found.most_in_a_second <= 100
+    assert found.most_at_once <= 8
+    begin = found.arrivals[0] + 1
+    assert found.between(begin, begin + 2) >= 190
+
+
+async def test_nor_do_they_where_service_and_client_are_held_up_again_and_again(service: MeasuredService) -> None:
+    chance = random.Random(5)
+
+    def wish() -> dict[str, str]:
+        if chance.random() < 0.02:
+            time.sleep(0.1)
+        stall = 0.15 if chance.random() < 0.02 else 0.0
+        return {"seconds": f"{chance.random() / 20}", "stall": f"{stall}"}
+
+    await ask_for(service, 2.5, wish, concurrency=20, rate=60.0)
+    found = service.measured()
+    assert len(found.arrivals) > 60
+    assert found.most_in_a_second <= 60
+    assert found.most_at_once <= 20
+
+
+@pytest.mark.parametrize(("rate", "most", "seconds"), [(2.5, 3, 1.2), (0.8, 1, 1.25)])
+async def test_a_rate_that_is_no_whole_number_holds_over_its_own_time(
+    service: MeasuredService, rate: float, most: int, seconds: float
+) -> None:
+    await ask_for(service, 2.6, dict, concurrency=4, rate=rate)
+    found = service.measured()
+    assert found.most_within(seconds) == most
+    assert found.most_in_a_second == most
+    assert len(found.arrivals) >= 2.6 * rate
+
+
+async def test_a_long_body_holds_up_no_other_request(service: MeasuredService) -> None:
+    await ask_for(service, 1.3, lambda: {"seconds": "2.5", "head": "1"}, concurrency=8, rate=2.0)
+    found = service.measured()
+    assert found.arrivals[2] - found.arrivals[0] < 1.5
+    assert found.most_in_a_second == 2
+
+
+async def test_one_without_an_answer_counts_until_it_is_given_up(service: MeasuredService) -> None:
+    policy = RetryPolicy(retries=0)
+    async with Engine() as engine:
+        client = engine.client(service.url, rate=1.0, timeouts=Timeouts(read=0.5), policy=policy)
+        with pytest.raises(RequestTimeout):
+            await client.fetch(request(seconds="0.7"), read)
+        await client.fetch(request(), read)
+    first, second = service.measured().arrivals
+    assert second - first >= 1.3
+
+
+@pytest.mark.parametrize("way", ["a time-out", "a cancellation"])
+async def test_what_was_cut_off_counts_as_under_way_until_the_service_has_noticed(
+    service: MeasuredService, way: str
+) -> None:
+    async with Engine() as engine:
+        timeouts, policy = Timeouts(read=0.3 if way == "a time-out" else 9), RetryPolicy(retries=0)
+        client = engine.client(service.url, timeouts=timeouts, policy=policy, concurrency=2)
+        asked = [asyncio.create_task(client.fetch(request(seconds="0.9"), read)) for _ in range(2)]
+        await asyncio.sleep(0.3)
+        if way == "a cancellation":
+            for each in asked:
+                each.cancel()
+        await asyncio.gather(*asked, return_exceptions=True)
+        await asyncio.gather(*(client.fetch(request(), read) for _ in range(2)))
+    assert service.measured().most_at_once == 2
+
+
+async def test_places_that_are_all_taken_are_waited_for(clock: JumpClock) -> None:
+    window = RateWindow(1.0, clock)
+    await window.take(1)
+    waiting = asyncio.create_task(window.take(2))
+    await asyncio.sleep(0)
+    clock.advance(5.0)
+    window.heard(1)
+    window.heard(1)
+    await waiting
+    assert clock.monotonic() == pytest.approx(6.001)
