@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from math import inf, sqrt
+from math import inf, log, sqrt
 from typing import Final
 
 _WINDOW_SECONDS: Final = 600.0
@@ -45,14 +45,11 @@ class FleetProgress:
         self._sent: deque[tuple[float, int]] = deque([(started, 0)], _SAMPLES)
         self._taken: Counter[int] = Counter()
         self._done = 0
-        self._sum = self._squares = 0
 
     def finished(self, requests: int) -> None:
         """Count a blog that is done, with the requests it took."""
         self._taken[requests] += 1
         self._done += 1
-        self._sum += requests
-        self._squares += requests * requests
 
     def sent(self, now: float, requests: int) -> None:
         """Note how many requests were sent in all, those of blogs under way too."""
@@ -69,20 +66,18 @@ class FleetProgress:
             left: blogs that are not begun.
             under_way: requests sent so far for each blog that is under way, 0 where nobody knows.
         """
-        if self._done < _FEWEST and (left or under_way):
+        rate = self._rate(now, sent)
+        if not left and not under_way:
+            return Forecast(0.0, 0.0, rate, 0.0)
+        if self._done < _FEWEST:
             return None
         sizes = _Sizes(self._taken, under_way)
         requests = left * sizes.mean + sum(sizes.beyond(taken) for taken in under_way)
-        rate = self._rate(now, sent)
-        if not requests:
-            return Forecast(0.0, 0.0, rate, 0.0)
         if not rate:
             return Forecast(inf, inf, 0.0, requests)
-        mean = self._sum / self._done
-        variance = max(0.0, self._squares / self._done - mean * mean)
         # What is left differs from its mean by its own chance, and by that of the blogs that the mean is from.
         number = left + len(under_way)
-        deviation = sqrt(variance * (number + number * number / self._done))
+        deviation = sqrt(sizes.variance * (number + number * number / self._done))
         return Forecast(requests / rate, _SURE * deviation / rate, rate, requests)
 
     def _rate(self, now: float, sent: int) -> float:
@@ -102,16 +97,30 @@ class _Sizes:
     def __init__(self, taken: Mapping[int, int], under_way: Collection[int]) -> None:
         running = Counter(under_way)
         at_risk = sum(taken.values()) + len(under_way)
-        alive, area, before = 1.0, 0.0, 0
+        alive, area, squares, before = 1.0, 0.0, 0.0, 0
         self._after: dict[int, tuple[float, float]] = {}
         for size in sorted(taken.keys() | running.keys()):
             area += alive * (size - before)
+            squares += alive * (size * size - before * before)
             alive *= 1.0 - taken.get(size, 0) / at_risk
             at_risk -= taken.get(size, 0) + running[size]
             before = size
             self._after[size] = alive, area
-        # Blogs larger than all that is known: as if they began anew there.
-        self.mean = area * (1.0 + alive)
+        rest = self._rest(alive, area, before)
+        self.mean = area + alive * rest
+        squares += 2.0 * alive * rest * (before + rest)
+        self.variance = max(0.0, squares - self.mean * self.mean)
+
+    def _rest(self, alive: float, area: float, largest: int) -> float:
+        """Return how many more requests blogs take that are larger than all that is known.
+
+        As if they ended as often as those did that are larger than half of it, or as all did where none of these ended.
+        """
+        half = max((size for size in self._after if 2 * size <= largest), default=0)
+        alive_at_half = self._after[half][0] if half else 1.0
+        if 0.0 < alive < alive_at_half:
+            return (largest - half) / log(alive_at_half / alive)
+        return area / (1.0 - alive)
 
     def beyond(self, taken: int) -> float:
         """Return how many more requests a blog under way takes that has taken so many."""

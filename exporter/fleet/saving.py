@@ -9,7 +9,7 @@ from typing import Final
 from exporter.archive.atomic import make_folder, translated
 from exporter.clock import Clock
 from exporter.crawl.outcome import Outcome
-from exporter.errors import BlogExporterError, Interrupted, NoMemory
+from exporter.errors import ArchiveDamaged, BlogExporterError, Interrupted, NoMemory
 from exporter.fleet.blog_list import archive_place
 from exporter.fleet.ledger import BlogAttempt, DueBlog
 from exporter.http.engine import Client, Engine
@@ -104,6 +104,9 @@ class Saver:
         async with open_service(blog.blog_id, settings, engine=self._engine) as service:
             self._clients[blog.number] = service.client
             place = archive_place(self._root, blog.blog_id)
+            for folder in (place.parent, place):
+                if folder.is_symlink():
+                    raise ArchiveDamaged(message("{path} is a link, which is not followed: remove it.", path=folder))
             with translated(place.parent):
                 make_folder(place.parent)
             async with backup(place, service, settings, clock=self._clock) as run:

@@ -183,7 +183,7 @@ def chosen(name: str) -> list[tuple[str, ...]]:
     return [*readers, ("verify",), *copies, *WRITERS, ("backup",)]
 
 
-WITHOUT_AN_ARCHIVE = {"completion", "init", "demo", "profiles", "login", "logout", "whoami"}
+WITHOUT_AN_ARCHIVE = {"completion", "init", "demo", "profiles", "login", "logout", "whoami", "fleet"}
 
 
 def test_every_command_and_format_is_tried() -> None:

@@ -1,0 +1,182 @@
+"""``fleet``: many blogs of a real service, each an archive of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from aiohttp import web
+
+from exporter.archive.archive import Archive
+from exporter.demo.service import DemoService
+from exporter.fleet.blog_list import archive_place
+from tests.cli.conftest import Program
+from tests.support.generated import generated_blog
+from tests.support.runs import Runs
+
+BLOGS = [f"b{number}.blog.example.jp" for number in range(12)]
+
+
+@pytest.fixture(scope="module")
+def platform() -> Iterator[DemoService]:
+    first, *more = (generated_blog(4, 2, 1, blog_id=name, seed=number) for number, name in enumerate(BLOGS))
+    with DemoService(first, None, *more).run_in_thread() as served:
+        yield served
+
+
+@pytest.fixture
+def service(platform: DemoService) -> Iterator[DemoService]:
+    platform.requests.clear()
+    yield platform
+    platform.before = None
+
+
+@pytest.fixture
+def blogs(tmp_path: Path) -> Path:
+    path = tmp_path / "blogs.txt"
+    path.write_text("".join(f"{name}\n" for name in BLOGS), encoding="utf-8")
+    return path
+
+
+def options(service: DemoService) -> list[str]:
+    return ["--base-url", service.base_url, "--assets", "none", "--retries", "0", "--give-up-after", "1s"]
+
+
+def test_every_blog_becomes_an_archive_and_is_not_asked_for_again(
+    program: Program, service: DemoService, blogs: Path, tmp_path: Path
+) -> None:
+    done = program("fleet", "run", blogs, "--into", tmp_path / "fleet", *options(service), "--json")
+    assert done.code == 0, done.err
+    assert done.json["blogs"] == {"listed": 12, "new": 0, "saved": 12, "partial": 0, "failed": 0}
+    assert done.json["requests"] == len(service.requests)
+    for name in BLOGS:
+        place = archive_place(tmp_path / "fleet", name)
+        assert program("verify", place).code == 0
+        assert len((place / "latest" / "entries.jsonl").read_text("utf-8").splitlines()) == 4
+        assert not (place / "latest" / "site").exists()
+    service.requests.clear()
+    again = program("fleet", "run", blogs, "--into", tmp_path / "fleet", *options(service))
+    assert (again.code, service.requests) == (0, [])
+    later = program(
+        "fleet", "run", blogs, "--into", tmp_path / "fleet", *options(service), "--again-after", "0s", "--site"
+    )
+    assert later.code == 0
+    assert (archive_place(tmp_path / "fleet", BLOGS[0]) / "latest" / "site" / "index.html").is_file()
+    assert Archive.open(archive_place(tmp_path / "fleet", BLOGS[0])).newest() == 1
+
+
+def test_one_that_fails_keeps_no_other_from_its_turn(program: Program, service: DemoService, tmp_path: Path) -> None:
+    blogs = tmp_path / "blogs.csv"
+    blogs.write_text("blog_id,priority,retries\ngone.blog.example.jp,9,\nb1.blog.example.jp,,2\n", encoding="utf-8")
+    fleet = tmp_path / "fleet"
+    done = program(
+        "fleet", "run", blogs, "--into", fleet, *options(service), "--tries", "1", "--at-once", "1", "--json"
+    )
+    assert done.code == 3
+    assert done.answer_before_error["blogs"] == {"listed": 2, "new": 0, "saved": 1, "partial": 0, "failed": 1}
+    assert "gone.blog.example.jp: " in done.err
+    assert "1 blog of the fleet" in done.err
+    assert next(filter(None, (request.params.get("id") for request in service.requests))) == "gone.blog.example.jp"
+    shown = program("fleet", "status", fleet)
+    assert shown.code == 3
+    assert "1 of 2 blogs saved." in shown.out
+    assert "such as gone.blog.example.jp" in shown.out
+    assert program("fleet", "status", fleet, "--json").answer_before_error["due_later"] == 1
+    assert 'blog_exporter_fleet_blogs{fleet="' in program("fleet", "status", fleet, "--prometheus").out
+    only = tmp_path / "only.txt"
+    only.write_text("gone.blog.example.jp\n", encoding="utf-8")
+    nothing = program("fleet", "run", only, "--into", tmp_path / "other", *options(service), "--tries", "1")
+    assert nothing.code == 20
+    assert "No blog could be saved" in nothing.err
+
+
+def test_what_fails_for_a_moment_is_tried_again_in_the_same_run(
+    program: Program, service: DemoService, blogs: Path, tmp_path: Path
+) -> None:
+    failed: list[str] = []
+
+    async def once(request: web.Request) -> web.StreamResponse | None:
+        if request.query.get("id") == BLOGS[3] and len(failed) < 2:
+            failed.append(request.path)
+            return web.Response(status=503)
+        return None
+
+    service.before = once
+    done = program("fleet", "run", blogs, "--into", tmp_path / "fleet", *options(service), "--retry-after", "1s")
+    assert done.code == 0, done.err
+    assert f"{BLOGS[3]}: " in done.err
+    assert "again in 1." in done.err
+    assert "12 of 12 blogs saved." in done.err
+
+
+def test_wrong_words_are_refused_before_anything_is_asked(
+    program: Program, service: DemoService, blogs: Path, tmp_path: Path
+) -> None:
+    into = ("--into", tmp_path / "fleet", *options(service))
+    empty = tmp_path / "empty.txt"
+    empty.write_text("# none\n")
+    for words, reason in (
+        (("run", tmp_path / "none.txt", *into), "none.txt cannot be read"),
+        (("run", empty, *into), "lists no blog"),
+        (("run", blogs, *into, "--deadline", "soon"), "option --deadline is 'soon'"),
+        (("run", blogs, *into, "--retry-after", "2"), "--retry-after"),
+        (("status", tmp_path / "fleet", "--json", "--prometheus"), "not both"),
+    ):
+        done = program("fleet", *words)
+        assert (done.code, reason in done.err) == (2, True), done.err
+    assert program("fleet", "status", tmp_path / "nowhere").code == 10
+    assert service.requests == []
+
+
+def test_after_a_deadline_the_rest_is_named(
+    program: Program, service: DemoService, blogs: Path, tmp_path: Path
+) -> None:
+    done = program(
+        "fleet", "run", blogs, "--into", tmp_path / "fleet", *options(service), "--deadline", "2020-01-31", "--json"
+    )
+    assert done.code == 3
+    assert done.answer_before_error["blogs"]["new"] == 12
+    assert service.requests == []
+
+
+def test_two_runs_at_once_and_one_that_is_killed(
+    runs: Runs, program: Program, service: DemoService, blogs: Path, tmp_path: Path
+) -> None:
+    fleet = tmp_path / "fleet"
+    slow: list[str] = []
+
+    async def wait(request: web.Request) -> web.StreamResponse | None:
+        slow.append(request.path)
+        if len(slow) > 20:
+            await asyncio.sleep(0.5)
+        return None
+
+    service.before = wait
+    words = ("fleet", "run", str(blogs), "--into", str(fleet), *options(service), "--at-once", "3")
+    first = runs.start(*words)
+    while len(slow) < 25:
+        time.sleep(0.02)
+    locked = program(*words)
+    assert locked.code == 11
+    running = program("fleet", "status", fleet, "--json").answer_before_error["run"]
+    assert (running["running"], running["exit_code"]) == (True, None)
+    first.signal(signal.SIGKILL)
+    first.wait(20)
+    dead = program("fleet", "status", fleet)
+    assert dead.code == 7
+    assert "was killed" in dead.out
+    second = runs.start(*words)
+    before = len(slow)
+    while len(slow) < before + 3:
+        time.sleep(0.02)
+    second.signal(signal.SIGINT)
+    assert second.wait(20).code == 130
+    service.before = None
+    assert program(*words).code == 0
+    assert json.loads(program("fleet", "status", fleet, "--json").out)["blogs"]["saved"] == 12
+    assert [name for name in BLOGS if program("verify", archive_place(fleet, name)).code] == []

@@ -1,0 +1,141 @@
+"""What a ledger knows, whoever dies."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from exporter.errors import ArchiveDamaged, NewerFormat, NoArchive, UsageError
+from exporter.fleet.blog_list import ListedBlog
+from exporter.fleet.ledger import FILE_NAME, BlogAttempt, BlogState, FleetLedger, Listing
+from exporter.fleet.overview import overview
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Iterator[FleetLedger]:
+    with FleetLedger.create(tmp_path) as opened:
+        yield opened
+
+
+def blogs(*names: str, **settings: str) -> list[ListedBlog]:
+    return [ListedBlog(name, 0, settings, line) for line, name in enumerate(names, 1)]
+
+
+def ids(ledger: FleetLedger, now: float, most: int = 10) -> list[str]:
+    return [blog.blog_id for blog in ledger.due(now, most)]
+
+
+def test_listing_again_keeps_what_is_known(ledger: FleetLedger) -> None:
+    assert ledger.list_blogs(blogs("a", "b", "a"), 1.0) == Listing(2, 2, 1)
+    ledger.begin_run(2.0, {})
+    ledger.record([(BlogAttempt(1, 2.0, 3.0, 0), None), (BlogAttempt(2, 2.0, 3.0, 20), 60.0)])
+    assert ledger.list_blogs(blogs("c", "a", "b"), 4.0) == Listing(3, 1, 0)
+    assert ledger.counts(4.0).states == {
+        BlogState.NEW: 1, BlogState.SAVED: 1, BlogState.PARTIAL: 0, BlogState.FAILED: 1
+    }  # fmt: skip
+    ledger.begin_run(5.0, {})
+    assert ids(ledger, 5.0) == ["c"]
+    assert ids(ledger, 60.0) == ["c", "b"]
+    # One whose settings changed is due at once, one that is no longer listed is not.
+    ledger.list_blogs(blogs("a", rate="5"), 6.0)
+    assert [(blog.blog_id, blog.settings) for blog in ledger.due(6.0, 10)] == [("a", {"rate": "5"})]
+    assert ledger.counts(6.0).blogs == 1
+
+
+def test_a_list_with_a_wrong_line_changes_nothing(ledger: FleetLedger) -> None:
+    def wrong() -> Iterator[ListedBlog]:
+        yield ListedBlog("a")
+        raise UsageError("line 2")
+
+    with pytest.raises(UsageError):
+        ledger.list_blogs(wrong(), 1.0)
+    assert ledger.counts(1.0).blogs == 0
+    assert ledger.list_blogs(blogs("b"), 1.0) == Listing(1, 1, 0)
+    assert ids(ledger, 1.0) == ["b"]
+
+
+def test_the_order_is_priority_then_what_nothing_is_saved_of_then_the_list(ledger: FleetLedger) -> None:
+    urgent = ListedBlog("urgent", 5)
+    ledger.list_blogs([*blogs("saved", "failed", "new"), urgent], 1.0)
+    ledger.begin_run(1.0, {})
+    ledger.record([(BlogAttempt(1, 1.0, 2.0, 0), None), (BlogAttempt(2, 1.0, 2.0, 20), 2.0)])
+    assert ids(ledger, 9.0) == ["urgent", "new"]  # what this run tried is not due in it again
+    ledger.begin_run(9.0, {}, again_before=5.0)
+    assert ids(ledger, 9.0) == ["urgent", "new", "failed", "saved"]
+    assert ids(ledger, 9.0, 1) == ["urgent"]
+    assert [blog.blog_id for blog in ledger.due(9.0, 2, without=[3, 4])] == ["failed", "saved"]
+
+
+def test_what_failed_waits_unless_told_otherwise(ledger: FleetLedger) -> None:
+    ledger.list_blogs(blogs("a"), 1.0)
+    ledger.begin_run(1.0, {})
+    ledger.record([(BlogAttempt(1, 1.0, 2.0, 20), 500.0)])
+    ledger.begin_run(3.0, {})
+    assert ids(ledger, 3.0) == []
+    ledger.begin_run(4.0, {}, retry_now=True)
+    assert [blog.failures for blog in ledger.due(4.0, 1)] == [1]
+
+
+def test_attempts_are_only_added(ledger: FleetLedger, tmp_path: Path) -> None:
+    ledger.list_blogs(blogs("a"), 1.0)
+    ledger.begin_run(1.0, {})
+    ledger.record([(BlogAttempt(1, 1.0, 2.0, 0), None)])
+    with sqlite3.connect(tmp_path / FILE_NAME) as other:
+        for statement in ("DELETE FROM attempts", "UPDATE attempts SET exit_code = 0"):
+            with pytest.raises(sqlite3.Error, match="only added"):
+                other.execute(statement)
+    other.close()
+
+
+def test_the_overview_tells_what_the_ledger_knows(ledger: FleetLedger, tmp_path: Path) -> None:
+    ledger.list_blogs(blogs("a", "b", "c", "d"), 1.0)
+    assert overview(tmp_path, 1.0)["run"] is None
+    ledger.begin_run(10.0, {"list": "x"})
+    ledger.record([
+        (BlogAttempt(1, 10.0, 12.0, 0, requests=30), None),
+        (BlogAttempt(2, 10.0, 20.0, 20, "Unreachable", "nothing answers", requests=10), 90.0),
+        (BlogAttempt(3, 10.0, 11.0, 3, None, "1 problem", 1, requests=20), 91.0),
+    ])  # fmt: skip
+    found = overview(tmp_path, 30.0)
+    assert found["blogs"] == {"listed": 4, "new": 1, "saved": 1, "partial": 1, "failed": 1}
+    assert (found["due"], found["due_later"], found["next_due"]) == (1, 2, "1970-01-01T00:01:30Z")
+    run = found["run"]
+    assert (run["running"], run["exit_code"], run["attempts"], run["requests"]) == (False, None, 3, 60)
+    assert (run["seconds"], run["rate"]) == (10.0, 6.0)
+    assert {(each["exit_code"], each["blogs"], each["example"]) for each in found["failures"]} == {
+        (20, 1, "b"),
+        (3, 1, "c"),
+    }
+    assert [each["blog_id"] for each in found["slowest"]] == ["b", "a", "c"]
+    assert [each["blog_id"] for each in found["retry"]] == ["b", "c"]
+    ledger.end_run(40.0, 3)
+    assert overview(tmp_path, 50.0)["run"]["exit_code"] == 3
+
+
+def test_what_is_no_ledger_is_said_to_be_none(tmp_path: Path) -> None:
+    with pytest.raises(NoArchive, match="is no fleet"):
+        overview(tmp_path, 1.0)
+    path = tmp_path / FILE_NAME
+    path.write_bytes(b"SQLite format 3\0" + b"\xff" * 5000)
+    with pytest.raises(ArchiveDamaged, match=r"fleet\.sqlite, the ledger of the fleet, cannot be used"):
+        overview(tmp_path, 1.0)
+    path.unlink()
+    sqlite3.connect(path).executescript("CREATE TABLE x (y);")
+    with pytest.raises(ArchiveDamaged, match="is not the ledger"):
+        overview(tmp_path, 1.0)
+    path.unlink()
+    with FleetLedger.create(tmp_path):
+        pass
+    other = sqlite3.connect(path)
+    with other:
+        other.execute("UPDATE fleet SET value = '9' WHERE name = 'format'")
+    other.close()
+    with pytest.raises(NewerFormat, match="update it"):
+        FleetLedger.create(tmp_path)
+    path.rename(tmp_path / "elsewhere")
+    path.symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(ArchiveDamaged, match="is a link"):
+        overview(tmp_path, 1.0)

@@ -1,0 +1,221 @@
+"""Runs of a fleet, with a crew that ends each attempt as a script says; time stands still but for what is waited for."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Collection, Sequence
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from exporter.errors import Interrupted, NoSpace, ServiceError
+from exporter.fleet.blog_list import ListedBlog
+from exporter.fleet.ledger import BlogAttempt, BlogState, DueBlog, FleetLedger
+from exporter.fleet.overview import overview
+from exporter.fleet.run import FleetMoment, FleetPlan, FleetRun
+
+Script = Callable[[DueBlog, int], int]
+
+
+class HandClock:
+    """A clock that is put forward by hand."""
+
+    def __init__(self) -> None:
+        self.seconds = 1_000_000.0
+
+    def now(self) -> datetime:
+        return datetime.fromtimestamp(self.seconds, UTC)
+
+    def monotonic(self) -> float:
+        return self.seconds
+
+    async def sleep(self, seconds: float) -> None:
+        self.seconds += seconds
+
+
+class ScriptedCrew:
+    """Ends the oldest attempt after ten seconds and ten requests with the exit code that the script has for it."""
+
+    def __init__(self, clock: HandClock, script: Script, places: int = 2) -> None:
+        self.clock = clock
+        self.script = script
+        self.places = places
+        self.begun: list[tuple[str, float]] = []
+        self.most = 0
+        self.requests = 0
+        self._running: list[tuple[DueBlog, float]] = []
+        self._end: Interrupted | None = None
+        self._tries: dict[int, int] = {}
+
+    @property
+    def room(self) -> int:
+        return self.places - len(self._running)
+
+    @property
+    def under_way(self) -> Collection[int]:
+        return [0] * len(self._running)
+
+    def start(self, blogs: Sequence[DueBlog]) -> None:
+        self._running += [(blog, self.clock.seconds) for blog in blogs]
+        self.begun += [(blog.blog_id, self.clock.seconds) for blog in blogs]
+        self.most = max(self.most, len(self._running))
+        assert self.most <= self.places
+
+    async def ended(self, seconds: float) -> list[BlogAttempt]:
+        if not self._running:
+            self.clock.seconds += seconds
+            return []
+        self.clock.seconds += 10
+        self.requests += 10
+        blog, started = self._running.pop(0)
+        tries = self._tries[blog.number] = self._tries.get(blog.number, 0) + 1
+        code = Interrupted.exit_code if self._end is not None else self.script(blog, tries)
+        kind = {0: None, 3: None, 20: "Unreachable"}.get(code, "Error")
+        return [
+            BlogAttempt(
+                blog.number, started, self.clock.seconds, code, kind, f"code {code}" if code else None, requests=10
+            )
+        ]
+
+    def stop(self, error: Interrupted) -> None:
+        self._end = error
+
+
+class Bench:
+    """A fleet of some blogs, and what its runs did."""
+
+    def __init__(self, root: Path, blogs: int, script: Script, plan: FleetPlan | None = None) -> None:
+        self.clock = HandClock()
+        root.mkdir(exist_ok=True)
+        self.ledger = FleetLedger.create(root)
+        self.root = root
+        self.ledger.list_blogs([ListedBlog(f"b{number}") for number in range(blogs)], self.clock.seconds)
+        self.script = script
+        self.plan = plan or FleetPlan()
+        self.crew = ScriptedCrew(self.clock, script)
+        self.moments: list[FleetMoment] = []
+
+    def run(self, each: Callable[[FleetRun, FleetMoment], None] = lambda _run, _moment: None) -> None:
+        self.ledger.begin_run(self.clock.seconds, {})
+        self.crew = ScriptedCrew(self.clock, self.script)
+        self.moments = []
+
+        async def work() -> None:
+            run = FleetRun(self.ledger, self.crew, self.plan, self.clock, chance=lambda: 0.0)
+            async for moment in run.moments():
+                self.moments.append(moment)
+                each(run, moment)
+
+        asyncio.run(work())
+
+    @property
+    def begun(self) -> list[str]:
+        return [blog_id for blog_id, _ in self.crew.begun]
+
+    def states(self) -> dict[BlogState, int]:
+        return {state: number for state, number in self.ledger.counts(0).states.items() if number}
+
+
+def test_each_blog_has_its_turn_once(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, 5, lambda _blog, _tries: 0)
+    bench.run()
+    assert bench.begun == ["b0", "b1", "b2", "b3", "b4"]
+    assert bench.crew.most == 2
+    last = bench.moments[-1]
+    assert (last.counts.states, last.left, last.under_way, last.requests) == (bench.ledger.counts(0).states, 0, 0, 50)
+    assert bench.states() == {BlogState.SAVED: 5}
+    bench.run()
+    assert bench.begun == []
+
+
+def test_one_that_fails_is_tried_again_after_growing_gaps_and_keeps_no_other_waiting(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, 3, lambda blog, tries: 20 if blog.blog_id == "b0" and tries < 4 else 0)
+    bench.run()
+    times = [time for blog_id, time in bench.crew.begun if blog_id == "b0"]
+    assert bench.begun[:3] == ["b0", "b1", "b2"]
+    gaps = [later - earlier - 10 for earlier, later in pairwise(times)]
+    assert gaps == pytest.approx([60, 180, 540], abs=1.5)
+    assert bench.states() == {BlogState.SAVED: 3}
+    again = [again for moment in bench.moments for _, _, again in moment.ended if again is not None]
+    assert again == pytest.approx([60, 180, 540])
+
+
+def test_a_run_tries_so_often_and_the_next_one_when_it_is_due(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, 2, lambda blog, _tries: 20 if blog.blog_id == "b0" else 0, FleetPlan(tries=2))
+    bench.run()
+    assert bench.begun == ["b0", "b1", "b0"]
+    bench.run()
+    assert bench.begun == []  # two failures: nine minutes
+    bench.clock.seconds += timedelta(minutes=9).total_seconds()
+    bench.run()
+    assert bench.begun == ["b0", "b0"]
+    assert overview(tmp_path, bench.clock.seconds)["retry"][0]["failures"] == 4
+
+
+@pytest.mark.parametrize("code", [2, 4, 13])
+def test_what_no_second_attempt_mends_is_tried_once(tmp_path: Path, code: int) -> None:
+    bench = Bench(tmp_path, 2, lambda blog, _tries: code if blog.blog_id == "b0" else 0)
+    bench.run()
+    assert bench.begun == ["b0", "b1"]
+    assert bench.states() == {BlogState.FAILED: 1, BlogState.SAVED: 1}
+
+
+def test_what_is_saved_in_part_is_tried_again_too(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, 1, lambda _blog, tries: 3 if tries < 3 else 0)
+    bench.run()
+    assert bench.begun == ["b0"] * 3
+    assert bench.states() == {BlogState.SAVED: 1}
+
+
+def test_no_room_ends_all(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, 9, lambda blog, _tries: 28 if blog.blog_id == "b1" else 0)
+    with pytest.raises(NoSpace, match="code 28"):
+        bench.run()
+    assert bench.states() == {BlogState.SAVED: 1, BlogState.FAILED: 1, BlogState.NEW: 7}
+    assert len(bench.begun) == 3
+
+
+def test_a_service_that_answers_nobody_ends_all(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, 50, lambda _blog, _tries: 20, FleetPlan(tries=1, silence=10))
+    with pytest.raises(ServiceError, match=r"10 blogs in a row got no answer, the last one: code 20\. Run the fleet"):
+        bench.run()
+    assert bench.states() == {BlogState.FAILED: 10, BlogState.NEW: 40}
+    bench = Bench(
+        tmp_path / "other", 50, lambda blog, _tries: 20 if int(blog.blog_id[1:]) % 10 else 0, FleetPlan(1, silence=10)
+    )
+    bench.run()
+    assert bench.states() == {BlogState.FAILED: 45, BlogState.SAVED: 5}
+
+
+def test_an_interrupted_run_leaves_what_was_under_way_due(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, 6, lambda _blog, _tries: 0)
+
+    def after_two(run: FleetRun, moment: FleetMoment) -> None:
+        if moment.counts.states[BlogState.SAVED] == 2:
+            run.stop(Interrupted("Interrupted."))
+
+    with pytest.raises(Interrupted):
+        bench.run(after_two)
+    assert bench.states() == {BlogState.SAVED: 2, BlogState.NEW: 4}
+    bench.run()
+    assert bench.begun == ["b2", "b3", "b4", "b5"]
+
+
+def test_after_the_deadline_nothing_is_begun(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, 9, lambda _blog, _tries: 0, FleetPlan(deadline=1_000_025.0))
+    bench.run()
+    assert bench.begun == ["b0", "b1", "b2", "b3"]
+    assert bench.states() == {BlogState.SAVED: 4, BlogState.NEW: 5}
+
+
+def test_what_becomes_due_while_a_run_lasts_has_its_turn(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, 5, lambda blog, tries: 20 if blog.blog_id == "b0" and tries == 1 else 0, FleetPlan(tries=1))
+    bench.ledger.list_blogs([ListedBlog("b0")], bench.clock.seconds)
+    bench.run()
+    bench.ledger.list_blogs([ListedBlog(f"b{number}") for number in range(5)], bench.clock.seconds)
+    bench.clock.seconds += 30
+    bench.run()
+    assert bench.begun == ["b1", "b2", "b3", "b4", "b0"]
+    assert bench.moments[-1].left == 0
