@@ -1,0 +1,165 @@
+"""Rows of a table as Parquet, some at a time, and read back. Pure.
+
+Written by arro3, the lightest library that writes it row group by row group; it comes with the extra ``parquet`` and is
+imported only here, only when asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from enum import Enum, auto
+from types import ModuleType
+from typing import Any, BinaryIO, Final, NamedTuple
+
+from exporter.errors import UsageError
+from exporter.message import message
+from exporter.text import visible
+
+ROW_GROUP: Final = 1_000
+"""Rows of a row group where rows are long texts."""
+
+
+class ColumnType(Enum):
+    """What the values of a column are; each may be missing."""
+
+    TEXT = auto()
+    WHOLE = auto()
+    TRUTH = auto()
+    MOMENT = auto()
+    """A date in ISO 8601 with its offset, kept in microseconds."""
+    TEXTS = auto()
+    """A list of texts."""
+
+
+Columns = Mapping[str, ColumnType]
+Row = Mapping[str, Any]
+
+
+class Libraries(NamedTuple):
+    """The two modules of arro3."""
+
+    core: ModuleType
+    io: ModuleType
+
+
+def libraries() -> Libraries:
+    """Import what reads and writes Parquet.
+
+    Raises:
+        UsageError: the extra is not installed.
+    """
+    try:
+        from arro3 import core, io  # noqa: PLC0415  an extra, and not light
+    except ImportError as error:
+        raise UsageError(
+            message(
+                "Parquet needs a library that is not installed ({error}): pip install 'blog-exporter[parquet]'",
+                error=error,
+            )
+        ) from None
+    return Libraries(core, io)
+
+
+class TableFormat:
+    """A table with its columns, as Arrow knows it.
+
+    Args:
+        columns: the type of each column, in their order.
+
+    Raises:
+        UsageError: the extra is not installed.
+    """
+
+    def __init__(self, columns: Columns) -> None:
+        self._core, self._io = libraries()
+        self.columns = columns
+        fields = [self._core.Field(name, self._type(kind), nullable=True) for name, kind in columns.items()]
+        self.schema = self._core.Schema(fields)
+
+    def batch(self, rows: Sequence[Row]) -> Any:
+        """Return rows as one record batch."""
+        arrays = [self._array(kind, [row[name] for row in rows]) for name, kind in self.columns.items()]
+        return self._core.RecordBatch.from_arrays(arrays, schema=self.schema)
+
+    def write(self, batches: Iterable[Any], out: BinaryIO, row_group: int = ROW_GROUP) -> None:
+        """Write a file of record batches; what goes wrong is raised as what it is, not as the library's own error."""
+        failed: list[BaseException] = []
+
+        def guarded() -> Iterator[Any]:
+            try:
+                yield from batches
+            except BaseException as error:
+                failed.append(error)
+                raise
+
+        reader = self._core.RecordBatchReader.from_batches(self.schema, guarded())
+        sink = _Sink(out, failed)
+        try:
+            self._io.write_parquet(
+                reader, sink, compression="zstd(3)", max_row_group_size=row_group, created_by="blog-exporter"
+            )
+        except Exception:
+            if not failed:
+                raise
+        if failed:
+            raise failed[0]
+
+    def _type(self, kind: ColumnType) -> Any:
+        kinds = self._core.DataType
+        match kind:
+            case ColumnType.MOMENT:
+                return kinds.timestamp("us", tz="UTC")
+            case ColumnType.TEXTS:
+                return kinds.list(self._core.Field("item", kinds.utf8(), nullable=True))
+            case ColumnType.WHOLE:
+                return kinds.int64()
+            case ColumnType.TRUTH:
+                return kinds.bool()
+            case _:
+                return kinds.utf8()
+
+    def _array(self, kind: ColumnType, values: list[Any]) -> Any:
+        core, made = self._core, self._type(kind)
+        if kind is ColumnType.MOMENT:
+            return core.Array([_microseconds(value) for value in values], core.DataType.int64()).cast(made)
+        if kind is ColumnType.TEXTS:
+            offsets = [0]
+            for value in values:
+                offsets.append(offsets[-1] + len(value))
+            inner = core.Array([_text(text) for value in values for text in value], core.DataType.utf8())
+            return core.list_array(core.Array(offsets, core.DataType.int32()), inner).cast(made)
+        if kind is ColumnType.TEXT:
+            return core.Array([None if value is None else _text(value) for value in values], made)
+        return core.Array(values, made)
+
+
+class _Sink:
+    """A file whose failure waits until the library is done, since it panics where a file cannot be written."""
+
+    def __init__(self, out: BinaryIO, failed: list[BaseException]) -> None:
+        self._out = out
+        self._failed = failed
+        self.seek = out.seek
+        self.tell = out.tell
+
+    def write(self, data: bytes) -> int:
+        """Write, unless something failed before."""
+        if not self._failed:
+            try:
+                self._out.write(data)
+            except OSError as error:
+                self._failed.append(error)
+        return len(data)
+
+    def flush(self) -> None:
+        """Leave it to who opened the file."""
+
+
+def _microseconds(date: str | None) -> int | None:
+    """Return a date as Parquet counts it, from 1970 in UTC."""
+    return None if date is None else int(datetime.fromisoformat(date).timestamp()) * 1_000_000
+
+
+def _text(text: str) -> str:
+    return visible(text)[0]
