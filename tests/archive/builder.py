@@ -37,10 +37,11 @@ class Built:
 
     root: Path
     states: list[dict[Kind, dict[str, tuple[bytes, int]]]] = field(default_factory=list)
+    blog_id: str = BLOG
 
     def __post_init__(self) -> None:
         self.layout = Layout(self.root)
-        writer.create(self.layout, ArchiveInfo(BLOG, CREATED))
+        writer.create(self.layout, ArchiveInfo(self.blog_id, CREATED))
 
     @classmethod
     def reopen(cls, root: Path) -> Built:

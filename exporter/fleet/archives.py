@@ -1,0 +1,133 @@
+"""The archives of a fleet on disk: where they are, and what changes whenever one of them has.
+
+The folders are walked, whatever a ledger says: a catalogue is of what is there. A name counts only where it is in the
+folder that :func:`~exporter.fleet.blog_list.archive_place` gives a blog of that name; links are never followed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from exporter.archive.archive import Archive
+from exporter.archive.layout import Layout, manifest_sha256, version_numbers
+from exporter.archive.safe_files import InnerPath
+from exporter.archive.settings_file import FILE_NAME
+from exporter.errors import ArchiveDamaged, NoArchive, UsageError
+from exporter.fleet.blog_list import archive_place
+from exporter.message import message
+from exporter.text import printable
+
+SHARDS: Final = tuple(f"{number:02x}" for number in range(256))
+"""The folders of a fleet: the first two hexadecimal digits of the SHA-256 of its blogs' IDs."""
+
+
+class FoundArchive(NamedTuple):
+    """A folder in an archive's place.
+
+    Attributes:
+        blog_id: the blog, by the folder's name.
+        path: the folder.
+        trouble: why it is none of the fleet's archives; ``None`` where it may be one.
+    """
+
+    blog_id: str
+    path: Path
+    trouble: str | None = None
+
+
+def require_fleet(root: Path) -> None:
+    """Refuse a folder in which no archives of a fleet can be.
+
+    Raises:
+        NoArchive: there is none of the 256 folders in it.
+    """
+    base = InnerPath.rooted(root)
+    if not any((base / shard).kind() == "a folder" for shard in SHARDS):
+        raise NoArchive(
+            message("{folder} holds no archives of a fleet: give the folder that fleet run wrote.", folder=root)
+        )
+
+
+def archives_in(root: Path, shard: str) -> Iterator[FoundArchive]:
+    """Yield what is in one of the 256 folders, in the order of the names; hidden files are passed over.
+
+    A folder without an archive in it, as a first backup that failed leaves one, is passed over too.
+    """
+    folder = InnerPath.rooted(root) / shard
+    kind = folder.kind()
+    if kind is None:
+        return
+    if kind != "a folder":
+        yield FoundArchive(shard, folder, message("it is no folder, and links are not followed"))
+        return
+    for name in folder.names():
+        if name.startswith("."):
+            continue
+        place = folder / name
+        if not _belongs(root, shard, name):
+            yield FoundArchive(printable(name), place, message("no blog of this name belongs there"))
+        elif place.kind() != "a folder":
+            yield FoundArchive(name, place, message("it is no folder, and links are not followed"))
+        elif Archive.exists(place) or Layout(place).versions.kind() is not None:
+            yield FoundArchive(name, Path(place))
+
+
+def _belongs(root: Path, shard: str, name: str) -> bool:
+    try:
+        return printable(name) == name and archive_place(root, name).parent.name == shard
+    except UnicodeEncodeError:
+        return False
+
+
+def open_archive(found: FoundArchive) -> Archive:
+    """Open an archive of a fleet.
+
+    Raises:
+        NoArchive, NewerFormat, ArchiveDamaged: it cannot be read, or is another blog's.
+    """
+    archive = Archive.open(found.path)
+    if archive.info.blog_id != found.blog_id:
+        other = printable(archive.info.blog_id, 100)
+        raise ArchiveDamaged(
+            message("{path} holds the archive of another blog, {other}: move it away.", path=found.path, other=other)
+        )
+    return archive
+
+
+def mark_of(path: Path) -> str:
+    """Return what changes whenever a run or a prune changed an archive; nothing of it is parsed.
+
+    It is of the newest manifest, the versions that are there, and size and time of ``archive.json``, of ``runs.jsonl``
+    and of what the archive remembers.
+
+    Raises:
+        ArchiveDamaged: ``versions/`` is a link.
+        OSError: something is no regular file.
+    """
+    layout = Layout(path)
+    numbers = version_numbers(layout)
+    parts = [f"{len(numbers)} {numbers[0]} {manifest_sha256(layout, numbers[-1])}" if numbers else "0"]
+    for file in (layout.info, layout.runs, layout.root / FILE_NAME):
+        try:
+            found = file.lstat()
+            parts.append(f"{found.st_size} {found.st_mtime_ns}")
+        except FileNotFoundError:
+            parts.append("")
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+
+
+def require_outside(root: Path, target: Path) -> None:
+    """Refuse to write among the archives.
+
+    Raises:
+        UsageError: a path is the fleet's folder itself, or in one of its 256 folders.
+    """
+    new, old = target.resolve(), root.resolve()
+    inside = new.relative_to(old).parts[:1] if new.is_relative_to(old) else None
+    if inside == () or (inside and inside[0] in SHARDS) or old.is_relative_to(new):
+        raise UsageError(
+            message("{target} is among the archives of {folder}: name another place.", target=target, folder=root)
+        )

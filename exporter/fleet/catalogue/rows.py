@@ -1,0 +1,352 @@
+"""The rows of one archive: what a catalogue says of a blog and of all that is in its newest state."""
+
+from __future__ import annotations
+
+import contextlib
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Final
+
+from exporter.archive.archive import Archive
+from exporter.archive.layout import manifest_sha256
+from exporter.archive.settings_file import read_archive_settings
+from exporter.archive.state import State
+from exporter.errors import UsageError
+from exporter.export.csv_table import rough_text
+from exporter.fleet.blog_list import archive_place
+from exporter.fleet.catalogue.columns import BLOGS, EDITION, PARTS, TABLES
+from exporter.fleet.catalogue.language import language_of
+from exporter.html.embedded import Use, embedded
+from exporter.html.links import absolute, commenter_link, host_of
+from exporter.html.text import collapse
+from exporter.model.asset import Asset, AssetState
+from exporter.model.kinds import Kind
+from exporter.model.records import Post
+from exporter.service.interface import Records
+
+Row = dict[str, Any]
+Put = Callable[[str, Row], None]
+
+_ADDED_UP: Final = frozenset(
+    {*PARTS, "private_entries", "unread_entries", "characters", "files_saved", "files_missing", "file_bytes"}
+)
+_LARGEST: Final = 2**63 - 1
+_FAILED: Final = frozenset({"failed", "refused", "interrupted"})
+_TITLE: Final = 500
+
+
+def state_of(newest: int | None, outcome: str | None, *, complete: bool) -> str:
+    """Return what a blog's newest run means for it, in the words of a fleet's ledger.
+
+    ``new``: there is no version yet. ``failed``: the newest run saved nothing, an earlier one did.
+    """
+    if newest is None:
+        return "new" if outcome is None else "failed"
+    if outcome in _FAILED:
+        return "failed"
+    return "saved" if complete else "partial"
+
+
+def title_of(archive: Archive) -> str | None:
+    """Return what the archive remembers as the blog's title; ``None`` where it remembers none."""
+    with contextlib.suppress(UsageError):
+        title = collapse(str(read_archive_settings(archive.path).values.get("site_title", "")))
+        return title[:_TITLE] or None
+    return None
+
+
+def damaged_row(blog_id: str, reason: str, known: Mapping[str, Any] | None) -> Row:
+    """Return the row of a blog whose archive cannot be read: what was last known of it, and why.
+
+    Its mark is none that an archive has, so that it is read again each time.
+    """
+    row = dict.fromkeys(TABLES[BLOGS]) if known is None else dict(known)
+    counts = {part: row[part] or 0 for part in PARTS}
+    place = archive_place_text(blog_id)
+    own = {"blog_id": blog_id, "archive": place, "state": "damaged", "complete": False}
+    return {**row, **counts, **own, "error": reason, "mark": f"{EDITION} unreadable"}
+
+
+def archive_place_text(blog_id: str) -> str:
+    """Return where a blog's archive is below its fleet's folder, with slashes."""
+    return archive_place(Path(), blog_id).as_posix()
+
+
+def blog_rows(archive: Archive, service: Records, mark: str, put: Put) -> None:
+    """Hand over all rows of an archive, that of the blog last.
+
+    Args:
+        archive: the archive; its folder is named as its blog.
+        service: reads its records.
+        mark: what the archive was when this began.
+        put: takes a table's name and a row with all of its columns.
+
+    Raises:
+        ArchiveDamaged: something of it cannot be read.
+    """
+    blog = _Blog(archive.info.blog_id, service, put)
+    newest = archive.newest()
+    with contextlib.closing(archive.state()) as state:
+        blog.read(state)
+    blog.versions(archive)
+    last = blog.runs(archive)
+    completeness, problems = archive.completeness()
+    outcome = None if last is None else last["outcome"]
+    manifest = None if newest is None else archive.manifest(newest)
+    complete = bool(completeness.get("complete"))
+    row: Row = {
+        "archive": archive_place_text(archive.info.blog_id),
+        "title": title_of(archive),
+        "service": archive.info.service or service.name,
+        "base_url": None if manifest is None else manifest.base_url,
+        "created_at": _written(archive.info.created_at),
+        "state": state_of(newest, outcome, complete=complete),
+        "complete": complete,
+        "version": newest,
+        "saved_at": None if manifest is None else _written(manifest.finished_at),
+        "problems": len(problems),
+        "last_run": None if last is None else last["finished_at"],
+        "last_outcome": outcome,
+        "error": None,
+        "mark": f"{EDITION} {mark}",
+    }
+    put(BLOGS, blog.row(row))
+
+
+@dataclass
+class _Blog:
+    """What is added up while the rows of a blog are made."""
+
+    blog_id: str
+    service: Records
+    _put: Put
+    counts: Counter[str] = field(default_factory=Counter)
+    languages: Counter[str] = field(default_factory=Counter)
+    first: datetime | None = None
+    last: datetime | None = None
+    last_comment: datetime | None = None
+    owner: str | None = None
+
+    def row(self, more: Row) -> Row:
+        """Return the blog's own row."""
+        counts = {name: self.counts[name] for name in TABLES[BLOGS] if name in _ADDED_UP}
+        return {
+            "blog_id": self.blog_id,
+            "owner": self.owner,
+            **counts,
+            "first_entry": _iso(self.first),
+            "last_entry": _iso(self.last),
+            "last_comment": _iso(self.last_comment),
+            "language": next((tag for tag, _ in self.languages.most_common(1)), None),
+            **more,
+        }
+
+    def put(self, table: str, row: Row) -> None:
+        """Hand over a row of another table."""
+        self.counts[table] += 1
+        self._put(table, {"blog_id": self.blog_id, **row})
+
+    def read(self, state: State) -> None:
+        """Hand over the rows of what is in a state; of it, some numbers for each entry are held."""
+        self.owner = next((collapse(self.service.user(raw).name) or None for _, raw in state.scan(Kind.USER)), None)
+        uses: Counter[str] = Counter()
+        missing: Counter[str] = Counter()
+        self._files(state, uses, missing)
+        talk: Counter[str] = Counter()
+        self._comments(state, talk)
+        for entry_id, raw in state.scan(Kind.ENTRIES):
+            post = self.service.post(raw, state.load(Kind.ENTRY_LIST, entry_id))
+            version = _version(state, Kind.ENTRIES, entry_id)
+            self._entry(entry_id, post, version, (talk[entry_id], uses[entry_id], missing[entry_id]))
+        for entry_id in state.ids(Kind.ENTRY_LIST):
+            if state.identity(Kind.ENTRIES, entry_id) is None:
+                post = self.service.post(None, state.load(Kind.ENTRY_LIST, entry_id))
+                self._entry(entry_id, post, None, (talk[entry_id], uses[entry_id], missing[entry_id]))
+
+    def _entry(self, entry_id: str, post: Post, version: int | None, found: tuple[int, int, int]) -> None:
+        text = rough_text(f"{post.body}\n{post.more}")
+        language = language_of(text)
+        date = post.date or post.period_date or post.listed_on
+        links = list(_linked(post, f"https://{self.blog_id}/"))
+        hosts = sorted(set(filter(None, map(host_of, links))))
+        comments, pictures, missing = found
+        self.counts["characters"] += len(text)
+        self.counts["private_entries"] += post.private is True
+        self.counts["unread_entries"] += version is None
+        if language is not None:
+            self.languages[language] += 1
+        if date is not None:
+            self.first, self.last = min(self.first or date, date), max(self.last or date, date)
+        row = {
+            "entry_id": entry_id,
+            "title": collapse(post.title),
+            "name": post.slug or None,
+            "date": _iso(date),
+            "year": None if date is None else date.year,
+            "last_update": _iso(post.updated),
+            "category": collapse(post.category or "") or None,
+            "category_id": post.category_id or None,
+            "private": post.private,
+            "access": post.access or None,
+            "saved": version is not None,
+            "version": version,
+            "language": language,
+            "characters": len(text),
+            "comments": comments,
+            "pictures": pictures,
+            "pictures_missing": missing,
+            "links": len(links),
+            "link_hosts": hosts,
+        }
+        self.put("entries", row)
+
+    def _comments(self, state: State, talk: Counter[str]) -> None:
+        for comment_id, raw in state.scan(Kind.COMMENTS):
+            comment = self.service.comment(raw)
+            talk[comment.post_id] += 1
+            if comment.date is not None:
+                self.last_comment = max(self.last_comment or comment.date, comment.date)
+            url = commenter_link(comment.url)
+            row = {
+                "cm_id": comment_id,
+                "entry_id": comment.post_id,
+                "date": _iso(comment.date),
+                "name": collapse(comment.name),
+                "title": collapse(comment.title),
+                "characters": len(rough_text(comment.text)),
+                "url": url,
+                "url_host": None if url is None else host_of(url) or None,
+                "deleted": comment.deleted,
+                "version": _version(state, Kind.COMMENTS, comment_id),
+            }
+            self.put("comments", row)
+
+    def _files(self, state: State, uses: Counter[str], missing: Counter[str]) -> None:
+        """Hand over the rows of pictures and uploads; an upload that no address is known of has none."""
+        seen: set[str] = set()
+        for url, raw in state.scan(Kind.ASSETS):
+            asset = Asset.from_raw(raw)
+            entries, uploads = asset.ids("entry"), asset.ids("file")
+            seen.update(uploads)
+            uses.update(entries)
+            saved = asset.state is AssetState.SAVED
+            if not saved:
+                missing.update(entries)
+            if entries or uploads:
+                self.counts["files_saved"] += saved
+                self.counts["files_missing"] += not saved
+            self.counts["file_bytes"] += (asset.bytes or 0) if saved else 0
+            about = {
+                "url": url,
+                "host": host_of(url) or None,
+                "state": str(asset.state),
+                "error": asset.error,
+                "status": _whole(asset.status),
+                "content_type": asset.content_type,
+                "bytes": _whole(asset.bytes),
+                "sha256": asset.sha256,
+                "path": asset.path,
+                "width": _whole(asset.width),
+                "height": _whole(asset.height),
+                "entries": len(entries),
+            }
+            self._file(state, uploads[0] if uploads else None, about)
+        for file_id in state.ids(Kind.FILES):
+            if file_id not in seen:
+                self.counts["files_missing"] += 1
+                self._file(state, file_id, dict.fromkeys(TABLES["files"]) | {"state": "pending", "entries": 0})
+
+    def _file(self, state: State, file_id: str | None, about: Row) -> None:
+        raw = None if file_id is None else state.load(Kind.FILES, file_id)
+        upload = None if raw is None else self.service.upload(raw)
+        named = {
+            "file_id": file_id,
+            "name": None if upload is None else upload.name,
+            "title": None if upload is None else upload.title,
+        }
+        self.put("files", {**about, **named, "blog_id": self.blog_id})
+
+    def versions(self, archive: Archive) -> None:
+        """Hand over a row for each version, the oldest first."""
+        for number in archive.versions():
+            found = archive.manifest(number)
+            counts = {
+                f"{kind}{'' if name == 'total' else f'_{name}'}": _whole(getattr(found.counts.get(kind), name, 0))
+                for kind in ("entries", "comments")
+                for name in ("total", "new", "changed", "gone")
+            }
+            row = {
+                "version": number,
+                "parent": None if found.parent is None else found.parent["version"],
+                "started_at": _written(found.started_at),
+                "finished_at": _written(found.finished_at),
+                "tool": found.tool,
+                "base_url": found.base_url,
+                "complete": bool(found.completeness.get("complete")),
+                "problems": len(found.problems),
+                **counts,
+                "bytes": _whole(sum(file.bytes for file in found.files.values())),
+                "sha256": manifest_sha256(archive.layout, number),
+            }
+            self.put("versions", row)
+
+    def runs(self, archive: Archive) -> Row | None:
+        """Hand over a row for each run, the oldest first, and return the newest."""
+        row: Row | None = None
+        with contextlib.suppress(OSError):
+            for number, run in enumerate(archive.runs(), 1):
+                completeness = run.get("completeness")
+                problems = run.get("problems")
+                row = {
+                    "run": number,
+                    "started_at": _written(run.get("started_at")),
+                    "finished_at": _written(run.get("finished_at")),
+                    "outcome": _text(run.get("outcome")),
+                    "exit_code": _whole(run.get("exit_code")),
+                    "error": _text(run.get("error")),
+                    "version": _whole(run.get("version")),
+                    "requests": _whole(run.get("requests")),
+                    "retries": _whole(run.get("retries")),
+                    "bytes": _whole(run.get("bytes")),
+                    "complete": bool(completeness.get("complete")) if isinstance(completeness, dict) else None,
+                    "problems": len(problems) if isinstance(problems, list) else 0,
+                }
+                self.put("runs", row)
+        return row
+
+
+def _linked(post: Post, base: str) -> Iterator[str]:
+    for body in (post.body, post.more):
+        for found in embedded(body):
+            address = absolute(found.text, base) if found.use is Use.LINKED else None
+            if address is not None:
+                yield address
+
+
+def _version(state: State, kind: Kind, record_id: str) -> int | None:
+    records = state.kinds[kind]
+    row = records.row(record_id)
+    return None if row is None else records.version(row)
+
+
+def _iso(date: datetime | None) -> str | None:
+    return None if date is None else date.isoformat()
+
+
+def _written(value: Any) -> str | None:
+    """Return a time that a document of the archive says; ``None`` where it is none."""
+    try:
+        return value if datetime.fromisoformat(value).tzinfo is not None else None
+    except (TypeError, ValueError):
+        return None
+
+
+def _whole(value: Any) -> int | None:
+    return value if type(value) is int and -_LARGEST <= value <= _LARGEST else None
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) else None

@@ -1,0 +1,54 @@
+"""Fleets of small archives, made quickly through the program's own writer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from exporter import lossless_json
+from exporter.fleet.blog_list import archive_place
+from exporter.model.kinds import Kind
+from tests.archive.builder import Built, Changes
+
+
+def blog_name(number: int) -> str:
+    """Give the ID of a made-up blog."""
+    return f"blog{number:05d}.example.jp"
+
+
+def entry(number: int, **members: Any) -> dict[str, Any]:
+    """Give a full entry."""
+    return {
+        "entry_id": str(number),
+        "title": f"記事{number}",
+        "name": f"entry-{number}",
+        "year": "2019",
+        "month": "03",
+        "day": f"{number % 28 + 1:02d}",
+        "hour": "12",
+        "minute": "00",
+        "second": "00",
+        "text": f"<p>{number}番目の日記です。海の日に港まで歩いた。</p>",
+        "ps_text": "",
+        "open_flg": "1",
+        "private_flg": "f",
+        **members,
+    }
+
+
+def changes(**kinds: dict[str, dict[str, Any] | None]) -> Changes:
+    """Give the changes of a version: for each kind its records by id."""
+    return {
+        Kind(kind): {key: None if value is None else lossless_json.dumps(value) for key, value in records.items()}
+        for kind, records in kinds.items()
+    }
+
+
+def build_blog(root: Path, blog_id: str, entries: list[dict[str, Any]], **kinds: dict[str, dict[str, Any]]) -> Built:
+    """Make an archive with one version in its place in a fleet."""
+    place = archive_place(root, blog_id)
+    place.parent.mkdir(parents=True, exist_ok=True)
+    built = Built(place, blog_id=blog_id)
+    built.commit(changes(entries={each["entry_id"]: each for each in entries}, **kinds))
+    built.refresh()
+    return built
