@@ -106,15 +106,15 @@ class Progress:
         self._out = out
         self._next = time.monotonic() + _LINE_SECONDS
 
-    def __call__(self, result: CatalogueResult, done: int) -> None:
-        """Hear that so many of the 256 folders are done."""
+    def __call__(self, result: CatalogueResult, done: float) -> None:
+        """Hear which part of the folders is done."""
         if time.monotonic() < self._next:
             return
         self._next = time.monotonic() + _LINE_SECONDS
         self._out.say(
             message(
                 "{percent}% done: {blogs}, of which {read} read.",
-                percent=done * 100 // 256,
+                percent=int(done * 100),
                 blogs=message_n("{n:,} blog", "{n:,} blogs", result.blogs),
                 read=result.read,
             )

@@ -44,11 +44,16 @@ def require_fleet(root: Path) -> None:
     Raises:
         NoArchive: there is none of the 256 folders in it.
     """
-    base = InnerPath.rooted(root)
-    if not any((base / shard).kind() == "a folder" for shard in SHARDS):
+    if not root.is_dir() or not shards_in(root):
         raise NoArchive(
             message("{folder} holds no archives of a fleet: give the folder that fleet run wrote.", folder=root)
         )
+
+
+def shards_in(root: Path) -> list[str]:
+    """Return which of the 256 folders are there, whatever they are, in order."""
+    there = set(InnerPath.rooted(root).names())
+    return [shard for shard in SHARDS if shard in there]
 
 
 def archives_in(root: Path, shard: str) -> Iterator[FoundArchive]:

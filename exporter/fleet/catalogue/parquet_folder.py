@@ -9,11 +9,13 @@ had finished is used by the next: a file of ``blogs/`` is the last of its shard 
 from __future__ import annotations
 
 import contextlib
+import os
 import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from enum import Enum, auto
+from functools import cache
 from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO, Final, NamedTuple, Self
@@ -23,6 +25,7 @@ from exporter.archive import atomic
 from exporter.archive.safe_files import inner
 from exporter.errors import UsageError
 from exporter.export.parquet_table import TableFormat, libraries
+from exporter.fleet.archives import SHARDS
 from exporter.fleet.catalogue.columns import BLOGS, EDITION, PARTS, TABLES
 from exporter.fleet.catalogue.reading import ShardOutcome, read_shard
 from exporter.fleet.catalogue.rows import Row
@@ -32,6 +35,7 @@ from exporter.settings import Settings
 SIGN: Final = "catalogue.json"
 """The file that says a folder is a catalogue, without which none is replaced."""
 _FORMAT: Final = "blog-exporter-catalogue"
+_MAGIC: Final = b"PAR1"
 _CHUNK: Final = 5_000
 _ROW_GROUP: Final = 20_000
 
@@ -67,6 +71,15 @@ def require_target(folder: Path) -> None:
         raise UsageError(
             message("{target} is there already, and is no catalogue; name another place.", target=folder)
         )
+
+
+def shards_of(folder: Path) -> set[str]:
+    """Return the shards that a catalogue has blogs of."""
+    try:
+        names = inner(folder / BLOGS).names()
+    except (FileNotFoundError, NotADirectoryError):
+        return set()
+    return {shard for shard in SHARDS if _name(shard) in names}
 
 
 def bring_up_to_date(task: ShardTask) -> ShardOutcome:
@@ -111,6 +124,11 @@ def make_folders(new: Path) -> None:
 
 def _name(shard: str) -> str:
     return f"{shard}.parquet"
+
+
+@cache
+def _format(table: str) -> TableFormat:
+    return TableFormat(TABLES[table])
 
 
 class _WrongFile(Exception):
@@ -159,11 +177,12 @@ class _Table:
     """One table of a shard while its new rows are collected, in a file that has no name."""
 
     def __init__(self, name: str, folder: Path) -> None:
-        self.format = TableFormat(TABLES[name])
+        self.format = _format(name)
         self.name = name
         self.rows = 0
         self._io = libraries().io
-        self._spool: BinaryIO = tempfile.TemporaryFile(dir=folder)  # type: ignore[assignment]  # noqa: SIM115
+        self._folder = folder
+        self._spool: BinaryIO | None = None
         self._chunks: list[int] = []
         self._waiting: list[Row] = []
         self._steps: list[tuple[_Step, int]] = []
@@ -192,6 +211,8 @@ class _Table:
 
     def _pour(self) -> None:
         if self._waiting:
+            if self._spool is None:
+                self._spool = tempfile.TemporaryFile(dir=self._folder)  # type: ignore[assignment]  # noqa: SIM115
             before = self._spool.tell()
             self._io.write_ipc_stream(self.format.batch(self._waiting), self._spool)
             self._chunks.append(self._spool.tell() - before)
@@ -215,12 +236,14 @@ class _Table:
             self.format.write(batches(), out, _ROW_GROUP)
 
     def _spooled(self) -> Iterator[Any]:
-        self._spool.seek(0)
-        for length in self._chunks:
-            yield from self._io.read_ipc_stream(self._spool.read(length))
+        if self._spool is not None:
+            self._spool.seek(0)
+            for length in self._chunks:
+                yield from self._io.read_ipc_stream(self._spool.read(length))
 
     def close(self) -> None:
-        self._spool.close()
+        if self._spool is not None:
+            self._spool.close()
 
 
 class _ParquetSink:
@@ -278,7 +301,7 @@ def _replace(task: ShardTask, base: Path, sink: _ParquetSink, blogs: Sequence[Ro
     if blogs:
         for name, table in sink.tables.items():
             table.write(base, task.shard, made[name])
-        form = TableFormat(TABLES[BLOGS])
+        form = _format(BLOGS)
         with atomic.open_private(made[BLOGS]) as out:
             form.write([form.batch(blogs)], out)
         atomic.sync_all(task.new, list(made.values()))
@@ -299,10 +322,17 @@ def _batches_of(path: Path) -> Iterator[Any]:
     """
     try:
         with inner(path).open("rb") as file:
+            file.seek(-min(len(_MAGIC), file.seek(0, os.SEEK_END)), os.SEEK_END)
+            if file.read() != _MAGIC:
+                raise _WrongFile
+            file.seek(0)
             yield from libraries().io.read_parquet(file, batch_size=_CHUNK)
     except FileNotFoundError:
         return
-    except Exception as error:
+    except (GeneratorExit, KeyboardInterrupt):
+        raise
+    except BaseException as error:
+        # The library panics over some files, which is no Exception.
         raise _WrongFile from error
 
 

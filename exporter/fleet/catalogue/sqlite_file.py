@@ -18,6 +18,7 @@ from exporter.archive import atomic
 from exporter.archive.safe_files import inner
 from exporter.errors import BlogExporterError, NoSpace, UsageError
 from exporter.export.parquet_table import ColumnType
+from exporter.fleet.archives import SHARDS
 from exporter.fleet.catalogue.columns import BLOGS, EDITION, PARTS, TABLES
 from exporter.fleet.catalogue.reading import ShardOutcome, read_shard
 from exporter.fleet.catalogue.rows import Row
@@ -142,6 +143,12 @@ class Database:
         self._target = target
         self._fresh = fresh
         self._changed = fresh
+
+    def shards(self) -> set[str]:
+        """Return the shards that it has blogs of."""
+        with _translated(self._path):
+            found = self._connection.execute("SELECT DISTINCT substr(archive, 1, 2) FROM blogs")
+            return {str(shard) for (shard,) in found} & set(SHARDS)
 
     def known(self, shard: str) -> list[Row]:
         """Return the rows of a shard's blogs."""

@@ -12,7 +12,7 @@ from exporter.archive import atomic
 from exporter.archive.lock import ArchiveLock
 from exporter.clock import Clock, timestamp
 from exporter.export.parquet_table import libraries
-from exporter.fleet.archives import SHARDS, require_fleet, require_outside
+from exporter.fleet.archives import require_fleet, require_outside, shards_in
 from exporter.fleet.catalogue import parquet_folder, sqlite_file
 from exporter.fleet.catalogue.duckdb_file import library, require_database, write_database
 from exporter.fleet.catalogue.reading import ShardOutcome
@@ -21,8 +21,8 @@ from exporter.settings import Settings
 
 _NAMED: Final = 1_000
 
-OnShard = Callable[["CatalogueResult", int], None]
-"""Is told what was found so far, and how many of the 256 folders are done."""
+OnShard = Callable[["CatalogueResult", float], None]
+"""Is told what was found so far, and which part of the folders is done, 0 … 1."""
 
 
 @dataclass(slots=True)
@@ -94,11 +94,12 @@ def update_parquet(root: Path, target: Path, options: CatalogueOptions) -> Catal
     with _work(root, target, options) as work:
         new = work / "new"
         parquet_folder.make_folders(new)
-        tasks = (parquet_folder.ShardTask(root, shard, target, new, options.settings) for shard in SHARDS)
+        shards = sorted({*shards_in(root), *parquet_folder.shards_of(target), *parquet_folder.shards_of(new)})
+        tasks = (parquet_folder.ShardTask(root, shard, target, new, options.settings) for shard in shards)
         result = CatalogueResult(target)
         for done, outcome in enumerate(each_done(parquet_folder.bring_up_to_date, tasks, options.workers), 1):
             result.add(outcome)
-            options.on_shard(result, done)
+            options.on_shard(result, done / len(shards))
         if result.changed or not parquet_folder.is_catalogue(target):
             made_at = timestamp(options.clock.now())
             parquet_folder.publish(new, target, work / "old", made_at, result.blogs)
@@ -117,14 +118,15 @@ def update_sqlite(root: Path, target: Path, options: CatalogueOptions) -> Catalo
     """
     sqlite_file.require_target(target)
     with _work(root, target, options) as work, sqlite_file.open_for_update(target, work) as database:
+        shards = sorted({*shards_in(root), *database.shards()})
         tasks = (
-            sqlite_file.ShardTask(root, shard, work, database.known(shard), options.settings) for shard in SHARDS
+            sqlite_file.ShardTask(root, shard, work, database.known(shard), options.settings) for shard in shards
         )
         result = CatalogueResult(target)
         for done, made in enumerate(each_done(sqlite_file.read_changes, tasks, options.workers), 1):
             database.take(made)
             result.add(made.outcome)
-            options.on_shard(result, done)
+            options.on_shard(result, done / len(shards))
         database.finish(timestamp(options.clock.now()))
     return result
 
