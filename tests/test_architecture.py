@@ -30,6 +30,7 @@ HOMED = {
     "aiohttp",
     "arro3",
     "click",
+    "duckdb",
     "jinja2",
     "keyring",
     "nh3",

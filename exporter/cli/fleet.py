@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from exporter.cli.fleet_catalogue import command as catalogue_command
 from exporter.cli.help import option
 from exporter.cli.options import config_option, duration_option, setting_options, with_output
 from exporter.cli.output import OnLoss, Output
@@ -48,6 +49,9 @@ _DIR = click.Path(path_type=Path)
 )
 def command() -> None:
     """Take the name of what is to be done."""
+
+
+command.add_command(catalogue_command)
 
 
 @command.command("run", help=message("Save every blog of LIST that is due, each into an archive of its own below DIR."))

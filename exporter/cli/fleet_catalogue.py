@@ -61,7 +61,7 @@ def command(
     from exporter.settings import resolve
 
     settings = adopt(resolve({}, config=config, warn=out.warn))
-    options = CatalogueOptions(settings, workers or processors(), SystemClock(), Progress(out))
+    options = CatalogueOptions(settings, workers or processors(), SystemClock(), CatalogueProgress(out))
     update = {"parquet": update_parquet, "sqlite": update_sqlite, "duckdb": update_duckdb}[form]
     result = update(root, root / _PLACES[form] if target is None else target, options)
     out.document(
@@ -99,7 +99,7 @@ def report_trouble(out: Output, trouble: list[tuple[str, str]], count: int) -> N
         out.warn(message_n("{n:,} more could not be read.", "{n:,} more could not be read.", count - _NAMED))
 
 
-class Progress:
+class CatalogueProgress:
     """Says how far it is, in a line every ten seconds."""
 
     def __init__(self, out: Output) -> None:
@@ -113,7 +113,7 @@ class Progress:
         self._next = time.monotonic() + _LINE_SECONDS
         self._out.say(
             message(
-                "{percent}% done: {blogs}, of which {read} read.",
+                "{percent}% done: {blogs}, of which {read:,} read.",
                 percent=int(done * 100),
                 blogs=message_n("{n:,} blog", "{n:,} blogs", result.blogs),
                 read=result.read,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -37,15 +38,17 @@ def entry(number: int, **members: Any) -> dict[str, Any]:
     }
 
 
-def changes(**kinds: dict[str, dict[str, Any] | None]) -> Changes:
+def changes(**kinds: Mapping[str, Mapping[str, Any] | None]) -> Changes:
     """Give the changes of a version: for each kind its records by id."""
     return {
-        Kind(kind): {key: None if value is None else lossless_json.dumps(value) for key, value in records.items()}
+        Kind(kind): {key: None if value is None else lossless_json.dumps(dict(value)) for key, value in records.items()}
         for kind, records in kinds.items()
     }
 
 
-def build_blog(root: Path, blog_id: str, entries: list[dict[str, Any]], **kinds: dict[str, dict[str, Any]]) -> Built:
+def build_blog(
+    root: Path, blog_id: str, entries: list[dict[str, Any]], **kinds: Mapping[str, Mapping[str, Any]]
+) -> Built:
     """Make an archive with one version in its place in a fleet."""
     place = archive_place(root, blog_id)
     place.parent.mkdir(parents=True, exist_ok=True)

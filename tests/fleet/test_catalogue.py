@@ -6,15 +6,16 @@ import json
 import shutil
 import sqlite3
 from collections.abc import Callable
-from contextlib import closing
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from exporter.archive import atomic
+from exporter.archive import writer
 from exporter.archive.archive import Archive
+from exporter.archive.layout import Layout
+from exporter.archive.lock import ArchiveLock
+from exporter.archive.manifest import ArchiveInfo
 from exporter.clock import SystemClock
 from exporter.errors import ArchiveLocked, NoArchive, NoSpace, UsageError
 from exporter.fleet.archives import archives_in, mark_of
@@ -29,10 +30,10 @@ from exporter.fleet.catalogue.update import (
     update_parquet,
     update_sqlite,
 )
-from exporter.model.kinds import Kind
 from exporter.settings import resolve
+from tests.archive.builder import CREATED, Built, run_line
 from tests.fleet.building import build_blog, changes, entry
-from tests.fleet.tables import ORDER, duckdb_rows, parquet_rows, sqlite_rows
+from tests.fleet.tables import duckdb_rows, parquet_rows, sqlite_rows
 
 SHA = "ab" * 32
 Update = Callable[[Path, Path, CatalogueOptions], CatalogueResult]
@@ -149,13 +150,14 @@ class TestAgain:
         before = {table: read(fleet / name, table) for table in TABLES}
         opened: list[str] = []
         true = rows.blog_rows
-        monkeypatch.setattr(
-            reading, "blog_rows", lambda archive, *rest: (opened.append(archive.info.blog_id), true(archive, *rest))
-        )
+
+        def noted(archive: Archive, *rest: Any) -> None:
+            opened.append(archive.info.blog_id)
+            true(archive, *rest)
+
+        monkeypatch.setattr(reading, "blog_rows", noted)
         again = update(fleet, fleet / name, options())
         assert (blogs_of(again), again.changed, opened) == ((3, 0, 3, 0), False, [])
-        from tests.archive.builder import Built
-
         built = Built.reopen(archive_place(fleet, "fuyu.example.jp"))
         built.commit(changes(entries={"2": entry(2)}))
         result = update(fleet, fleet / name, options())
@@ -235,8 +237,6 @@ class TestAgain:
     def test_one_at_a_time(self, fleet: Path, form: str) -> None:
         update, name, _ = FORMATS[form]
         work = fleet / f".{'catalogue' if form == 'duckdb' else name}.work" / "lock"
-        from exporter.archive.lock import ArchiveLock
-
         lock = ArchiveLock(work)
         lock.acquire(SystemClock().now())
         try:
@@ -279,11 +279,6 @@ class TestWhatIsThere:
             update_parquet(tmp_path, tmp_path / "catalogue", options())
 
     def test_a_blog_that_no_run_saved(self, fleet: Path) -> None:
-        from exporter.archive import writer
-        from exporter.archive.layout import Layout
-        from exporter.archive.manifest import ArchiveInfo
-        from tests.archive.builder import CREATED, run_line
-
         place = archive_place(fleet, "natsu.example.jp")
         place.parent.mkdir(exist_ok=True)
         writer.create(Layout(place), ArchiveInfo("natsu.example.jp", CREATED))
@@ -387,7 +382,7 @@ class TestItsOwnFiles:
             raise KeyboardInterrupt
 
         with monkeypatch.context() as patch:
-            patch.setattr(sqlite_file.Database, "finish", killed)
+            patch.setattr(sqlite_file.CatalogueDatabase, "finish", killed)
             with pytest.raises(KeyboardInterrupt):
                 update_sqlite(fleet, fleet / "c.sqlite", options())
         assert not (fleet / "c.sqlite").exists()
@@ -395,7 +390,7 @@ class TestItsOwnFiles:
         assert len(sqlite_rows(fleet / "c.sqlite", "entries")) == 5
 
     def test_files_are_for_their_owner_alone(self, fleet: Path) -> None:
-        for _, (update, name, _) in FORMATS.items():
+        for update, name, _ in FORMATS.values():
             update(fleet, fleet / name, options())
             paths = [fleet / name] if (fleet / name).is_file() else [*(fleet / name).rglob("*.parquet")]
             assert {path.stat().st_mode & 0o777 for path in paths} == {0o600}
@@ -419,8 +414,6 @@ def test_a_mark_changes_with_a_prune_and_a_run_without_a_version(fleet: Path) ->
     place = archive_place(fleet, "fuyu.example.jp")
     first = mark_of(place)
     assert mark_of(place) == first
-    from tests.archive.builder import Built
-
     Built.reopen(place).run(outcome="unchanged")
     assert mark_of(place) != first
 

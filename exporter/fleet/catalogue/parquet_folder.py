@@ -1,7 +1,7 @@
 """A catalogue as Parquet files: ``TABLE/ab.parquet``, one file for each table and each of a fleet's 256 folders.
 
-The row of a blog says how many rows it has in each other table, and rows are in the order of the blogs' IDs, so those of
-one that has not changed are copied from file to file without being looked at. A new catalogue is made beside the old
+The row of a blog says how many rows it has in each other table, and rows are in the order of the blogs' IDs, so those
+of one that has not changed are copied from file to file without being looked at. A new catalogue is made beside the old
 one, of which it takes every file that stays by a second name, and then gets its place in one step. What a killed run
 had finished is used by the next: a file of ``blogs/`` is the last of its shard to appear.
 """
@@ -17,7 +17,6 @@ from datetime import datetime
 from enum import Enum, auto
 from functools import cache
 from pathlib import Path
-from types import TracebackType
 from typing import Any, BinaryIO, Final, NamedTuple, Self
 
 from exporter import lossless_json
@@ -68,9 +67,7 @@ def require_target(folder: Path) -> None:
     if inner(folder).kind() is None or (folder.is_dir() and not any(folder.iterdir())):
         return
     if folder.is_symlink() or not is_catalogue(folder):
-        raise UsageError(
-            message("{target} is there already, and is no catalogue; name another place.", target=folder)
-        )
+        raise UsageError(message("{target} is there already, and is no catalogue; name another place.", target=folder))
 
 
 def shards_of(folder: Path) -> set[str]:
@@ -212,7 +209,7 @@ class _Table:
     def _pour(self) -> None:
         if self._waiting:
             if self._spool is None:
-                self._spool = tempfile.TemporaryFile(dir=self._folder)  # type: ignore[assignment]  # noqa: SIM115
+                self._spool = tempfile.TemporaryFile(dir=self._folder)  # noqa: SIM115  closed by close()
             before = self._spool.tell()
             self._io.write_ipc_stream(self.format.batch(self._waiting), self._spool)
             self._chunks.append(self._spool.tell() - before)
@@ -247,7 +244,7 @@ class _Table:
 
 
 class _ParquetSink:
-    """Implements :class:`~exporter.fleet.catalogue.reading.Sink`; memory does not grow with the number of rows."""
+    """Implements :class:`~exporter.fleet.catalogue.reading.RowSink`; memory does not grow with the number of rows."""
 
     def __init__(self, folder: Path) -> None:
         with contextlib.ExitStack() as stack:
@@ -260,7 +257,7 @@ class _ParquetSink:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
+    def __exit__(self, *_: object) -> None:
         self._opened.close()
 
     def keep(self, row: Mapping[str, Any]) -> None:
@@ -322,18 +319,23 @@ def _batches_of(path: Path) -> Iterator[Any]:
     """
     try:
         with inner(path).open("rb") as file:
-            file.seek(-min(len(_MAGIC), file.seek(0, os.SEEK_END)), os.SEEK_END)
-            if file.read() != _MAGIC:
-                raise _WrongFile
-            file.seek(0)
-            yield from libraries().io.read_parquet(file, batch_size=_CHUNK)
+            yield from _whole(file)
     except FileNotFoundError:
         return
     except (GeneratorExit, KeyboardInterrupt):
         raise
     except BaseException as error:
-        # The library panics over some files, which is no Exception.
+        # A panic of the library is no Exception.
         raise _WrongFile from error
+
+
+def _whole(file: BinaryIO) -> Any:
+    """Return the record batches of a file, if it ends as a whole one does: the library panics over others."""
+    file.seek(-min(len(_MAGIC), file.seek(0, os.SEEK_END)), os.SEEK_END)
+    if file.read() != _MAGIC:
+        raise _WrongFile
+    file.seek(0)
+    return libraries().io.read_parquet(file, batch_size=_CHUNK)
 
 
 def _known_blogs(base: Path, shard: str) -> list[Row] | None:

@@ -24,7 +24,7 @@ from exporter.settings import Settings
 _REASON: Final = 500
 
 
-class Sink(Protocol):
+class RowSink(Protocol):
     """Where the rows of a shard go, those of one blog after the other, in the order of the blogs' IDs.
 
     Raises:
@@ -73,7 +73,7 @@ class ShardOutcome:
 
 
 def read_shard(
-    root: Path, shard: str, known: Sequence[Mapping[str, Any]], sink: Sink, settings: Settings
+    root: Path, shard: str, known: Sequence[Mapping[str, Any]], sink: RowSink, settings: Settings
 ) -> tuple[ShardOutcome, list[Row]]:
     """Bring what a catalogue has of a folder up to date; return what became of it, and the rows of its blogs in order.
 
@@ -92,12 +92,12 @@ def read_shard(
             found[each.blog_id] = each
         else:
             outcome.trouble.append((f"{shard}/{each.path.name}" if each.blog_id != shard else shard, each.trouble))
-    services: dict[str | None, Records] = {}
+    reader = _ShardReader(outcome, sink, settings)
     rows: list[Row] = []
     for blog_id in sorted({*before, *found}):
         old = before.get(blog_id)
         if blog_id in found:
-            rows.append(_blog(outcome, found[blog_id], old, sink, services, settings))
+            rows.append(reader.blog(found[blog_id], old))
         elif old is not None:
             sink.drop(old)
             outcome.dropped += 1
@@ -107,56 +107,68 @@ def read_shard(
     return outcome, rows
 
 
-def _blog(
-    outcome: ShardOutcome,
-    found: FoundArchive,
-    old: Mapping[str, Any] | None,
-    sink: Sink,
-    services: dict[str | None, Records],
-    settings: Settings,
-) -> Row:
-    """Bring what a catalogue has of one blog up to date, and return the blog's own row."""
-    usable = old if old is not None and str(old["mark"]).startswith(f"{EDITION} ") else None
-    row: Row = {}
+class _ShardReader:
+    def __init__(self, outcome: ShardOutcome, sink: RowSink, settings: Settings) -> None:
+        self._outcome = outcome
+        self._sink = sink
+        self._settings = settings
+        self._services: dict[str | None, Records] = {}
 
-    def put(table: str, made: Row) -> None:
-        if table == BLOGS:
-            row.update(made)
-        else:
-            sink.put(table, made)
+    def blog(self, found: FoundArchive, old: Mapping[str, Any] | None) -> Row:
+        """Bring what a catalogue has of one blog up to date, and return the blog's own row."""
+        usable = old if old is not None and str(old["mark"]).startswith(f"{EDITION} ") else None
+        self._sink.begin()
+        try:
+            mark = mark_of(found.path)
+            if usable is not None and usable["mark"] == f"{EDITION} {mark}":
+                self._outcome.kept += 1
+                self._sink.keep(usable)
+                return dict(usable)
+            row = self._read(found, mark)
+        except (NoSpace, NoMemory, Interrupted, MemoryError):
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever an archive has in it, the others have their turn
+            return self._damaged(found, old, usable, error)
+        if old is not None:
+            self._sink.drop(old)
+        self._outcome.read += 1
+        self._outcome.changed = True
+        return row
 
-    def read(archive: Archive) -> None:
-        sink.undo()
-        name = archive.info.service
-        if name not in services:
-            services[name] = service_of(settings, name)
-        blog_rows(archive, services[name], mark, put)
+    def _read(self, found: FoundArchive, mark: str) -> Row:
+        row: Row = {}
 
-    sink.begin()
-    try:
-        mark = mark_of(found.path)
-        if usable is not None and usable["mark"] == f"{EDITION} {mark}":
-            outcome.kept += 1
-            sink.keep(usable)
-            return dict(usable)
+        def put(table: str, made: Row) -> None:
+            if table == BLOGS:
+                row.update(made)
+            else:
+                self._sink.put(table, made)
+
+        def read(archive: Archive) -> None:
+            self._sink.undo()
+            blog_rows(archive, self._service(archive.info.service), mark, put)
+
         open_archive(found)
         read_consistently(found.path, read)
-    except (NoSpace, NoMemory, Interrupted, MemoryError):
-        raise
-    except Exception as error:  # noqa: BLE001 - whatever an archive has in it, the others have their turn
-        sink.undo()
+        return row
+
+    def _damaged(
+        self, found: FoundArchive, old: Mapping[str, Any] | None, usable: Mapping[str, Any] | None, error: Exception
+    ) -> Row:
+        """Keep the last good rows, where there are any that can be used."""
+        self._sink.undo()
         known = isinstance(error, (BlogExporterError, OSError))
         reason = str(said(error) if known else message("{kind}: {reason}", kind=type(error).__name__, reason=error))
-        outcome.trouble.append((f"{outcome.shard}/{found.blog_id}", reason[:_REASON]))
+        self._outcome.trouble.append((f"{self._outcome.shard}/{found.blog_id}", reason[:_REASON]))
         row = damaged_row(found.blog_id, reason[:_REASON], usable)
         if usable is not None:
-            sink.keep(usable)
+            self._sink.keep(usable)
         elif old is not None:
-            sink.drop(old)
-        outcome.changed = outcome.changed or row != old
-    else:
-        if old is not None:
-            sink.drop(old)
-        outcome.read += 1
-        outcome.changed = True
-    return row
+            self._sink.drop(old)
+        self._outcome.changed = self._outcome.changed or row != old
+        return row
+
+    def _service(self, name: str | None) -> Records:
+        if name not in self._services:
+            self._services[name] = service_of(self._settings, name)
+        return self._services[name]

@@ -43,7 +43,7 @@ _INDEXES: Final = (
 _TYPES: Final = {ColumnType.WHOLE: "INTEGER", ColumnType.TRUTH: "INTEGER"}
 
 
-class ShardTask(NamedTuple):
+class DatabaseTask(NamedTuple):
     """What a worker needs: the fleet, the shard, a folder to write in, the known rows of blogs, and the settings."""
 
     root: Path
@@ -77,12 +77,12 @@ def _is_catalogue(path: Path) -> bool:
         if inner(path).kind() != "":
             return False
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
-            return connection.execute("SELECT format FROM catalogue").fetchone() == (_FORMAT,)
+            return bool(connection.execute("SELECT format FROM catalogue").fetchone() == (_FORMAT,))
     except sqlite3.Error:
         return False
 
 
-def read_changes(task: ShardTask) -> ShardChanges:
+def read_changes(task: DatabaseTask) -> ShardChanges:
     """Read what changed of a shard into a database of its own.
 
     Raises:
@@ -108,7 +108,7 @@ def read_changes(task: ShardTask) -> ShardChanges:
 
 
 class _SqliteSink:
-    """Implements :class:`~exporter.fleet.catalogue.reading.Sink`: what is kept is not written."""
+    """Implements :class:`~exporter.fleet.catalogue.reading.RowSink`: what is kept is not written."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
@@ -134,7 +134,7 @@ class _SqliteSink:
             self._connection.execute(f"DELETE FROM {name} WHERE rowid > ?", (newest,))  # noqa: S608  own names
 
 
-class Database:
+class CatalogueDatabase:
     """The catalogue's database while it is brought up to date."""
 
     def __init__(self, connection: sqlite3.Connection, path: Path, target: Path, *, fresh: bool) -> None:
@@ -204,7 +204,7 @@ class Database:
 
 
 @contextmanager
-def open_for_update(target: Path, work: Path) -> Iterator[Database]:
+def open_for_update(target: Path, work: Path) -> Iterator[CatalogueDatabase]:
     """Open the catalogue to bring it up to date, in a transaction; or a new one beside its place.
 
     Raises:
@@ -229,7 +229,7 @@ def open_for_update(target: Path, work: Path) -> Iterator[Database]:
             connection.execute("COMMIT")
         else:
             connection.execute("BEGIN IMMEDIATE")
-        yield Database(connection, path, target, fresh=fresh)
+        yield CatalogueDatabase(connection, path, target, fresh=fresh)
 
 
 def _edition(path: Path) -> int | None:
@@ -270,7 +270,9 @@ def _translated(path: Path) -> Iterator[None]:
         yield
     except sqlite3.Error as error:
         if getattr(error, "sqlite_errorcode", 0) in _NO_ROOM:
-            raise NoSpace(message("There is no space left for {path}: make room, then run it again.", path=path)) from error
+            raise NoSpace(
+                message("There is no space left for {path}: make room, then run it again.", path=path)
+            ) from error
         raise BlogExporterError(
             message("The catalogue {path} cannot be written: {reason}.", path=path, reason=error)
         ) from error

@@ -120,7 +120,7 @@ def update_sqlite(root: Path, target: Path, options: CatalogueOptions) -> Catalo
     with _work(root, target, options) as work, sqlite_file.open_for_update(target, work) as database:
         shards = sorted({*shards_in(root), *database.shards()})
         tasks = (
-            sqlite_file.ShardTask(root, shard, work, database.known(shard), options.settings) for shard in shards
+            sqlite_file.DatabaseTask(root, shard, work, database.known(shard), options.settings) for shard in shards
         )
         result = CatalogueResult(target)
         for done, made in enumerate(each_done(sqlite_file.read_changes, tasks, options.workers), 1):
