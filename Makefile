@@ -47,7 +47,7 @@ $(AUDITORS)/.installed: $(addprefix tests/site/browser/package,.json -lock.json)
 	@touch $@
 
 importers: $(SETUP) $(IMPORTERS)/.installed ## run the tests that feed the exports to real importers; .ci/install gets these
-	$(BIN)/python -m pytest -m importers tests/importers tests/benchmarks tests/cli/test_cron.py tests/schedule
+	$(BIN)/python -m pytest -m importers tests/importers tests/benchmarks tests/cli/test_cron.py tests/schedule tests/copies
 
 $(IMPORTERS)/.installed: $(addprefix tests/importers/,install.sh requirements.txt package.json)
 	PYTHON=$(PYTHON) tests/importers/install.sh $(abspath $(IMPORTERS))

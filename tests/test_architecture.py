@@ -29,6 +29,8 @@ HOMED = {
     "PIL",
     "aiohttp",
     "arro3",
+    "boto3",
+    "botocore",
     "click",
     "duckdb",
     "jinja2",

@@ -42,8 +42,20 @@ def open_store(place: str, options: StoreOptions = StoreOptions()) -> Store:
     Raises:
         UsageError: the address cannot be right, or a part of the program that it needs is not installed.
     """
-    if is_address(place) or options != StoreOptions():
+    if options != StoreOptions():
         raise UsageError(
-            message("{place} cannot be opened so: give a folder, without --encrypt-to and --identity.", place=place)
+            message("{place} cannot be opened so: give it without --encrypt-to and --identity.", place=place)
         )
-    return FolderStore(Path(place))
+    return _s3(place) if is_address(place) else FolderStore(Path(place))
+
+
+def _s3(address: str) -> Store:
+    try:
+        from exporter.copies.s3 import S3Store  # noqa: PLC0415 - an extra, and slow to start with
+    except ImportError as error:
+        raise UsageError(
+            message(
+                "S3 needs a library that is not installed ({error}): pip install 'blog-exporter[s3]'", error=str(error)
+            )
+        ) from error
+    return S3Store(address)
