@@ -47,12 +47,22 @@ def changes(**kinds: Mapping[str, Mapping[str, Any] | None]) -> Changes:
 
 
 def build_blog(
-    root: Path, blog_id: str, entries: list[dict[str, Any]], **kinds: Mapping[str, Mapping[str, Any]]
+    root: Path,
+    blog_id: str,
+    entries: list[dict[str, Any]],
+    *,
+    complete: bool = True,
+    **kinds: Mapping[str, Mapping[str, Any]],
 ) -> Built:
     """Make an archive with one version in its place in a fleet."""
     place = archive_place(root, blog_id)
     place.parent.mkdir(parents=True, exist_ok=True)
     built = Built(place, blog_id=blog_id)
-    built.commit(changes(entries={each["entry_id"]: each for each in entries}, **kinds))
+    built.commit(changes(entries={each["entry_id"]: each for each in entries}, **kinds), run=False)
+    if complete:
+        built.run(version=1, completeness={"complete": True})
+    else:
+        problem = {"kind": "entries", "id": "13", "reason": "it answered 500"}
+        built.run(version=1, outcome="partial", completeness={"complete": False}, problems=[problem])
     built.refresh()
     return built
