@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from exporter.cli.fleet_catalogue import command as catalogue_command
+from exporter.cli.fleet_search import command as search_command
 from exporter.cli.help import option
 from exporter.cli.options import config_option, duration_option, setting_options, with_output
 from exporter.cli.output import OnLoss, Output
@@ -52,6 +53,7 @@ def command() -> None:
 
 
 command.add_command(catalogue_command)
+command.add_command(search_command)
 
 
 @command.command("run", help=message("Save every blog of LIST that is due, each into an archive of its own below DIR."))

@@ -92,11 +92,11 @@ def command(
         }
     )
     for hit in found.hits:
-        _print(out, hit)
+        print_hit(out, hit)
     if found.similar:
         out.answer(message("Similar spellings:"))
     for hit in found.similar:
-        _print(out, hit)
+        print_hit(out, hit)
     parts: list[str] = [counted(found.total, "hit")]
     if found.similar_total:
         parts.append(message("{n:,} more in similar spellings", n=found.similar_total))
@@ -107,13 +107,15 @@ def command(
     return 0
 
 
-def _print(out: Output, hit: Hit) -> None:
+def print_hit(out: Output, hit: Hit, blog_id: str = "") -> None:
+    """Print a hit for people: its date, its blog where one is given, what it is, its title; below it the excerpt."""
     colour = sys.stdout.isatty()
     day = "" if hit.date is None else f"{hit.date.date()}  "
     what: str = message("{kind} {id}", kind=_NAMES[hit.kind], id=printable(hit.record_id, 40))
     if hit.kind is Kind.COMMENTS:
         what = message("{comment} on entry {entry}", comment=what, entry=printable(hit.entry_id, 40))
-    out.answer(f"{day}{translated(what)}  {printable(hit.title, 100)}")
+    blog = f"{printable(blog_id, 100)}  " if blog_id else ""
+    out.answer(f"{day}{blog}{translated(what)}  {printable(hit.title, 100)}")
     out.answer(f"    {_marked(hit.excerpt, colour=colour)}", colour=colour)
 
 

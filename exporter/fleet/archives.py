@@ -80,6 +80,19 @@ def archives_in(root: Path, shard: str) -> Iterator[FoundArchive]:
             yield FoundArchive(name, Path(place))
 
 
+def archive_named(root: Path, blog_id: str) -> FoundArchive | None:
+    """Return the archive of a blog whose ID nobody vouches for; ``None`` where it can have none, or has none."""
+    if not blog_id or blog_id.startswith(".") or not {"/", "\\", "\0"}.isdisjoint(blog_id):
+        return None
+    try:
+        place = archive_place(InnerPath.rooted(root), blog_id)
+        if printable(blog_id) == blog_id and InnerPath.rooted(root).joinpath(*place.parts[-2:]).kind() == "a folder":
+            return FoundArchive(blog_id, Path(place))
+    except (UnicodeEncodeError, OSError):
+        pass
+    return None
+
+
 def _belongs(root: Path, shard: str, name: str) -> bool:
     try:
         return printable(name) == name and archive_place(root, name).parent.name == shard

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from exporter.archive.archive import Archive
+    from exporter.search.documents import SearchDocument
     from exporter.search.query import Query
     from exporter.search.regex_worker import RegexMatch
     from exporter.service.interface import Records
@@ -95,7 +96,7 @@ class SearchResult:
     similar_total: int
 
 
-class _Match(NamedTuple):
+class RecordMatch(NamedTuple):
     """A record that holds what was asked for, and which of its texts is the best.
 
     Attributes:
@@ -180,7 +181,7 @@ class Index:
             needles = [term.encode() for term in query.terms]
             records = self._file.records(needles, kind=query.kind, since=query.since)
             counts = [methodcaller("count", needle) for needle in needles]
-            matches = [match for record in records if (match := _checked(record, counts)) is not None]
+            matches = [match for record in records if (match := match_of(record, counts)) is not None]
             others = list(self._similar(query, {match.offset for match in matches}))
         else:
             from exporter.search.regex_worker import find_in_process  # noqa: PLC0415 - words need no process
@@ -192,7 +193,7 @@ class Index:
         room = None if query.limit is None else query.limit - len(hits)
         return SearchResult(hits, len(matches), self._best(others, query, room, loosely=True), len(others))
 
-    def _similar(self, query: Query, known: set[int]) -> Iterator[_Match]:
+    def _similar(self, query: Query, known: set[int]) -> Iterator[RecordMatch]:
         """Yield the records that hold what is asked for in similar spellings, but those at the offsets of ``known``."""
         patterns = {term: similar(term) for term in query.terms}
         if not any(patterns.values()):
@@ -202,17 +203,17 @@ class Index:
         counts: list[_Counter] = [methodcaller("count", needle) for needle in needles]
         counts += [partial(_count, pattern) for pattern in loose]
         for record in self._file.records(needles, loose, query.kind, query.since):
-            if record.offset not in known and (match := _checked(record, counts)) is not None:
+            if record.offset not in known and (match := match_of(record, counts)) is not None:
                 yield match
 
-    def _best(self, matches: list[_Match], query: Query, limit: int | None, *, loosely: bool = False) -> list[Hit]:
+    def _best(self, matches: list[RecordMatch], query: Query, limit: int | None, *, loosely: bool = False) -> list[Hit]:
         # The better before the worse, then the newer before the older; the rest is for having one order.
         matches.sort(key=lambda match: (-match.score, -match.moment, match.offset))
         if query.by_date:
             matches.sort(key=lambda match: -match.moment)
         return [self._hit(match, query.terms, loosely=loosely) for match in matches[:limit]]
 
-    def _hit(self, match: _Match, terms: Sequence[str], *, loosely: bool) -> Hit:
+    def _hit(self, match: RecordMatch, terms: Sequence[str], *, loosely: bool) -> Hit:
         """Return the hit from the record itself.
 
         Raises:
@@ -223,23 +224,34 @@ class Index:
         found = self._documents.read(kind, record_id)
         if found is None or record_lines(kind, record_id, *found) != indexed:
             raise WrongIndex(message("it does not agree with the records"))
-        document = found[1]
-        text = document.texts[match.text]
-        return Hit(
-            kind=kind,
-            record_id=record_id,
-            entry_id=document.entry_id,
-            title=self._entry_title(document.entry_id) if kind is Kind.COMMENTS else _shown(document.title),
-            date=document.date,
-            field=FIELDS[kind][match.text][0],
-            excerpt=excerpt(text, spans_of(text, terms, loosely=loosely) if match.spans is None else match.spans),
-            score=match.score,
-        )
+        text = found[1].texts[match.text]
+        spans = spans_of(text, terms, loosely=loosely) if match.spans is None else match.spans
+        return hit_of(self._documents, kind, record_id, found[1], match, spans)
 
-    def _entry_title(self, entry_id: str) -> str:
-        """Return the title of an entry; empty when it is not there."""
-        entry = self._documents.read(Kind.ENTRIES, entry_id)
-        return "" if entry is None else _shown(entry[1].title)
+
+def hit_of(
+    documents: VersionDocuments,
+    kind: Kind,
+    record_id: str,
+    document: SearchDocument,
+    match: RecordMatch,
+    spans: Sequence[Span],
+) -> Hit:
+    """Return what is shown of a record that was found, given where in its best text."""
+    title = document.title
+    if kind is Kind.COMMENTS:
+        entry = documents.read(Kind.ENTRIES, document.entry_id)
+        title = "" if entry is None else entry[1].title
+    return Hit(
+        kind=kind,
+        record_id=record_id,
+        entry_id=document.entry_id,
+        title=_shown(title),
+        date=document.date,
+        field=FIELDS[kind][match.text][0],
+        excerpt=excerpt(document.texts[match.text], spans),
+        score=match.score,
+    )
 
 
 def _shown(title: str) -> str:
@@ -250,7 +262,7 @@ def _count(pattern: re.Pattern[str], text: bytes) -> int:
     return len(pattern.findall(text.decode("utf-8", "replace")))
 
 
-def _checked(record: IndexedRecord, counts: Sequence[_Counter]) -> _Match | None:
+def match_of(record: IndexedRecord, counts: Sequence[_Counter]) -> RecordMatch | None:
     """Return a match if each term is counted in some text; its text is the one of best rank with most hits."""
     fields = FIELDS[record.kind]
     hits = [0] * len(fields)
@@ -267,11 +279,11 @@ def _checked(record: IndexedRecord, counts: Sequence[_Counter]) -> _Match | None
         score += _RANK_WORTH * best
     score += min(sum(hits), _RANK_WORTH - 1)
     at = max(range(len(hits)), key=lambda at: (hits[at] > 0 and fields[at][1], hits[at]))
-    return _Match(score, record.moment, record.offset, at)
+    return RecordMatch(score, record.moment, record.offset, at)
 
 
-def _expressed(texts: list[RegexMatch]) -> _Match:
+def _expressed(texts: list[RegexMatch]) -> RecordMatch:
     best = max(texts, key=lambda text: (text.rank, text.matches))
     count = sum(text.matches for text in texts)
     score = _RANK_WORTH * best.rank + min(count, _RANK_WORTH - 1)
-    return _Match(score, best.moment, best.offset, best.text, best.spans)
+    return RecordMatch(score, best.moment, best.offset, best.text, best.spans)

@@ -141,7 +141,7 @@ class IndexFile:
                 text = line.decode("utf-8", "replace") if patterns else ""
                 if not all(pattern.search(text) for pattern in patterns):
                     continue
-                record = _taken_apart(offset, line, plain)
+                record = taken_apart(offset, line, plain)
                 if kind in (None, record.kind) and (first is None or record.moment >= first):
                     yield record
 
@@ -185,7 +185,12 @@ def id_of(lines: bytes) -> tuple[Kind, str]:
         raise WrongIndex(message("a line is damaged")) from error
 
 
-def _taken_apart(offset: int, line: bytes, plain: bytes) -> IndexedRecord:
+def taken_apart(offset: int, line: bytes, plain: bytes = b"") -> IndexedRecord:
+    """Return the record of a line that :func:`record_lines` wrote.
+
+    Raises:
+        WrongIndex: it is not as it was written.
+    """
     try:
         name, _, _, moment, *folded = line.rstrip(b"\n").split(b"\t")
         record = IndexedRecord(offset, _KINDS[name], float(moment or "-inf"), folded, plain)

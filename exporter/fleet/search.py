@@ -1,0 +1,236 @@
+"""Searching all blogs of a fleet at once."""
+
+from __future__ import annotations
+
+import contextlib
+import heapq
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from operator import methodcaller
+from pathlib import Path
+from typing import Any, BinaryIO, Final, NamedTuple
+
+from exporter.archive import atomic
+from exporter.clock import Clock, timestamp
+from exporter.errors import BlogExporterError
+from exporter.fleet.archives import SHARDS, archive_named, open_archive, require_fleet, shards_in
+from exporter.fleet.search_index import (
+    SECTION,
+    IndexOutcome,
+    IndexTask,
+    blog_in,
+    head_of,
+    index_folder,
+    index_path,
+    index_shard,
+    made_at,
+)
+from exporter.fleet.workers import each_done
+from exporter.model.kinds import Kind
+from exporter.search.folding import spans_of
+from exporter.search.index import Hit, hit_of, match_of
+from exporter.search.index_file import WrongIndex, id_of, record_lines, taken_apart
+from exporter.search.indexing import VersionDocuments
+from exporter.search.query import Query
+from exporter.service.registry import service_of
+from exporter.settings import Settings
+
+_BLOCK: Final = 4 << 20
+_ALONE: Final = 256 << 20
+"""Bytes of an index that this process searches before others could have started."""
+
+
+class FleetHit(NamedTuple):
+    """A record that was found, and its blog."""
+
+    blog_id: str
+    hit: Hit
+
+    def document(self) -> dict[str, Any]:
+        """Return it as JSON shows it."""
+        return {"blog_id": self.blog_id, **self.hit.document()}
+
+
+@dataclass(frozen=True, slots=True)
+class FleetSearchResult:
+    """What a search found.
+
+    Attributes:
+        hits: the best ones, as many as were asked for.
+        total: how many records hold what was asked for, by the index.
+        blogs: in how many blogs they are.
+        outdated: hits that are not in the archives any more, or cannot be read there; they are not shown.
+    """
+
+    hits: list[FleetHit]
+    total: int
+    blogs: int
+    outdated: int
+
+
+class _ShardSearch(NamedTuple):
+    path: Path
+    head: bytes
+    query: Query
+
+
+class _Candidate(NamedTuple):
+    """A record by the index; what comes first in order is the better, or with ``by_date`` the newer."""
+
+    order: tuple[float, float]
+    blog_id: str
+    kind: Kind
+    record_id: str
+
+
+class _ShardFound(NamedTuple):
+    best: list[_Candidate]
+    total: int
+    blogs: int
+
+
+def update_index(
+    root: Path, settings: Settings, workers: int, clock: Clock, on_shard: Callable[[IndexOutcome], None]
+) -> None:
+    """Bring the index of a fleet up to date; only archives that changed are read.
+
+    Raises:
+        NoArchive: there are no archives.
+        NoSpace, UsageError: it cannot be written.
+    """
+    require_fleet(root)
+    folder = index_folder(root)
+    shards = shards_in(root)
+    for outcome in each_done(index_shard, (IndexTask(root, shard, settings) for shard in shards), workers):
+        on_shard(outcome)
+    with atomic.translated(folder):
+        atomic.make_folder(folder)
+        for shard in set(SHARDS) - set(shards):
+            index_path(root, shard).unlink(missing_ok=True)
+        atomic.write_file(folder / "made", timestamp(clock.now()).encode() + b"\n")
+
+
+def is_indexed(root: Path) -> bool:
+    """Tell whether a fleet has an index."""
+    return made_at(root) is not None
+
+
+def search(root: Path, query: Query, settings: Settings, workers: int = 1) -> FleetSearchResult:
+    """Search; hits are ordered by rank, then the newer first, or as the query says by date.
+
+    Args:
+        root: the fleet's folder, with an index.
+        query: words; it has a limit.
+        settings: to read records with.
+        workers: how many processes may search a large index.
+    """
+    head = head_of(settings)
+    tasks = [_ShardSearch(index_path(root, shard), head, query) for shard in SHARDS]
+    size = sum(_size(task.path) for task in tasks)
+    best: list[_Candidate] = []
+    total = blogs = 0
+    for found in each_done(_search_shard, tasks, workers if size > _ALONE else 1):
+        best = heapq.nlargest(query.limit or 0, [*best, *found.best])
+        total += found.total
+        blogs += found.blogs
+    hits = []
+    for candidate in best:
+        with contextlib.suppress(BlogExporterError, OSError):
+            hit = _confirmed(root, candidate, query, settings)
+            if hit is not None:
+                hits.append(hit)
+    return FleetSearchResult(hits, total, blogs, len(best) - len(hits))
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
+
+
+def _search_shard(task: _ShardSearch) -> _ShardFound:
+    """Find the records of a shard that hold all terms."""
+    needles = sorted((term.encode() for term in task.query.terms), key=len, reverse=True)
+    counts = [methodcaller("count", needle) for needle in needles]
+    first = None if task.query.since is None else task.query.since.timestamp()
+    limit = task.query.limit or 0
+    best: list[_Candidate] = []
+    total = 0
+    blogs: set[str] = set()
+    with contextlib.suppress(OSError), task.path.open("rb") as file:
+        if file.readline() != task.head:
+            return _ShardFound([], 0, 0)
+        for blog_id, line in _lines_with(file, needles):
+            try:
+                record = taken_apart(0, line)
+                if task.query.kind not in {None, record.kind} or (first is not None and record.moment < first):
+                    continue
+                match = match_of(record, counts)
+                kind, record_id = id_of(line)
+            except WrongIndex:
+                continue
+            if match is None:
+                continue
+            total += 1
+            blogs.add(blog_id)
+            order = (match.moment, match.score) if task.query.by_date else (match.score, match.moment)
+            candidate = _Candidate(order, blog_id, kind, record_id)
+            if len(best) < limit:
+                heapq.heappush(best, candidate)
+            else:
+                heapq.heappushpop(best, candidate)
+    return _ShardFound(best, total, len(blogs))
+
+
+def _lines_with(file: BinaryIO, needles: list[bytes]) -> Iterator[tuple[str, bytes]]:
+    """Yield the lines of records that hold all needles, each with its blog; no more than some blocks are in memory."""
+    blog = b""
+    rest = b""
+    while True:
+        read = file.read(_BLOCK)
+        block = rest + read
+        end = block.rfind(b"\n") + 1 if read else len(block)
+        for section, line in _in_block(block[:end], needles, blog):
+            yield blog_in(section), line
+        last = block.rfind(b"\n" + SECTION, 0, end)
+        if last >= 0 or block.startswith(SECTION):
+            blog = block[last + 1 : block.find(b"\n", last + 1)]
+        rest = block[end:]
+        if not read:
+            return
+
+
+def _in_block(block: bytes, needles: list[bytes], blog: bytes) -> Iterator[tuple[bytes, bytes]]:
+    at = 0
+    while (found := block.find(needles[0], at)) >= 0:
+        start = block.rfind(b"\n", 0, found) + 1
+        at = block.find(b"\n", found) + 1 or len(block)
+        line = block[start:at]
+        if line.startswith(SECTION) or not all(needle in line for needle in needles[1:]):
+            continue
+        section = block.rfind(b"\n" + SECTION, 0, start)
+        if section >= 0 or block.startswith(SECTION):
+            blog = block[section + 1 : block.find(b"\n", section + 1)]
+        yield blog, line
+
+
+def _confirmed(root: Path, candidate: _Candidate, query: Query, settings: Settings) -> FleetHit | None:
+    """Return a hit from the archive itself; ``None`` where that does not hold the words any more."""
+    found = archive_named(root, candidate.blog_id)
+    if found is None:
+        return None
+    archive = open_archive(found)
+    service = service_of(settings, archive.info.service)
+    with contextlib.closing(VersionDocuments(archive, service, archive.resolve())) as documents:
+        read = documents.read(candidate.kind, candidate.record_id)
+        if read is None:
+            return None
+        line = record_lines(candidate.kind, candidate.record_id, b"", read[1]).partition(b"\n")[0]
+        match = match_of(taken_apart(0, line), [methodcaller("count", term.encode()) for term in query.terms])
+        if match is None:
+            return None
+        spans = spans_of(read[1].texts[match.text], query.terms)
+        return FleetHit(
+            candidate.blog_id, hit_of(documents, candidate.kind, candidate.record_id, read[1], match, spans)
+        )

@@ -1,0 +1,242 @@
+"""The search index of a fleet: the folded texts of all its blogs, a file for each of the 256 folders.
+
+One index for all, since opening an archive's own costs some milliseconds, which a hundred thousand of them make
+minutes. A file holds a section for each blog: a line that says whose it is, what its archive was like and how long it
+is, then the first lines of :mod:`exporter.search.index_file`. It may be deleted at any time, and vouches for nothing:
+:mod:`exporter.fleet.search` shows no record of it that the archive itself does not confirm.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import BinaryIO, Final, NamedTuple, cast
+
+from exporter import lossless_json
+from exporter.archive import atomic
+from exporter.archive.archive import Archive, read_consistently
+from exporter.archive.safe_files import InnerPath, NotPlain, inner
+from exporter.errors import BlogExporterError, Interrupted, NoMemory, NoSpace
+from exporter.fleet.archives import FoundArchive, archives_in, mark_of, open_archive
+from exporter.message import message, said
+from exporter.model.kinds import Kind
+from exporter.search.documents import FIELDS
+from exporter.search.index_file import record_lines
+from exporter.search.indexing import INDEX_EDITION, VersionDocuments
+from exporter.service.interface import Records
+from exporter.service.registry import service_of
+from exporter.settings import Settings
+
+SECTION: Final = b"@\t"
+"""What the line of a section begins with, as no line of a record does."""
+_FOLDERS: Final = (".fleet", "search")
+_EDITION: Final = 1
+_LONGEST_HEAD: Final = 4_000
+_BLOCK: Final = 1 << 20
+_REASON: Final = 500
+_IN_MEMORY: Final = 8 << 20
+
+
+class IndexTask(NamedTuple):
+    """What a worker needs to bring the index of one shard up to date."""
+
+    root: Path
+    shard: str
+    settings: Settings
+
+
+@dataclass(slots=True)
+class IndexOutcome:
+    """What became of a shard's index: how many blogs it has, were read, or had not changed; and what cannot be read."""
+
+    shard: str
+    blogs: int = 0
+    read: int = 0
+    kept: int = 0
+    trouble: list[tuple[str, str]] = field(default_factory=list)
+
+
+class Section(NamedTuple):
+    """A blog in an index: what its archive was when it was read, and where its lines are."""
+
+    blog_id: str
+    mark: str
+    offset: int
+    length: int
+
+
+def index_folder(root: Path) -> InnerPath:
+    """Return the folder of a fleet's search index."""
+    return InnerPath.rooted(root).joinpath(*_FOLDERS)
+
+
+def index_path(root: Path, shard: str) -> InnerPath:
+    """Return the file of a shard."""
+    return index_folder(root) / f"{shard}.txt"
+
+
+def head_of(settings: Settings) -> bytes:
+    """Return the first line of every file, which changes whenever the same archives would give other lines."""
+    return f"{_EDITION}:{INDEX_EDITION}:{settings.timezone}\n".encode()
+
+
+def index_shard(task: IndexTask) -> IndexOutcome:
+    """Bring the index of a shard up to date; a blog whose archive cannot be read keeps what was known of it.
+
+    Raises:
+        BlogExporterError, NoSpace: it cannot be written.
+    """
+    outcome = IndexOutcome(task.shard)
+    path = index_path(task.root, task.shard)
+    with atomic.translated(path), contextlib.ExitStack() as opened:
+        old: BinaryIO | None = None
+        known: dict[str, Section] = {}
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError, NotPlain):
+            old = opened.enter_context(path.open("rb"))
+            known = {section.blog_id: section for section in sections(old, head_of(task.settings))}
+        found = []
+        for each in archives_in(task.root, task.shard):
+            if each.trouble is None:
+                found.append(each)
+            else:
+                outcome.trouble.append((f"{task.shard}/{each.blog_id}", each.trouble))
+        marks = {each.blog_id: _mark(each) for each in found}
+        outcome.blogs = len(found)
+        if old is not None and marks == {section.blog_id: section.mark for section in known.values()}:
+            outcome.kept = len(found)
+            return outcome
+        atomic.make_folder(path.parent)
+        atomic.write_lines(path, _content(task, found, marks, known, old, outcome))
+    return outcome
+
+
+def sections(file: BinaryIO, head: bytes) -> Iterator[Section]:
+    """Yield the blogs of an index: none where it is another edition's, no more where it is not as it was written."""
+    if file.readline(_LONGEST_HEAD) != head:
+        return
+    end = file.seek(0, 2)
+    at = len(head)
+    while at < end:
+        file.seek(at)
+        line = file.readline(_LONGEST_HEAD)
+        parts = line.rstrip(b"\n").split(b"\t")
+        if len(parts) != 4 or not line.startswith(SECTION) or not parts[3].isdigit():
+            return
+        at += len(line)
+        with contextlib.suppress(lossless_json.NotJson, UnicodeDecodeError):
+            section = Section(str(lossless_json.loads(parts[1])), parts[2].decode(), at, int(parts[3]))
+            if section.offset + section.length <= end:
+                yield section
+        at += int(parts[3])
+
+
+def blog_in(line: bytes) -> str:
+    """Return the blog that the line of a section names; empty where it names none."""
+    try:
+        return str(lossless_json.loads(line.split(b"\t")[1]))
+    except (IndexError, lossless_json.NotJson):
+        return ""
+
+
+def _mark(found: FoundArchive) -> str:
+    try:
+        return mark_of(found.path)
+    except (BlogExporterError, OSError):
+        return "unreadable"
+
+
+def _content(
+    task: IndexTask,
+    found: list[FoundArchive],
+    marks: dict[str, str],
+    known: dict[str, Section],
+    old: BinaryIO | None,
+    outcome: IndexOutcome,
+) -> Iterator[bytes]:
+    """Yield an index; the section of a blog that is as it was comes from the one there was."""
+    yield head_of(task.settings)
+    services: dict[str | None, Records] = {}
+    for each in found:
+        mark, before = marks[each.blog_id], known.get(each.blog_id)
+        if before is None or before.mark != mark:
+            try:
+                lines = _lines_of(each, services, task.settings)
+            except (NoSpace, NoMemory, Interrupted, MemoryError):
+                raise
+            except Exception as error:  # noqa: BLE001 - whatever an archive has in it, the others have their turn
+                fault = isinstance(error, (BlogExporterError, OSError))
+                kind = type(error).__name__
+                reason = said(error) if fault else message("{kind}: {reason}", kind=kind, reason=error)
+                outcome.trouble.append((f"{task.shard}/{each.blog_id}", str(reason)[:_REASON]))
+                mark = "unreadable"
+            else:
+                outcome.read += 1
+                with lines:
+                    length = lines.tell()
+                    yield _section(each.blog_id, mark, length)
+                    yield from _copied(lines, Section(each.blog_id, mark, 0, length))
+                continue
+        else:
+            outcome.kept += 1
+        if before is not None and old is not None:
+            yield _section(each.blog_id, mark, before.length)
+            yield from _copied(old, before)
+
+
+def _section(blog_id: str, mark: str, length: int) -> bytes:
+    return b"%b%b\t%b\t%d\n" % (SECTION, lossless_json.text(blog_id), mark.encode(), length)
+
+
+def _copied(file: BinaryIO, section: Section) -> Iterator[bytes]:
+    file.seek(section.offset)
+    left = section.length
+    while left and (block := file.read(min(left, _BLOCK))):
+        yield block
+        left -= len(block)
+
+
+def _lines_of(found: FoundArchive, services: dict[str | None, Records], settings: Settings) -> BinaryIO:
+    """Return a file with the lines of an archive, at its end; in memory while it is small."""
+    made = cast("BinaryIO", tempfile.SpooledTemporaryFile(_IN_MEMORY))  # noqa: SIM115  closed by who reads it
+
+    def read(archive: Archive) -> None:
+        made.seek(0)
+        made.truncate()
+        if archive.newest() is None:
+            return
+        name = archive.info.service
+        if name not in services:
+            services[name] = service_of(settings, name)
+        with contextlib.closing(VersionDocuments(archive, services[name], archive.resolve())) as documents:
+            made.writelines(_lines(documents))
+
+    try:
+        open_archive(found)
+        read_consistently(found.path, read)
+    except BaseException:
+        made.close()
+        raise
+    return made
+
+
+def _lines(documents: VersionDocuments) -> Iterator[bytes]:
+    for kind in FIELDS:
+        ids = documents.state.ids(kind)
+        if kind is Kind.ENTRIES:
+            entries = set(ids)
+            ids += [each for each in documents.state.ids(Kind.ENTRY_LIST) if each not in entries]
+        for record_id in ids:
+            read = documents.read(kind, record_id)
+            if read is not None:
+                yield record_lines(kind, record_id, b"", read[1]).partition(b"\n")[0] + b"\n"
+
+
+def made_at(root: Path) -> float | None:
+    """Return when a fleet's index was brought up to date, in seconds since 1970; ``None`` where there is none."""
+    try:
+        return inner(index_folder(root) / "made").stat().st_mtime
+    except OSError:
+        return None
