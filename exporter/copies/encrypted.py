@@ -1,0 +1,407 @@
+"""Copies that nobody can read without a key: a store around a store, with every object encrypted by age.
+
+What is stored of an object is one file of age, encrypted to the recipients. In it are a line with the object's proof, size
+and name, its content, and zeros up to the length that hides how long it is:
+
+    blog-exporter-copy 1 PROOF SIZE NAME
+
+Whoever knows the recipients can make such files, but not the proof, which takes the copy's secret: see
+:mod:`exporter.copies.hidden_names`. The segments of versions and the pictures are encrypted to the recipients alone, the
+documents to the writer too: see :mod:`exporter.copies.copy_keys`.
+
+In the copy, and not encrypted: ``encrypted-copy.json`` (that it is one, and its id) and ``README.txt`` (how to get
+everything back without this program). ``keys/MARK.age`` has the copy's keys and recipients, once for each set of recipients.
+"""
+
+from __future__ import annotations
+
+import hmac
+import json
+import re
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import resources
+from typing import IO, TYPE_CHECKING, Any, Final
+
+from exporter.copies import age_files
+from exporter.copies.copy_keys import CopyKeys, KeyMemory
+from exporter.copies.hidden_names import padded, plain_name, proof, readers_mark, stored_name
+from exporter.copies.store import (
+    PIECE,
+    NoSuchObject,
+    ObjectContent,
+    Store,
+    StoredObject,
+    content_of,
+    read_whole,
+)
+from exporter.errors import ArchiveDamaged, BlogExporterError, NewerFormat, UsageError
+from exporter.message import listed, message
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+MARKER: Final = "encrypted-copy.json"
+README: Final = "README.txt"
+KEYS: Final = "keys/"
+_FORMAT: Final = "blog-exporter-encrypted-copy"
+_VERSION: Final = 1
+_OURS: Final = frozenset({MARKER, README})
+_FIRST_WORD: Final = "blog-exporter-copy"
+_LONGEST_LINE: Final = 4096
+_LARGEST_KEYS: Final = 1 << 20
+_MOST_KEYS: Final = 1000
+_PRIVATE: Final = re.compile(r"(?:assets/.*|versions[^/]*/[0-9]+/[^/]+\.jsonl)", re.DOTALL)
+"""What the writer itself cannot read: the records, and the pictures."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedReaders:
+    """How the recipients differ from those of what is there already.
+
+    Attributes:
+        added: those who can read only what is sent from now on.
+        dropped: those who can still read what was sent before.
+    """
+
+    added: tuple[str, ...] = ()
+    dropped: tuple[str, ...] = ()
+
+
+class EncryptedStore:
+    """A :class:`~exporter.copies.store.Store` of encrypted objects.
+
+    Args:
+        inner: what keeps them.
+        keys: the copy's keys.
+        recipients: who is to read what is stored from now on; with none, nothing can be stored.
+        identities: what to read with besides the writer's own.
+        memory: where the keys are kept when something is stored.
+        begun: whether the copy is there already.
+    """
+
+    def __init__(
+        self,
+        inner: Store,
+        keys: CopyKeys,
+        recipients: Sequence[str],
+        identities: Sequence[Any],
+        memory: KeyMemory,
+        *,
+        begun: bool,
+    ) -> None:
+        self._inner = inner
+        self._keys = keys
+        self._memory = memory
+        self._begun = begun
+        self._ready = False
+        self._lock = threading.Lock()
+        own = age_files.identity(keys.identity)
+        self._names = tuple(dict.fromkeys(recipients))
+        self._recipients = [age_files.recipient(each) for each in self._names]
+        self._with_writer = [*self._recipients, own.to_public()]
+        self._identities = [*identities, own]
+
+    @property
+    def place(self) -> str:
+        """The place around which it is."""
+        return self._inner.place
+
+    @property
+    def id(self) -> str:
+        """What tells this copy from others, also from one that somebody puts in its place."""
+        return self._keys.id
+
+    def changed_readers(self) -> ChangedReaders:
+        """Compare the recipients with those of what is there already."""
+        before = [recipients for _, recipients in self._key_files()] if self._begun else []
+        if not before or not self._names:
+            return ChangedReaders()
+        now = set(self._names)
+        everywhere = set.intersection(*map(set, before))
+        return ChangedReaders(
+            tuple(sorted(now - everywhere)), tuple(sorted({each for some in before for each in some} - now))
+        )
+
+    def list(self, prefix: str = "") -> Iterator[StoredObject]:
+        """Yield the objects; what is no object of this copy is named so that nobody takes it for one."""
+        outer = "assets/" if prefix.startswith("assets/") else prefix
+        for found in self._inner.list(outer):
+            if found.name in _OURS or found.name.startswith(KEYS):
+                continue
+            name = plain_name(self._keys.secret, found.name)
+            if name is None:
+                name = f"{found.name} (not of this copy)"
+            if name.startswith(prefix):
+                yield StoredObject(name, None, found.tag)
+
+    def read(self, name: str) -> Iterator[bytes]:
+        """Yield the content of an object, once all of it is known to be whole."""
+        with self._opened(name) as (file, size):
+            yield from age_files.pieces_of(file, size)
+
+    def read_range(self, name: str, start: int, length: int) -> bytes:
+        """Return a part of an object, all of which is read for that."""
+        with self._opened(name) as (file, size):
+            file.seek(start, 1)
+            return file.read(max(0, min(length, size - start)))
+
+    def create(self, name: str, content: ObjectContent) -> bool:
+        """Store an object unless there is one of this name."""
+        self._start()
+        with self._sealed(name, content) as made:
+            return self._inner.create(self._stored(name), made)
+
+    def replace(self, name: str, content: bytes, tag: str | None) -> bool:
+        """Store an object in the place of the one that has ``tag``."""
+        self._start()
+        with self._sealed(name, content_of(content)) as made:
+            return self._inner.replace(self._stored(name), made.read(), tag)
+
+    def remove(self, name: str) -> None:
+        """Remove an object."""
+        self._inner.remove(self._stored(name))
+
+    def _stored(self, name: str) -> str:
+        try:
+            return stored_name(self._keys.secret, name)
+        except ValueError:
+            raise ArchiveDamaged(
+                message("{place} has an object of the name {name!r}, as no copy has.", place=self.place, name=name)
+            ) from None
+
+    @contextmanager
+    def _sealed(self, name: str, content: ObjectContent) -> Iterator[ObjectContent]:
+        readers = self._recipients if _PRIVATE.fullmatch(name) else self._with_writer
+        with age_files.encrypted(_wrapped(name, self._keys.secret, content), readers) as file:
+            size = file.seek(0, 2)
+
+            def pieces() -> Iterator[bytes]:
+                file.seek(0)
+                return age_files.pieces_of(file)
+
+            yield ObjectContent(size, pieces)
+
+    @contextmanager
+    def _opened(self, name: str) -> Iterator[tuple[IO[bytes], int]]:
+        """Give an object's content, behind its first line, and its size."""
+        called = f"{self.place}/{name}"
+        try:
+            pieces = self._inner.read(self._stored(name))
+            with age_files.decrypted(pieces, self._identities, called) as file:
+                yield file, _unwrapped(file, name, self._keys.secret, called)
+        except NoSuchObject:
+            raise NoSuchObject(self.place, name) from None
+
+    def _start(self) -> None:
+        """Have the copy begun, with these recipients' keys in it, before anything is stored.
+
+        The keys are kept here before anything says that there is a copy, so that a kill in between strands nobody.
+        """
+        if not self._names:
+            raise UsageError(
+                message("{place} is encrypted: say to whom with --encrypt-to, as what is sent must be too.", place=self.place)
+            )
+        with self._lock:
+            if self._ready:
+                return
+            self._memory.keep(self.place, self._keys)
+            marker = {"format": _FORMAT, "format_version": _VERSION, "id": self.id}
+            self._inner.create(MARKER, content_of(json.dumps(marker, indent=1).encode() + b"\n"))
+            found = _marker_id(self._inner)
+            if found != self.id:
+                raise UsageError(
+                    message(
+                        "Another machine began an encrypted copy in {place} just now: choose another place, or run again "
+                        "with --identity to add to that one.",
+                        place=self.place,
+                    )
+                )
+            self._inner.create(README, content_of(_readme()))
+            document = {**self._keys.as_json(), "recipients": sorted(self._names)}
+            with age_files.encrypted([json.dumps(document).encode()], self._with_writer) as file:
+                data = file.read()
+            mark = readers_mark(self._keys.secret, self._names)
+            self._inner.create(f"{KEYS}{mark}.age", content_of(data))
+            self._begun = self._ready = True
+
+    def _key_files(self) -> Iterator[tuple[CopyKeys, list[str]]]:
+        return key_files(self._inner, self._identities)
+
+
+def key_files(inner: Store, identities: Sequence[Any]) -> Iterator[tuple[CopyKeys, list[str]]]:
+    """Yield the keys in a copy that these identities open, and who could open them.
+
+    Raises:
+        ArchiveDamaged: a file of keys is damaged.
+    """
+    for number, found in enumerate(inner.list(KEYS)):
+        if number >= _MOST_KEYS:
+            return
+        called = f"{inner.place}/{found.name}"
+        try:
+            with age_files.decrypted(
+                iter([read_whole(inner, found.name, _LARGEST_KEYS)]), identities, called
+            ) as file:
+                data = json.loads(file.read())
+            keys, recipients = CopyKeys.of(data), [str(each) for each in data["recipients"]]
+        except age_files.NoKeyFits:
+            continue
+        except (ValueError, KeyError, TypeError) as error:
+            raise _not_a_copy(called) from error
+        yield keys, recipients
+
+
+def open_encrypted(
+    inner: Store, recipients: Sequence[str], identity_files: Sequence[Path], archive: Path | None
+) -> Store:
+    """Return the store to use at a place: around it where it is encrypted, or is to be; itself where neither.
+
+    Nothing is written before something is stored.
+
+    Args:
+        inner: the place.
+        recipients: the age recipients that were asked for.
+        identity_files: the files of identities that were given.
+        archive: the archive that is sent to the place or brought back from it, where there is one.
+
+    Raises:
+        UsageError: what was asked for does not fit what is there; nothing that is encrypted is ever mixed with what
+            is not.
+        ArchiveDamaged: what is there is not as a copy is, or was put there by somebody else.
+    """
+    memory = KeyMemory(archive)
+    there, known = _marker_id(inner), memory.id_at(inner.place)
+    identities = [each for path in identity_files for each in age_files.identities_in(path)]
+    if not recipients and not identities:
+        if there is not None or known is not None:
+            raise IsEncrypted(
+                message(
+                    "{place} is an encrypted copy: give --encrypt-to with its recipient to send, or --identity with "
+                    "the file of your age identity to read.",
+                    place=inner.place,
+                )
+            )
+        return inner
+    if known is not None and there is not None and known != there:
+        raise ArchiveDamaged(
+            message(
+                "The encrypted copy in {place} is not the one that this archive was sent to: somebody has put another "
+                "in its place. If that was you, remove {file} and run again with --identity.",
+                place=inner.place,
+                file=memory.path,
+            )
+        )
+    if there is None:
+        if not recipients or next(iter(inner.list()), None) is not None:
+            raise UsageError(
+                message(
+                    "{place} holds no encrypted copy: leave out --encrypt-to and --identity, or name an empty place to "
+                    "send to.",
+                    place=inner.place,
+                )
+            )
+        keys = None if known is None else memory.keys(known)
+        return EncryptedStore(inner, keys or CopyKeys.new(), recipients, identities, memory, begun=False)
+    keys = _keys_from(inner, identities, there) if identities else memory.keys(there)
+    if keys is None:
+        raise UsageError(
+            message(
+                "The keys of the encrypted copy in {place} are not in this archive's .work: run once with --identity "
+                "to get them from the copy, or send to another place.",
+                place=inner.place,
+            )
+        )
+    memory.keep(inner.place, keys)
+    return EncryptedStore(inner, keys, recipients, identities, memory, begun=True)
+
+
+class IsEncrypted(UsageError):
+    """A place is an encrypted copy, and neither a recipient nor an identity was given."""
+
+
+def _keys_from(inner: Store, identities: Sequence[Any], there: str) -> CopyKeys:
+    for keys, _ in key_files(inner, identities):
+        if keys.id != there:
+            raise _not_a_copy(f"{inner.place}/{KEYS}")
+        return keys
+    raise UsageError(
+        message(
+            "The identity that was given opens nothing in {place}: give the one of a recipient that it was sent to.",
+            place=inner.place,
+        )
+    )
+
+
+def _marker_id(inner: Store) -> str | None:
+    """Return the id of the encrypted copy at a place; ``None`` where there is none.
+
+    Raises:
+        ArchiveDamaged: what says so cannot be read.
+        NewerFormat: it is of a newer format.
+    """
+    try:
+        data = json.loads(read_whole(inner, MARKER, _LARGEST_KEYS))
+        found = data["format"], data["format_version"], data["id"]
+    except NoSuchObject:
+        return None
+    except (ValueError, KeyError, TypeError) as error:
+        raise _not_a_copy(f"{inner.place}/{MARKER}") from error
+    name, version, number = found
+    if name != _FORMAT or not isinstance(version, int) or not isinstance(number, str):
+        raise _not_a_copy(f"{inner.place}/{MARKER}")
+    if version > _VERSION:
+        raise NewerFormat(
+            message("{place} was written by a newer blog-exporter: update this one to use it.", place=inner.place)
+        )
+    return number
+
+
+def _not_a_copy(called: str) -> ArchiveDamaged:
+    return ArchiveDamaged(
+        message("{name} is not what sync wrote: restore it from another copy, or send to another place.", name=called)
+    )
+
+
+def _wrapped(name: str, secret: bytes, content: ObjectContent) -> Iterator[bytes]:
+    line = f"{_FIRST_WORD} {_VERSION} {proof(secret, name)} {content.size} {name}\n".encode()
+    yield line
+    yield from content.pieces()
+    whole = len(line) + content.size
+    left = padded(whole) - whole
+    while left:
+        yield bytes(min(left, PIECE))
+        left -= min(left, PIECE)
+
+
+def _unwrapped(file: IO[bytes], name: str, secret: bytes, called: str) -> int:
+    """Read the first line of an object, and return the size of its content, which follows.
+
+    Raises:
+        ArchiveDamaged: it is another object's, or nobody's who knows the copy's secret.
+    """
+    line = file.readline(_LONGEST_LINE)
+    words = line.decode("utf-8", "replace").removesuffix("\n").split(" ", 4)
+    if len(words) != 5 or words[:2] != [_FIRST_WORD, str(_VERSION)] or not re.fullmatch(r"[0-9]{1,18}", words[3]):
+        raise _not_a_copy(called)
+    if words[4] != name or not hmac.compare_digest(words[2].encode(), proof(secret, name).encode()):
+        raise ArchiveDamaged(
+            message(
+                "{name} holds something else, which somebody put there who can write to the place: restore it from "
+                "another copy, and ask who that is.",
+                name=called,
+            )
+        )
+    size = int(words[3])
+    start = file.tell()
+    end = file.seek(0, 2)
+    if end != padded(len(line) + size):
+        raise _not_a_copy(called)
+    file.seek(start)
+    return size
+
+
+def _readme() -> bytes:
+    return (resources.files("exporter.copies") / "README.txt").read_bytes()
