@@ -24,6 +24,7 @@ from exporter.errors import UsageError
 from exporter.message import message
 
 FILE_NAME: Final = "copies.json"
+_FLEET: Final = "fleet.sqlite"
 _LARGEST: Final = 1 << 20
 _PATIENCE_SECONDS: Final = 30.0
 
@@ -71,10 +72,10 @@ class CopyKeys:
 
 
 class KeyMemory:
-    """What an archive knows of its encrypted copies, in ``.work/copies.json``; without an archive, nothing.
+    """What an archive or a fleet knows of its encrypted copies, in ``.work/copies.json``; without one, nothing.
 
     Args:
-        archive: the archive's folder, which need not be there yet.
+        archive: its folder, which need not be there yet.
     """
 
     def __init__(self, archive: Path | None) -> None:
@@ -101,7 +102,9 @@ class KeyMemory:
         Raises:
             BlogExporterError: it cannot be written.
         """
-        if self._layout is None or self.path is None or self._layout.info.kind() is None:
+        if self._layout is None or self.path is None:
+            return
+        if self._layout.info.kind() is None and (self._layout.root / _FLEET).kind() is None:
             return
         if self.id_at(place) == keys.id and self.keys(keys.id) == keys:
             return

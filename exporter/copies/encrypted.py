@@ -19,7 +19,7 @@ import hmac
 import json
 import re
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import resources
@@ -27,7 +27,7 @@ from typing import IO, TYPE_CHECKING, Any, Final
 
 from exporter.copies import age_files
 from exporter.copies.copy_keys import CopyKeys, KeyMemory
-from exporter.copies.hidden_names import padded, plain_name, proof, readers_mark, stored_name
+from exporter.copies.hidden_names import padded, plain_name, proof, readers_mark, stored_name, stored_prefix
 from exporter.copies.store import (
     PIECE,
     NoSuchObject,
@@ -38,7 +38,7 @@ from exporter.copies.store import (
     read_whole,
 )
 from exporter.errors import ArchiveDamaged, BlogExporterError, NewerFormat, UsageError
-from exporter.message import listed, message
+from exporter.message import message
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -53,7 +53,9 @@ _FIRST_WORD: Final = "blog-exporter-copy"
 _LONGEST_LINE: Final = 4096
 _LARGEST_KEYS: Final = 1 << 20
 _MOST_KEYS: Final = 1000
-_PRIVATE: Final = re.compile(r"(?:assets/.*|versions[^/]*/[0-9]+/[^/]+\.jsonl)", re.DOTALL)
+_PRIVATE: Final = re.compile(
+    r"(?:[0-9a-f]{2}/[^/]+/)?(?:assets/.*|versions[^/]*/[0-9]+/[^/]+\.jsonl)", re.DOTALL
+)
 """What the writer itself cannot read: the records, and the pictures."""
 
 
@@ -127,8 +129,7 @@ class EncryptedStore:
 
     def list(self, prefix: str = "") -> Iterator[StoredObject]:
         """Yield the objects; what is no object of this copy is named so that nobody takes it for one."""
-        outer = "assets/" if prefix.startswith("assets/") else prefix
-        for found in self._inner.list(outer):
+        for found in self._inner.list(stored_prefix(self._keys.secret, prefix)):
             if found.name in _OURS or found.name.startswith(KEYS):
                 continue
             name = plain_name(self._keys.secret, found.name)
