@@ -4,6 +4,7 @@ The tree::
 
     BlogExporterError                 1   unexpected
     ├── UsageError                    2   options or settings that cannot be right
+    │   └── CopyEncrypted                 a copy that nothing was given to open with
     ├── Incomplete                    3   something could not be read, or is not as it should be
     ├── MassDisappearance             4   refused: too many records gone at once
     ├── NoSuchRecord                  5   the archive has no such record, version or category
@@ -13,6 +14,7 @@ The tree::
     │   ├── NoArchive                10   no archive at that place
     │   ├── ArchiveLocked            11   another backup is writing it
     │   ├── ArchiveDamaged           13   a hash, a chain or a fold does not hold
+    │   │   └── NoKeyFits                 an encrypted file that no identity at hand opens
     │   └── NewerFormat              14   written by a newer version of the program
     ├── ServiceError                 20   the service failed
     │   ├── NotAuthorised            12   401 or 403
@@ -69,6 +71,10 @@ class UsageError(BlogExporterError):
     exit_code = 2
 
 
+class CopyEncrypted(UsageError):
+    """A place holds an encrypted copy, and neither a recipient nor an identity was given."""
+
+
 class Incomplete(BlogExporterError):
     """Not all is there: a run could not read something, or a new home lacks it; the message counts it."""
 
@@ -119,6 +125,10 @@ class ArchiveDamaged(ArchiveError):
     """Bytes of the archive are not what was written."""
 
     exit_code = 13
+
+
+class NoKeyFits(ArchiveDamaged):
+    """An encrypted file that no identity at hand opens, or whose beginning is damaged."""
 
 
 class NewerFormat(ArchiveError):

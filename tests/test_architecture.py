@@ -39,6 +39,7 @@ HOMED = {
     "oauthlib",
     "orjson",
     "pygments",
+    "pyrage",
     "rich",
     "selectolax",
     "tenacity",

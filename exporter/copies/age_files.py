@@ -13,7 +13,7 @@ from typing import IO, TYPE_CHECKING, Any, Final
 
 from exporter.archive import atomic
 from exporter.copies.store import PIECE
-from exporter.errors import ArchiveDamaged, UsageError
+from exporter.errors import ArchiveDamaged, NoKeyFits, UsageError
 from exporter.message import message
 
 if TYPE_CHECKING:
@@ -115,9 +115,7 @@ def identities_in(path: Path) -> list[Identity]:
                 )
             ) from None
     if not found:
-        raise UsageError(
-            message("{path} has no age identity in it: give the file that age-keygen made.", path=path)
-        )
+        raise UsageError(message("{path} has no age identity in it: give the file that age-keygen made.", path=path))
     return found
 
 
@@ -211,10 +209,6 @@ def payload_size(beginning: bytes, size: int) -> int | None:
 
 HEADER_READ: Final = _LARGEST_HEADER
 """How much of an encrypted file :func:`payload_size` needs at most."""
-
-
-class NoKeyFits(ArchiveDamaged):
-    """An encrypted file that none of the identities at hand opens."""
 
 
 class _Pieces:

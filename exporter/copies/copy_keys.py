@@ -1,8 +1,8 @@
 """The keys of an encrypted copy: what its writer keeps, where, and the form in which they are in the copy itself.
 
-Each copy has a secret, which hides the names of pictures and proves who wrote an object, and an age identity of its own,
-the writer's, to which its documents are encrypted too: ``archive.json``, manifests, ``runs.jsonl``. So a machine that
-only backs up can tell what is there and whether it is the same history, and can read no entry, comment or picture in it.
+Each copy has a secret, which hides the names of pictures and proves who wrote an object, and an age identity of its
+own, the writer's, to which its documents are encrypted too: ``archive.json``, manifests, ``runs.jsonl``. So a machine
+that only backs up can tell what is there and whether it is the same history, and reads no entry, comment or picture.
 Both are in ``.work/copies.json`` of the archive that the copy is of, and, for the recipients, in the copy.
 """
 

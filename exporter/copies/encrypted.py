@@ -1,16 +1,16 @@
 """Copies that nobody can read without a key: a store around a store, with every object encrypted by age.
 
-What is stored of an object is one file of age, encrypted to the recipients. In it are a line with the object's proof, size
-and name, its content, and zeros up to the length that hides how long it is:
+What is stored of an object is one file of age, encrypted to the recipients. In it are a line with the object's proof,
+size and name, its content, and zeros up to the length that hides how long it is:
 
     blog-exporter-copy 1 PROOF SIZE NAME
 
 Whoever knows the recipients can make such files, but not the proof, which takes the copy's secret: see
-:mod:`exporter.copies.hidden_names`. The segments of versions and the pictures are encrypted to the recipients alone, the
-documents to the writer too: see :mod:`exporter.copies.copy_keys`.
+:mod:`exporter.copies.hidden_names`. The segments of versions and the pictures are encrypted to the recipients alone,
+the documents to the writer too: see :mod:`exporter.copies.copy_keys`.
 
 In the copy, and not encrypted: ``encrypted-copy.json`` (that it is one, and its id) and ``README.txt`` (how to get
-everything back without this program). ``keys/MARK.age`` has the copy's keys and recipients, once for each set of recipients.
+everything back without this program). ``keys/MARK.age`` has the copy's keys and recipients, once for each set of these.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from exporter.copies.store import (
     content_of,
     read_whole,
 )
-from exporter.errors import ArchiveDamaged, BlogExporterError, NewerFormat, UsageError
+from exporter.errors import ArchiveDamaged, CopyEncrypted, NewerFormat, NoKeyFits, UsageError
 from exporter.message import message
 
 if TYPE_CHECKING:
@@ -53,9 +53,7 @@ _FIRST_WORD: Final = "blog-exporter-copy"
 _LONGEST_LINE: Final = 4096
 _LARGEST_KEYS: Final = 1 << 20
 _MOST_KEYS: Final = 1000
-_PRIVATE: Final = re.compile(
-    r"(?:[0-9a-f]{2}/[^/]+/)?(?:assets/.*|versions[^/]*/[0-9]+/[^/]+\.jsonl)", re.DOTALL
-)
+_PRIVATE: Final = re.compile(r"(?:[0-9a-f]{2}/[^/]+/)?(?:assets/.*|versions[^/]*/[0-9]+/[^/]+\.jsonl)", re.DOTALL)
 """What the writer itself cannot read: the records, and the pictures."""
 
 
@@ -122,7 +120,7 @@ class EncryptedStore:
         if not before or not self._names:
             return ChangedReaders()
         now = set(self._names)
-        everywhere = set.intersection(*map(set, before))
+        everywhere: set[str] = set(before[0]).intersection(*before[1:])
         return ChangedReaders(
             tuple(sorted(now - everywhere)), tuple(sorted({each for some in before for each in some} - now))
         )
@@ -203,7 +201,10 @@ class EncryptedStore:
         """
         if not self._names:
             raise UsageError(
-                message("{place} is encrypted: say to whom with --encrypt-to, as what is sent must be too.", place=self.place)
+                message(
+                    "{place} is encrypted: say to whom with --encrypt-to, as what is sent must be too.",
+                    place=self.place,
+                )
             )
         with self._lock:
             if self._ready:
@@ -215,8 +216,8 @@ class EncryptedStore:
             if found != self.id:
                 raise UsageError(
                     message(
-                        "Another machine began an encrypted copy in {place} just now: choose another place, or run again "
-                        "with --identity to add to that one.",
+                        "Another machine began an encrypted copy in {place} just now: choose another place, or run "
+                        "again with --identity to add to that one.",
                         place=self.place,
                     )
                 )
@@ -228,11 +229,11 @@ class EncryptedStore:
             self._inner.create(f"{KEYS}{mark}.age", content_of(data))
             self._begun = self._ready = True
 
-    def _key_files(self) -> Iterator[tuple[CopyKeys, list[str]]]:
+    def _key_files(self) -> Iterator[tuple[CopyKeys, tuple[str, ...]]]:
         return key_files(self._inner, self._identities)
 
 
-def key_files(inner: Store, identities: Sequence[Any]) -> Iterator[tuple[CopyKeys, list[str]]]:
+def key_files(inner: Store, identities: Sequence[Any]) -> Iterator[tuple[CopyKeys, tuple[str, ...]]]:
     """Yield the keys in a copy that these identities open, and who could open them.
 
     Raises:
@@ -243,12 +244,10 @@ def key_files(inner: Store, identities: Sequence[Any]) -> Iterator[tuple[CopyKey
             return
         called = f"{inner.place}/{found.name}"
         try:
-            with age_files.decrypted(
-                iter([read_whole(inner, found.name, _LARGEST_KEYS)]), identities, called
-            ) as file:
+            with age_files.decrypted(iter([read_whole(inner, found.name, _LARGEST_KEYS)]), identities, called) as file:
                 data = json.loads(file.read())
-            keys, recipients = CopyKeys.of(data), [str(each) for each in data["recipients"]]
-        except age_files.NoKeyFits:
+            keys, recipients = CopyKeys.of(data), tuple(str(each) for each in data["recipients"])
+        except NoKeyFits:
             continue
         except (ValueError, KeyError, TypeError) as error:
             raise _not_a_copy(called) from error
@@ -278,7 +277,7 @@ def open_encrypted(
     identities = [each for path in identity_files for each in age_files.identities_in(path)]
     if not recipients and not identities:
         if there is not None or known is not None:
-            raise IsEncrypted(
+            raise CopyEncrypted(
                 message(
                     "{place} is an encrypted copy: give --encrypt-to with its recipient to send, or --identity with "
                     "the file of your age identity to read.",
@@ -317,10 +316,6 @@ def open_encrypted(
         )
     memory.keep(inner.place, keys)
     return EncryptedStore(inner, keys, recipients, identities, memory, begun=True)
-
-
-class IsEncrypted(UsageError):
-    """A place is an encrypted copy, and neither a recipient nor an identity was given."""
 
 
 def _keys_from(inner: Store, identities: Sequence[Any], there: str) -> CopyKeys:

@@ -1,12 +1,12 @@
-"""The names of an encrypted copy's objects, and the proof inside each that a holder of the copy's secret wrote it. Pure.
+"""The names of an encrypted copy's objects, and the proof in each that a holder of the copy's secret wrote it. Pure.
 
-The name of a stored picture is the SHA-256 of its content: who has the same picture could tell that the copy has it. So
-it is encrypted with the copy's secret, in the way of SIV (RFC 5297, with HMAC-SHA256 in the place of AES): the same name
-always gives the same one, which says nothing without the secret, and nobody without it can make one that is taken for
-true. So are the blogs' IDs where the copy is of a fleet. The other names say what kind of file it is, and the version's
-number, as in every archive.
+The name of a stored picture is the SHA-256 of its content: who has the same picture could tell that the copy has it.
+So it is encrypted with the copy's secret, in the way of SIV (RFC 5297, with HMAC-SHA256 in the place of AES): the same
+name always gives the same one, which says nothing without the secret, and nobody without it can make one that is taken
+for true. So are the blogs' IDs where the copy is of a fleet. The other names say what kind of file it is, and the
+version's number, as in every archive.
 
-Lengths are rounded up by the rule of Padmé (Nikitin et al., "Reducing Metadata Leakage from Encrypted Files", PETS 2019):
+Lengths are rounded up by the rule of Padmé (Nikitin et al., "Reducing Metadata Leakage from Encrypted Files", 2019):
 at most 12 % longer, 3 % from a megabyte on, and short ones all the same.
 """
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from exporter.copies.encrypted import open_encrypted
 from exporter.copies.folder import FolderStore
 from exporter.errors import UsageError
 from exporter.message import message
@@ -21,10 +22,12 @@ class StoreOptions:
     Attributes:
         encrypt_to: the age recipients that what is sent is to be readable for; with none it is sent as it is.
         identities: the files of age identities to read encrypted copies with.
+        archive: the archive or fleet that is sent there or brought back from there, which keeps the copy's keys.
     """
 
     encrypt_to: tuple[str, ...] = ()
     identities: tuple[Path, ...] = ()
+    archive: Path | None = None
 
 
 def is_address(place: str) -> bool:
@@ -40,12 +43,20 @@ def open_store(place: str, options: StoreOptions = StoreOptions()) -> Store:
         options: how to open it.
 
     Raises:
+        UsageError: the address cannot be right, a part of the program that it needs is not installed, or what was
+            asked for does not fit what is there.
+        ArchiveDamaged: an encrypted copy is there, and is not as it should be.
+    """
+    inner = plain_store(place)
+    return open_encrypted(inner, options.encrypt_to, options.identities, options.archive)
+
+
+def plain_store(place: str) -> Store:
+    """Return the store at a place as it is, whether what is in it is encrypted or not.
+
+    Raises:
         UsageError: the address cannot be right, or a part of the program that it needs is not installed.
     """
-    if options != StoreOptions():
-        raise UsageError(
-            message("{place} cannot be opened so: give it without --encrypt-to and --identity.", place=place)
-        )
     return _s3(place) if is_address(place) else FolderStore(Path(place))
 
 

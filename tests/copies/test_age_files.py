@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Self
 
 import pyrage
 import pytest
@@ -29,7 +30,9 @@ def test_recipients_and_identities_are_read_with_their_comments(tmp_path: Path) 
     assert len(age_files.identities_in(path)) == 2
 
 
-@pytest.mark.parametrize("word", ["age1abc", "", "x", RECIPIENT[:-1], f"{RECIPIENT[:-1]}q" if RECIPIENT[-1] != "q" else RECIPIENT[:-2]])
+@pytest.mark.parametrize(
+    "word", ["age1abc", "", "x", RECIPIENT[:-1], f"{RECIPIENT[:-1]}q" if RECIPIENT[-1] != "q" else RECIPIENT[:-2]]
+)
 def test_what_is_no_recipient_is_said(word: str) -> None:
     with pytest.raises(UsageError, match="is no age recipient: give one that age-keygen makes"):
         age_files.recipient(word)
@@ -59,13 +62,17 @@ def test_files_without_keys_are_said(tmp_path: Path) -> None:
             read(tmp_path / "missing")
 
 
-@pytest.mark.parametrize("text", ["age-encryption.org/v1\n-> scrypt abc 18\n", "-----BEGIN AGE ENCRYPTED FILE-----\nYWdl\n"])
+@pytest.mark.parametrize(
+    "text", ["age-encryption.org/v1\n-> scrypt abc 18\n", "-----BEGIN AGE ENCRYPTED FILE-----\nYWdl\n"]
+)
 def test_a_passphrase_is_said_not_to_be_supported(tmp_path: Path, text: str) -> None:
     with pytest.raises(UsageError, match="protected by a passphrase, which is not supported"):
         age_files.identities_in(key_file(tmp_path / "key", text))
 
 
-@pytest.mark.parametrize("text", ["-----BEGIN OPENSSH PRIVATE KEY-----\n", "AGE-PLUGIN-YUBIKEY-1XX\n", "AGE-SECRET-KEY-1ABC\n", "\xff\n"])
+@pytest.mark.parametrize(
+    "text", ["-----BEGIN OPENSSH PRIVATE KEY-----\n", "AGE-PLUGIN-YUBIKEY-1XX\n", "AGE-SECRET-KEY-1ABC\n", "\xff\n"]
+)
 def test_other_keys_are_said_not_to_be_identities(tmp_path: Path, text: str) -> None:
     with pytest.raises(UsageError, match="has a line that is no age identity") as caught:
         age_files.identities_in(key_file(tmp_path / "key", text))
@@ -81,8 +88,8 @@ def test_an_identity_that_others_can_read_is_refused(tmp_path: Path) -> None:
 
 @given(st.binary(max_size=300))
 def test_nothing_that_is_no_encrypted_file_is_opened(data: bytes) -> None:
-    for given in (data, b"age-encryption.org/v1\n" + data, b"age-encryption.org/v1\n" + data + b"\n--- x\n" + data):
-        with pytest.raises(ArchiveDamaged, match="it"), age_files.decrypted([given], [IDENTITY], "it"):
+    for found in (data, b"age-encryption.org/v1\n" + data, b"age-encryption.org/v1\n" + data + b"\n--- x\n" + data):
+        with pytest.raises(ArchiveDamaged, match="it"), age_files.decrypted([found], [IDENTITY], "it"):
             pass
 
 
@@ -112,7 +119,7 @@ def test_a_full_disk_is_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
     class Full:
         def __init__(self, *_arguments: object) -> None: ...
 
-        def __enter__(self) -> Full:
+        def __enter__(self) -> Self:
             return self
 
         def __exit__(self, *_: object) -> None: ...

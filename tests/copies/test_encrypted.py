@@ -10,7 +10,6 @@ import tracemalloc
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pyrage
 import pytest
@@ -232,9 +231,7 @@ class TestAttacks:
             read_whole(reading(copy, alice), SEGMENT, 100)
 
     @pytest.mark.parametrize("line", ["", "blog-exporter-copy 2 {} 6 {}", "blog-exporter-copy 1 {} -6 {}", "no"])
-    def test_files_of_age_that_are_no_objects(
-        self, copy: FolderStore, archive: Path, alice: Owner, line: str
-    ) -> None:
+    def test_files_of_age_that_are_no_objects(self, copy: FolderStore, archive: Path, alice: Owner, line: str) -> None:
         data = forged([alice.recipient], line.format("0" * 64, SEGMENT))
         stored_at(copy, archive, SEGMENT).write_bytes(data)
         with pytest.raises(ArchiveDamaged, match="is not what sync wrote"):
@@ -315,7 +312,9 @@ class TestAttacks:
         with pytest.raises(ArchiveDamaged, match=r"encrypted-copy\.json is not what sync wrote"):
             reading(copy, alice)
 
-    @pytest.mark.parametrize("data", [b"[]", b"{}", b"x", b'{"secret":"00"}', json.dumps({"secret": "0" * 64}).encode()])
+    @pytest.mark.parametrize(
+        "data", [b"[]", b"{}", b"x", b'{"secret":"00"}', json.dumps({"secret": "0" * 64}).encode()]
+    )
     def test_keys_of_something_else(self, copy: FolderStore, alice: Owner, data: bytes) -> None:
         (path,) = (Path(copy.place) / "keys").iterdir()
         made = io.BytesIO()
