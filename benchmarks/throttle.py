@@ -46,12 +46,13 @@ from benchmarks.table import Goal, Row
 from benchmarks.virtual_time import LoopClock
 from exporter.errors import TransportError
 from exporter.http.body import MemoryBody
+from exporter.http.ceiling import Turn
 from exporter.http.deadline import Timeouts
 from exporter.http.engine import DOWNLOAD_POLICY
 from exporter.http.give_up import HostWatch, ServiceWatch
 from exporter.http.memory_budget import MemoryBudget
 from exporter.http.retry import Retrying, RetryPolicy
-from exporter.http.throttle import Throttle, Throttled, Throttles, Turn
+from exporter.http.throttle import Throttle, Throttled, Throttles
 from exporter.http.transport import HttpRequest, Sender, Statistics
 
 REQUESTS = 3000

@@ -10,7 +10,7 @@ from typing import Final
 from exporter.clock import Clock
 
 _DRIFT: Final = 0.001  # of a second, by which a service's clock may be faster than ours
-_SPACING: Final = 0.9  # of the even distance between starts; so one that is late does not make all others late
+SPACING: Final = 0.9  # of the even distance between starts; so one that is late does not make all others late
 
 
 class RateWindow:
@@ -32,18 +32,28 @@ class RateWindow:
 
     Attributes:
         rate: as given.
+        places: how many requests may count at a time; the next whole number, unless set to fewer.
+        seconds: how long a request counts after its answer began.
         interval: the least number of seconds from one start to the next, nine tenths of what is even.
     """
 
     def __init__(self, rate: float, clock: Clock) -> None:
         self.rate = rate
-        self.interval = _SPACING / rate
+        self.places = ceil(rate)
+        self.seconds = self.places / rate + _DRIFT
+        self.interval = SPACING / rate
         self._clock = clock
-        self._places = ceil(rate)
-        self._seconds = self._places / rate + _DRIFT
         self._unheard: set[int] = set()
         self._counted_until: deque[float] = deque()
-        self._heard: asyncio.Future[None] | None = None
+        self._change: asyncio.Future[None] | None = None
+
+    @property
+    def counted(self) -> int:
+        """How many requests count now."""
+        now = self._clock.monotonic()
+        while self._counted_until and self._counted_until[0] <= now:
+            self._counted_until.popleft()
+        return len(self._unheard) + len(self._counted_until)
 
     async def take(self, number: int) -> None:
         """Wait until a request may start; one at a time may wait.
@@ -51,24 +61,22 @@ class RateWindow:
         Args:
             number: names the request, until :meth:`heard`.
         """
-        while len(self._unheard) + self._cooling() >= self._places:
-            if self._counted_until:
+        while self.counted >= self.places:
+            if self._counted_until and self.places:
                 await self._clock.sleep(self._counted_until[0] - self._clock.monotonic())
             else:
-                self._heard = asyncio.get_running_loop().create_future()
-                await self._heard
+                self._change = asyncio.get_running_loop().create_future()
+                await self._change
         self._unheard.add(number)
 
     def heard(self, number: int) -> None:
         """Note that a request's answer begins, or that there will be none; to say it again does nothing."""
         if number in self._unheard:
             self._unheard.remove(number)
-            self._counted_until.append(self._clock.monotonic() + self._seconds)
-            if self._heard is not None and not self._heard.done():
-                self._heard.set_result(None)
+            self._counted_until.append(self._clock.monotonic() + self.seconds)
+            self.changed()
 
-    def _cooling(self) -> int:
-        now = self._clock.monotonic()
-        while self._counted_until and self._counted_until[0] <= now:
-            self._counted_until.popleft()
-        return len(self._counted_until)
+    def changed(self) -> None:
+        """Have whoever waits look again, as there may be more places."""
+        if self._change is not None and not self._change.done():
+            self._change.set_result(None)

@@ -7,46 +7,23 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple
 
 from exporter.clock import Clock
-from exporter.errors import RequestTimeout, TransportError, UsageError
-from exporter.http.pace import Pace
+from exporter.errors import PermitEnded, RequestTimeout, TransportError, UsageError
+from exporter.http.ceiling import Ceiling, Turn
 from exporter.http.rate import RateWindow
 from exporter.http.transport import HttpRequest, HttpResponse, Transport
 from exporter.message import message
 
 _CONGESTION = frozenset({429, 503})  # statuses that mean the host has too much to do
-_SMOOTHING = 0.125  # the weight of the newest latency in the moving average
-_LATENCY_FACTOR = 4.0
-_LATENCY_SLACK = 0.5  # seconds; below this a multiple of the baseline is noise
-_FIRST = 4.0  # requests at a time
-_REST = 2  # answers before one more is tried, after the first that was refused
-_LONGEST_REST = 512
 _LATE = 0.05  # seconds that a start may be late without making the next ones late
 _CUT_OFF = 1.0  # seconds within which a service notices that a connection was closed
-
-
-class Turn(NamedTuple):
-    """A request that may be sent: which of the host's it is, when its turn came, and how many were under way then."""
-
-    number: int
-    started: float
-    under_way: int
 
 
 class Throttle:
     """Lets requests to one host start.
 
-    The limit on requests at a time lies between 1 and ``max_concurrency``. It begins at four and grows by one with each
-    answer until something goes wrong, later by one in as many answers as may be under way. Of requests that were under
-    way together, each that the host refuses (429, 503) takes one off (two off the first time, when the limit had
-    doubled), but no more than half where anything was answered since the last refusal. When the moving average of
-    latency exceeds four times the best seen and is more than half a second over it, the limit is halved.
-
-    Where only one more than before was refused, the next is tried after twice as many answers; where another was, it is
-    tried at once: so a limit costs few refusals, and refusals without one cost little time. Where the host counts
-    requests in some time instead, a :class:`Pace` is found, and the limit is left alone.
+    The limit on requests at a time lies between 1 and ``max_concurrency``: see :class:`~exporter.http.ceiling.Ceiling`.
 
     ``rate`` is in requests per second, retries included; ``None`` for no such limit. In no second of the service's
     clock more than that arrive: see :class:`~exporter.http.rate.RateWindow`.
@@ -59,8 +36,8 @@ class Throttle:
     """
 
     def __init__(self, max_concurrency: int, rate: float | None, clock: Clock) -> None:
-        self._max, self._limit = float("inf"), _FIRST
         self._clock = clock
+        self._ceiling = Ceiling()
         self._window: RateWindow | None = None
         self.restrict(max_concurrency, rate)
         self._next = asyncio.Lock()
@@ -70,15 +47,6 @@ class Throttle:
         self._resume_at = float("-inf")
         self._next_start = float("-inf")
         self._started = 0
-        self._last_cut = 0
-        # Of the last refusals: the limit before them less what they took off, the least it may be, and what it became.
-        self._left = self._lowest = 1.0
-        self._borne = 0
-        self._starting, self._took = True, 1
-        self._rest = self._answers = 0
-        self._baseline = float("inf")
-        self._latency: float | None = None
-        self._pace = Pace()
 
     def restrict(self, max_concurrency: int, rate: float | None) -> None:
         """Let no more through than this either.
@@ -94,15 +62,14 @@ class Throttle:
             raise UsageError(
                 message("the rate must be a number of requests per second above 0, not {rate:g}", rate=rate)
             )
-        self._max = min(self._max, float(max_concurrency))
-        self._limit = min(self._limit, self._max)
+        self._ceiling.restrict(float(max_concurrency))
         if rate is not None and (self._window is None or rate < self._window.rate):
             self._window = RateWindow(rate, self._clock)
 
     @property
     def limit(self) -> int:
         """How many requests may be under way now."""
-        return int(self._limit)
+        return int(self._ceiling.limit)
 
     def pause_until(self, moment: float) -> None:
         """Let no request start before ``moment`` on the clock's monotonic scale."""
@@ -110,19 +77,26 @@ class Throttle:
 
     async def enter(self) -> Turn:
         """Wait for the turn of a request; :meth:`leave` must follow."""
-        if self._waiting or self._active >= int(self._limit):
+        if self._waiting or self._active >= int(self._ceiling.limit):
             await self._queue()
         else:
             self._active += 1
         now = self._clock.monotonic()
-        if self._window is not None or self._pace.interval or now < self._resume_at:
+        if self._window is not None or self._ceiling.interval or now < self._resume_at:
             try:
                 now = await self._start(now)
             except BaseException:
                 self._release()
                 raise
         self._started += 1
-        return Turn(self._started, now, self._active)
+        return Turn(self._started, now, self._active, self._ceiling.cuts)
+
+    def before_sending(self) -> None:
+        """Look once more, right before a request is written, whether it may be sent.
+
+        Raises:
+            PermitEnded: not any more; it waits for another turn.
+        """
 
     def on_answer(self, turn: Turn) -> Callable[[], None] | None:
         """Return what is to be called when a request's answer begins; ``None`` where nobody needs to know."""
@@ -144,14 +118,13 @@ class Throttle:
             self._lingering.add(lingering)
             lingering.add_done_callback(self._lingering.discard)
             return
+        now = self._clock.monotonic()
         if status in _CONGESTION:
-            self._refused(turn)
+            self._ceiling.refused(turn, now)
         elif status is not None:
             # A body takes as long as it is large, which says nothing about how busy the host is.
-            now = self._clock.monotonic()
-            if self._last_cut:  # nothing to learn of a pace before anything was refused
-                self._pace.answered(turn.started, now)
-            self._learn(turn.number, now, now - turn.started - body_seconds)
+            latency = now - turn.started - body_seconds
+            self._ceiling.answered(turn, now, latency, held_back=now < self._next_start)
         self._release()
 
     async def _queue(self) -> None:
@@ -174,8 +147,12 @@ class Throttle:
         async with self._next:
             now = await self._spaced(self._clock.monotonic(), window.interval)
             await window.take(self._started + 1)
-            while (now := self._clock.monotonic()) < self._resume_at:
-                await self._clock.sleep(self._resume_at - now)
+            try:
+                while (now := self._clock.monotonic()) < self._resume_at:
+                    await self._clock.sleep(self._resume_at - now)
+            except BaseException:
+                window.heard(self._started + 1)
+                raise
             self._next_start = max(self._next_start, now - _LATE + window.interval)
         return now
 
@@ -183,7 +160,7 @@ class Throttle:
         while True:
             if now < self._resume_at:
                 await self._clock.sleep(self._resume_at - now)
-            elif interval := max(least, self._pace.interval):
+            elif interval := max(least, self._ceiling.interval):
                 start = max(now, self._next_start)
                 self._next_start = start + interval
                 if start > now:
@@ -201,55 +178,14 @@ class Throttle:
 
     def _release(self) -> None:
         self._active -= 1
-        while self._waiting and self._active < int(self._limit):
+        self._admit()
+
+    def _admit(self) -> None:
+        while self._waiting and self._active < int(self._ceiling.limit):
             turn = self._waiting.popleft()
             if not turn.done():
                 self._active += 1
                 turn.set_result(None)
-
-    def _learn(self, number: int, now: float, latency: float) -> None:
-        self._baseline = min(self._baseline, latency)
-        before = self._latency
-        average = latency if before is None else before + _SMOOTHING * (latency - before)
-        self._latency = average
-        if average > _LATENCY_FACTOR * self._baseline and average > self._baseline + _LATENCY_SLACK:
-            if self._limit < 2.0:
-                # With one request at a time the wait is the service's own pace, not our doing.
-                self._baseline = average
-            else:
-                self._cut(number)
-        else:
-            self._answers += number > self._last_cut
-            if self._answers > self._rest and self._limit < self._max and now >= self._next_start:
-                self._limit = min(self._max, self._limit + (1.0 if self._starting else 1.0 / self._limit))
-
-    def _refused(self, turn: Turn) -> None:
-        first = turn.number > self._last_cut
-        paced = self._pace.interval
-        self._pace.refused(turn.started, self._clock.monotonic(), first=first)
-        if first:
-            self._last_cut = self._started
-            self._latency = None
-        if paced:
-            return
-        if first:
-            one_more = turn.under_way > self._borne and not self._starting
-            self._rest = min(max(_REST, 2 * self._rest), _LONGEST_REST) if one_more else 0
-            self._lowest = max(1.0, self._limit / 2) if self._answers and not self._starting else 1.0
-            self._left, self._took = self._limit, 2 if self._starting else 1
-            self._starting, self._answers = False, 0
-        self._left -= self._took
-        self._limit = max(self._lowest, min(self._limit, self._left, turn.under_way - 1.0))
-        if self._pace.interval:
-            self._limit = 1.0
-        self._borne = int(self._limit)
-
-    def _cut(self, number: int) -> None:
-        if number > self._last_cut:
-            self._last_cut = self._started
-            self._limit = max(1.0, self._limit / 2)
-            self._latency = None
-            self._starting = False
 
 
 class Throttles:
@@ -285,9 +221,16 @@ class Throttled:
     async def send(self, request: HttpRequest) -> HttpResponse:
         """Send a request."""
         throttle = self.throttles.of(request.origin)
+        while True:
+            try:
+                return await self._send(request, throttle)
+            except PermitEnded:
+                continue
+
+    async def _send(self, request: HttpRequest, throttle: Throttle) -> HttpResponse:
         turn = await throttle.enter()
         status, body_seconds, cut_off = None, 0.0, False
-        request.on_answer = throttle.on_answer(turn)
+        request.before_sending, request.on_answer = throttle.before_sending, throttle.on_answer(turn)
         try:
             response = await self.transport.send(request)
             status, body_seconds = response.status, response.body_seconds

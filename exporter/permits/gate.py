@@ -1,0 +1,286 @@
+"""A crawler's side of the permits: throttles whose limits are its shares of budgets that others own."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import secrets
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, Final
+
+from exporter.clock import Clock, SystemClock
+from exporter.errors import PermitEnded
+from exporter.http.ceiling import Ceiling, Turn
+from exporter.http.rate import SPACING, RateWindow
+from exporter.http.throttle import Throttle, Throttles
+from exporter.message import message
+from exporter.permits import wire
+from exporter.permits.budget import Portion
+from exporter.permits.meeting_place import MeetingPlace
+
+_BEAT: Final = 0.1  # seconds between two reports
+_HASTE: Final = 0.01  # the same where somebody waits and nothing is held
+_IDLE: Final = 5.0  # seconds after which a host that nobody asks is given back
+_MOST_HEARD: Final = 500
+_NOTHING: Final = Portion(0, 0)
+_FADING: Final = 0.9
+_PARTING: Final = 3.0
+
+
+class _ToldCeiling(Ceiling):
+    """A ceiling that somebody else finds: it passes on what was heard."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.limit = 0.0
+        self.spacing = 0.0
+        self.heard: list[tuple[int, float, float, bool]] = []
+
+    @property
+    def interval(self) -> float:
+        """Seconds from one start to the next, as the owner has it."""
+        return self.spacing
+
+    def restrict(self, most: float) -> None:
+        """Leave the limit to the owner."""
+
+    def answered(self, turn: Turn, now: float, latency: float, *, held_back: bool) -> None:  # noqa: ARG002
+        """Pass an answer on."""
+        if len(self.heard) < _MOST_HEARD:
+            self.heard.append((turn.cuts, turn.started, max(0.0, latency), False))
+
+    def refused(self, turn: Turn, now: float) -> None:
+        """Pass a refusal on."""
+        self.heard.append((turn.cuts, turn.started, now - turn.started, True))
+
+
+class LeasedThrottle(Throttle):
+    """Lets through as many requests as a crawler's share of a host's budget has slots and places for."""
+
+    def __init__(self, clock: Clock, gate: RemoteGate) -> None:
+        super().__init__(1, None, clock)
+        self._gate = gate
+        self._ceiling: _ToldCeiling = _ToldCeiling()
+        self._share = self._aim = _NOTHING
+        self._wanted = (0.0, 0.0)
+        self._wished_until = float("-inf")
+        self._used_at = clock.monotonic()
+
+    def pause_until(self, moment: float) -> None:
+        """Let no request of any crawler start before ``moment``, as the host wished."""
+        super().pause_until(moment)
+        self._wished_until = max(self._wished_until, moment)
+
+    async def enter(self) -> Turn:
+        """Wait for the turn of a request."""
+        self._used_at = self._clock.monotonic()
+        if not self._ceiling.limit:
+            self._gate.hurry()
+        return await super().enter()
+
+    def before_sending(self) -> None:
+        """Look whether the lease lasts.
+
+        From here to the write is a call of a few microseconds. A process that is stopped in between, and for longer
+        than its share is withheld, sends one request too many when it goes on: a process can do no better.
+
+        Raises:
+            PermitEnded: it does not.
+        """
+        if not self._gate.lasts():
+            raise PermitEnded(message("not sent: nobody has renewed the right to send it"))
+
+    def lapse(self) -> None:
+        """Start nothing more; what has started goes on."""
+        self._share = self._aim = _NOTHING
+        self._limit()
+
+    def report(self, *, lasts: bool, idle: bool) -> dict[str, Any] | None:
+        """Give back what is not to be held, and return what is.
+
+        Args:
+            lasts: whether the lease does.
+            idle: whether nobody will want any.
+
+        Returns:
+            What the owner is told; ``None`` where nothing is held and nobody wants any.
+        """
+        now = self._clock.monotonic()
+        used = Portion(self._active, self._counted)
+        if used == _NOTHING and not self._waiting and (idle or now - self._used_at > _IDLE):
+            self.lapse()
+            return None
+        aimed = (min(mine, aim) for mine, aim in zip(self._share, self._aim, strict=True))
+        self._share = Portion(*(max(each, most) for each, most in zip(used, aimed, strict=True)))
+        self._limit()
+        asking = self._active + len(self._waiting)
+        # How many more would be sent if they might is not known while they may not.
+        wants = asking, (asking + used.places) * (2 if self._waiting or self._next.locked() else 1)
+        self._wanted = (max(wants[0], _FADING * self._wanted[0]), max(wants[1], _FADING * self._wanted[1]))
+        heard, self._ceiling.heard = self._ceiling.heard[-_MOST_HEARD:], []
+        return {
+            "held": self._share,
+            "wanted": tuple(map(int, self._wanted)),
+            "under_way": self._active,
+            "lasts": lasts,
+            "pause": max(0.0, self._wished_until - now),
+            "heard": [(cuts, now - started, latency, refused) for cuts, started, latency, refused in heard],
+        }
+
+    def told(self, answer: dict[str, Any]) -> None:
+        """Hold what the owner says, which is no less than was reported."""
+        rate = answer.get("rate")
+        if rate is not None and self._window is None:
+            self._window = RateWindow(wire.number(rate), self._clock)
+        self._share, self._aim = wire.share(answer.get("share")), wire.share(answer.get("aim"))
+        self._ceiling.cuts, self._ceiling.spacing = wire.whole(answer.get("cuts")), wire.number(answer.get("interval"))
+        if pause := wire.number(answer.get("pause")):
+            super().pause_until(self._clock.monotonic() + pause)
+        self._limit()
+
+    @property
+    def _counted(self) -> int:
+        return 0 if self._window is None else self._window.counted
+
+    def _limit(self) -> None:
+        slots, places = (min(mine, aim) for mine, aim in zip(self._share, self._aim, strict=True))
+        self._ceiling.limit = float(slots)
+        if self._window is not None:
+            self._window.places = places
+            # Not longer than a beat, as the next one may bring more.
+            self._window.interval = min(_BEAT, SPACING * self._window.seconds / max(1, places))
+            self._window.changed()
+        self._admit()
+
+
+class RemoteGate(Throttles):
+    """The throttles of a crawler that shares its hosts' budgets with others; see :func:`connect`.
+
+    Ten times a second it tells the owner what it holds and would like, and is told what it may hold. Each answer is a
+    lease that counts from the moment of the question: so it ends here before it ends for the owner. What was not
+    renewed by then is not used: nothing is sent until there is an owner again.
+    """
+
+    def __init__(self, place: MeetingPlace, clock: Clock) -> None:
+        super().__init__(clock, 1)
+        self._place = place
+        self._name = secrets.token_hex(16)
+        self._leased: dict[str, LeasedThrottle] = {}
+        self._until = float("-inf")
+        self._epoch = 0
+        self._sequence = 0
+        self._hurry = asyncio.Event()
+        self._leaving = False
+        self._left = asyncio.Event()
+
+    def of(self, origin: str) -> Throttle:
+        """Return the throttle of a host."""
+        if origin not in self._leased:
+            self._leased[origin] = LeasedThrottle(self._clock, self)
+        return self._leased[origin]
+
+    def restrict(self, origin: str, max_concurrency: int, rate: float | None) -> None:
+        """Leave the limits to the owner, which has those of all crawlers."""
+
+    def hurry(self) -> None:
+        """Ask the owner soon, as somebody waits."""
+        self._hurry.set()
+
+    def lasts(self) -> bool:
+        """Tell whether the lease lasts."""
+        lasts = wire.seconds() < self._until
+        if not lasts:
+            self._lapse()
+        return lasts
+
+    def _lapse(self) -> None:
+        for each in self._leased.values():
+            each.lapse()
+
+    async def give_back(self) -> None:
+        """Give everything back, if need be after it has ceased to count; nothing more is sent."""
+        self._leaving = True
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._left.wait(), _PARTING)
+
+    async def keep(self) -> None:
+        """Speak with whoever is the owner."""
+        while True:
+            with contextlib.suppress(OSError, ValueError, TimeoutError):
+                await self._converse()
+            await asyncio.sleep(_BEAT)
+
+    async def _converse(self) -> None:
+        owner = self._place.owner()
+        if owner is None or not owner.host or owner.epoch < self._epoch:
+            return
+        lease = 1.0
+        async with asyncio.timeout(lease):
+            reader, writer = await asyncio.open_connection(owner.host, owner.port, limit=wire.LONGEST_LINE)
+        try:
+            async with asyncio.timeout(lease):
+                await self._greet(reader, writer)
+            while True:
+                lease = await self._ask(reader, writer, lease)
+                self._hurry.clear()
+                await asyncio.sleep(_HASTE)
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(self._hurry.wait(), _BEAT - _HASTE)
+        finally:
+            writer.close()
+
+    async def _greet(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        challenge = secrets.token_hex(16)
+        proof = self._place.proof("crawler", str((await wire.read(reader)).get("challenge")), self._name)
+        writer.write(wire.line({"name": self._name, "challenge": challenge, "proof": proof}))
+        said = await wire.read(reader)
+        expected = self._place.proof("owner", challenge, self._name)
+        if not secrets.compare_digest(str(said.get("proof")).encode(), expected.encode()):
+            raise ValueError
+        epoch = wire.whole(said.get("epoch"))
+        if epoch < self._epoch:
+            raise ValueError
+        self._epoch = epoch
+
+    async def _ask(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, patience: float) -> float:
+        """Report, hear, and return the seconds of the lease."""
+        self._sequence += 1
+        lasts = self.lasts()
+        if self._leaving:
+            self._lapse()
+        asked = wire.seconds()
+        reports = {origin: each.report(lasts=lasts, idle=self._leaving) for origin, each in self._leased.items()}
+        hosts = {origin: each for origin, each in reports.items() if each is not None}
+        writer.write(wire.line({"sequence": self._sequence, "hosts": hosts}))
+        async with asyncio.timeout(patience):
+            answer = await wire.read(reader)
+        told = answer.get("hosts")
+        if answer.get("sequence") != self._sequence or answer.get("epoch") != self._epoch or not isinstance(told, dict):
+            raise ValueError
+        lease = wire.number(answer.get("lease"))
+        self._until = asked + lease
+        for origin in hosts:
+            self._leased[origin].told(told[origin])
+        if self._leaving and not hosts:
+            self._left.set()
+        return lease
+
+
+@asynccontextmanager
+async def connect(folder: Path, clock: Clock | None = None) -> AsyncIterator[RemoteGate]:
+    """Yield what an engine takes as its throttles, so that it sends what the budgets of a fleet have room for.
+
+    Args:
+        folder: where the owner is found; the one that :func:`~exporter.permits.owner.start_owner` was given.
+        clock: measures the pace, and waits.
+    """
+    gate = RemoteGate(MeetingPlace(folder), clock or SystemClock())
+    keeping = asyncio.create_task(gate.keep())
+    try:
+        yield gate
+    finally:
+        await gate.give_back()
+        keeping.cancel()
+        await asyncio.gather(keeping, return_exceptions=True)
