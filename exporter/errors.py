@@ -14,8 +14,11 @@ The tree::
     │   ├── NoArchive                10   no archive at that place
     │   ├── ArchiveLocked            11   another backup is writing it
     │   ├── ArchiveDamaged           13   a hash, a chain or a fold does not hold
-    │   │   └── NoKeyFits                 an encrypted file that no identity at hand opens
-    │   └── NewerFormat              14   written by a newer version of the program
+    │   │   ├── NoKeyFits                 an encrypted file that no identity at hand opens
+    │   │   └── DamagedObject             an object of a copy
+    │   │       └── NoSuchObject          one that is not there
+    │   ├── NewerFormat              14   written by a newer version of the program
+    │   └── HistoriesDiffer          15   an archive and a copy that is none of it
     ├── ServiceError                 20   the service failed
     │   ├── NotAuthorised            12   401 or 403
     │   │   ├── SignInRevoked             a sign-in that the service takes no more
@@ -132,10 +135,47 @@ class NoKeyFits(ArchiveDamaged):
     """An encrypted file that no identity at hand opens, or whose beginning is damaged."""
 
 
+class DamagedObject(ArchiveDamaged):
+    """An object of a copy that is not what was stored.
+
+    Args:
+        place: where the copy is.
+
+    Attributes:
+        name: the object's.
+    """
+
+    def __init__(self, place: str, name: str) -> None:
+        self.name = name
+        super().__init__(self._sentence(place, name))
+
+    @staticmethod
+    def _sentence(place: str, name: str) -> str:
+        return worded(
+            "{name} in {place} is not what was stored; remove it there, and run sync from a whole archive to it.",
+            name=name,
+            place=place,
+        )
+
+
+class NoSuchObject(DamagedObject):
+    """A copy lacks an object that it should have."""
+
+    @staticmethod
+    def _sentence(place: str, name: str) -> str:
+        return worded("{place} has no {name}; run sync from a whole archive to it.", place=place, name=name)
+
+
 class NewerFormat(ArchiveError):
     """The archive's format is newer than this program reads."""
 
     exit_code = 14
+
+
+class HistoriesDiffer(ArchiveError):
+    """An archive and a copy have versions that the other one has not, so neither can be brought up to the other."""
+
+    exit_code = 15
 
 
 class ServiceError(BlogExporterError):

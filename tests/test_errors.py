@@ -13,7 +13,7 @@ from exporter.errors import ApiError, BlogExporterError, RetryableStatus
 
 _ROW = re.compile(r"^(?P<indent>[ │├└─]*)(?P<name>[A-Z]\w+)(?:\s+(?P<code>\d+))?(?:\s{2,}.*)?$")
 
-EXIT_CODES = {0, 1, 2, 3, 4, 5, 6, 7, 10, 11, 12, 13, 14, 20, 28, 130, 143}
+EXIT_CODES = {0, 1, 2, 3, 4, 5, 6, 7, 10, 11, 12, 13, 14, 15, 20, 28, 130, 143}
 """Those that the documents promise; 0 is success, which no error owns."""
 
 Drawn = dict[str, tuple[str | None, int | None]]

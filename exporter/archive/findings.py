@@ -33,6 +33,7 @@ class FindingCode(StrEnum):
     LATEST_DAMAGED = "latest-damaged"
     LATEST_STALE = "latest-stale"
     VIEW_DAMAGED = "view-damaged"
+    UNFINISHED = "unfinished"
 
 
 _REPAIR = message("run backup, which writes again what the service still has, or verify --repair")
@@ -66,9 +67,10 @@ MEND: dict[FindingCode, str] = {
     FindingCode.LATEST_DAMAGED: _REBUILD,
     FindingCode.LATEST_STALE: _REBUILD,
     FindingCode.VIEW_DAMAGED: _REBUILD,
+    FindingCode.UNFINISHED: message("run sync again"),
 }
 
-NOTES = frozenset({FindingCode.LATEST_STALE, FindingCode.NOT_SEALED})
+NOTES = frozenset({FindingCode.LATEST_STALE, FindingCode.NOT_SEALED, FindingCode.UNFINISHED})
 """Findings that are worth a word but are no damage: what they name is simply not there yet."""
 
 

@@ -124,15 +124,20 @@ class ArchiveLock:
 def _died(holder: dict[str, Any]) -> bool:
     """Tell whether the holder was a process of this machine that is no more."""
     pid = holder.get("pid")
-    if os.name == "nt" or type(pid) is not int or holder.get("host") != _host():
-        return False
+    return type(pid) is int and not is_running(pid, holder.get("host"))
+
+
+def is_running(pid: int, host: object) -> bool:
+    """Tell whether a process may be at work still: not where it was one of this machine that is no more."""
+    if os.name == "nt" or host != _host():
+        return True
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
-        return True
-    except (OSError, OverflowError):
         return False
-    return False
+    except (OSError, OverflowError):
+        return True
+    return True
 
 
 def _host() -> str:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 import click
 
 from exporter.archive.archive import Archive
-from exporter.cli.options import archive_argument, with_archive
+from exporter.cli.copy_options import readable_archive
+from exporter.cli.options import with_archive
 from exporter.cli.output import OnLoss, Output
 from exporter.cli.summary import KIND_NAMES, changes_text
 from exporter.clock import for_people
@@ -44,7 +45,7 @@ Examples:
         A and B are numbers or dates. By default B is the newest version, and A the one before it."""
     ),
 )
-@archive_argument
+@readable_archive("RECORDS")
 @click.argument("a", metavar="[A]", required=False)
 @click.argument("b", metavar="[B]", required=False)
 @click.option("--stat", is_flag=True, help=message("Only how many records of each kind are new, changed and gone."))

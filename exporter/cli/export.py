@@ -10,6 +10,7 @@ import click
 
 from exporter.cli import answers
 from exporter.cli.amounts import size_text
+from exporter.cli.copy_options import readable_archive
 from exporter.cli.export_options import Job, export_options, run, unused_options
 from exporter.cli.help import HelpedCommand
 from exporter.cli.options import config_option, setting_options, with_output
@@ -60,7 +61,7 @@ class _Command(HelpedCommand):
     ),
 )
 @click.argument("form", metavar="[FORMAT]", required=False)
-@click.argument("archive", metavar="[DIR]", required=False, type=click.Path(path_type=Path))
+@readable_archive("PICTURES", "[DIR]")
 @click.argument("target", metavar="[OUT]", required=False, type=click.Path(path_type=Path))
 @export_options
 @setting_options("timezone")

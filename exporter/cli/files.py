@@ -14,7 +14,8 @@ import click
 
 from exporter.archive.archive import Archive
 from exporter.cli.amounts import size_text
-from exporter.cli.options import archive_argument, at_option, with_output
+from exporter.cli.copy_options import readable_archive
+from exporter.cli.options import at_option, with_output
 from exporter.cli.output import OnLoss, Output, counted
 from exporter.errors import UsageError
 from exporter.message import listed, message
@@ -46,7 +47,7 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 @click.command(
     "files", help=message("List the uploads and pictures of the blog in DIR, with their sizes and where they are used.")
 )
-@archive_argument
+@readable_archive("PICTURES")
 @click.option("--missing", is_flag=True, help=message("Only what the archive does not hold."))
 @click.option("--csv", "as_csv", is_flag=True, help=message("As CSV, for a spreadsheet."))
 @at_option

@@ -5,7 +5,8 @@ from __future__ import annotations
 import click
 
 from exporter.archive.archive import Archive
-from exporter.cli.options import archive_argument, at_option, with_archive
+from exporter.cli.copy_options import readable_archive
+from exporter.cli.options import at_option, with_archive
 from exporter.cli.output import OnLoss, Output, shown
 from exporter.message import message
 from exporter.settings import Settings
@@ -28,7 +29,7 @@ Examples:
         public."""
     ),
 )
-@archive_argument
+@readable_archive("RECORDS")
 @at_option
 @with_archive("timezone", on_loss=OnLoss.STOP)
 def command(*, out: Output, archive: Archive, settings: Settings, at: str | None) -> int:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 from exporter.archive.archive import Archive
-from exporter.cli.options import archive_argument, with_archive
+from exporter.cli.copy_options import readable_archive
+from exporter.cli.options import with_archive
 from exporter.cli.output import OnLoss, Output
 from exporter.cli.summary import KIND_NAMES
 from exporter.clock import for_people
@@ -32,7 +33,7 @@ _KIND = re.compile(rf"(?<= )({'|'.join(KIND_NAMES)})(?= [+~-][0-9])")
     "log",
     help=message("List the versions of the archive in DIR: when, and what was new (+), changed (~) and gone (-)."),
 )
-@archive_argument
+@readable_archive("MANIFESTS")
 @click.option("--entry", metavar="ID", help=message("The life of one entry, in place of all versions."))
 @with_archive("timezone", on_loss=OnLoss.STOP)
 def command(*, out: Output, archive: Archive, settings: Settings, entry: str | None) -> int:

@@ -44,6 +44,7 @@ COMMANDS: Final = {
     "compare": message("Compare a new home with the archive: what arrived, what is missing."),
     "site": message("Make the offline site, of any version, or a copy of it to publish."),
     "serve": message("Show the site on a local address, with a search over all versions."),
+    "sync": message("Keep a second copy on a disk or in S3, or bring it back."),
     "prune": message("Remove old versions by rules such as --keep-daily 30."),
     "rebuild": message("Rebuild latest/ and its views from the versions."),
     "login": message("Sign in at a blog's service, for all runs that follow."),
@@ -62,7 +63,7 @@ GROUPS: Final = {
     message("Back up"): ("backup", "schedule", "fleet", "status", "verify"),
     message("Look"): ("log", "diff", "show", "search", "files", "site", "serve"),
     message("Move to a new home"): ("inspect", "export", "move", "compare"),
-    message("Keep in order"): ("prune", "rebuild", "completion"),
+    message("Keep in order"): ("sync", "prune", "rebuild", "completion"),
 }
 """Every command again, under what it is for."""
 

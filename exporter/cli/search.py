@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from exporter.archive.archive import Archive
-from exporter.cli.options import archive_argument, at_option, with_archive
+from exporter.cli.copy_options import readable_archive
+from exporter.cli.options import at_option, with_archive
 from exporter.cli.output import OnLoss, Output, counted
 from exporter.message import listed, message
 from exporter.model.kinds import Kind
@@ -41,7 +42,7 @@ _MARK, _RESET = "\x1b[1;33m", "\x1b[0m"
         a long vowel written otherwise, comes after that and is counted apart."""
     ),
 )
-@archive_argument
+@readable_archive("RECORDS")
 @click.argument("words", nargs=-1, required=True)
 @click.option("--kind", metavar="KIND", help=message("Only entry, comment or file."))
 @click.option("--since", metavar="DATE", help=message("Only what was written at or after DATE."))

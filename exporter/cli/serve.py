@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import click
 
 from exporter.archive.archive import Archive
-from exporter.cli.options import archive_argument, at_option, with_archive
+from exporter.cli.copy_options import readable_archive
+from exporter.cli.options import at_option, with_archive
 from exporter.cli.output import OnLoss, Output
 from exporter.errors import UsageError
 from exporter.message import message
@@ -36,7 +37,7 @@ Examples:
         Nothing in the archive is changed, and a backup may run meanwhile."""
     ),
 )
-@archive_argument
+@readable_archive("PICTURES")
 @at_option
 @click.option(
     "--port", type=click.IntRange(0, 65535), default=0, metavar="N", help=message("The port. [default: a free one]")

@@ -8,7 +8,8 @@ import click
 
 from exporter import lossless_json
 from exporter.archive.archive import Archive
-from exporter.cli.options import archive_argument, at_option, with_archive
+from exporter.cli.copy_options import readable_archive
+from exporter.cli.options import at_option, with_archive
 from exporter.cli.output import OnLoss, Output
 from exporter.clock import for_people
 from exporter.errors import NoSuchRecord, UsageError
@@ -50,7 +51,7 @@ Examples:
         A record that is gone is shown as the version that last had it. The user needs no ID."""
     ),
 )
-@archive_argument
+@readable_archive("RECORDS")
 @click.argument("kind", type=click.Choice(list(_KINDS)), metavar="KIND")
 @click.argument("record_id", metavar="[ID]", required=False)
 @at_option

@@ -10,7 +10,8 @@ import click
 
 from exporter.archive.archive import Archive, read_consistently
 from exporter.cli.amounts import size_text
-from exporter.cli.options import archive_argument, at_option, config_option, opened, setting_options, with_output
+from exporter.cli.copy_options import readable_archive
+from exporter.cli.options import at_option, config_option, opened, setting_options, with_output
 from exporter.cli.output import Output, counted
 from exporter.errors import UsageError
 from exporter.message import listed, message
@@ -42,7 +43,7 @@ Examples:
         With --at and without OUT, latest/ shows that older version until the next backup, rebuild or site."""
     ),
 )
-@archive_argument
+@readable_archive("PICTURES")
 @click.argument("target", metavar="[OUT]", required=False, type=click.Path(path_type=Path))
 @at_option
 @click.option(

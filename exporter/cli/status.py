@@ -9,7 +9,8 @@ from typing import Any
 import click
 
 from exporter.cli.amounts import ago_text
-from exporter.cli.options import archive_argument, config_option, duration_option, opened, setting_options, with_output
+from exporter.cli.copy_options import readable_archive
+from exporter.cli.options import config_option, duration_option, opened, setting_options, with_output
 from exporter.cli.output import Output, counted
 from exporter.cli.summary import completeness_lines, problem_text
 from exporter.clock import SystemClock, for_people
@@ -41,7 +42,7 @@ OUTCOMES = {
         nothing when all is well."""
     ),
 )
-@archive_argument
+@readable_archive("MANIFESTS")
 @click.option(
     "--max-age", metavar="AGE", help=message("Exit with 6 when the last successful run is older, such as 2d.")
 )

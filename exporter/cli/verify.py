@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
 from exporter.archive.archive import Archive
-from exporter.cli.options import archive_argument, with_output
+from exporter.cli.copy_options import StoreChoice, places, store_options
+from exporter.cli.options import with_output
 from exporter.cli.output import Output, counted, shown
 from exporter.cli.summary import completeness_lines
 from exporter.errors import ArchiveDamaged, Incomplete, UsageError
@@ -17,13 +20,18 @@ from exporter.message import message
 from exporter.settings import resolve
 from exporter.text import printable
 
+if TYPE_CHECKING:
+    from exporter.archive.findings import Finding
+    from exporter.cli.progress import ProgressBar
+
 _DIGITS: Final = re.compile("[0-9a-f]{8,64}")
 
 
 @click.command(
     "verify",
     help=message(
-        """Check every hash, chain and fold of the archive in DIR, and tell whether everything was read.
+        """Check every hash, chain and fold of the archive in DIR, or of a copy at an address such as
+        s3://bucket/prefix, and tell whether everything was read.
 
         --repair writes damaged files of versions again from undamaged copies of their records, each to exactly
         the bytes that were written or not at all, and rebuilds latest/; what it cannot restore is listed.
@@ -33,7 +41,7 @@ _DIGITS: Final = re.compile("[0-9a-f]{8,64}")
         --expect does not hold, with 3 when it is intact but incomplete."""
     ),
 )
-@archive_argument
+@click.argument("archive", metavar="DIR", shell_complete=places)
 @click.option(
     "--quick", is_flag=True, help=message("Sizes and chains, and the sums of files that changed since the last time.")
 )
@@ -43,79 +51,144 @@ _DIGITS: Final = re.compile("[0-9a-f]{8,64}")
 @click.option(
     "--expect", metavar="HASH", help=message("Fail unless HASH is, or once was, the head that verify printed.")
 )
+@store_options()
 @with_output()
-def command(*, out: Output, archive: Path, quick: bool, repairs: bool, expect: str | None) -> int:
+def command(*, out: Output, archive: str, quick: bool, repairs: bool, expect: str | None, store: StoreChoice) -> int:
     """Run ``verify``."""
-    from exporter.cli.progress import ProgressBar
-
     digits = None if expect is None else _digits(expect)
-    reader = Archive.open(archive)
+    if store.is_copy(archive):
+        if quick or repairs:
+            raise UsageError(
+                message(
+                    "A copy is always checked whole, and sync from a whole archive mends it: leave out --quick and "
+                    "--repair."
+                )
+            )
+        return _verify_copy(out, archive, store, digits)
+    reader = Archive.open(Path(archive))
     reader.resolve()
     restored = _repair(out, reader) if repairs else []
-    findings = []
-    with ProgressBar(out, message("verifying")) as bar:
-        for finding in reader.verify(quick=quick, progress=bar.update):
-            findings.append(finding)
-            values = {"path": printable(finding.path), "detail": shown(finding.detail, 2000), "mend": finding.mend}
+    checked = _Checked(archive, str(reader.path.absolute()), reader, digits, quick=quick, restored=restored)
+    with _bar(out) as bar:
+        return checked.tell(out, ((found, found.mend) for found in reader.verify(quick=quick, progress=bar.update)))
+
+
+def _verify_copy(out: Output, place: str, store: StoreChoice, digits: str | None) -> int:
+    """Check a copy through its store."""
+    from exporter.copies.checking import CopyCheck
+
+    opened = store.open(place)
+    with CopyCheck(opened) as check, _bar(out) as bar:
+        check.archive.resolve()
+        return _Checked(opened.place, opened.place, check.archive, digits).tell(
+            out, ((found, _mend_of_a_copy(found)) for found in check.findings(bar.update))
+        )
+
+
+def _mend_of_a_copy(found: Finding) -> str:
+    if not found.damage:
+        return found.mend
+    return message("remove it there, and run sync from a whole archive to it")
+
+
+def _bar(out: Output) -> ProgressBar:
+    from exporter.cli.progress import ProgressBar
+
+    return ProgressBar(out, message("verifying"))
+
+
+@dataclass(frozen=True, slots=True)
+class _Checked:
+    """What was checked, and how.
+
+    Attributes:
+        name: what to call it.
+        place: where it is.
+        reader: the archive, or what tells as much of a copy.
+        digits: of the head that was expected.
+        quick: whether only a part was looked at.
+        restored: what was restored before.
+    """
+
+    name: str
+    place: str
+    reader: Archive
+    digits: str | None
+    quick: bool = False
+    restored: list[str] = field(default_factory=list)
+
+    def tell(self, out: Output, found: Iterable[tuple[Finding, str]]) -> int:
+        """Print every finding with what to do about it, and the result; return the exit code.
+
+        Raises:
+            ArchiveDamaged: something is damaged, or not what was expected.
+            Incomplete: all is intact, but not everything could be read.
+        """
+        findings = []
+        for finding, mend in found:
+            findings.append((finding, mend))
+            values = {"path": printable(finding.path), "detail": shown(finding.detail, 2000), "mend": mend}
             out.answer(message("{code}: {path}: {detail} ({mend})", code=finding.code, **values))
-    damage = [finding for finding in findings if finding.damage]
-    completeness, problems = reader.completeness()
-    complete = bool(completeness.get("complete"))
-    newest = reader.head()
-    known = None if digits is None else _has_been(reader, digits)
-    out.document(
-        {
-            "archive": str(archive.absolute()),
-            "versions": len(reader.versions()),
-            "head": newest,
-            "expected": known,
-            "quick": quick,
-            "restored": restored,
-            "intact": not damage,
-            "complete": complete,
-            "completeness": completeness,
-            "problems": problems,
-            "findings": [
-                {
-                    "code": str(finding.code),
-                    "path": finding.path,
-                    "detail": finding.detail,
-                    "damage": finding.damage,
-                    "mend": finding.mend,
-                }
-                for finding in findings
-            ],
-        }
-    )
-    if known is False:
-        raise ArchiveDamaged(
-            message(
-                "{archive} never had the head {digits}: it is an older state, or another archive; use its newest copy.",
-                archive=archive,
-                digits=digits,
+        damage = sum(finding.damage for finding, _ in findings)
+        completeness, problems = self.reader.completeness()
+        complete = bool(completeness.get("complete"))
+        newest = self.reader.head()
+        known = None if self.digits is None else _has_been(self.reader, self.digits)
+        versions = len(self.reader.versions())
+        out.document(
+            {
+                "archive": self.place,
+                "versions": versions,
+                "head": newest,
+                "expected": known,
+                "quick": self.quick,
+                "restored": self.restored,
+                "intact": not damage,
+                "complete": complete,
+                "completeness": completeness,
+                "problems": problems,
+                "findings": [
+                    {
+                        "code": str(finding.code),
+                        "path": finding.path,
+                        "detail": finding.detail,
+                        "damage": finding.damage,
+                        "mend": mend,
+                    }
+                    for finding, mend in findings
+                ],
+            }
+        )
+        if known is False:
+            raise ArchiveDamaged(
+                message(
+                    "{archive} never had the head {digits}: it is an older state, or another archive; use its newest "
+                    "copy.",
+                    archive=self.name,
+                    digits=self.digits,
+                )
             )
-        )
-    if damage:
-        raise ArchiveDamaged(
-            message(
-                "{archive} is damaged: {findings}; the lines above say what to do.",
-                archive=archive,
-                findings=counted(len(damage), "finding"),
+        if damage:
+            raise ArchiveDamaged(
+                message(
+                    "{archive} is damaged: {findings}; the lines above say what to do.",
+                    archive=self.name,
+                    findings=counted(damage, "finding"),
+                )
             )
-        )
-    versions = counted(len(reader.versions()), "version")
-    if quick:
-        out.answer(message("Intact: {versions}, sizes, chains and the sums of changed files hold.", versions=versions))
-    else:
-        out.answer(message("Intact: {versions}, every hash, chain and fold holds.", versions=versions))
-    for line in completeness_lines(completeness, problems):
-        out.answer(line)
-    out.answer(message("Head: {head}", head=newest or message("none yet, the next backup seals this archive")))
-    if not complete:
-        raise Incomplete(
-            message("{archive} is intact, but not everything could be read; run backup again.", archive=archive)
-        )
-    return 0
+        there = counted(versions, "version")
+        if self.quick:
+            out.answer(message("Intact: {versions}, sizes, chains and the sums of changed files hold.", versions=there))
+        else:
+            out.answer(message("Intact: {versions}, every hash, chain and fold holds.", versions=there))
+        for line in completeness_lines(completeness, problems):
+            out.answer(line)
+        out.answer(message("Head: {head}", head=newest or message("none yet, the next backup seals this archive")))
+        if not complete:
+            raise Incomplete(
+                message("{archive} is intact, but not everything could be read; run backup again.", archive=self.name)
+            )
+        return 0
 
 
 def _repair(out: Output, archive: Archive) -> list[str]:

@@ -30,14 +30,13 @@ from exporter.copies.copy_keys import CopyKeys, KeyMemory
 from exporter.copies.hidden_names import padded, plain_name, proof, readers_mark, stored_name, stored_prefix
 from exporter.copies.store import (
     PIECE,
-    NoSuchObject,
     ObjectContent,
     Store,
     StoredObject,
     content_of,
     read_whole,
 )
-from exporter.errors import ArchiveDamaged, CopyEncrypted, NewerFormat, NoKeyFits, UsageError
+from exporter.errors import ArchiveDamaged, CopyEncrypted, NewerFormat, NoKeyFits, NoSuchObject, UsageError
 from exporter.message import message
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ from exporter.archive.layout import is_inside
 from exporter.archive.lock import ArchiveLock
 from exporter.archive.safe_files import InnerPath, NotPlain
 from exporter.clock import SystemClock
-from exporter.copies.store import PIECE, NoSuchObject, ObjectContent, StoredObject
-from exporter.errors import ArchiveDamaged, BlogExporterError
+from exporter.copies.store import PIECE, ObjectContent, StoredObject
+from exporter.errors import ArchiveDamaged, BlogExporterError, NoSuchObject
 from exporter.message import message
 
 if TYPE_CHECKING:

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Final
 
 from exporter.archive.layout import is_inside
 from exporter.copies.s3_bucket import ABSENT, SINGLE, Bucket, BucketObject, Sent, Taken, connect, unchanged
-from exporter.copies.store import NoSuchObject, ObjectContent, StoredObject, content_of
-from exporter.errors import NotAuthorised, UsageError
+from exporter.copies.store import ObjectContent, StoredObject, content_of
+from exporter.errors import NoSuchObject, NotAuthorised, UsageError
 from exporter.message import message
 
 if TYPE_CHECKING:

@@ -30,8 +30,16 @@ from botocore.exceptions import (
     ConnectionError as ConnectionFailed,
 )
 
-from exporter.copies.store import PIECE, NoSuchObject, ObjectContent, content_of
-from exporter.errors import BlogExporterError, NoSpace, NotAuthorised, ServiceError, Unreachable, UsageError
+from exporter.copies.store import PIECE, ObjectContent, content_of
+from exporter.errors import (
+    BlogExporterError,
+    NoSpace,
+    NoSuchObject,
+    NotAuthorised,
+    ServiceError,
+    Unreachable,
+    UsageError,
+)
 from exporter.message import message
 
 if TYPE_CHECKING:

@@ -109,44 +109,53 @@ class Store(Protocol):
         ...
 
 
-class NoSuchObject(ArchiveDamaged):
-    """A copy lacks an object that it should have."""
-
-    def __init__(self, place: str, name: str) -> None:
-        super().__init__(
-            message("{place} has no {name}; run sync from a whole archive into it.", place=place, name=name)
-        )
-
-
 def content_of(data: bytes) -> ObjectContent:
     """Return bytes at hand as content."""
     return ObjectContent(len(data), lambda: iter((data,)))
 
 
+def vouched_content(
+    size: int, sha256: str, pieces: Callable[[], Iterator[bytes]], blamed: Callable[[], ArchiveDamaged]
+) -> ObjectContent:
+    """Return content that is compared with its size and SHA-256 while it is read; ``blamed`` makes the error."""
+
+    def checked() -> Iterator[bytes]:
+        digest = hashlib.sha256()
+        total = 0
+        held = b""
+        for piece in pieces():
+            digest.update(piece)
+            total += len(piece)
+            if total > size:
+                break
+            if held:
+                yield held
+            held = piece
+        if total != size or digest.hexdigest() != sha256:
+            raise blamed()
+        if held:
+            yield held
+
+    return ObjectContent(size, checked)
+
+
 def content_of_file(path: InnerPath, size: int, sha256: str) -> ObjectContent:
     """Return a file as content, which is compared with its size and SHA-256 while it is read."""
 
+    def blamed() -> ArchiveDamaged:
+        return ArchiveDamaged(
+            message("{path} is not what was written, and was not sent; run verify --repair.", path=path)
+        )
+
     def pieces() -> Iterator[bytes]:
-        digest = hashlib.sha256()
-        left = size
         try:
             with path.open("rb", 0) as file:
-                while left > 0 and (piece := file.read(min(PIECE, left))):
-                    digest.update(piece)
-                    left -= len(piece)
-                    if left:
-                        yield piece
-                right = not left and not file.read(1) and digest.hexdigest() == sha256
-        except OSError:
-            right = False
-        if not right:
-            raise ArchiveDamaged(
-                message("{path} is not what was written, and was not sent; run verify --repair.", path=path)
-            )
-        if size:
-            yield piece
+                while piece := file.read(PIECE):
+                    yield piece
+        except OSError as error:
+            raise blamed() from error
 
-    return ObjectContent(size, pieces)
+    return vouched_content(size, sha256, pieces, blamed)
 
 
 def read_whole(store: Store, name: str, limit: int) -> bytes:

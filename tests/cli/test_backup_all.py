@@ -133,5 +133,5 @@ def test_a_settings_file_without_blogs_is_named(program: Program, tmp_path: Path
 
 
 def test_the_order_of_exit_codes_has_each_that_a_backup_can_end_with() -> None:
-    of_other_commands = {5, 6, 7, 130, 143}
+    of_other_commands = {5, 6, 7, 15, 130, 143}
     assert set(ORDER) == (codes(BlogExporterError) | {0}) - of_other_commands

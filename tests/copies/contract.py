@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from exporter.archive.layout import Layout
-from exporter.copies.store import PIECE, NoSuchObject, ObjectContent, Store, content_of, content_of_file, read_whole
-from exporter.errors import ArchiveDamaged
+from exporter.copies.store import PIECE, ObjectContent, Store, content_of, content_of_file, read_whole
+from exporter.errors import ArchiveDamaged, NoSuchObject
 
 NAME = "versions/000001/manifest.json"
 

@@ -18,8 +18,8 @@ from exporter.copies.copy_keys import CopyKeys, KeyMemory
 from exporter.copies.encrypted import EncryptedStore, open_encrypted
 from exporter.copies.folder import FolderStore
 from exporter.copies.hidden_names import proof, stored_name
-from exporter.copies.store import NoSuchObject, ObjectContent, Store, content_of, read_whole
-from exporter.errors import ArchiveDamaged, BlogExporterError, NewerFormat, UsageError
+from exporter.copies.store import ObjectContent, Store, content_of, read_whole
+from exporter.errors import ArchiveDamaged, BlogExporterError, NewerFormat, NoSuchObject, UsageError
 from tests.copies.contract import NAME, StoreContract
 
 DIARY = "誰にも言わない日記".encode()

@@ -22,6 +22,7 @@ COPIES: tuple[tuple[str, ...], ...] = (
     ("site", "{out}"),
     ("site", "{out}", "--public-only", *PUBLIC),
     *(("export", form, "{out}", *(() if FORMATS[form].whole else PUBLIC)) for form in FORMATS),
+    ("sync", "{out}"),
     ("move", "wordpress", "--map", "{out}.jsonl", "--allow-private-network", *PUBLIC),
 )
 WRITERS: tuple[tuple[str, ...], ...] = (

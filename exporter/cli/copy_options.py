@@ -1,0 +1,126 @@
+"""Where a copy is, on the command line: folders, addresses, and what opens them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from exporter.cli.help import option
+from exporter.cli.output import Output
+from exporter.message import message
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+    from exporter.copies.opening import StoreOptions
+    from exporter.copies.store import Store
+
+Command = Callable[..., Any]
+
+
+def places(_context: click.Context, _parameter: click.Parameter, typed: str) -> list[CompletionItem]:
+    """Let the shell complete to folders."""
+    from click.shell_completion import CompletionItem
+
+    return [CompletionItem(typed, type="dir")]
+
+
+@dataclass(frozen=True, slots=True)
+class StoreChoice:
+    """What was said of how a copy is kept.
+
+    Attributes:
+        encrypt_to: the recipients that it is to be readable for.
+        identities: files of the identities to read it with.
+    """
+
+    encrypt_to: tuple[str, ...] = ()
+    identities: tuple[Path, ...] = ()
+
+    def options(self) -> StoreOptions:
+        """Return it as the store wants it."""
+        from exporter.copies.opening import StoreOptions
+
+        return StoreOptions(self.encrypt_to, self.identities)
+
+    def is_copy(self, place: str) -> bool:
+        """Tell whether a place is to be read through a store: an address, or a folder whose content is encrypted."""
+        return "://" in place or bool(self.identities)
+
+    def is_sent_to(self, place: str) -> bool:
+        """Tell whether a place gets objects, and not an archive."""
+        return "://" in place or bool(self.encrypt_to)
+
+    def open(self, place: str) -> Store:
+        """Return the store at a place."""
+        from exporter.copies.opening import open_store
+
+        return open_store(place, self.options())
+
+
+def store_options(*, writing: bool = False) -> Callable[[Command], Command]:
+    """Add the options that say how copies are kept, handed to the command as ``store``, a :class:`StoreChoice`."""
+
+    def decorate(command: Command) -> Command:
+        @wraps(command)
+        def wrapped(*, identities: tuple[Path, ...], encrypt_to: tuple[str, ...] = (), **given: Any) -> Any:
+            return command(store=StoreChoice(encrypt_to, identities), **given)
+
+        made = option(
+            "--identity",
+            "identities",
+            multiple=True,
+            type=click.Path(path_type=Path),
+            metavar="FILE",
+            help=message("File of an age identity, to read an encrypted copy with."),
+        )(wrapped)
+        if writing:
+            made = option(
+                "--encrypt-to",
+                multiple=True,
+                metavar="RECIPIENT",
+                help=message("Encrypt what is sent to this age recipient (age1…); may be repeated."),
+            )(made)
+        return made
+
+    return decorate
+
+
+def readable_archive(need: str, metavar: str = "DIR") -> Callable[[Command], Command]:
+    """Add DIR, which may be a copy: it is fetched as far as the command needs it, and ``archive`` is where it then is.
+
+    Args:
+        need: the name of a :class:`~exporter.copies.cache.Need`.
+        metavar: how the help calls it; in brackets where it may be left out.
+    """
+
+    def decorate(command: Command) -> Command:
+        @wraps(command)
+        def wrapped(*, archive: str | None, store: StoreChoice, **given: Any) -> Any:
+            place = None if archive is None else _place(archive, store, need, given)
+            return command(archive=place, **given)
+
+        made = store_options()(wrapped)
+        return click.argument("archive", metavar=metavar, required=not metavar.startswith("["), shell_complete=places)(
+            made
+        )
+
+    return decorate
+
+
+def _place(archive: str, store: StoreChoice, need: str, given: dict[str, Any]) -> Path:
+    """Return the folder to read."""
+    if not store.is_copy(archive):
+        return Path(archive)
+    from exporter.cli.progress import ProgressBar
+    from exporter.copies.cache import Need, fetched
+
+    needed = max(Need[need], Need.RECORDS) if given.get("entry") else Need[need]
+    out = Output(as_json=bool(given.get("as_json")), verbosity=-1 if given.get("quiet") else 0)
+    with ProgressBar(out, message("fetching")) as bar:
+        return fetched(store.open(archive), needed, given.get("at"), bar.update)

@@ -1,0 +1,132 @@
+"""``sync``: a second copy of an archive or a fleet, and the way back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from exporter.cli.amounts import size_text
+from exporter.cli.copy_options import StoreChoice, places, store_options
+from exporter.cli.help import option
+from exporter.cli.options import with_output
+from exporter.cli.output import Output, counted, shown
+from exporter.errors import ArchiveDamaged, Incomplete
+from exporter.message import message, message_n, said
+from exporter.text import printable
+
+if TYPE_CHECKING:
+    from exporter.copies.syncing import Synced
+
+_EPILOG = """\b
+Examples:
+  blog-exporter sync DIR /mnt/disk/copy
+  blog-exporter sync DIR s3://bucket/blogs/mine
+  blog-exporter sync s3://bucket/blogs/mine NEW_DIR
+"""
+
+
+@click.command(
+    "sync",
+    epilog=_EPILOG,
+    help=message(
+        """Bring the copy at TARGET up to the archive or fleet at SOURCE: send what is missing there, and nothing else.
+
+        Both are folders, or one is an address such as s3://bucket/prefix. The other way round, the copy comes back
+        into a new folder, or brings an older one up to date. Every file is compared with its hash on the way; what
+        is damaged at SOURCE is named and not sent, and nothing is ever overwritten by it. Exits with 13 then, and
+        with 15 where the two have different histories."""
+    ),
+)
+@click.argument("source", metavar="SOURCE", shell_complete=places)
+@click.argument("target", metavar="TARGET", shell_complete=places)
+@option("--prune", is_flag=True, help=message("Forget at TARGET, too, the versions that a prune has folded at SOURCE."))
+@option("--dry-run", is_flag=True, help=message("Only say what would be sent."))
+@store_options(writing=True)
+@with_output()
+def command(*, out: Output, source: str, target: str, prune: bool, dry_run: bool, store: StoreChoice) -> int:
+    """Run ``sync``."""
+    from exporter.cli.progress import ProgressBar
+    from exporter.copies.syncing import SyncOptions, sync
+
+    synced: list[Synced] = []
+    with ProgressBar(out, message("sending")) as bar:
+        for each in sync(source, target, SyncOptions(prune, dry_run, store.options()), lambda _name: bar.update):
+            synced.append(each)
+            _print(out, each, source if each.archive == "." else each.archive, dry_run=dry_run)
+            if each.objects and not dry_run and not store.is_sent_to(target):
+                _refresh(out, Path(target) / each.archive)
+    out.document(_document(source, target, synced, dry_run=dry_run))
+    failed = [each for each in synced if each.error is not None]
+    damaged = sum(len(each.damaged) for each in synced)
+    if failed:
+        raise Incomplete(
+            message_n(
+                "{n:,} of {all:,} archives could not be synced; the lines above say why.",
+                "{n:,} of {all:,} archives could not be synced; the lines above say why.",
+                len(failed),
+                all=len(synced),
+            )
+        )
+    if damaged:
+        raise ArchiveDamaged(
+            message_n(
+                "{n:,} file in {source} is damaged and was not sent: run verify {source}.",
+                "{n:,} files in {source} are damaged and were not sent: run verify {source}.",
+                damaged,
+                source=source,
+            )
+        )
+    return 0
+
+
+def _document(source: str, target: str, synced: list[Synced], *, dry_run: bool) -> dict[str, Any]:
+    return {
+        "source": source,
+        "target": target,
+        "dry_run": dry_run,
+        "objects": sum(each.objects for each in synced),
+        "bytes": sum(each.bytes for each in synced),
+        "archives": [each.document() for each in synced],
+    }
+
+
+def _print(out: Output, each: Synced, name: str, *, dry_run: bool) -> None:
+    from exporter.copies.histories import Relation
+
+    for path in each.damaged:
+        out.warn(message("{path} is damaged, and is not sent.", path=printable(path, 200)))
+    values = {
+        "name": printable(name, 200),
+        "versions": counted(len(each.versions), "version"),
+        "files": counted(each.objects, "file"),
+        "size": size_text(each.bytes),
+    }
+    if each.error is not None:
+        out.warn(message("{name}: {reason}", name=values["name"], reason=shown(said(each.error), 1000)))
+    elif each.relation is Relation.BEHIND:
+        out.answer(message("{name}: the copy has newer versions; nothing is to be sent.", **values))
+    elif not each.objects:
+        out.answer(message("{name}: nothing is missing.", **values))
+    elif dry_run:
+        out.answer(message("{name}: would send {versions}, {files}, {size}.", **values))
+    else:
+        out.answer(message("{name}: sent {versions}, {files}, {size}.", **values))
+
+
+def _refresh(out: Output, root: Path) -> None:
+    """Bring ``latest/`` of an archive that got something up to date, where there is one."""
+    from exporter.archive.archive import Archive
+    from exporter.cli.target import settings_to_read_with
+    from exporter.library.upkeep import refresh
+
+    archive = Archive.open(root)
+    if not archive.versions():
+        return
+    if archive.layout.latest.is_dir():
+        refresh(archive, settings_to_read_with(root, archive.info.blog_id, {}, None, out.warn))
+    else:
+        out.say(
+            message("{root} has no Markdown and no site yet; to have them, run rebuild {root}.", root=root), level=1
+        )

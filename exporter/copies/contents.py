@@ -1,0 +1,159 @@
+"""What a copy holds: its names, its versions, what its documents say. All of it is untrusted.
+
+A version is there when its manifest is. Its other files were stored before that, the first of them its ``SHA256SUMS``:
+that names the hashes of all the others, so whoever stores it first decides what this version is. Files of a version
+without a manifest belong to a transfer that is under way, or was cut short.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from typing import TYPE_CHECKING, Final
+
+from exporter.archive.layout import LARGEST_VERSION, MANIFEST, SEGMENTS, SUMS, version_name
+from exporter.archive.manifest import ArchiveInfo, Manifest, read_sums
+from exporter.archive.safe_files import LARGEST_CACHE, LARGEST_DOCUMENT
+from exporter.copies.store import read_whole
+from exporter.errors import DamagedObject, NoArchive
+from exporter.message import message
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from exporter.copies.store import Store, StoredObject
+
+INFO: Final = "archive.json"
+RUNS: Final = "runs.jsonl"
+PLAIN_DOCUMENTS: Final = ("README.txt", "FORMAT.md")
+VERSIONS: Final = "versions"
+NEW_VERSIONS: Final = "versions.new"
+PRUNING: Final = "versions.new.json"
+"""The note of a prune that is under way: see :mod:`exporter.copies.pruning`."""
+_DOCUMENTS: Final = frozenset({INFO, RUNS, SUMS, PRUNING, *PLAIN_DOCUMENTS})
+_NOT_SENT: Final = frozenset({"settings.toml", "index.html", "最初にお読みください.txt"})
+_PART: Final = re.compile(
+    r"(versions|versions\.new)/([0-9]{6}|[1-9][0-9]{6,9})/("
+    + "|".join(map(re.escape, (MANIFEST, SUMS, *SEGMENTS)))
+    + ")"
+)
+_ASSET: Final = re.compile(r"assets/([0-9a-f]{2})/(\1[0-9a-f]{62})(?:\.[a-z0-9]{1,8})?")
+
+
+def part_name(number: int, part: str, folder: str = VERSIONS) -> str:
+    """Return the name of a file of a version: ``versions/000001/manifest.json``."""
+    return f"{folder}/{version_name(number)}/{part}"
+
+
+def asset_digest(name: str) -> str | None:
+    """Return the SHA-256 that the name of an asset says; ``None`` for what is no asset's name."""
+    found = _ASSET.fullmatch(name)
+    return None if found is None else found[2]
+
+
+class SecondCopy:
+    """A copy, as one listing of it found it.
+
+    Attributes:
+        store: where it is.
+        objects: what it has, by name; only names that a copy has.
+        strange: the names of everything else.
+        folder: where its versions are: ``versions``, or ``versions.new`` while a prune puts those in its place.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self.objects: dict[str, StoredObject] = {}
+        self.strange: list[str] = []
+        for found in store.list():
+            if found.name in _DOCUMENTS or _PART.fullmatch(found.name) or _ASSET.fullmatch(found.name):
+                self.objects[found.name] = found
+            elif found.name not in _NOT_SENT:
+                self.strange.append(found.name)
+        self.pruning = self.document(PRUNING) if PRUNING in self.objects else None
+        self.folder = NEW_VERSIONS if self.pruning is not None and b'"built"' in self.pruning else VERSIONS
+        self._manifests: dict[int, tuple[str, Manifest]] = {}
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing is there."""
+        return not self.objects and not self.strange
+
+    def document(self, name: str) -> bytes:
+        """Return the content of a document.
+
+        Raises:
+            NoSuchObject: it is not there.
+            ArchiveDamaged: it is larger than any of its kind.
+        """
+        return read_whole(self.store, name, LARGEST_CACHE if name == RUNS else LARGEST_DOCUMENT)
+
+    def document_or_nothing(self, name: str) -> bytes:
+        """Return the content of a document, nothing where it is not there."""
+        return self.document(name) if name in self.objects else b""
+
+    def info(self) -> tuple[bytes, ArchiveInfo]:
+        """Return ``archive.json``, as bytes and read.
+
+        Raises:
+            NoArchive: there is no copy.
+            NewerFormat: it needs a newer program.
+            ArchiveDamaged: it cannot be read.
+        """
+        if INFO not in self.objects:
+            raise NoArchive(
+                message(
+                    "{place} holds no copy of an archive: it has no archive.json. Give the place that sync wrote to.",
+                    place=self.store.place,
+                )
+            )
+        data = self.document(INFO)
+        digest = hashlib.sha256(data).hexdigest()
+        if digest != self._sealed_info(digest):
+            raise DamagedObject(self.store.place, INFO)
+        return data, ArchiveInfo.decode(data, self.store.place)
+
+    def _sealed_info(self, otherwise: str) -> str:
+        """Return the hash that the archive, or its newest version, was sealed with ``archive.json`` as."""
+        stated = read_sums(self.document_or_nothing(SUMS)).get(INFO)
+        if stated is None and self.numbers():
+            stated = read_sums(self.document_or_nothing(self.part(self.numbers()[-1], SUMS))).get("../../archive.json")
+        return stated or otherwise
+
+    def numbers(self) -> list[int]:
+        """Return the numbers of the versions that are there, oldest first."""
+        return self._numbers(whole=True)
+
+    def unfinished(self) -> list[int]:
+        """Return the numbers of the versions of which there are files, but no manifest."""
+        there = set(self.numbers())
+        return [number for number in self._numbers(whole=False) if number not in there]
+
+    def _numbers(self, *, whole: bool) -> list[int]:
+        found = (_PART.fullmatch(name) for name in self.objects)
+        numbers = {
+            int(each[2])
+            for each in found
+            if each is not None and each[1] == self.folder and (each[3] == MANIFEST or not whole)
+        }
+        return sorted(number for number in numbers if 0 < number <= LARGEST_VERSION)
+
+    def part(self, number: int, part: str) -> str:
+        """Return the name of a file of a version."""
+        return part_name(number, part, self.folder)
+
+    def manifest(self, number: int) -> tuple[str, Manifest]:
+        """Return the SHA-256 of a version's manifest, and what it says.
+
+        Raises:
+            ArchiveDamaged: it is missing, or cannot be read.
+        """
+        if number not in self._manifests:
+            data = self.document(self.part(number, MANIFEST))
+            place = f"{self.store.place}/{self.part(number, MANIFEST)}"
+            self._manifests[number] = hashlib.sha256(data).hexdigest(), Manifest.decode(data, place)
+        return self._manifests[number]
+
+    def assets(self) -> Mapping[str, StoredObject]:
+        """Return the stored pictures and files by their names."""
+        return {name: found for name, found in self.objects.items() if name.startswith("assets/")}

@@ -1,0 +1,160 @@
+"""Pruning a copy as its archive was pruned, without an instant at which a state that is there cannot be read.
+
+A store cannot exchange two folders in one step, so there is a note, ``versions.new.json``, and whoever reads a copy
+looks at it first:
+
+1. The note is made and says ``building``: nobody else changes the copy from now on. The new set of versions is stored
+   below ``versions.new/``; what counts is ``versions/``.
+2. The note is replaced and says ``built``: from this instant ``versions.new/`` is what counts. ``versions/`` is removed
+   and stored anew, then the pictures that no version needs go.
+3. The note is removed: ``versions/`` counts again, and ``versions.new/`` is removed.
+
+A prune that was cut short is completed by the next one. A note whose writer may live is respected for a day.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from exporter import lossless_json
+from exporter.archive.layout import segment_name
+from exporter.archive.lock import is_running
+from exporter.clock import SystemClock, timestamp
+from exporter.copies.contents import NEW_VERSIONS, PRUNING, VERSIONS, SecondCopy, asset_digest, part_name
+from exporter.copies.histories import Relation, relate
+from exporter.copies.push import PARTS
+from exporter.copies.store import content_of, vouched_content
+from exporter.copies.transfer import in_parallel
+from exporter.errors import ArchiveLocked, DamagedObject
+from exporter.message import message
+from exporter.model.kinds import Kind
+from exporter.text import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from exporter.copies.push import Push
+    from exporter.copies.transfer import TransferCount
+
+_PATIENCE: Final = timedelta(days=1)
+_HASH: Final = re.compile(rb"[0-9a-f]{64}")
+
+
+class CopyPrune:
+    """The prune of a copy, to what its archive is now.
+
+    Args:
+        push: the transfer that found out that the archive was pruned, made with ``pruning``.
+
+    Raises:
+        ArchiveLocked: somebody else prunes the copy.
+    """
+
+    def __init__(self, push: Push) -> None:
+        self._push = push
+        self._store = push.store
+        self._require_no_other(push.copy.pruning)
+
+    def run(self, tally: TransferCount) -> None:
+        """Carry it out.
+
+        Raises:
+            ArchiveLocked: somebody else has changed the copy meanwhile.
+        """
+        note = _note("building")
+        self._replace_note(note, self._push.copy)
+        copy = SecondCopy(self._store)
+        try:
+            if relate(self._push.history, copy).relation is not Relation.PRUNED:
+                raise self._changed()
+            self._clear(NEW_VERSIONS, copy)
+            for number in self._push.numbers:
+                self._push.send_version(number, PARTS, tally, NEW_VERSIONS)
+            built = SecondCopy(self._store)
+            if built.numbers() != copy.numbers() or built.pruning != note:
+                raise self._changed()
+        except ArchiveLocked:
+            self._store.remove(PRUNING)
+            raise
+        self._replace_note(_note("built"), built)
+        self.complete()
+
+    def complete(self) -> None:
+        """Make the set that was built the one of ``versions/``, and remove what nothing needs any more."""
+        copy = SecondCopy(self._store)
+        self._clear(VERSIONS, copy)
+        needed: set[bytes] = set()
+        for number in copy.numbers():
+            self._install(copy, number, needed)
+        self._remove(name for name in copy.assets() if (asset_digest(name) or "").encode() not in needed)
+        self._store.remove(PRUNING)
+        self._clear(NEW_VERSIONS, copy)
+
+    def _install(self, copy: SecondCopy, number: int, needed: set[bytes]) -> None:
+        """Store a version of the new set in ``versions/``, and note the hashes of the pictures that it names."""
+        files = copy.manifest(number)[1].files
+        for part in PARTS:
+            name = copy.part(number, part)
+            if part in files:
+                size, digest = files[part].bytes, files[part].sha256
+                content = vouched_content(
+                    size, digest, partial(self._store.read, name), partial(DamagedObject, self._store.place, name)
+                )
+                if part == segment_name(Kind.ASSETS):
+                    needed.update(_HASH.findall(content.read()))
+            else:
+                content = content_of(copy.document(name))
+            self._store.create(part_name(number, part), content)
+
+    def _clear(self, folder: str, copy: SecondCopy) -> None:
+        self._remove(name for name in copy.objects if name.startswith(f"{folder}/"))
+
+    def _remove(self, names: Iterable[str]) -> None:
+        for _ in in_parallel(partial(self._store.remove, name) for name in names):
+            pass
+
+    def _replace_note(self, note: bytes, copy: SecondCopy) -> None:
+        there = copy.objects.get(PRUNING)
+        if not self._store.replace(PRUNING, note, None if there is None else there.tag):
+            raise self._changed()
+
+    def _changed(self) -> ArchiveLocked:
+        return ArchiveLocked(
+            message("Somebody else has changed {place} meanwhile; run sync again.", place=self._store.place)
+        )
+
+    def _require_no_other(self, note: bytes | None) -> None:
+        """Respect the note of somebody who may be at work."""
+        if note is None:
+            return
+        who, host, since = _read_note(note)
+        if is_running(who, host) and SystemClock().now() - since < _PATIENCE:
+            raise ArchiveLocked(
+                message(
+                    "{place} is being pruned by process {pid} on {host} since {since}; wait for it to end.",
+                    place=self._store.place,
+                    pid=who,
+                    host=printable(host, 100),
+                    since=timestamp(since),
+                )
+            )
+
+
+def _note(step: str) -> bytes:
+    note = {"step": step, "pid": os.getpid(), "host": socket.gethostname(), "since": timestamp(SystemClock().now())}
+    return lossless_json.dumps(note) + b"\n"
+
+
+def _read_note(note: bytes) -> tuple[int, str, datetime]:
+    """Return process, host and time of a note; what cannot be read is of nobody, long ago."""
+    try:
+        found = lossless_json.loads(note)
+        since = datetime.fromisoformat(found["since"])
+        return int(found["pid"]), str(found["host"]), since if since.tzinfo else since.replace(tzinfo=UTC)
+    except (lossless_json.NotJson, LookupError, TypeError, ValueError):
+        return 0, "", datetime.fromtimestamp(0, UTC)

@@ -1,0 +1,222 @@
+"""``sync``: which of two places is read and which is written, one archive or all of a fleet, and what came of it.
+
+Into a folder that is not encrypted a copy is brought as an archive, version by version (:mod:`exporter.copies.pull`);
+into every other place objects are sent (:mod:`exporter.copies.push`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from exporter.archive.archive import Archive
+from exporter.archive.layout import is_inside
+from exporter.copies.contents import NEW_VERSIONS
+from exporter.copies.histories import Relation
+from exporter.copies.opening import StoreOptions, is_address, open_store
+from exporter.copies.pruning import CopyPrune
+from exporter.copies.pull import Pull
+from exporter.copies.push import Push
+from exporter.copies.transfer import TransferCount
+from exporter.copies.within import WithinStore
+from exporter.errors import ArchiveDamaged, BlogExporterError, HistoriesDiffer, Interrupted, NoArchive, UsageError
+from exporter.message import message, said
+from exporter.text import printable
+
+if TYPE_CHECKING:
+    from exporter.copies.pull import PullPlan
+    from exporter.copies.push import PushPlan
+    from exporter.copies.store import Store
+    from exporter.copies.transfer import OnProgress
+
+FLEET: Final = "fleet.sqlite"
+_IN_A_FLEET: Final = re.compile(r"([0-9a-f]{2})/([^/]+)/archive\.json")
+
+
+@dataclass(slots=True)
+class Synced:
+    """What a sync did with one archive, or would do.
+
+    Attributes:
+        archive: where it is in its fleet, ``.`` for one that is in none.
+        relation: what the source was to the target.
+        versions: the numbers of the versions that were sent or completed.
+        objects: how many objects were sent.
+        bytes: how many bytes they have.
+        damaged: the paths of what is damaged at the source, and was not sent.
+        error: why it failed, where it did.
+    """
+
+    archive: str
+    relation: Relation = Relation.SAME
+    versions: tuple[int, ...] = ()
+    objects: int = 0
+    bytes: int = 0
+    damaged: list[str] = field(default_factory=list)
+    error: BlogExporterError | None = None
+
+    def document(self) -> dict[str, Any]:
+        """Return it as a JSON object."""
+        return {
+            "archive": self.archive,
+            "relation": self.relation.name.lower(),
+            "versions": list(self.versions),
+            "objects": self.objects,
+            "bytes": self.bytes,
+            "damaged": sorted(self.damaged),
+            "error": None if self.error is None else str(said(self.error)),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class SyncOptions:
+    """How to sync.
+
+    Attributes:
+        prune: forget at the target what a prune has folded at the source, and complete a prune that was cut short.
+        dry_run: send nothing, only find out what would be sent.
+        store: how places that are no plain folders are opened.
+    """
+
+    prune: bool = False
+    dry_run: bool = False
+    store: StoreOptions = field(default_factory=StoreOptions)
+
+
+Started = Callable[[str], "OnProgress"]
+"""Called with the name of each archive before it is synced; returns whom to tell how far it is."""
+
+
+def sync(source: str, target: str, options: SyncOptions, started: Started) -> Iterator[Synced]:
+    """Bring a copy up to its archive, or an archive up to its copy, and yield what came of each.
+
+    In a fleet the failure of one archive does not stop the others; it is the ``error`` of what is yielded.
+
+    Args:
+        source: a folder or an address.
+        target: a folder or an address.
+        options: how.
+        started: hears of each archive.
+
+    Raises:
+        UsageError: nothing can be synced so.
+        BlogExporterError: an archive that is in no fleet could not be synced.
+    """
+    if is_address(source) and is_address(target):
+        raise UsageError(
+            message(
+                "One of {source} and {target} must be a folder: sync to a folder first.", source=source, target=target
+            )
+        )
+    if is_address(target) or (options.store.encrypt_to and not is_address(source)):
+        sending = replace(options.store, archive=Path(source))
+        yield from _push_all(Path(source), open_store(target, sending), options, started)
+    elif not is_address(source) and Path(source).resolve() == Path(target).resolve():
+        raise UsageError(message("{source} cannot be synced to itself: name another place.", source=source))
+    else:
+        reading = StoreOptions(identities=options.store.identities, archive=Path(target))
+        yield from _pull_all(open_store(source, reading), Path(target), options, started)
+
+
+def _push_all(root: Path, store: Store, options: SyncOptions, started: Started) -> Iterator[Synced]:
+    if not (root / FLEET).is_file():
+        yield _push_from(root, ".", store, options, started)
+        return
+    for path in sorted(root.glob("[0-9a-f][0-9a-f]/*/archive.json")):
+        name = f"{path.parent.parent.name}/{path.parent.name}"
+        yield _one(name, partial(_push_from, path.parent, name, WithinStore(store, name), options, started))
+
+
+def _pull_all(store: Store, root: Path, options: SyncOptions, started: Started) -> Iterator[Synced]:
+    names = list(_archives_in(store))
+    if not names:
+        raise NoArchive(
+            message("{place} holds no archive, no copy of one and no fleet: it has no archive.json.", place=store.place)
+        )
+    if names == ["."]:
+        yield _pull_into(root, ".", store, options, started)
+        return
+    for name in names:
+        yield _one(name, partial(_pull_into, root / name, name, WithinStore(store, name), options, started))
+
+
+def _push_from(root: Path, name: str, store: Store, options: SyncOptions, started: Started) -> Synced:
+    return _push(name, Archive.open(root), store, options, started(name))
+
+
+def _pull_into(root: Path, name: str, store: Store, options: SyncOptions, started: Started) -> Synced:
+    return _pull(name, store, root, options, started(name))
+
+
+def _one(name: str, work: Callable[[], Synced]) -> Synced:
+    """Sync an archive of a fleet; its failure is its own."""
+    try:
+        return work()
+    except Interrupted:
+        raise
+    except BlogExporterError as error:
+        return Synced(name, error=error)
+
+
+def _archives_in(store: Store) -> Iterator[str]:
+    """Yield where the archives of a place are: ``.`` alone, or those of a fleet, in order."""
+    found = set()
+    for each in store.list():
+        if each.name == "archive.json":
+            yield "."
+            return
+        name = _IN_A_FLEET.fullmatch(each.name)
+        if name is not None and _is_blog(name[1], name[2]):
+            found.add(f"{name[1]}/{name[2]}")
+    yield from sorted(found)
+
+
+def _is_blog(shard: str, blog_id: str) -> bool:
+    """Tell whether an untrusted name is that of a blog's folder: in the folder that its own hash names."""
+    plain = is_inside(blog_id) and printable(blog_id) == blog_id and not blog_id.startswith(".")
+    return plain and hashlib.sha256(blog_id.encode("utf-8")).hexdigest()[:2] == shard
+
+
+def _push(name: str, archive: Archive, store: Store, options: SyncOptions, progress: OnProgress) -> Synced:
+    push = Push(archive, store, pruning=options.prune)
+    if push.copy.folder == NEW_VERSIONS and not options.dry_run:
+        CopyPrune(push).complete()
+        push = Push(archive, store, pruning=options.prune)
+    plan = push.plan()
+    pruned = plan.relation is Relation.PRUNED
+    if pruned and not options.prune:
+        raise HistoriesDiffer(
+            message(
+                "{archive} was pruned, and {place} still has the versions that were folded: add --prune to forget them "
+                "there too, or name another place.",
+                archive=archive.path,
+                place=store.place,
+            )
+        )
+    if pruned and set(push.numbers) != plan.versions.keys():
+        raise ArchiveDamaged(
+            message(
+                "{archive} is damaged, and {place} was not pruned: run verify --repair.",
+                archive=archive.path,
+                place=store.place,
+            )
+        )
+    done = None if options.dry_run else push.run(plan, progress, CopyPrune(push).run if pruned else None)
+    return _synced(name, plan, tuple(plan.versions), done)
+
+
+def _pull(name: str, store: Store, root: Path, options: SyncOptions, progress: OnProgress) -> Synced:
+    with Pull(store, root, write=not options.dry_run) as pull:
+        plan = pull.plan(prune=options.prune)
+        done = None if options.dry_run else pull.run(plan, progress)
+    return _synced(name, plan, plan.versions, done)
+
+
+def _synced(name: str, plan: PushPlan | PullPlan, versions: tuple[int, ...], done: TransferCount | None) -> Synced:
+    objects, size = (plan.objects, plan.bytes) if done is None else (done.objects, done.bytes)
+    return Synced(name, plan.relation, versions, objects, size, plan.damaged)

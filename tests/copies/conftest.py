@@ -1,0 +1,64 @@
+"""Archives to copy: five versions with odd records, pictures, runs, and a place for their copy."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from pathlib import Path
+
+import pytest
+
+from exporter.model.kinds import Kind
+from tests.archive.builder import Built, entry, five_versions, record
+
+PICTURES = [b"a picture", b"another picture" * 1000]
+
+
+def asset_name(data: bytes) -> str:
+    """Give where a picture is in an archive."""
+    digest = hashlib.sha256(data).hexdigest()
+    return f"assets/{digest[:2]}/{digest}.gif"
+
+
+def add_pictures(built: Built, *pictures: bytes) -> None:
+    """Put pictures into an archive, with a version that names them."""
+    for data in pictures:
+        path = built.root / asset_name(data)
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(data)
+    urls = {f"https://a.example/{hashlib.sha256(data).hexdigest()[:8]}.gif": data for data in pictures}
+    built.commit(
+        {
+            Kind.ASSETS: {
+                url: record(
+                    url=url,
+                    status=200,
+                    content_type="image/gif",
+                    bytes=len(data),
+                    sha256=hashlib.sha256(data).hexdigest(),
+                )
+                for url, data in urls.items()
+            }
+        }
+    )
+
+
+@pytest.fixture(scope="session")
+def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An archive of six versions, the newest with pictures; not to be changed."""
+    built = five_versions(tmp_path_factory.mktemp("sample") / "archive")
+    add_pictures(built, *PICTURES)
+    return built.root
+
+
+@pytest.fixture
+def source(sample: Path, tmp_path: Path) -> Built:
+    """A copy of it, to be changed at will."""
+    shutil.copytree(sample, tmp_path / "archive")
+    return Built.reopen(tmp_path / "archive")
+
+
+def grow(built: Built, text: str = "後") -> None:
+    """Add a version."""
+    number = len(built.states) + 100
+    built.commit({Kind.ENTRIES: {str(number): entry(number, text)}})

@@ -1,0 +1,64 @@
+"""Looking at folders: what is in them, and whether it is what it should be."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from exporter.archive.archive import Archive
+from exporter.archive.verify import verify
+from exporter.copies.checking import CopyCheck
+from exporter.copies.contents import NEW_VERSIONS
+from exporter.copies.histories import Relation
+from exporter.copies.pruning import CopyPrune
+from exporter.copies.pull import Pull, PullPlan
+from exporter.copies.push import Push, PushPlan
+from exporter.copies.store import Store
+from exporter.copies.transfer import TransferCount
+
+
+def files_in(root: Path) -> dict[str, bytes]:
+    """Give all files of a folder but those of ``.work/`` and ``latest/``."""
+    return {
+        name: path.read_bytes()
+        for path in root.rglob("*")
+        if path.is_file() and (name := path.relative_to(root).as_posix()).split("/")[0] not in {".work", "latest"}
+    }
+
+
+def ignore(_done: int, _total: int) -> None:
+    """Do nothing with the progress."""
+
+
+def pushed(root: Path, store: Store) -> tuple[PushPlan, TransferCount]:
+    """Send an archive to a store."""
+    push = Push(Archive.open(root), store)
+    plan = push.plan()
+    return plan, push.run(plan, ignore)
+
+
+def pruned(root: Path, store: Store) -> None:
+    """Send a pruned archive to a store, and prune the copy."""
+    push = Push(Archive.open(root), store, pruning=True)
+    if push.copy.folder == NEW_VERSIONS:
+        CopyPrune(push).complete()
+        push = Push(Archive.open(root), store, pruning=True)
+    plan = push.plan()
+    push.run(plan, ignore, CopyPrune(push).run if plan.relation is Relation.PRUNED else None)
+
+
+def pulled(store: Store, root: Path, *, prune: bool = False) -> tuple[PullPlan, TransferCount]:
+    """Bring a copy into a folder."""
+    with Pull(store, root) as pull:
+        plan = pull.plan(prune=prune)
+        return plan, pull.run(plan, ignore)
+
+
+def damages(root: Path) -> list[str]:
+    """Say what ``verify`` finds damaged in an archive."""
+    return [f"{found.code} {found.path}" for found in verify(Archive.open(root)) if found.damage]
+
+
+def findings(store: Store) -> list[str]:
+    """Say what ``verify`` finds in a copy."""
+    with CopyCheck(store) as check:
+        return [f"{found.code} {found.path}" for found in check.findings(ignore)]

@@ -1,0 +1,259 @@
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from exporter.archive.archive import Archive
+from exporter.copies.folder import FolderStore
+from exporter.copies.histories import Relation
+from exporter.copies.store import content_of
+from exporter.errors import ArchiveDamaged, HistoriesDiffer, NoArchive
+from tests.archive.builder import Built
+from tests.copies.conftest import PICTURES, add_pictures, asset_name, grow
+from tests.copies.support import damages, files_in, findings, pulled, pushed
+
+MANIFEST = "versions/000003/manifest.json"
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> FolderStore:
+    return FolderStore(tmp_path / "copy")
+
+
+def test_there_and_back_is_byte_for_byte_the_same(source: Built, store: FolderStore, tmp_path: Path) -> None:
+    plan, tally = pushed(source.root, store)
+    assert files_in(tmp_path / "copy") == files_in(source.root)
+    assert (plan.relation, tuple(plan.versions)) == (Relation.AHEAD, (1, 2, 3, 4, 5, 6))
+    assert (tally.objects, tally.bytes) == (plan.objects, plan.bytes)
+    pulled(store, tmp_path / "back")
+    assert files_in(tmp_path / "back") == files_in(source.root)
+    assert damages(tmp_path / "copy") == damages(tmp_path / "back") == findings(store) == []
+
+
+def test_the_second_time_nothing_is_sent(source: Built, store: FolderStore, tmp_path: Path) -> None:
+    pushed(source.root, store)
+    pulled(store, tmp_path / "back")
+    for plan, tally in (pushed(source.root, store), pulled(store, tmp_path / "back")):
+        assert (plan.relation, plan.objects, plan.bytes) == (Relation.SAME, 0, 0)
+        assert (tally.objects, tally.bytes) == (0, 0)
+
+
+def test_only_what_is_new_is_sent(source: Built, store: FolderStore, tmp_path: Path) -> None:
+    pushed(source.root, store)
+    pulled(store, tmp_path / "back")
+    add_pictures(source, b"a third picture")
+    plan, _ = pushed(source.root, store)
+    assert (plan.relation, tuple(plan.versions)) == (Relation.AHEAD, (7,))
+    assert [found.path for found in plan.assets.values()] == [asset_name(b"a third picture")]
+    assert plan.objects == 8 + 1 + 2
+    back, _ = pulled(store, tmp_path / "back")
+    assert (back.relation, back.versions, back.objects) == (Relation.AHEAD, (7,), 11)
+    assert files_in(tmp_path / "back") == files_in(source.root)
+
+
+def test_a_run_without_a_change_sends_two_documents(source: Built, store: FolderStore, tmp_path: Path) -> None:
+    pushed(source.root, store)
+    source.run(outcome="unchanged", version=None)
+    plan, _ = pushed(source.root, store)
+    assert (plan.relation, set(plan.replaced), plan.objects) == (Relation.SAME, {"runs.jsonl", "SHA256SUMS"}, 2)
+    assert files_in(tmp_path / "copy") == files_in(source.root)
+
+
+def test_an_archive_that_is_older_than_the_copy_sends_nothing(
+    source: Built, store: FolderStore, tmp_path: Path
+) -> None:
+    shutil.copytree(source.root, tmp_path / "older")
+    grow(source)
+    pushed(source.root, store)
+    before = files_in(tmp_path / "copy")
+    plan, tally = pushed(tmp_path / "older", store)
+    assert (plan.relation, tally.objects, files_in(tmp_path / "copy")) == (Relation.BEHIND, 0, before)
+    back, _ = pulled(store, tmp_path / "older")
+    assert back.versions == (7,)
+    assert files_in(tmp_path / "older") == files_in(source.root)
+    older = FolderStore(tmp_path / "older")
+    grow(source)
+    plan_back, tally = pulled(older, source.root)
+    assert (plan_back.relation, tally.objects) == (Relation.BEHIND, 0)
+
+
+def test_histories_that_parted_are_refused_and_the_place_is_named(
+    source: Built, store: FolderStore, tmp_path: Path
+) -> None:
+    shutil.copytree(source.root, tmp_path / "other")
+    grow(source, "one")
+    other = Built.reopen(tmp_path / "other")
+    grow(other, "other")
+    grow(other, "more")
+    pushed(source.root, store)
+    before = files_in(tmp_path / "copy")
+    with pytest.raises(HistoriesDiffer, match="different histories after version 6"):
+        pushed(other.root, store)
+    with pytest.raises(HistoriesDiffer, match="different histories after version 6"):
+        pulled(store, other.root)
+    assert files_in(tmp_path / "copy") == before
+    assert HistoriesDiffer.exit_code == 15
+
+
+def test_another_blogs_copy_is_refused(source: Built, store: FolderStore, tmp_path: Path) -> None:
+    pushed(source.root, store)
+    other = tmp_path / "other"
+    shutil.copytree(source.root, other)
+    info = other / "archive.json"
+    info.write_bytes(info.read_bytes().replace(b"2026", b"2025"))
+    for name in ("SHA256SUMS",):
+        (other / name).unlink()
+    shutil.rmtree(other / "versions")
+    (other / "versions").mkdir()
+    with pytest.raises(HistoriesDiffer, match=r"copy of another archive, of sea\.example"):
+        pushed(other, store)
+    with pytest.raises(HistoriesDiffer, match="different archives"):
+        pulled(store, other)
+
+
+def test_a_place_with_other_things_is_refused(source: Built, store: FolderStore, tmp_path: Path) -> None:
+    store.create("letters/1.txt", content_of(b"dear"))
+    with pytest.raises(NoArchive, match="not empty and holds no copy"):
+        pushed(source.root, store)
+    with pytest.raises(NoArchive, match="holds no copy"):
+        pulled(store, tmp_path / "back")
+    pushed(source.root, FolderStore(tmp_path / "good"))
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "letter.txt").write_text("dear")
+    with pytest.raises(NoArchive, match="not empty"):
+        pulled(FolderStore(tmp_path / "good"), tmp_path / "full")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        MANIFEST,
+        "versions/000003/SHA256SUMS",
+        "versions/000003/entries.jsonl",
+        "versions/000001/assets.jsonl",
+        asset_name(PICTURES[0]),
+        "README.txt",
+        "runs.jsonl",
+    ],
+)
+def test_what_is_missing_there_is_sent_again(source: Built, store: FolderStore, tmp_path: Path, name: str) -> None:
+    pushed(source.root, store)
+    store.remove(name)
+    assert findings(store) != []
+    _, tally = pushed(source.root, store)
+    assert tally.objects == 1
+    assert files_in(tmp_path / "copy") == files_in(source.root)
+
+
+def spoil(path: Path) -> None:
+    """Change the last byte but one of a file."""
+    data = bytearray(path.read_bytes())
+    data[-2] ^= 1
+    path.write_bytes(data)
+
+
+DAMAGES = {
+    "versions/000006/entry_list.jsonl": None,
+    "versions/000003/comments.jsonl": "versions/000003/comments.jsonl",
+    MANIFEST: MANIFEST,
+    "versions/000003/SHA256SUMS": "versions/000003/SHA256SUMS",
+    asset_name(PICTURES[1]): asset_name(PICTURES[1]),
+    "README.txt": "README.txt",
+    "FORMAT.md": "FORMAT.md",
+    "runs.jsonl": "runs.jsonl",
+}
+
+
+@pytest.mark.parametrize("name", [name for name, expected in DAMAGES.items() if expected])
+def test_what_is_damaged_is_named_and_not_sent(source: Built, store: FolderStore, tmp_path: Path, name: str) -> None:
+    spoil(source.root / name)
+    plan, _ = pushed(source.root, store)
+    assert name in plan.damaged
+    sent = files_in(tmp_path / "copy")
+    assert name not in sent
+    assert not [each for each in sent if each.startswith(("versions/000004", "versions/000005"))] or "00003" not in name
+    spoil(source.root / name)
+    plan, _ = pushed(source.root, store)
+    assert plan.damaged == []
+    assert files_in(tmp_path / "copy") == files_in(source.root)
+
+
+@pytest.mark.parametrize("name", [name for name, expected in DAMAGES.items() if expected])
+def test_damage_here_never_replaces_what_is_good_there(
+    source: Built, store: FolderStore, tmp_path: Path, name: str
+) -> None:
+    pushed(source.root, store)
+    good = files_in(tmp_path / "copy")
+    spoil(source.root / name)
+    try:
+        pushed(source.root, store)
+    except HistoriesDiffer:
+        assert name == "runs.jsonl"
+    assert files_in(tmp_path / "copy") == good
+
+
+def test_nothing_is_sent_without_a_true_archive_json(source: Built, store: FolderStore) -> None:
+    info = source.root / "archive.json"
+    info.write_bytes(info.read_bytes().replace(b"2026", b"2025"))
+    with pytest.raises(ArchiveDamaged, match="nothing was sent"):
+        pushed(source.root, store)
+    (source.root / "SHA256SUMS").unlink()
+    with pytest.raises(ArchiveDamaged, match="nothing was sent"):
+        pushed(source.root, store)
+    assert list(store.list()) == []
+
+
+@pytest.mark.parametrize("name", [name for name, expected in DAMAGES.items() if expected])
+def test_what_is_damaged_there_is_found_and_not_brought_back(
+    source: Built, store: FolderStore, tmp_path: Path, name: str
+) -> None:
+    pushed(source.root, store)
+    spoil(tmp_path / "copy" / name)
+    assert name in "\n".join(findings(store))
+    back = tmp_path / "back"
+    plan, _ = pulled(store, back)
+    if name == "versions/000003/SHA256SUMS":
+        assert plan.damaged == []
+        assert (back / name).read_bytes() == (source.root / name).read_bytes()
+    else:
+        assert plan.damaged == [name]
+        assert not (back / name).exists()
+    store.remove(name)
+    pushed(source.root, store)
+    plan, _ = pulled(store, back)
+    assert plan.damaged == []
+    assert files_in(back) == files_in(source.root)
+
+
+def test_archive_json_of_a_copy_is_compared_with_its_seals(source: Built, store: FolderStore, tmp_path: Path) -> None:
+    pushed(source.root, store)
+    path = tmp_path / "copy" / "archive.json"
+    path.write_bytes(path.read_bytes().replace(b"2026", b"2025"))
+    for _ in range(2):
+        with pytest.raises(ArchiveDamaged, match=r"archive\.json in .* is not what was stored"):
+            pulled(store, tmp_path / "back")
+        with pytest.raises(ArchiveDamaged, match=r"archive\.json in .* is not what was stored"):
+            findings(store)
+        (tmp_path / "copy" / "SHA256SUMS").unlink(missing_ok=True)
+    assert not (tmp_path / "back").exists()
+
+
+def test_a_picture_that_is_damaged_here_comes_back_from_the_copy(source: Built, store: FolderStore) -> None:
+    pushed(source.root, store)
+    path = source.root / asset_name(PICTURES[1])
+    path.write_bytes(b"cut")
+    assert damages(source.root) != []
+    pulled(store, source.root)
+    assert path.read_bytes() == PICTURES[1]
+    assert damages(source.root) == []
+
+
+def test_a_healthy_archive_reads_from_the_copy_as_from_itself(
+    source: Built, store: FolderStore, tmp_path: Path
+) -> None:
+    pushed(source.root, store)
+    copy = Built.reopen(tmp_path / "copy")
+    assert copy.states == source.states
+    assert Archive.open(copy.root).head() == Archive.open(source.root).head()
