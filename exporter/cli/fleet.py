@@ -111,6 +111,8 @@ def run(
     again = None if again_after is None else duration_option("--again-after", again_after)
     options = {"site": "no", "markdown": "no", **{name: value for name, value in given.items() if value is not None}}
 
+    resolve(options, config=config)
+
     def settings_of(blog: DueBlog) -> Settings:
         return resolve({**options, **blog.settings}, config=config, blog_id=blog.blog_id)
 

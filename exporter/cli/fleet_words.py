@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 _LINE_SECONDS: Final = 30.0
 _REASON: Final = 200
+_MOST_FAILURES: Final = 100
 _KINDS: Final = {each.exit_code: each for each in (UsageError, NotAuthorised, ArchiveDamaged, ServiceError)}
 _MOST_DAYS: Final = 36_500.0
 """A forecast that is further away says nothing."""
@@ -52,6 +53,7 @@ class RunDisplay:
         self._next = time.monotonic() + _LINE_SECONDS
         self.codes: Counter[int] = Counter()
         self._reason = ""
+        self._failures = 0
 
     def __enter__(self) -> Self:
         self._bar.__enter__()
@@ -67,7 +69,11 @@ class RunDisplay:
                 self.codes[attempt.exit_code] += 1
                 self._reason = attempt.reason or ""
             if attempt.exit_code:
-                self._out.say(_failure(blog_id, attempt, again))
+                self._failures += 1
+                if self._failures <= _MOST_FAILURES:
+                    self._out.say(_failure(blog_id, attempt, again))
+                elif self._failures == _MOST_FAILURES + 1:
+                    self._out.say(message("  More blogs fail; fleet status sums them up."))
         states = moment.counts.states
         self._bar.update(states[BlogState.SAVED], moment.counts.blogs)
         if time.monotonic() >= self._next:

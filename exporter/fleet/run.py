@@ -29,10 +29,10 @@ _PASSING: Final = frozenset({Incomplete.exit_code, ArchiveLocked.exit_code, Serv
 _SILENCE: Final = frozenset(
     {
         "Unreachable", "ConnectFailed", "HostGivenUp", "RequestTimeout", "RetryableStatus", "BadBody", "HtmlBody",
-        "NotAuthorised",
+        "NotAuthorised", "UsageError",
     }
 )  # fmt: skip
-"""Classes of errors that say something of the service rather than of a blog."""
+"""Classes of errors that say something of the service or of the settings rather than of a blog."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class FleetPlan:
         tries: the most attempts for a blog in this run.
         gap: the wait after a first failure; after each further one it is three times as long, a day at most.
         deadline: when no further blog is begun, in seconds since 1970; ``None`` for never.
-        silence: so many blogs in a row that get no answer end the run.
+        silence: so many blogs in a row that get no answer, or cannot be asked for, end the run.
     """
 
     tries: int = 4
@@ -216,9 +216,10 @@ class FleetRun:
         elif self._silent >= self._plan.silence:
             self._end = ServiceError(
                 message_n(
-                    "{n:,} blog got no answer: {reason}. Run the fleet again when the service answers.",
-                    "{n:,} blogs in a row got no answer, the last one: {reason}. "
-                    "Run the fleet again when the service answers.",
+                    "{n:,} blog failed for want of an answer or a setting: {reason}. "
+                    "Run the fleet again when that is mended.",
+                    "{n:,} blogs in a row failed for want of an answer or a setting, the last one: {reason}. "
+                    "Run the fleet again when that is mended.",
                     self._silent,
                     reason=(attempt.reason or "").rstrip("."),
                 )

@@ -125,6 +125,7 @@ def test_wrong_words_are_refused_before_anything_is_asked(
         (("run", empty, *into), "lists no blog"),
         (("run", blogs, *into, "--deadline", "soon"), "option --deadline is 'soon'"),
         (("run", blogs, *into, "--retry-after", "2"), "--retry-after"),
+        (("run", blogs, *into, "--concurrency", "500"), "a whole number from 1 to 256"),
         (("status", tmp_path / "fleet", "--json", "--prometheus"), "not both"),
     ):
         done = program("fleet", *words)
