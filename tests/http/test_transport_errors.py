@@ -78,7 +78,7 @@ async def failure(kind: type[Exception], place: str | None) -> BlogExporterError
         "http://h.example",
         {},
         NoBody(),
-        Sender(Timeouts(), Statistics(), **({"place": place, "hint": ": check the address"} if place else {})),
+        Sender(Timeouts(), Statistics(), place, ": check the address") if place else Sender(Timeouts(), Statistics()),
     )
     with pytest.raises(BlogExporterError) as caught:
         await transport.send(request)
