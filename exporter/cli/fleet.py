@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from exporter.cli.fleet_catalogue import command as catalogue_command
+from exporter.cli.fleet_index import command as index_command
 from exporter.cli.fleet_search import command as search_command
 from exporter.cli.help import option
 from exporter.cli.options import config_option, duration_option, setting_options, with_output
@@ -53,6 +54,7 @@ def command() -> None:
 
 
 command.add_command(catalogue_command)
+command.add_command(index_command)
 command.add_command(search_command)
 
 

@@ -115,6 +115,11 @@ class PageRenderer:
         return known
 
 
+def render_alone(template: str, words: dict[str, str], values: dict[str, Any]) -> str:
+    """Return a page that is part of no blog's site: no frame of one is around it."""
+    return _environment().get_template(template).render({"t": _Words(words), **values})
+
+
 class _Words:
     """Words as attributes: templates look for these first, and asking a dictionary for one costs an exception."""
 

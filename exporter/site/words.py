@@ -270,6 +270,24 @@ _WORDS: Final[dict[str, tuple[str, str]]] = {
     "close": ("閉じる", "Close"),
     "footer": ("blog-exporter で保存しました", "Saved with blog-exporter"),
     "n_of": ("%d 枚", "%d pictures"),
+    "fleet_title": ("保存したブログの一覧", "The saved blogs"),
+    "fleet_blogs": ("ブログ %s 件", "Blogs: %s"),
+    "fleet_entries": ("記事 %s 件", "Entries: %s"),
+    "fleet_letters": ("頭文字からさがす", "By first letters"),
+    "fleet_all": ("すべてのブログ", "All blogs"),
+    "fleet_hint": ("ブログの名前をさがす", "Search the names of blogs"),
+    "fleet_needs_script": (
+        "名前の検索にはスクリプトが必要です。頭文字からすべてのブログをたどれます。",
+        "Searching names needs scripts. Every blog can be reached by its first letters.",
+    ),
+    "fleet_page": ("%s / %s ページ", "Page %s of %s"),
+    "fleet_before": ("前のページ", "Previous page"),
+    "fleet_after": ("次のページ", "Next page"),
+    "fleet_no_site": ("読むためのページなし", "no pages to read"),
+    "fleet_partial": ("一部未保存", "not wholly saved"),
+    "fleet_failed": ("前回の保存に失敗", "last backup failed"),
+    "fleet_new": ("未保存", "not saved yet"),
+    "fleet_damaged": ("破損", "damaged"),
 }
 """By name: Japanese, English. ``%d`` and ``%s`` are filled in by whoever says it."""
 

@@ -1,0 +1,148 @@
+"""The pages over the sites of many blogs: a first page, pages of some hundred blogs, and the names to search in.
+
+They look like the sites, and have their habits: nothing from the network, no script but their own, all that a blog says
+escaped. A page opened from a folder may fetch nothing, so names come as scripts, some thousand in each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+from urllib.parse import quote
+
+from markupsafe import Markup
+
+from exporter.search.folding import fold
+from exporter.site.parts import CONTENT_LANGUAGE, escaped
+from exporter.site.templating import POLICY, render_alone, script
+from exporter.site.words import LANGUAGES
+from exporter.text import visible
+
+ON_PAGE: Final = 300
+IN_PART: Final = 5_000
+"""Names in one script, some hundred kilobytes."""
+_HERE: Final = Path(__file__).parent
+_FILES: Final = ("fleet_static/fleet.js", "static/icon.svg", "static/site.css", "static/theme.js")
+_SITE: Final = "latest/site/index.html"
+_WORDS_OF_STATES: Final = {
+    "partial": "fleet_partial", "failed": "fleet_failed", "new": "fleet_new", "damaged": "fleet_damaged",
+}  # fmt: skip
+
+
+class BlogCard(NamedTuple):
+    """What the pages say of a blog.
+
+    Attributes:
+        blog_id: the blog.
+        archive: its archive's folder below the fleet's, with slashes.
+        title: what it is called; empty where nobody said.
+        entries: how many it has.
+        first: the day of its first entry, ISO 8601; empty where that is not known.
+        last: the same of the last.
+        state: ``saved``, ``partial``, ``failed``, ``new`` or ``damaged``.
+        site: whether it has an offline site.
+    """
+
+    blog_id: str
+    archive: str
+    title: str
+    entries: int
+    first: str
+    last: str
+    state: str
+    site: bool
+
+    @property
+    def name(self) -> str:
+        """What it is shown as."""
+        return visible(self.title or self.blog_id)[0]
+
+
+class IndexRow(NamedTuple):
+    """What names begin with, the number of the page where such begin, and how many there are."""
+
+    letters: str
+    page: int
+    blogs: int
+
+
+def static_files() -> Iterator[tuple[str, bytes]]:
+    """Yield the names and contents of what the pages load."""
+    for path in (_HERE / name for name in _FILES):
+        yield path.name, path.read_bytes()
+
+
+class FleetPages:
+    """Writes the pages in one language.
+
+    Args:
+        language: of the interface, ``ja`` or ``en``.
+        title: what the whole is called; a usual title where it is empty.
+    """
+
+    def __init__(self, language: str, title: str = "") -> None:
+        self._words = LANGUAGES[language]
+        self._title = visible(title or self._words["fleet_title"])[0]
+
+    def home(self, index: Sequence[IndexRow], blogs: int, entries: int, cards: Sequence[BlogCard]) -> bytes:
+        """Return the first page, ``index.html`` of the fleet's folder, with the blogs themselves where they are few."""
+        rows = [(visible(row.letters)[0], f"{row.page:06d}", f"{row.blogs:,}") for row in index]
+        values = {"root": "", "number": 0, "pages": 0, "lines": self._lines(cards, ""), "index": rows}
+        return self._rendered({**values, "blogs": f"{blogs:,}", "entries": f"{entries:,}"}, blogs)
+
+    def page(self, number: int, pages: int, cards: Sequence[BlogCard], blogs: int) -> bytes:
+        """Return a page of the list, ``fleet/pages/000001.html``."""
+        lines = self._lines(cards, "../../")
+        values = {"root": "../../", "number": number, "pages": pages, "lines": lines, "index": []}
+        return self._rendered({**values, "blogs": "", "entries": ""}, blogs)
+
+    def names(self, cards: Sequence[BlogCard]) -> bytes:
+        """Return names to search in, ``fleet/names/000001.js``: of each blog what is compared, and what is shown."""
+        rows = [
+            [
+                fold(f"{card.title} {card.blog_id}"),
+                card.name,
+                visible(card.blog_id)[0],
+                _address(card) if card.site else "",
+                self._note(card),
+                _years(card),
+            ]
+            for card in cards
+        ]
+        return script("blogNames", rows)
+
+    def _rendered(self, values: dict[str, object], blogs: int) -> bytes:
+        own = {"site_title": self._title, "policy": POLICY, "parts_of_names": -(-blogs // IN_PART)}
+        return visible(render_alone("fleet.html", self._words, {**own, **values}))[0].encode()
+
+    def _lines(self, cards: Sequence[BlogCard], root: str) -> Markup:
+        return Markup("\n".join(self._line(card, root) for card in cards))  # noqa: S704  escaped there
+
+    def _line(self, card: BlogCard, root: str) -> str:
+        name = escaped(card.name)
+        shown = f'<span lang="{CONTENT_LANGUAGE}">{name}</span>'
+        if card.site:
+            shown = f'<a href="{root}{escaped(_address(card))}" lang="{CONTENT_LANGUAGE}">{name}</a>'
+        other = f" <small>{escaped(visible(card.blog_id)[0])}</small>" if card.title else ""
+        years = f"<time>{_years(card)}</time>"
+        return f'<li class="line">{years}{shown}{other} <small>{escaped(self._note(card))}</small></li>'
+
+    def _note(self, card: BlogCard) -> str:
+        """Return what is said of a blog beside its name: how many entries, and what is wrong with it."""
+        parts = [self._words["fleet_entries"] % f"{card.entries:,}"]
+        if card.state in _WORDS_OF_STATES:
+            parts.append(self._words[_WORDS_OF_STATES[card.state]])
+        if not card.site:
+            parts.append(self._words["fleet_no_site"])
+        return " · ".join(parts)
+
+
+def _years(card: BlogCard) -> str:
+    first, last = card.first[:4], card.last[:4]
+    return first if first == last else f"{first}–{last}"
+
+
+def _address(card: BlogCard) -> str:
+    """Return the way from the fleet's folder to a blog's site, as a link holds it."""
+    return quote(f"{card.archive}/{_SITE}", safe="/", errors="replace")

@@ -1,0 +1,224 @@
+"""The page over all sites: what it says, where it leads, what it replaces, and that a blog's words are only words."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote
+
+import pytest
+
+from exporter.errors import NoArchive, UsageError
+from exporter.fleet import landing
+from exporter.fleet.blog_list import archive_place
+from exporter.fleet.landing import LandingResult, make_landing
+from exporter.settings import resolve
+from exporter.site.templating import POLICY
+from tests.archive.builder import Built
+from tests.fleet.building import build_blog, changes, entry
+from tests.fleet.shelf import shelf
+
+SETTINGS = resolve({}, environ={})
+HOSTILE = "</script><img src=x onerror=alert(1)>\"'&\u2028\x1b[31m"
+
+
+class Page(HTMLParser):
+    """What of a page matters: links, scripts, text."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.links: list[tuple[str, str]] = []
+        self.tags: list[str] = []
+        self._link: str | None = None
+        self.text = ""
+        self.feed(path.read_text("utf-8"))
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        if tag == "a":
+            self._link = dict(attrs).get("href")
+            self.links.append((self._link or "", ""))
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag == "a":
+            self._link = None
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+        if self._link is not None:
+            self.links[-1] = (self._link, self.links[-1][1] + data)
+
+
+@pytest.fixture(scope="module")
+def pristine(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return shelf(tmp_path_factory.mktemp("landing") / "fleet")
+
+
+@pytest.fixture
+def fleet(pristine: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(pristine, tmp_path / "fleet"))
+
+
+def make(root: Path, language: str = "en", title: str = "", workers: int = 1) -> LandingResult:
+    return make_landing(root, SETTINGS, workers, language, title)
+
+
+def names(root: Path) -> list[list[str]]:
+    found = []
+    for path in sorted((root / "fleet/names").iterdir()):
+        (rows,) = re.fullmatch(r"blogNames\((.*)\);\n", path.read_text("utf-8"), re.DOTALL).groups()  # type: ignore[union-attr]
+        found += json.loads(rows)
+    return found
+
+
+def with_site(root: Path, blog_id: str) -> None:
+    site = archive_place(root, blog_id) / "latest/site"
+    site.mkdir(parents=True, exist_ok=True)
+    (site / "index.html").write_text("the site")
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_small_fleet_is_one_page(fleet: Path, workers: int) -> None:
+    with_site(fleet, "aki.example.jp")
+    result = make(fleet, workers=workers)
+    assert (result.blogs, result.entries, result.read, result.pages, result.trouble) == (3, 4, 3, 1, [])
+    page = Page(fleet / "index.html")
+    to_aki = f"{archive_place(Path(), 'aki.example.jp').as_posix()}/latest/site/index.html"
+    assert (to_aki, "秋の日記") in page.links
+    assert (fleet / to_aki).read_text() == "the site"
+    assert "Blogs: 3 · Entries: 4" in page.text
+    for part in ("fuyu.example.jp", "2019–2020", "Entries: 2", "no pages to read"):
+        assert part in page.text
+    assert POLICY in (fleet / "index.html").read_text("utf-8").replace("&#39;", "'")
+    for name in ("static/site.css", "static/theme.js", "static/fleet.js", "static/icon.svg", "names/000001.js"):
+        assert (fleet / "fleet" / name).is_file()
+
+
+def test_it_speaks_both_languages_and_has_a_title(fleet: Path) -> None:
+    make(fleet, "ja")
+    assert "保存したブログの一覧" in Page(fleet / "index.html").text
+    make(fleet, "en", "Blogs of <b>Japan</b>")
+    page = Page(fleet / "index.html")
+    assert "Blogs of <b>Japan</b>" in page.text
+    assert "b" not in page.tags
+
+
+def test_many_pages_lead_to_each_other_and_to_every_blog(fleet: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(5):
+        build_blog(fleet, f"blog{number}.example.jp", [entry(1)])
+    for module_name, value in {"ON_PAGE": 3, "IN_PART": 4, "_FEW": 2}.items():
+        monkeypatch.setattr(landing, module_name, value)
+    result = make(fleet)
+    assert (result.blogs, result.pages) == (8, 3)
+    home = Page(fleet / "index.html")
+    letters = [(text, target) for target, text in home.links if target.startswith("fleet/pages/")]
+    assert letters == [
+        ("bl", "fleet/pages/000001.html"),
+        ("fu", "fleet/pages/000002.html"),
+        ("ha", "fleet/pages/000003.html"),
+        ("秋の", "fleet/pages/000003.html"),
+        ("All blogs", "fleet/pages/000001.html"),
+    ]
+    seen: list[str] = []
+    for number in (1, 2, 3):
+        page = Page(fleet / f"fleet/pages/{number:06d}.html")
+        targets = [target for target, _ in page.links]
+        assert ("../../index.html" in targets, f"{number - 1:06d}.html" in targets, f"{number + 1:06d}.html" in targets) == (
+            True, number > 1, number < 3,
+        )  # fmt: skip
+        seen += re.findall(r"\w+\.example\.\w+", page.text)
+    assert len(set(seen)) == 8
+    assert [len(json.loads(path.read_text("utf-8")[10:-3])) for path in sorted((fleet / "fleet/names").iterdir())] == [
+        4,
+        4,
+    ]
+
+
+def test_names_are_there_to_be_searched(fleet: Path) -> None:
+    make(fleet)
+    rows = {row[2]: row for row in names(fleet)}
+    assert rows["aki.example.jp"][:2] == ["秋の日記 aki.example.jp", "秋の日記"]
+    assert rows["aki.example.jp"][3] == ""
+
+
+def test_what_a_blog_is_called_is_only_words(fleet: Path) -> None:
+    place = archive_place(fleet, "fuyu.example.jp")
+    (place / "settings.toml").write_text(f"site_title = {json.dumps(HOSTILE)}\n", "utf-8")
+    with_site(fleet, "fuyu.example.jp")
+    make(fleet)
+    for path in (fleet / "index.html", fleet / "fleet/pages/000001.html"):
+        page = Page(path)
+        assert "img" not in page.tags
+        assert page.tags.count("script") == 2
+        (target,) = [target for target, text in page.links if "onerror" in text]
+        assert unquote(target).endswith("/fuyu.example.jp/latest/site/index.html")
+        assert "\x1b" not in path.read_text("utf-8")
+    script = (fleet / "fleet/names/000001.js").read_text("utf-8")
+    assert "<" not in script
+    assert "\u2028" not in script
+
+
+def test_only_what_changed_is_opened_and_a_new_site_is_seen(fleet: Path) -> None:
+    assert make(fleet).read == 3
+    assert make(fleet).read == 0
+    with_site(fleet, "haru.example.com")
+    assert make(fleet).read == 0
+    assert "haru.example.com/latest/site" in (fleet / "index.html").read_text("utf-8")
+    Built.reopen(archive_place(fleet, "fuyu.example.jp")).commit(changes(entries={"2": entry(2)}))
+    result = make(fleet)
+    assert (result.read, result.entries) == (1, 5)
+    shutil.rmtree(archive_place(fleet, "fuyu.example.jp"))
+    assert make(fleet).blogs == 2
+
+
+def test_a_damaged_archive_is_shown_as_such(fleet: Path) -> None:
+    make(fleet)
+    place = archive_place(fleet, "aki.example.jp")
+    shutil.rmtree(place / "latest")
+    (place / "versions/000001/entries.jsonl").write_bytes(b"{")
+    (place / "runs.jsonl").write_bytes((place / "runs.jsonl").read_bytes() + b"\n")
+    (archive_place(fleet, "fuyu.example.jp").parent / "no blog").mkdir()
+    result = make(fleet)
+    assert (result.blogs, len(result.trouble)) == (3, 2)
+    assert "damaged" in Page(fleet / "index.html").text
+    shutil.rmtree(fleet / ".fleet")
+    make(fleet)
+    page = Page(fleet / "index.html")
+    assert "damaged" in page.text
+    assert "秋の日記" not in page.text
+
+
+def test_cards_that_somebody_else_wrote_are_made_anew(fleet: Path) -> None:
+    make(fleet)
+    for path in (fleet / ".fleet/cards").iterdir():
+        path.write_text('["1 x", "../../etc", 5]\n[1]\nnot json\n')
+    assert make(fleet).read == 3
+    for path in (fleet / ".fleet/cards").iterdir():
+        path.write_text(json.dumps(["m", "b", "a", "t", "many", "", "", "saved", True]) + "\n")
+    assert (make(fleet).read, "秋の日記" in Page(fleet / "index.html").text) == (3, True)
+
+
+@pytest.mark.parametrize("what", ["file", "link", "folder", "folder link"])
+def test_what_it_did_not_write_it_does_not_replace(fleet: Path, what: str, tmp_path: Path) -> None:
+    mine = tmp_path / "mine"
+    if what == "file":
+        (fleet / "index.html").write_text("my own page")
+    elif what == "link":
+        mine.write_bytes(b'<meta name="generator" content="blog-exporter">')
+        (fleet / "index.html").symlink_to(mine)
+    elif what == "folder":
+        (fleet / "fleet").mkdir()
+        (fleet / "fleet/mine").write_text("my own")
+    else:
+        mine.mkdir()
+        (fleet / "fleet").symlink_to(mine)
+    with pytest.raises(UsageError, match="did not write it"):
+        make(fleet)
+
+
+def test_no_archives(tmp_path: Path) -> None:
+    with pytest.raises(NoArchive):
+        make(tmp_path)
