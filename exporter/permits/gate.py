@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from exporter.clock import Clock, SystemClock
-from exporter.errors import PermitEnded
+from exporter.errors import PermitEnded, UsageError
 from exporter.http.ceiling import Ceiling, Turn
 from exporter.http.rate import SPACING, RateWindow
 from exporter.http.throttle import Throttle, Throttles
@@ -23,7 +23,7 @@ from exporter.permits.meeting_place import MeetingPlace
 _BEAT: Final = 0.1  # seconds between two reports
 _HASTE: Final = 0.01  # the same where somebody waits and nothing is held
 _IDLE: Final = 5.0  # seconds after which a host that nobody asks is given back
-_MOST_HEARD: Final = 500
+_MOST_HEARD: Final = 200
 _NOTHING: Final = Portion(0, 0)
 _FADING: Final = 0.9
 _PARTING: Final = 3.0
@@ -129,8 +129,14 @@ class LeasedThrottle(Throttle):
             "heard": [(cuts, now - started, latency, refused) for cuts, started, latency, refused in heard],
         }
 
-    def told(self, answer: dict[str, Any]) -> None:
-        """Hold what the owner says, which is no less than was reported."""
+    def told(self, answer: object) -> None:
+        """Hold what the owner says, which is no less than was reported.
+
+        Raises:
+            ValueError: it says nothing that makes sense.
+        """
+        if not isinstance(answer, dict):
+            raise ValueError  # noqa: TRY004 - as for all else that comes over the network
         rate = answer.get("rate")
         if rate is not None and self._window is None:
             self._window = RateWindow(wire.number(rate), self._clock)
@@ -177,6 +183,7 @@ class RemoteGate(Throttles):
 
     def of(self, origin: str) -> Throttle:
         """Return the throttle of a host."""
+        origin = origin[: wire.LONGEST_NAME]
         if origin not in self._leased:
             self._leased[origin] = LeasedThrottle(self._clock, self)
         return self._leased[origin]
@@ -208,7 +215,7 @@ class RemoteGate(Throttles):
     async def keep(self) -> None:
         """Speak with whoever is the owner."""
         while True:
-            with contextlib.suppress(OSError, ValueError, TimeoutError):
+            with contextlib.suppress(OSError, ValueError, TimeoutError, UsageError):
                 await self._converse()
             await asyncio.sleep(_BEAT)
 
@@ -252,7 +259,10 @@ class RemoteGate(Throttles):
             self._lapse()
         asked = wire.seconds()
         reports = {origin: each.report(lasts=lasts, idle=self._leaving) for origin, each in self._leased.items()}
-        hosts = {origin: each for origin, each in reports.items() if each is not None}
+        telling = [(origin, each) for origin, each in reports.items() if each is not None]
+        # Where there are more than can be told, those wait of which nothing is held; what is held is always told.
+        telling.sort(key=lambda told: told[1]["held"] == _NOTHING)
+        hosts = dict(telling[: wire.MOST_HOSTS])
         writer.write(wire.line({"sequence": self._sequence, "hosts": hosts}))
         async with asyncio.timeout(patience):
             answer = await wire.read(reader)
@@ -262,7 +272,7 @@ class RemoteGate(Throttles):
         lease = wire.number(answer.get("lease"))
         self._until = asked + lease
         for origin in hosts:
-            self._leased[origin].told(told[origin])
+            self._leased[origin].told(told.get(origin))
         if self._leaving and not hosts:
             self._left.set()
         return lease
@@ -275,8 +285,13 @@ async def connect(folder: Path, clock: Clock | None = None) -> AsyncIterator[Rem
     Args:
         folder: where the owner is found; the one that :func:`~exporter.permits.owner.start_owner` was given.
         clock: measures the pace, and waits.
+
+    Raises:
+        UsageError: there is nothing to meet an owner by.
     """
-    gate = RemoteGate(MeetingPlace(folder), clock or SystemClock())
+    place = MeetingPlace(folder)
+    place.terms()
+    gate = RemoteGate(place, clock or SystemClock())
     keeping = asyncio.create_task(gate.keep())
     try:
         yield gate

@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from exporter.clock import SystemClock
-from exporter.errors import ArchiveLocked
+from exporter.errors import ArchiveLocked, BlogExporterError
+from exporter.message import said
 from exporter.permits import wire
 from exporter.permits.budget import MARGIN, Budget, Heard
 from exporter.permits.meeting_place import MeetingPlace, Owner, Terms
@@ -27,10 +28,9 @@ from exporter.permits.meeting_place import MeetingPlace, Owner, Terms
 _POLL: Final = 0.1
 _LOOK: Final = 0.5  # seconds after which an owner looks whether it is one still
 _GREETING: Final = 5.0
+_SOON: Final = 1.0  # seconds before which none is started again
 _SILENCE: Final = 60.0
 _MOST_CRAWLERS: Final = 1000
-_MOST_HOSTS: Final = 1000  # of a crawler
-_LONGEST_NAME: Final = 300
 _ANYWHERE: Final = frozenset({"0.0.0.0", "::"})  # noqa: S104 - compared with
 
 
@@ -144,7 +144,7 @@ class PermitOwner:
                     report = await wire.read(reader)
                 writer.write(wire.line(self._answer(name, report)))
                 await writer.drain()
-        except (OSError, ValueError, TimeoutError):
+        except (OSError, ValueError, TimeoutError, BlogExporterError):
             pass
         finally:
             self._open.discard(writer)
@@ -155,7 +155,7 @@ class PermitOwner:
         challenge = secrets.token_hex(16)
         writer.write(wire.line({"challenge": challenge}))
         said = await wire.read(reader)
-        name, mine, proof = (str(said.get(each, ""))[:_LONGEST_NAME] for each in ("name", "challenge", "proof"))
+        name, mine, proof = (str(said.get(each, ""))[: wire.LONGEST_NAME] for each in ("name", "challenge", "proof"))
         if not secrets.compare_digest(proof.encode(), self._place.proof("crawler", challenge, name).encode()):
             raise ValueError
         writer.write(wire.line({"proof": self._place.proof("owner", mine, name), "epoch": self._epoch}))
@@ -168,7 +168,7 @@ class PermitOwner:
             ValueError: it is no report, an older one than the last, or this is no owner any more.
         """
         sequence, hosts, now = wire.whole(report.get("sequence")), report.get("hosts"), wire.seconds()
-        if not isinstance(hosts, dict) or len(hosts) > _MOST_HOSTS or sequence <= self._newest.get(name, -1):
+        if not isinstance(hosts, dict) or len(hosts) > wire.MOST_HOSTS or sequence <= self._newest.get(name, -1):
             raise ValueError
         if not self._is_owner():
             raise ValueError
@@ -181,7 +181,7 @@ class PermitOwner:
         return {"sequence": sequence, "epoch": self._epoch, "lease": self._terms.lease, "hosts": answers}
 
     def _share(self, name: str, origin: str, told: Any, now: float) -> dict[str, Any]:
-        if not isinstance(told, dict) or len(origin) > _LONGEST_NAME or not isinstance(told.get("heard"), list):
+        if not isinstance(told, dict) or len(origin) > wire.LONGEST_NAME or not isinstance(told.get("heard"), list):
             raise ValueError
         budget = self._budgets.get(origin)
         if budget is None:
@@ -190,7 +190,10 @@ class PermitOwner:
             self._budgets[origin] = budget
         held, wanted = wire.share(told.get("held")), wire.share(told.get("wanted"))
         pause = wire.number(told.get("pause"))
-        for cuts, age, latency, refused in told["heard"]:
+        for each in told["heard"]:
+            if not isinstance(each, list) or len(each) != len(Heard._fields):
+                raise ValueError
+            cuts, age, latency, refused = each
             started = now - wire.number(age)
             budget.heard(Heard(wire.whole(cuts), started, wire.number(latency), bool(refused)), now)
         if pause:
@@ -221,19 +224,21 @@ async def start_owner(
     """
     place = MeetingPlace(folder).make(terms)
     running: list[asyncio.subprocess.Process] = []
+    begun = [0.0] * (1 + standbys)
 
-    async def start() -> asyncio.subprocess.Process:
+    async def start(number: int) -> asyncio.subprocess.Process:
         command = (sys.executable, "-m", "exporter.permits.owner", str(folder), listen)
+        begun[number] = wire.seconds()
         return await asyncio.create_subprocess_exec(*command, stdin=asyncio.subprocess.PIPE, start_new_session=True)
 
     async def keep() -> None:
         while True:
             for number, each in enumerate(running):
-                if each.returncode is not None:
-                    running[number] = await start()
+                if each.returncode is not None and wire.seconds() - begun[number] > _SOON:
+                    running[number] = await start(number)
             await asyncio.sleep(_POLL)
 
-    running.extend([await start() for _ in range(1 + standbys)])
+    running.extend([await start(number) for number in range(1 + standbys)])
     keeping = asyncio.create_task(keep())
     try:
         yield place
@@ -263,4 +268,7 @@ async def _main(folder: str, listen: str = "127.0.0.1") -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(_main(*sys.argv[1:]))
+    try:
+        asyncio.run(_main(*sys.argv[1:]))
+    except BlogExporterError as failure:
+        sys.exit(said(failure))

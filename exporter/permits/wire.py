@@ -10,8 +10,11 @@ from typing import Any, Final
 from exporter import lossless_json
 from exporter.permits.budget import Portion
 
-LONGEST_LINE: Final = 1 << 18
-_MEMORY: Final = 1 << 24
+LONGEST_LINE: Final = 1 << 20
+LONGEST_NAME: Final = 300
+MOST_HOSTS: Final = 1000
+"""Of one crawler, and so much of their names."""
+_MEMORY: Final = 1 << 26
 _MOST: Final = 1_000_000
 
 
