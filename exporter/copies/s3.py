@@ -4,8 +4,8 @@ What is to be there once only is written on the condition that there is none (``
 versions may take no notice of conditions, as Ceph does where a bucket has versions or object lock. There the order of
 versions decides, on which everybody agrees: **the oldest version of an object is the object**, whatever was written
 over it and however often it was deleted; whoever finds an older one than his own has lost. So what is locked cannot be
-replaced by anything, and a flood of newer versions hides nothing. The two files that change, the log of runs and the
-seal, are their newest version.
+replaced by anything, and a flood of newer versions hides nothing. Of the two files that change, the log of runs and the
+seal, :mod:`exporter.copies.true_states` finds the version that counts.
 """
 
 from __future__ import annotations
@@ -13,25 +13,25 @@ from __future__ import annotations
 import contextlib
 import re
 import threading
-from datetime import UTC, datetime
+from datetime import datetime
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
 from exporter.archive.layout import is_inside
 from exporter.copies.s3_bucket import ABSENT, SINGLE, Bucket, BucketObject, Sent, Taken, connect, unchanged
 from exporter.copies.store import ObjectContent, StoredObject, content_of
+from exporter.copies.true_states import INFO, LOG, SEAL, changes, is_of_a_prune, true_log, true_seal
 from exporter.errors import NoSuchObject, NotAuthorised, UsageError
 from exporter.message import message
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from types_boto3_s3 import S3Client
 
 SCHEME: Final = "s3://"
 _BUCKET_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{1,254}")
-_CHANGING: Final = ("runs.jsonl", "SHA256SUMS")
-_NAMED_BY_CONTENT: Final = "assets/"
+_NAMED_BY_CONTENT: Final = re.compile(r"(?:.*/)?assets/", re.DOTALL)
 
 
 class S3Store:
@@ -56,7 +56,7 @@ class S3Store:
         self._bucket = Bucket(client or connect(), name, prefix, single)
         self._guard = threading.Lock()
         self._current: dict[str, BucketObject] = {}
-        self._ends: dict[str, datetime] = {}
+        self._ends: dict[str | None, datetime] = {}
         self._lock_until: datetime | None = None
         self._obeys = False
 
@@ -72,12 +72,19 @@ class S3Store:
 
     def list(self, prefix: str = "") -> Iterator[StoredObject]:
         """Yield the objects whose names begin with ``prefix``."""
-        if self._bucket.is_versioned():
-            found = self._chosen(self._bucket.versions(prefix))
-        else:
-            found = self._bucket.objects(prefix)
-        for each in found:
-            yield StoredObject(each.name, each.size, each.version or each.etag)
+        if not self._bucket.is_versioned():
+            for each in self._bucket.objects(prefix):
+                yield StoredObject(each.name, each.size, each.etag)
+            return
+        for name, group in groupby(self._bucket.versions(prefix), lambda each: each.name):
+            versions = tuple(group)
+            if self._hides(name):
+                continue
+            if changes(name):
+                yield StoredObject(name, None, versions[0].version or "")
+            else:
+                self._note(versions[-1])
+                yield StoredObject(name, versions[-1].size, versions[-1].version or "")
 
     def read(self, name: str) -> Iterator[bytes]:
         """Yield the content of an object in pieces."""
@@ -89,20 +96,22 @@ class S3Store:
 
     def create(self, name: str, content: ObjectContent) -> bool:
         """Store an object unless there is one of this name; with its lock, where new objects get one."""
+        self._refuse_a_prune(name)
         versioned = self._bucket.is_versioned()
-        until = self._lock_until
+        until = None if changes(name) else self._lock_until
         try:
             sent = self._bucket.put(name, content, until=until)
         except Taken as taken:
             # A request that was repeated may have met what it has stored itself.
             return taken.again and self._is(name, taken.md5)
         if versioned:
-            created = name.startswith(_NAMED_BY_CONTENT) or self._is_first(name, sent)
+            created = bool(_NAMED_BY_CONTENT.match(name)) or self._is_first(name, sent)
         else:
             created = True
             self._try_the_condition(name, content)
-        if created and until is not None and content.size <= self._bucket.single:
-            self._note_lock(name, until)
+        if until is not None and content.size <= self._bucket.single:
+            with self._guard:
+                self._ends[sent.version] = until
         return created
 
     def replace(self, name: str, content: bytes, tag: str | None) -> bool:
@@ -143,7 +152,7 @@ class S3Store:
         Raises:
             UsageError: nothing can be locked in this bucket.
         """
-        if not self._bucket.is_versioned() or not self._bucket.has_object_lock():
+        if not self._bucket.has_object_lock():
             raise UsageError(
                 message(
                     "Nothing can be locked in the bucket of {place}: make one with object lock, which most services "
@@ -151,28 +160,36 @@ class S3Store:
                     place=self.place,
                 )
             )
-        self._lock_until = until.astimezone(UTC).replace(microsecond=0)
+        self._lock_until = until
 
-    def locked_until(self, name: str) -> datetime | None:
+    def lockable(self) -> Iterator[BucketObject]:
+        """Yield of every object that is there for good the version that counts."""
+        for name, group in groupby(self._bucket.versions(""), lambda each: each.name):
+            versions = tuple(group)
+            if not self._hides(name):
+                yield self._true_state(name, versions) if changes(name) else versions[-1]
+
+    def locked_until(self, found: BucketObject, *, ask: bool = False) -> datetime | None:
         """Return when the lock of an object ends, ``None`` where it has none.
 
-        Raises:
-            NoSuchObject: there is none of this name.
-        """
-        known = self._ends.get(name)
-        if known is None and (known := self._bucket.locked_until(self._found(name))) is not None:
-            self._note_lock(name, known)
-        return known
+        Args:
+            found: the object.
+            ask: ask the service, also about what this store has locked itself.
 
-    def lock(self, name: str, until: datetime) -> None:
+        Raises:
+            NoSuchObject: it is gone.
+        """
+        known = None if ask else self._ends.get(found.version)
+        return self._bucket.locked_until(found) if known is None else known
+
+    def lock(self, found: BucketObject, until: datetime) -> None:
         """Lock an object, or have its lock end later.
 
         Raises:
-            NoSuchObject: there is none of this name.
+            NoSuchObject: it is gone.
+            NotAuthorised: the lock would end earlier than it does.
         """
-        until = until.astimezone(UTC).replace(microsecond=0)
-        self._bucket.lock_version(self._found(name), until)
-        self._note_lock(name, until)
+        self._bucket.lock_version(found, until)
 
     def _versions(self, name: str) -> Sequence[BucketObject]:
         """Return the versions of one object, the newest first."""
@@ -184,15 +201,6 @@ class S3Store:
             found.append(each)
         return found
 
-    def _chosen(self, versions: Iterable[BucketObject]) -> Iterator[BucketObject]:
-        """Yield of each object the version that counts."""
-        for name, group in groupby(versions, lambda each: each.name):
-            *newer, oldest = group
-            chosen = newer[0] if newer and _changes(name) else oldest
-            with self._guard:
-                self._current[name] = chosen
-            yield chosen
-
     def _found(self, name: str) -> BucketObject:
         """Return what is to be read under a name.
 
@@ -201,10 +209,43 @@ class S3Store:
         """
         if not self._bucket.is_versioned():
             return BucketObject(name, 0, "")
-        known = None if _changes(name) else self._current.get(name)
-        if known is None and (known := next(self._chosen(self._versions(name)), None)) is None:
+        known = self._current.get(name)
+        if known is not None:
+            return known
+        versions = () if self._hides(name) else self._versions(name)
+        if not versions:
             raise NoSuchObject(self.place, name)
-        return known
+        if not changes(name):
+            self._note(versions[-1])
+            return versions[-1]
+        return self._true_state(name, versions)
+
+    def _hides(self, name: str) -> bool:
+        """Tell whether an object is of a prune, which there is none of where things are locked, whatever lies there."""
+        return is_of_a_prune(name) and self._bucket.has_object_lock()
+
+    def _refuse_a_prune(self, name: str) -> None:
+        if self._hides(name):
+            raise UsageError(
+                message(
+                    "{place} is in a bucket with object lock, where nothing is forgotten: no copy there can be pruned.",
+                    place=self.place,
+                )
+            )
+
+    def _true_state(self, name: str, versions: Sequence[BucketObject]) -> BucketObject:
+        """Return the version that counts of a file that changes."""
+        folder, _, file = name.rpartition("/")
+        if len(versions) > 1 and file == LOG:
+            return true_log(versions, self._whole)
+        if len(versions) > 1 and file == SEAL:
+            with contextlib.suppress(NoSuchObject):
+                log, info = (self._whole(self._found(f"{folder}/{each}" if folder else each)) for each in (LOG, INFO))
+                return true_seal(versions, self._whole, log, info)
+        return versions[0]
+
+    def _whole(self, found: BucketObject) -> bytes:
+        return b"".join(self._bucket.read(found))
 
     def _is(self, name: str, md5: str) -> bool:
         """Tell whether an object has a content."""
@@ -217,8 +258,7 @@ class S3Store:
         """Tell whether what was sent is the object now; else it is taken away again."""
         oldest = self._versions(name)[-1]
         if oldest.version == sent.version:
-            with self._guard:
-                self._current[name] = oldest
+            self._note(oldest)
             return True
         self._discard(BucketObject(name, 0, "", sent.version))
         return sent.again and oldest.etag == sent.md5
@@ -230,7 +270,7 @@ class S3Store:
         if now and now[0].version == sent.version:
             rightful = [each for each in now[1:] if each not in before] or now[1:]
             for each in rightful[:1]:
-                self._bucket.put(name, content_of(b"".join(self._bucket.read(each))), {})
+                self._bucket.put(name, content_of(self._whole(each)), {})
 
     def _discard(self, found: BucketObject) -> None:
         """Delete what is of no use any more, for good; where that is not allowed, it stays."""
@@ -245,14 +285,13 @@ class S3Store:
             if found.version is None or self._bucket.locked_until(found) is None:
                 raise
 
+    def _note(self, found: BucketObject) -> None:
+        with self._guard:
+            self._current[found.name] = found
+
     def _forget(self, name: str) -> None:
         with self._guard:
             self._current.pop(name, None)
-            self._ends.pop(name, None)
-
-    def _note_lock(self, name: str, until: datetime) -> None:
-        with self._guard:
-            self._ends[name] = max(until, self._ends.get(name, until))
 
     def _try_the_condition(self, name: str, content: ObjectContent) -> None:
         """See once that the service does not create what is there already: it would have replaced it by the same.
@@ -274,8 +313,3 @@ class S3Store:
                 place=self.place,
             )
         )
-
-
-def _changes(name: str) -> bool:
-    """Tell whether a file of the archive is written anew by each run, whatever is behind its name."""
-    return name.startswith(_CHANGING)

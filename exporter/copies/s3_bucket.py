@@ -67,6 +67,7 @@ _FULL: Final = frozenset({"QuotaExceeded", "InsufficientStorage", "507", "XMinio
 
 ABSENT: Final[Mapping[str, Any]] = {"IfNoneMatch": "*"}
 """The condition that there is no such object yet."""
+_UNKNOWN: Final = datetime.min.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,12 +79,14 @@ class BucketObject:
         size: its bytes.
         etag: without its quotation marks.
         version: the version's id, ``None`` in a bucket without versions.
+        modified: when it was stored, by the service's clock; in a list of versions.
     """
 
     name: str
     size: int
     etag: str
     version: str | None = None
+    modified: datetime = _UNKNOWN
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +166,7 @@ class Bucket:
         self._name = name
         self.single = single
         self._versioned: bool | None = None
+        self._lockable: bool | None = None
         self._counting = threading.Lock()
         self._asking = threading.Lock()
         self._prefix = f"{prefix}/" if prefix else ""
@@ -190,10 +194,16 @@ class Bucket:
 
     def has_object_lock(self) -> bool:
         """Tell whether versions of objects can be locked."""
-        with self._translated(), _unless("ObjectLockConfigurationNotFoundError", "NotImplemented", "404", "501"):
-            answer = self._client.get_object_lock_configuration(Bucket=self._name)
-            return answer["ObjectLockConfiguration"].get("ObjectLockEnabled") == "Enabled"
-        return False
+        versioned = self.is_versioned()
+        with self._asking:
+            if self._lockable is None:
+                self._lockable = False
+                no_lock = ("ObjectLockConfigurationNotFoundError", "NotImplemented", "404", "501")
+                with self._translated(), _unless(*no_lock):
+                    if versioned:
+                        answer = self._client.get_object_lock_configuration(Bucket=self._name)
+                        self._lockable = answer["ObjectLockConfiguration"].get("ObjectLockEnabled") == "Enabled"
+            return self._lockable
 
     def objects(self, prefix: str) -> Iterator[BucketObject]:
         """Yield the objects whose names begin with ``prefix``, in a bucket without versions."""
@@ -215,7 +225,11 @@ class Bucket:
             ):
                 for each in page.get("Versions", ()):
                     yield BucketObject(
-                        self._name_of(each["Key"]), each["Size"], each["ETag"].strip('"'), each["VersionId"]
+                        self._name_of(each["Key"]),
+                        each["Size"],
+                        each["ETag"].strip('"'),
+                        each["VersionId"],
+                        each["LastModified"].astimezone(UTC),
                     )
 
     def head(self, name: str) -> BucketObject | None:
