@@ -253,6 +253,9 @@ class Bucket:
                         done += len(piece)
                         yield piece
             except (ClientError, BotoCoreError) as error:
+                if done and isinstance(error, ClientError) and _code(error) in _BEYOND_ITS_END:
+                    # It broke behind the last byte.
+                    return
                 if not left or not isinstance(error, ConnectionFailed | HTTPClientError):
                     raise self._translate(error) from error
             else:

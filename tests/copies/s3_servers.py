@@ -6,7 +6,7 @@ import itertools
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import boto3
@@ -16,6 +16,9 @@ from werkzeug.serving import WSGIRequestHandler, make_server
 
 if TYPE_CHECKING:
     from types_boto3_s3 import S3Client
+
+_NUMBERS = itertools.count(1)
+"""One moto has the buckets of all that run in this process."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +34,6 @@ class Service:
     endpoint: str
     key: str
     secret: str
-    _numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1))
 
     @property
     def variables(self) -> dict[str, str]:
@@ -58,7 +60,7 @@ class Service:
 
     def bucket(self, *, versions: bool = False, locks: bool = False) -> str:
         """Make a bucket and return its name."""
-        name = f"bucket-{next(self._numbers)}"
+        name = f"bucket-{next(_NUMBERS)}"
         client = self.client()
         client.create_bucket(Bucket=name, ObjectLockEnabledForBucket=locks)
         if versions:
