@@ -51,6 +51,12 @@ def always(error: Exception) -> Callable[..., Any]:
     return call
 
 
+def has(client: S3Client, **methods: Callable[..., Any]) -> None:
+    """Give a client other methods."""
+    for name, method in methods.items():
+        setattr(client, name, method)
+
+
 class TestWords:
     @pytest.mark.parametrize(
         ("error", "kind", "words"),
@@ -65,7 +71,7 @@ class TestWords:
     def test_a_failure_is_one_line(
         self, service: Service, client: S3Client, error: Exception, kind: type[BlogExporterError], words: str
     ) -> None:
-        client.put_object = always(error)  # type: ignore[method-assign]
+        has(client, put_object=always(error))
         with pytest.raises(kind) as raised:
             S3Store(f"s3://{service.bucket()}", client).create(NAME, content_of(b"x"))
         assert words in str(raised.value)
@@ -94,7 +100,7 @@ class TestWords:
             S3Store(f"s3://{bucket}", client).create(NAME, content_of(b"x"))
 
     def test_a_service_that_has_no_versions_need_not_know_of_them(self, service: Service, client: S3Client) -> None:
-        client.get_bucket_versioning = always(refusal("NotImplemented"))  # type: ignore[method-assign]
+        has(client, get_bucket_versioning=always(refusal("NotImplemented")))
         store = S3Store(f"s3://{service.bucket()}", client)
         assert store.create(NAME, content_of(b"x"))
         assert not store.create(NAME, content_of(b"y"))
@@ -108,7 +114,7 @@ class TestConditions:
             arguments.pop("IfNoneMatch", None)
             return put(**arguments)
 
-        client.put_object = careless  # type: ignore[method-assign,assignment]
+        has(client, put_object=careless)
         with pytest.raises(UsageError, match="takes no notice of If-None-Match"):
             S3Store(f"s3://{service.bucket()}", client).create(NAME, content_of(b"x"))
 
@@ -118,7 +124,7 @@ class TestConditions:
     ) -> None:
         store = S3Store(f"s3://{service.bucket(locks=locks)}", client)
         assert store.create(NAME, content_of(b"x"))
-        client.put_object = always(refusal("PreconditionFailed", attempts=1))  # type: ignore[method-assign]
+        has(client, put_object=always(refusal("PreconditionFailed", attempts=1)))
         assert store.create(NAME, content_of(b"x"))
         assert not store.create(NAME, content_of(b"y"))
         if not locks:
@@ -130,7 +136,7 @@ class TestConditions:
         store = S3Store(f"s3://{service.bucket(versions=True)}", client)
         assert store.create(NAME, content_of(b"first"))
         put = client.put_object
-        client.put_object = lambda **arguments: put(**{**arguments, "IfNoneMatch": ""})  # type: ignore[method-assign,assignment]
+        has(client, put_object=lambda **arguments: put(**{**arguments, "IfNoneMatch": ""}))
         assert not store.create(NAME, content_of(b"second"))
         assert b"".join(store.read(NAME)) == b"first"
 
@@ -145,21 +151,21 @@ class TestConditions:
         put, delete = client.put_object, client.delete_object
 
         def overtaken(**arguments: Any) -> Any:
-            client.put_object = put  # type: ignore[method-assign]
+            has(client, put_object=put)
             assert S3Store(f"s3://{bucket}", client).replace("SHA256SUMS", b"theirs", found.tag)
             if undeletable:
-                client.delete_object = always(refusal("AccessDenied"))  # type: ignore[method-assign]
+                has(client, delete_object=always(refusal("AccessDenied")))
             return put(**arguments)
 
-        client.put_object = overtaken  # type: ignore[method-assign,assignment]
+        has(client, put_object=overtaken)
         assert not store.replace("SHA256SUMS", b"mine", found.tag)
         assert b"".join(store.read("SHA256SUMS")) == b"theirs"
-        client.delete_object = delete  # type: ignore[method-assign]
+        has(client, delete_object=delete)
 
     def test_what_may_not_be_deleted_and_is_not_locked_is_said(self, service: Service, client: S3Client) -> None:
         store = S3Store(f"s3://{service.bucket(versions=True)}", client)
         assert store.create(NAME, content_of(b"x"))
-        client.delete_object = always(refusal("AccessDenied", "DeleteObject"))  # type: ignore[method-assign]
+        has(client, delete_object=always(refusal("AccessDenied", "DeleteObject")))
         with pytest.raises(NotAuthorised, match="refuses DeleteObject"):
             store.remove(NAME)
 
@@ -176,14 +182,14 @@ class TestReading:
             asked.append(arguments.get("Range"))
             return {"Body": Breaking(get(**arguments)["Body"], after=2 if len(asked) < 3 else 100)}
 
-        client.get_object = breaking  # type: ignore[method-assign]
+        has(client, get_object=breaking)
         assert b"".join(store.read(NAME)) == data
         assert asked == [None, f"bytes={2 * PIECE}-", f"bytes={len(data)}-"]
 
     def test_one_that_always_breaks_is_an_error(self, service: Service, client: S3Client) -> None:
         store = S3Store(f"s3://{service.bucket()}", client)
         store.create(NAME, content_of(b"x"))
-        client.get_object = lambda **_: {"Body": Breaking(io.BytesIO(), after=0)}  # type: ignore[method-assign]
+        has(client, get_object=lambda **_: {"Body": Breaking(io.BytesIO(), after=0)})
         with pytest.raises(Unreachable):
             list(store.read(NAME))
 
