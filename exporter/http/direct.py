@@ -103,7 +103,7 @@ class Direct:
             return None
         return "\r\n".join([*lines, "", ""]).encode()
 
-    async def get(self, url: URL, head: bytes, before_sending: Callable[[], None]) -> DirectAnswer:
+    async def get(self, url: URL, head: bytes, before_sending: Callable[[], None] | None = None) -> DirectAnswer:
         """Send a request and read the head of its answer, which must be released.
 
         Raises:
@@ -118,7 +118,8 @@ class Direct:
         except TimeoutError:
             raise aiohttp.ConnectionTimeoutError from None
         try:
-            before_sending()
+            if before_sending is not None:
+                before_sending()
             return await self._exchange(connection, url, head)
         except BaseException:
             connection.close()

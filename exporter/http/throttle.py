@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
@@ -33,11 +32,15 @@ class Throttle:
 
     Raises:
         UsageError: a limit that lets nothing through.
+
+    Attributes:
+        watches: whether requests are to be prepared.
     """
 
     def __init__(self, max_concurrency: int, rate: float | None, clock: Clock) -> None:
         self._clock = clock
         self._ceiling = Ceiling()
+        self.watches = False
         self._window: RateWindow | None = None
         self.restrict(max_concurrency, rate)
         self._next = asyncio.Lock()
@@ -65,6 +68,7 @@ class Throttle:
         self._ceiling.restrict(float(max_concurrency))
         if rate is not None and (self._window is None or rate < self._window.rate):
             self._window = RateWindow(rate, self._clock)
+            self.watches = True
 
     @property
     def limit(self) -> int:
@@ -91,16 +95,10 @@ class Throttle:
         self._started += 1
         return Turn(self._started, now, self._active, self._ceiling.cuts)
 
-    def before_sending(self) -> None:
-        """Look once more, right before a request is written, whether it may be sent.
-
-        Raises:
-            PermitEnded: not any more; it waits for another turn.
-        """
-
-    def on_answer(self, turn: Turn) -> Callable[[], None] | None:
-        """Return what is to be called when a request's answer begins; ``None`` where nobody needs to know."""
-        return None if self._window is None else partial(self._window.heard, turn.number)
+    def prepare(self, request: HttpRequest, turn: Turn) -> None:
+        """Have a request say when its answer begins; of use where :attr:`watches`."""
+        if self._window is not None:
+            request.on_answer = partial(self._window.heard, turn.number)
 
     def leave(self, turn: Turn, status: int | None, body_seconds: float = 0.0, *, cut_off: bool = False) -> None:
         """Let the next request start, and learn from how this one ended.
@@ -222,25 +220,23 @@ class Throttled:
         """Send a request."""
         throttle = self.throttles.of(request.origin)
         while True:
+            turn = await throttle.enter()
+            status, body_seconds, cut_off = None, 0.0, False
+            if throttle.watches:
+                throttle.prepare(request, turn)
             try:
-                return await self._send(request, throttle)
+                response = await self.transport.send(request)
+                status, body_seconds = response.status, response.body_seconds
             except PermitEnded:
                 continue
-
-    async def _send(self, request: HttpRequest, throttle: Throttle) -> HttpResponse:
-        turn = await throttle.enter()
-        status, body_seconds, cut_off = None, 0.0, False
-        request.before_sending, request.on_answer = throttle.before_sending, throttle.on_answer(turn)
-        try:
-            response = await self.transport.send(request)
-            status, body_seconds = response.status, response.body_seconds
-        except TransportError as error:
-            error.origin = request.origin
-            cut_off = isinstance(error, RequestTimeout)
-            raise
-        except asyncio.CancelledError:
-            cut_off = True
-            raise
-        finally:
-            throttle.leave(turn, status, body_seconds, cut_off=cut_off)
-        return response
+            except TransportError as error:
+                error.origin = request.origin
+                cut_off = isinstance(error, RequestTimeout)
+                raise
+            except asyncio.CancelledError:
+                cut_off = True
+                raise
+            else:
+                return response
+            finally:
+                throttle.leave(turn, status, body_seconds, cut_off=cut_off)

@@ -118,7 +118,7 @@ class HttpRequest:
     method: str = "GET"
     content: bytes | None = None
     final: frozenset[int] = frozenset()
-    before_sending: Callable[[], None] = lambda: None
+    before_sending: Callable[[], None] | None = None
     on_answer: Callable[[], None] | None = None
 
 
@@ -149,7 +149,7 @@ class Transport(Protocol):
         """
 
 
-_before_sending: ContextVar[Callable[[], None]] = ContextVar("before_sending")
+_before_sending: ContextVar[Callable[[], None] | None] = ContextVar("before_sending")
 
 
 class LookingOnceMore(aiohttp.ClientRequest):
@@ -157,7 +157,8 @@ class LookingOnceMore(aiohttp.ClientRequest):
 
     async def send(self, conn: Connection) -> aiohttp.ClientResponse:
         """Write the request."""
-        _before_sending.get()()
+        if before_sending := _before_sending.get(None):
+            before_sending()
         return await super().send(conn)
 
 

@@ -15,6 +15,7 @@ from exporter.errors import PermitEnded, UsageError
 from exporter.http.ceiling import Ceiling, Turn
 from exporter.http.rate import SPACING, RateWindow
 from exporter.http.throttle import Throttle, Throttles
+from exporter.http.transport import HttpRequest
 from exporter.message import message
 from exporter.permits import wire
 from exporter.permits.budget import Portion
@@ -61,6 +62,7 @@ class LeasedThrottle(Throttle):
 
     def __init__(self, clock: Clock, gate: RemoteGate) -> None:
         super().__init__(1, None, clock)
+        self.watches = True
         self._gate = gate
         self._ceiling: _ToldCeiling = _ToldCeiling()
         self._share = self._aim = _NOTHING
@@ -79,6 +81,11 @@ class LeasedThrottle(Throttle):
         if not self._ceiling.limit:
             self._gate.hurry()
         return await super().enter()
+
+    def prepare(self, request: HttpRequest, turn: Turn) -> None:
+        """Have a request look at the lease once more, and say when its answer begins."""
+        super().prepare(request, turn)
+        request.before_sending = self.before_sending
 
     def before_sending(self) -> None:
         """Look whether the lease lasts.

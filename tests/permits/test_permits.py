@@ -67,11 +67,12 @@ async def test_without_a_rate_the_slots_are_shared(folder: Path, service: Measur
     assert service.measured().most_at_once == 5
 
 
+@pytest.mark.parametrize("rate", [None, 20.0])
 async def test_where_there_is_less_than_there_are_crawlers_they_take_turns(
-    folder: Path, service: MeasuredService, monkeypatch: pytest.MonkeyPatch
+    folder: Path, service: MeasuredService, monkeypatch: pytest.MonkeyPatch, rate: float | None
 ) -> None:
     monkeypatch.setattr("exporter.permits.budget._TURN", 0.5)
-    async with owner_of(MeetingPlace(folder).make(terms(service, 1, None))):
+    async with owner_of(MeetingPlace(folder).make(terms(service, 1, rate))):
         found = await asyncio.gather(*(ask_for(folder, service.url, 2.5, seconds="0.02") for _ in range(2)))
     assert min(found) > 10
     assert service.measured().most_at_once == 1
