@@ -140,7 +140,7 @@ class Budget:
         places = free.places + sum(each.held.places for each in living.values())
         turn = int(now / _TURN)
         slots_of = fair(slots, {each: holder.wanted.slots for each, holder in living.items()}, turn)
-        # A place is of no use without a slot; but who has one, and waits for a place with it, cannot give it back before.
+        # A place is of no use without a slot; but who waits for a place in one cannot give it back before.
         users = {each: holder for each, holder in living.items() if slots_of[each] or holder.under_way}
         wanted = {each: holder.wanted.places for each, holder in users.items()}
         return Portion(slots_of[name], fair(places, wanted, turn).get(name, 0))
