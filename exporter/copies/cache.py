@@ -124,11 +124,12 @@ class _Fetch:
         expected: str | None = self._copy.manifest(numbers[-1])[0]
         archive = Archive.open(self._layout.root)
         for number in reversed(numbers):
-            if expected is None or sha256_or_none(self._layout.manifest(number)) != expected:
-                break
-            right.add(number)
-            parent = archive.manifest(number).parent
-            expected = None if parent is None else str(parent["sha256"])
+            if sha256_or_none(self._layout.manifest(number)) == expected:
+                right.add(number)
+                manifest = archive.manifest(number)
+            else:
+                manifest = self._copy.manifest(number)[1]
+            expected = None if manifest.parent is None else str(manifest.parent["sha256"])
         return right
 
     def _fetch_version(self, number: int, wanted: Iterable[str], *, known: bool) -> None:

@@ -60,6 +60,9 @@ class CopyCheck:
         self._write(INFO, info)
         for name in (*PLAIN_DOCUMENTS, RUNS, SUMS):
             self._bring(name, name)
+        self._begun = not {RUNS, SUMS} & self._copy.objects.keys()
+        if self._begun:
+            self._write(RUNS, b"")
         atomic.make_folder(self._layout.versions)
         for number in self._copy.numbers():
             for part in (MANIFEST, SUMS):
@@ -102,6 +105,12 @@ class CopyCheck:
             if not right:
                 yield Finding(FindingCode.ASSET_DAMAGED, name, message("its content is not what its name says"))
             progress(len(numbers) + done, total)
+        yield from self._beside()
+
+    def _beside(self) -> Iterator[Finding]:
+        """Yield what is no part of the copy, or not yet."""
+        if self._begun:
+            yield Finding(FindingCode.UNFINISHED, RUNS, message("it is sent at last, and is not there yet"))
         for number in self._copy.unfinished():
             yield Finding(
                 FindingCode.UNFINISHED,

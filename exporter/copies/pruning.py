@@ -7,7 +7,7 @@ looks at it first:
    below ``versions.new/``; what counts is ``versions/``.
 2. The note is replaced and says ``built``: from this instant ``versions.new/`` is what counts. ``versions/`` is removed
    and stored anew, then the pictures that no version needs go.
-3. The note is removed: ``versions/`` counts again, and ``versions.new/`` is removed.
+3. The note is replaced and says ``installed``: ``versions/`` counts again. ``versions.new/`` is removed, then the note.
 
 A prune that was cut short is completed by the next one. A note whose writer may live is respected for a day.
 """
@@ -27,7 +27,7 @@ from exporter.archive.lock import is_running
 from exporter.clock import SystemClock, timestamp
 from exporter.copies.contents import NEW_VERSIONS, PRUNING, VERSIONS, SecondCopy, asset_digest, part_name
 from exporter.copies.histories import Relation, relate
-from exporter.copies.push import PARTS
+from exporter.copies.push import PARTS, Push
 from exporter.copies.store import content_of, vouched_content
 from exporter.copies.transfer import in_parallel
 from exporter.errors import ArchiveLocked, DamagedObject
@@ -38,11 +38,25 @@ from exporter.text import printable
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from exporter.copies.push import Push
+    from exporter.archive.archive import Archive
+    from exporter.copies.store import Store
     from exporter.copies.transfer import TransferCount
 
 _PATIENCE: Final = timedelta(days=1)
 _HASH: Final = re.compile(rb"[0-9a-f]{64}")
+
+
+def push_to_prune(archive: Archive, store: Store) -> Push:
+    """Return a transfer to a copy that may be pruned, once a prune of it that was cut short is completed.
+
+    Raises:
+        ArchiveLocked: somebody else prunes the copy; and what :class:`~exporter.copies.push.Push` raises.
+    """
+    push = Push(archive, store, pruning=True)
+    if push.copy.pruning is not None:
+        CopyPrune(push).recover()
+        push = Push(archive, store, pruning=True)
+    return push
 
 
 class CopyPrune:
@@ -82,9 +96,17 @@ class CopyPrune:
             self._store.remove(PRUNING)
             raise
         self._replace_note(_note("built"), built)
-        self.complete()
+        self._complete()
 
-    def complete(self) -> None:
+    def recover(self) -> None:
+        """Bring a prune that was cut short to its end, or to its beginning where the new set was not whole yet."""
+        if self._push.copy.folder == NEW_VERSIONS:
+            self._complete()
+        else:
+            self._clear(NEW_VERSIONS, self._push.copy)
+            self._store.remove(PRUNING)
+
+    def _complete(self) -> None:
         """Make the set that was built the one of ``versions/``, and remove what nothing needs any more."""
         copy = SecondCopy(self._store)
         self._clear(VERSIONS, copy)
@@ -92,8 +114,9 @@ class CopyPrune:
         for number in copy.numbers():
             self._install(copy, number, needed)
         self._remove(name for name in copy.assets() if (asset_digest(name) or "").encode() not in needed)
-        self._store.remove(PRUNING)
+        self._replace_note(_note("installed"), copy)
         self._clear(NEW_VERSIONS, copy)
+        self._store.remove(PRUNING)
 
     def _install(self, copy: SecondCopy, number: int, needed: set[bytes]) -> None:
         """Store a version of the new set in ``versions/``, and note the hashes of the pictures that it names."""

@@ -177,6 +177,8 @@ class Pull:
         with atomic.translated(layout.root):
             for folder in (layout.versions, layout.assets):
                 atomic.make_folder(folder)
+            if layout.runs.kind() is None:
+                atomic.write_file(layout.runs, b"")
             if layout.info.kind() is None:
                 atomic.write_file(layout.info, self._info)
         writer.clean_leftovers(layout)

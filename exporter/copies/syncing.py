@@ -16,10 +16,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from exporter.archive.archive import Archive
 from exporter.archive.layout import is_inside
-from exporter.copies.contents import NEW_VERSIONS
 from exporter.copies.histories import Relation
 from exporter.copies.opening import StoreOptions, is_address, open_store
-from exporter.copies.pruning import CopyPrune
+from exporter.copies.pruning import CopyPrune, push_to_prune
 from exporter.copies.pull import Pull
 from exporter.copies.push import Push
 from exporter.copies.transfer import TransferCount
@@ -183,10 +182,8 @@ def _is_blog(shard: str, blog_id: str) -> bool:
 
 
 def _push(name: str, archive: Archive, store: Store, options: SyncOptions, progress: OnProgress) -> Synced:
-    push = Push(archive, store, pruning=options.prune)
-    if push.copy.folder == NEW_VERSIONS and not options.dry_run:
-        CopyPrune(push).complete()
-        push = Push(archive, store, pruning=options.prune)
+    recovering = options.prune and not options.dry_run
+    push = push_to_prune(archive, store) if recovering else Push(archive, store, pruning=options.prune)
     plan = push.plan()
     pruned = plan.relation is Relation.PRUNED
     if pruned and not options.prune:

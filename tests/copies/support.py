@@ -7,9 +7,8 @@ from pathlib import Path
 from exporter.archive.archive import Archive
 from exporter.archive.verify import verify
 from exporter.copies.checking import CopyCheck
-from exporter.copies.contents import NEW_VERSIONS
 from exporter.copies.histories import Relation
-from exporter.copies.pruning import CopyPrune
+from exporter.copies.pruning import CopyPrune, push_to_prune
 from exporter.copies.pull import Pull, PullPlan
 from exporter.copies.push import Push, PushPlan
 from exporter.copies.store import Store
@@ -38,10 +37,7 @@ def pushed(root: Path, store: Store) -> tuple[PushPlan, TransferCount]:
 
 def pruned(root: Path, store: Store) -> None:
     """Send a pruned archive to a store, and prune the copy."""
-    push = Push(Archive.open(root), store, pruning=True)
-    if push.copy.folder == NEW_VERSIONS:
-        CopyPrune(push).complete()
-        push = Push(Archive.open(root), store, pruning=True)
+    push = push_to_prune(Archive.open(root), store)
     plan = push.plan()
     push.run(plan, ignore, CopyPrune(push).run if plan.relation is Relation.PRUNED else None)
 
