@@ -124,7 +124,7 @@ class _Fetch:
         expected: str | None = self._copy.manifest(numbers[-1])[0]
         archive = Archive.open(self._layout.root)
         for number in reversed(numbers):
-            if sha256_or_none(self._layout.manifest(number)) == expected:
+            if expected is not None and sha256_or_none(self._layout.manifest(number)) == expected:
                 right.add(number)
                 manifest = archive.manifest(number)
             else:
