@@ -22,7 +22,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from exporter import lossless_json
-from exporter.archive.layout import segment_name
+from exporter.archive.layout import SUMS, segment_name
 from exporter.archive.lock import is_running
 from exporter.clock import SystemClock, timestamp
 from exporter.copies.contents import NEW_VERSIONS, PRUNING, VERSIONS, SecondCopy, asset_digest, part_name
@@ -86,6 +86,7 @@ class CopyPrune:
         try:
             if relate(self._push.history, copy).relation is not Relation.PRUNED:
                 raise self._changed()
+            self._require_unlocked(copy)
             self._clear(NEW_VERSIONS, copy)
             for number in self._push.numbers:
                 self._push.send_version(number, PARTS, tally, NEW_VERSIONS)
@@ -145,6 +146,20 @@ class CopyPrune:
         there = copy.objects.get(PRUNING)
         if not self._store.replace(PRUNING, note, None if there is None else there.tag):
             raise self._changed()
+
+    def _require_unlocked(self, copy: SecondCopy) -> None:
+        """Refuse where the place keeps what is removed: tried with a file that can be made again, before all others."""
+        name = copy.part(copy.numbers()[0], SUMS)
+        content = content_of(copy.document(name))
+        self._store.remove(name)
+        if not self._store.create(name, content):
+            raise ArchiveLocked(
+                message(
+                    "The versions in {place} are locked and cannot be removed: prune it when their locks have ended, "
+                    "or name another place.",
+                    place=self._store.place,
+                )
+            )
 
     def _changed(self) -> ArchiveLocked:
         return ArchiveLocked(

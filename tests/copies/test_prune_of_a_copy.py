@@ -181,6 +181,23 @@ def states_of(root: Path) -> dict[int, dict[Kind, dict[str, bytes]]]:
     }
 
 
+def test_a_copy_whose_objects_are_locked_is_not_pruned(source: Built, store: FolderStore, tmp_path: Path) -> None:
+    pushed(source.root, store)
+    before = files_in(tmp_path / "copy")
+    prune_here(source.root)
+
+    class Locked(FolderStore):
+        """What is in versions/ stays when it is removed."""
+
+        def remove(self, name: str) -> None:
+            if not name.startswith("versions/"):
+                super().remove(name)
+
+    with pytest.raises(ArchiveLocked, match="are locked and cannot be removed"):
+        pruned(source.root, Locked(tmp_path / "copy"))
+    assert files_in(tmp_path / "copy") == before
+
+
 class Stopped(Exception):
     """The transfer ends here."""
 
