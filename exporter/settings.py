@@ -446,7 +446,7 @@ def resolve(
         _warn_if_readable(file.path, warn)
     sources: list[tuple[Source, Mapping[str, Any]]] = [
         (Source(Origin.OPTION), {name: value for name, value in options.items() if value is not None}),
-        (Source(Origin.VARIABLE), _variables(environment)),
+        (Source(Origin.VARIABLE), variables(environment)),
         (Source(Origin.BLOG, str(file.path), blog or ""), {} if blog is None else file.blogs[blog].settings),
         (Source(Origin.FILE, str(file.path)), file.settings),
     ]
@@ -568,7 +568,8 @@ def _nearest(name: str, among: Iterable[str]) -> str | None:
     return next(iter(get_close_matches(name, list(among), 1)), None)
 
 
-def _variables(environment: Mapping[str, str]) -> dict[str, str]:
+def variables(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the settings that an environment gives, as text by their names; secrets are not among them."""
     names = {name.removeprefix(PREFIX): value for name, value in environment.items() if name.startswith(PREFIX)}
     return {name.lower(): value for name, value in names.items() if name not in _NOT_SETTINGS}
 

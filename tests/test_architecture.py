@@ -32,6 +32,7 @@ HOMED = {
     "boto3",
     "botocore",
     "click",
+    "distributed",
     "duckdb",
     "jinja2",
     "keyring",

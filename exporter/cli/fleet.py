@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -19,12 +20,13 @@ from exporter.errors import BlogExporterError, UsageError
 from exporter.message import message, message_n
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import AsyncIterator, Callable, Mapping
+    from contextlib import AbstractAsyncContextManager
 
     from exporter.cli.fleet_words import RunDisplay
     from exporter.cli.signals import Signals
     from exporter.fleet.ledger import DueBlog, FleetLedger
-    from exporter.fleet.run import FleetPlan
+    from exporter.fleet.run import Crew, FleetPlan
     from exporter.settings import Settings
 
 _EPILOG = message(
@@ -79,6 +81,19 @@ command.add_command(search_command)
     "give_up_after", "refresh", "max_age", "resume_max_age", "token_file", "account", "timezone", "assets", "file_url",
     "entry_url", "max_asset_size", "archive_fallback", "skip_asset_hosts", "allow_private_network", "strict_assets",
 )  # fmt: skip
+@option(
+    "--engine",
+    type=click.Choice(["local", "dask"]),
+    default="local",
+    help=message("Save blogs in one process, or in many by Dask, which the extra fleet installs."),
+)
+@option(
+    "--workers",
+    type=click.IntRange(1, 1000),
+    metavar="N",
+    help=message("Dask: worker processes. [default: one a processor]"),
+)
+@option("--scheduler", metavar="URL", help=message("Dask: a scheduler such as tcp://10.0.0.5:8786, with its workers."))
 @option("--site", flag_value="yes", default=None, help=message("Keep an offline site in every archive."))
 @option("--markdown", flag_value="yes", default=None, help=message("Keep Markdown in every archive."))
 @config_option
@@ -94,6 +109,9 @@ def run(
     retry_now: bool,
     again_after: str | None,
     deadline: str | None,
+    engine: str,
+    workers: int | None,
+    scheduler: str | None,
     config: Path | None,
     **given: str | None,
 ) -> int:
@@ -114,9 +132,7 @@ def run(
     options = {"site": "no", "markdown": "no", **{name: value for name, value in given.items() if value is not None}}
 
     resolve(options, config=config)
-
-    def settings_of(blog: DueBlog) -> Settings:
-        return resolve({**options, **blog.settings}, config=config, blog_id=blog.blog_id)
+    crew = _crew(root, options, config, at_once, engine=engine, workers=workers, scheduler=scheduler)
 
     with translated(root):
         make_folder(root)
@@ -145,7 +161,7 @@ def run(
             )
             exit_code = 1
             try:
-                exit_code = _run(root, ledger, plan, settings_of, at_once, out, signals, number)
+                exit_code = _run(root, ledger, plan, crew, out, signals, number)
             except BlogExporterError as error:
                 exit_code = error.exit_code
                 raise
@@ -175,8 +191,7 @@ def _run(
     root: Path,
     ledger: FleetLedger,
     plan: FleetPlan,
-    settings_of: Callable[[DueBlog], Settings],
-    at_once: int,
+    crew: Callable[[FleetLedger], AbstractAsyncContextManager[Crew]],
     out: Output,
     signals: Signals,
     number: int,
@@ -186,7 +201,7 @@ def _run(
     from exporter.cli.fleet_words import RunDisplay
 
     with RunDisplay(out, plan) as progress:
-        moment = asyncio.run(_save(root, ledger, plan, settings_of, at_once, signals, progress))
+        moment = asyncio.run(_save(ledger, plan, crew, signals, progress))
     document = {"run": number, **progress.summary(root, moment)}
     out.document(document)
     problem = progress.problem(document)
@@ -196,32 +211,73 @@ def _run(
 
 
 async def _save(
-    root: Path,
     ledger: FleetLedger,
     plan: FleetPlan,
-    settings_of: Callable[[DueBlog], Settings],
-    at_once: int,
+    crew_of: Callable[[FleetLedger], AbstractAsyncContextManager[Crew]],
     signals: Signals,
     progress: RunDisplay,
 ) -> Any:
     from exporter.clock import SystemClock
-    from exporter.fleet.local_crew import LocalCrew
     from exporter.fleet.run import FleetRun
-    from exporter.fleet.saving import Saver
-    from exporter.http.engine import Engine
 
     clock = SystemClock()
     noted = 0.0
     moment = None
-    async with Engine(clock=clock) as engine, LocalCrew(Saver(root, engine, settings_of, clock), at_once) as crew:
+    async with crew_of(ledger) as crew:
         fleet = FleetRun(ledger, crew, plan, clock)
         with signals.passed_to(fleet.stop):
             async for moment in fleet.moments():
                 progress.handle(moment)
                 if clock.monotonic() - noted >= _NOTE_SECONDS:
                     noted = clock.monotonic()
-                    ledger.note_progress(progress.note(moment))
+                    ledger.note_progress({**progress.note(moment), "dashboard": crew.dashboard})
     return moment
+
+
+def _crew(
+    root: Path,
+    options: Mapping[str, str],
+    config: Path | None,
+    at_once: int,
+    *,
+    engine: str,
+    workers: int | None,
+    scheduler: str | None,
+) -> Callable[[FleetLedger], AbstractAsyncContextManager[Crew]]:
+    """Return what makes the crew, in the event loop; it is checked before anything is written."""
+    from contextlib import asynccontextmanager
+
+    from exporter.clock import SystemClock
+    from exporter.fleet.local_crew import LocalCrew
+    from exporter.fleet.saving import Saver
+    from exporter.http.engine import Engine
+    from exporter.settings import resolve, variables
+
+    def settings_of(blog: DueBlog) -> Settings:
+        return resolve({**options, **blog.settings}, config=config, blog_id=blog.blog_id)
+
+    clock = SystemClock()
+    if engine == "dask":
+        from exporter.fleet.budgets import terms_of
+        from exporter.fleet.dask_crew import DaskCrew, check_dask
+
+        check_dask(workers, scheduler)
+        everywhere = {**variables(os.environ), **options}
+
+        def of_dask(ledger: FleetLedger) -> AbstractAsyncContextManager[Crew]:
+            terms = terms_of(ledger.listed(), settings_of)
+            return DaskCrew(root, everywhere, config, at_once, terms, clock, workers=workers, scheduler=scheduler)
+
+        return of_dask
+    if workers is not None or scheduler is not None:
+        raise UsageError(message("--workers and --scheduler are of the engine dask: add --engine dask."))
+
+    @asynccontextmanager
+    async def local(_ledger: FleetLedger) -> AsyncIterator[Crew]:
+        async with Engine(clock=clock) as http, LocalCrew(Saver(root, http, settings_of, clock), at_once) as crew:
+            yield crew
+
+    return local
 
 
 @command.command("status", help=message("Show what a fleet has come to: saved, failing, and when it will be done."))

@@ -301,6 +301,14 @@ class FleetLedger:
         )
         return list(found)[:most]
 
+    def listed(self) -> Iterator[DueBlog]:
+        """Yield all listed blogs, due or not."""
+        with self._translated():
+            for number, blog_id, settings, failures, due_at in self._connection.execute(
+                "SELECT number, blog_id, settings, failures, due_at FROM blogs WHERE listed = ?", (self._listing,)
+            ):
+                yield DueBlog(number, blog_id, json.loads(settings), failures, due_at or 0.0)
+
     def record(self, attempts: Iterable[tuple[BlogAttempt, float | None]]) -> list[BlogState]:
         """Write down how attempts ended, each with the time at which its blog is due again.
 

@@ -17,6 +17,8 @@ class LocalCrew:
     Leaving it ends what is under way.
     """
 
+    dashboard: None = None
+
     def __init__(self, saver: Saver, at_once: int) -> None:
         self._saver = saver
         self._at_once = at_once

@@ -76,6 +76,10 @@ class Crew(Protocol):
     def stop(self, error: Interrupted) -> None:
         """End all attempts soon and in order; what was read is kept for the next ones."""
 
+    @property
+    def dashboard(self) -> str | None:
+        """The address where its work can be watched, ``None`` where it has none."""
+
 
 @dataclass(frozen=True, slots=True)
 class FleetMoment:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -46,9 +46,14 @@ class Saver:
         self._end: Interrupted | None = None
 
     @property
+    def sent(self) -> Mapping[int, int]:
+        """How many requests were sent so far for each blog that is being saved, by its number in the ledger."""
+        return {number: client.statistics.requests for number, client in self._clients.items()}
+
+    @property
     def under_way(self) -> Collection[int]:
         """For each blog that is being saved, how many requests were sent so far."""
-        return [client.statistics.requests for client in self._clients.values()]
+        return self.sent.values()
 
     @property
     def requests(self) -> int:

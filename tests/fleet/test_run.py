@@ -38,6 +38,8 @@ class HandClock:
 class ScriptedCrew:
     """Ends the oldest attempt after ten seconds and ten requests with the exit code that the script has for it."""
 
+    dashboard: str | None = None
+
     def __init__(self, clock: HandClock, script: Script, places: int = 2) -> None:
         self.clock = clock
         self.script = script
