@@ -245,7 +245,6 @@ async def start_owner(
     finally:
         keeping.cancel()
         await asyncio.gather(keeping, return_exceptions=True)
-        # The standbys end first, so that none takes over.
         for each in running:
             if each.stdin is not None:
                 each.stdin.close()

@@ -69,7 +69,7 @@ def catalogued(tmp_path_factory: pytest.TempPathFactory) -> Path:
     }
     entries = [entry(1, year="2020", entry_text='夜の<a href="https://elsewhere.example.org/x">そと</a>')]
     built = build_blog(
-        root, "yoru.example.jp", entries, comments={"9": comment}, assets={picture["url"]: picture}, complete=False
+        root, "yoru.example.jp", entries, comments={"9": comment}, assets={"https://yoru.example.jp/p.jpg": picture}, complete=False
     )  # fmt: skip
     assert built.reader.completeness()[0]["complete"] is False
     damaged = build_blog(root, "natsu.example.jp", [entry(1)])

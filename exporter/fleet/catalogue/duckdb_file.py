@@ -47,34 +47,33 @@ def library() -> ModuleType:
     return duckdb
 
 
-def require_database(path: Path) -> None:
-    """Refuse to replace what is no catalogue.
+def identity_of(path: Path) -> str | None:
+    """Return the identity of the Parquet files that a database was made of; ``None`` where there is no database.
 
     Raises:
         UsageError: something else is there.
     """
     kind = inner(path).kind()
     if kind is None:
-        return
+        return None
     duckdb = library()
     try:
-        known = kind == ""
-        if known:
+        if kind == "":
             with duckdb.connect(str(path), read_only=True, config=_OFFLINE) as connection:
-                connection.execute("SELECT edition FROM catalogue")
+                return str(connection.execute("SELECT made_of FROM catalogue").fetchone()[0])
     except duckdb.Error:
-        known = False
-    if not known:
-        raise UsageError(message("{target} is there already, and is no catalogue; name another place.", target=path))
+        pass
+    raise UsageError(message("{target} is there already, and is no catalogue; name another place.", target=path))
 
 
-def write_database(folder: Path, target: Path, work: Path) -> None:
+def write_database(folder: Path, target: Path, work: Path, made_of: str) -> None:
     """Make the database of the Parquet files in a folder, and put it in its place in one step.
 
     Args:
         folder: the catalogue as Parquet.
         target: the database.
         work: a folder of the same disk to make it in.
+        made_of: the identity of those files.
 
     Raises:
         BlogExporterError, NoSpace: it cannot be written.
@@ -90,7 +89,7 @@ def write_database(folder: Path, target: Path, work: Path) -> None:
                 connection.execute("SET preserve_insertion_order = false")
                 for table in TABLES:
                     _fill(connection, table, sorted(str(path) for path in (folder / table).glob("*.parquet")))
-                connection.execute(f"CREATE TABLE catalogue AS SELECT {EDITION} AS edition")
+                connection.execute("CREATE TABLE catalogue AS SELECT ? AS edition, ? AS made_of", [EDITION, made_of])
         except duckdb.Error as error:
             raise BlogExporterError(
                 message("The catalogue {path} cannot be written: {reason}", path=target, reason=error)

@@ -18,6 +18,7 @@ from enum import Enum, auto
 from functools import cache
 from pathlib import Path
 from typing import Any, BinaryIO, Final, NamedTuple, Self
+from uuid import uuid4
 
 from exporter import lossless_json
 from exporter.archive import atomic
@@ -49,13 +50,14 @@ class ShardTask(NamedTuple):
     settings: Settings
 
 
-def is_catalogue(folder: Path) -> bool:
-    """Tell whether a folder is a catalogue."""
+def identity_of(folder: Path) -> str | None:
+    """Return what changes whenever a catalogue does; ``None`` where a folder is none."""
     try:
         document = lossless_json.loads(inner(folder / SIGN).read_bytes())
     except (OSError, lossless_json.NotJson):
-        return False
-    return isinstance(document, dict) and document.get("format") == _FORMAT
+        return None
+    known = isinstance(document, dict) and document.get("format") == _FORMAT
+    return str(document.get("id")) if known else None
 
 
 def require_target(folder: Path) -> None:
@@ -66,7 +68,7 @@ def require_target(folder: Path) -> None:
     """
     if inner(folder).kind() is None or (folder.is_dir() and not any(folder.iterdir())):
         return
-    if folder.is_symlink() or not is_catalogue(folder):
+    if folder.is_symlink() or identity_of(folder) is None:
         raise UsageError(message("{target} is there already, and is no catalogue; name another place.", target=folder))
 
 
@@ -105,7 +107,7 @@ def publish(new: Path, target: Path, aside: Path, made_at: str, blogs: int) -> N
         BlogExporterError: it cannot be written.
     """
     with atomic.translated(target):
-        document = {"format": _FORMAT, "edition": EDITION, "made_at": made_at, "blogs": blogs}
+        document = {"format": _FORMAT, "edition": EDITION, "id": uuid4().hex, "made_at": made_at, "blogs": blogs}
         atomic.write_file(new / SIGN, lossless_json.dumps(document, pretty=True) + b"\n")
         for table in TABLES:
             atomic.sync_folder(new / table)
@@ -113,10 +115,15 @@ def publish(new: Path, target: Path, aside: Path, made_at: str, blogs: int) -> N
 
 
 def make_folders(new: Path) -> None:
-    """Make the folders that shards are written into."""
+    """Make the folders that shards are written into, and remove what a killed run had not finished."""
     with atomic.translated(new):
         for table in TABLES:
             atomic.make_folder(new / table)
+        finished = {_name(shard) for shard in shards_of(new)}
+        for table in TABLES:
+            for path in inner(new / table).iterdir():
+                if path.name not in finished:
+                    path.unlink(missing_ok=True)
 
 
 def _name(shard: str) -> str:

@@ -14,7 +14,7 @@ from exporter.clock import Clock, timestamp
 from exporter.export.parquet_table import libraries
 from exporter.fleet.archives import require_fleet, require_outside, shards_in
 from exporter.fleet.catalogue import parquet_folder, sqlite_file
-from exporter.fleet.catalogue.duckdb_file import library, require_database, write_database
+from exporter.fleet.catalogue.duckdb_file import identity_of, library, write_database
 from exporter.fleet.catalogue.reading import ShardOutcome
 from exporter.fleet.workers import each_done
 from exporter.settings import Settings
@@ -100,7 +100,7 @@ def update_parquet(root: Path, target: Path, options: CatalogueOptions) -> Catal
         for done, outcome in enumerate(each_done(parquet_folder.bring_up_to_date, tasks, options.workers), 1):
             result.add(outcome)
             options.on_shard(result, done / len(shards))
-        if result.changed or not parquet_folder.is_catalogue(target):
+        if result.changed or parquet_folder.identity_of(target) is None:
             made_at = timestamp(options.clock.now())
             parquet_folder.publish(new, target, work / "old", made_at, result.blogs)
         atomic.remove_folder(new)
@@ -141,12 +141,14 @@ def update_duckdb(root: Path, target: Path, options: CatalogueOptions) -> Catalo
         NoSpace: there is no room.
     """
     library()
-    require_database(target)
+    known = identity_of(target)
     folder = target.with_suffix("")
     result = update_parquet(root, folder, options)
     with _work(root, target, options) as work:
-        if result.changed or not target.is_file():
-            write_database(folder, target, work)
+        made_of = parquet_folder.identity_of(folder)
+        if made_of is not None and made_of != known:
+            write_database(folder, target, work, made_of)
+            result.changed = True
     result.path = target
     return result
 
