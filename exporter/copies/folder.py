@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from exporter.archive import atomic
 from exporter.archive.layout import is_inside
 from exporter.archive.lock import ArchiveLock
-from exporter.archive.safe_files import InnerPath, NotPlain
+from exporter.archive.safe_files import FileTooLarge, InnerPath, NotPlain
 from exporter.clock import SystemClock
 from exporter.copies.store import PIECE, ObjectContent, StoredObject
 from exporter.errors import ArchiveDamaged, BlogExporterError, NoSuchObject
@@ -179,7 +179,7 @@ class FolderStore:
             yield
         except (FileNotFoundError, NotADirectoryError) as error:
             raise NoSuchObject(self.place, name) from error
-        except NotPlain as error:
+        except (NotPlain, FileTooLarge) as error:
             raise atomic.translate(error, self.place) from error
         except OSError as error:
             reason = os.strerror(error.errno or 0)

@@ -79,6 +79,13 @@ def test_links_are_listed_and_not_followed(tmp_path: Path) -> None:
     assert not (tmp_path / "000001").exists()
 
 
+def test_a_file_of_endless_holes_is_not_read(tmp_path: Path) -> None:
+    with (tmp_path / "archive.json").open("wb") as file:
+        file.truncate(1 << 40)
+    with pytest.raises(ArchiveDamaged, match="damaged"):
+        next(FolderStore(tmp_path).read("archive.json"))
+
+
 def test_a_folder_that_cannot_be_read_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "archive.json").write_bytes(b"x")
 
