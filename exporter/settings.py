@@ -124,6 +124,11 @@ def _flags(text: str) -> frozenset[str]:
     return found
 
 
+def _recipients(text: str) -> tuple[str, ...]:
+    # Whether they are any is said by who uses them, and never shows one that is a secret.
+    return tuple(word.strip() for word in text.split(",") if word.strip())
+
+
 def _yes_or_no(text: str) -> bool:
     if text.strip().lower() not in _YES_OR_NO:
         raise ValueError(message("yes or no is expected"))
@@ -195,6 +200,7 @@ _KINDS_OF_TEXT: Final[dict[Callable[[str], Any], str]] = {
     zone: "ZONE",
     hosts: "HOSTS",
     _values: "VALUES",
+    _recipients: "RECIPIENTS",
     _flags: "VALUES",
     _rate: "N",
     Path: "FILE",
@@ -322,6 +328,10 @@ class Settings:
     site: bool = _setting(_yes_or_no, "yes", message("Keep the offline site in latest/."))
     site_title: str | None = _unset(str, message("What the site calls the blog."))
     site_lang: str | None = _unset(_OneOf("ja", "en"), message("Language of the site's interface."))
+    encrypt_to: tuple[str, ...] = _setting(
+        _recipients, "", message("Age recipients that second copies are encrypted to, with commas between them.")
+    )
+    recipients_file: Path | None = _unset(Path, message("File of age recipients that second copies are encrypted to."))
     success_result: str = _setting(_text, "ok", message("The envelope's result that means success."))
     entry_list_page_param: str = _setting(_text, "page", message("Page parameter of the entries."))
     comment_list_page_param: str = _setting(_text, "page", message("Page parameter of the comments."))

@@ -36,10 +36,12 @@ class StoreChoice:
 
     Attributes:
         encrypt_to: the recipients that it is to be readable for.
+        recipients_file: a file of such recipients.
         identities: files of the identities to read it with.
     """
 
     encrypt_to: tuple[str, ...] = ()
+    recipients_file: Path | None = None
     identities: tuple[Path, ...] = ()
 
     def options(self) -> StoreOptions:
@@ -48,13 +50,34 @@ class StoreChoice:
 
         return StoreOptions(self.encrypt_to, self.identities)
 
+    def to_send(self, target: str, warn: Callable[[str], None]) -> StoreChoice:
+        """Return it with all recipients of what is sent to a place, those of the file and of the settings among them.
+
+        What the settings say counts for addresses, and for folders that hold an encrypted copy already: whether a
+        folder is to become one is said with the command.
+
+        Raises:
+            UsageError: the file or a setting cannot be right.
+        """
+        given, file = self.encrypt_to, self.recipients_file
+        if not given and file is None and (is_place_of_copies(target)):
+            from exporter.settings import resolve
+
+            settings = resolve({}, warn=warn)
+            given, file = settings.encrypt_to, settings.recipients_file
+        if file is not None:
+            from exporter.copies.age_files import recipients_in
+
+            given = (*given, *recipients_in(file))
+        return StoreChoice(given, None, self.identities)
+
     def is_copy(self, place: str) -> bool:
         """Tell whether a place is to be read through a store: an address, or a folder whose content is encrypted."""
-        return "://" in place or bool(self.identities)
+        return is_place_of_copies(place) or bool(self.identities)
 
     def is_sent_to(self, place: str) -> bool:
         """Tell whether a place gets objects, and not an archive."""
-        return "://" in place or bool(self.encrypt_to)
+        return is_place_of_copies(place) or bool(self.encrypt_to)
 
     def open(self, place: str) -> Store:
         """Return the store at a place."""
@@ -63,13 +86,24 @@ class StoreChoice:
         return open_store(place, self.options())
 
 
+def is_place_of_copies(place: str) -> bool:
+    """Tell whether a place is an address, or the folder of an encrypted copy."""
+    return "://" in place or (Path(place) / "encrypted-copy.json").is_file()
+
+
 def store_options(*, writing: bool = False) -> Callable[[Command], Command]:
     """Add the options that say how copies are kept, handed to the command as ``store``, a :class:`StoreChoice`."""
 
     def decorate(command: Command) -> Command:
         @wraps(command)
-        def wrapped(*, identities: tuple[Path, ...], encrypt_to: tuple[str, ...] = (), **given: Any) -> Any:
-            return command(store=StoreChoice(encrypt_to, identities), **given)
+        def wrapped(
+            *,
+            identities: tuple[Path, ...],
+            encrypt_to: tuple[str, ...] = (),
+            recipients_file: Path | None = None,
+            **given: Any,
+        ) -> Any:
+            return command(store=StoreChoice(encrypt_to, recipients_file, identities), **given)
 
         made = option(
             "--identity",
@@ -80,6 +114,12 @@ def store_options(*, writing: bool = False) -> Callable[[Command], Command]:
             help=message("File of an age identity, to read an encrypted copy with."),
         )(wrapped)
         if writing:
+            made = option(
+                "--recipients-file",
+                type=click.Path(path_type=Path),
+                metavar="FILE",
+                help=message("Encrypt it to the age recipients in a file, one on a line."),
+            )(made)
             made = option(
                 "--encrypt-to",
                 multiple=True,

@@ -13,10 +13,11 @@ from exporter.cli.help import option
 from exporter.cli.options import with_output
 from exporter.cli.output import Output, counted, shown
 from exporter.errors import ArchiveDamaged, Incomplete
-from exporter.message import message, message_n, said
+from exporter.message import listed, message, message_n, said
 from exporter.text import printable
 
 if TYPE_CHECKING:
+    from exporter.copies.encrypted import EncryptedStore
     from exporter.copies.syncing import Synced
 
 _EPILOG = """\b
@@ -51,8 +52,10 @@ def command(*, out: Output, source: str, target: str, prune: bool, dry_run: bool
     from exporter.copies.syncing import SyncOptions, sync
 
     synced: list[Synced] = []
+    store = store.to_send(target, out.warn)
+    options = SyncOptions(prune, dry_run, store.options(), lambda found: _print_readers(out, found))
     with ProgressBar(out, message("sending")) as bar:
-        for each in sync(source, target, SyncOptions(prune, dry_run, store.options()), lambda _name: bar.update):
+        for each in sync(source, target, options, lambda _name: bar.update):
             synced.append(each)
             _print(out, each, source if each.archive == "." else each.archive, dry_run=dry_run)
             if each.objects and not dry_run and not store.is_sent_to(target):
@@ -79,6 +82,27 @@ def command(*, out: Output, source: str, target: str, prune: bool, dry_run: bool
             )
         )
     return 0
+
+
+def _print_readers(out: Output, store: EncryptedStore) -> None:
+    """Say who of the recipients can read only a part."""
+    changed = store.changed_readers()
+    if changed.added:
+        out.warn(
+            message(
+                "{who} can read only what is sent to {place} from now on: for the rest, sync to a new place.",
+                who=listed(changed.added),
+                place=store.place,
+            )
+        )
+    if changed.dropped:
+        out.warn(
+            message(
+                "{who} cannot read what is sent to {place} from now on, and can still read what was sent before.",
+                who=listed(changed.dropped),
+                place=store.place,
+            )
+        )
 
 
 def _document(source: str, target: str, synced: list[Synced], *, dry_run: bool) -> dict[str, Any]:

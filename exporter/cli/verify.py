@@ -15,7 +15,7 @@ from exporter.cli.copy_options import StoreChoice, places, store_options
 from exporter.cli.options import with_output
 from exporter.cli.output import Output, counted, shown
 from exporter.cli.summary import completeness_lines
-from exporter.errors import ArchiveDamaged, Incomplete, UsageError
+from exporter.errors import ArchiveDamaged, CopyEncrypted, Incomplete, UsageError
 from exporter.message import message
 from exporter.settings import resolve
 from exporter.text import printable
@@ -37,7 +37,8 @@ _DIGITS: Final = re.compile("[0-9a-f]{8,64}")
         the bytes that were written or not at all, and rebuilds latest/; what it cannot restore is listed.
 
         Prints the archive's head, a hash that covers all of it: kept elsewhere and given to --expect later, it
-        shows that this is the same archive, as of then or newer. Exits with 13 when something is damaged or
+        shows that this is the same archive, as of then or newer. Of an encrypted copy, without --identity, only what
+        can be seen from outside is checked. Exits with 13 when something is damaged or
         --expect does not hold, with 3 when it is intact but incomplete."""
     ),
 )
@@ -77,12 +78,78 @@ def _verify_copy(out: Output, place: str, store: StoreChoice, digits: str | None
     """Check a copy through its store."""
     from exporter.copies.checking import CopyCheck
 
-    opened = store.open(place)
+    try:
+        opened = store.open(place)
+    except CopyEncrypted:
+        if digits is not None:
+            raise
+        return _look_from_outside(out, place)
     with CopyCheck(opened) as check, _bar(out) as bar:
         check.archive.resolve()
         return _Checked(opened.place, opened.place, check.archive, digits).tell(
             out, ((found, _mend_of_a_copy(found)) for found in check.findings(bar.update))
         )
+
+
+def _look_from_outside(out: Output, place: str) -> int:
+    """Check what can be seen of an encrypted copy without a key.
+
+    Raises:
+        ArchiveDamaged: something is missing or cut short.
+    """
+    from exporter.copies.opening import plain_store
+    from exporter.copies.seen_outside import SeenOutside
+
+    seen = SeenOutside(plain_store(place))
+    found = []
+    with _bar(out) as bar:
+        for finding in seen.findings(bar.update):
+            found.append((finding, _mend_of_a_copy(finding)))
+            _print_finding(out, *found[-1])
+    damage = sum(finding.damage for finding, _ in found)
+    out.document(
+        {
+            "archive": place,
+            "encrypted": True,
+            "versions": seen.versions,
+            "objects": seen.objects,
+            "bytes": seen.bytes,
+            "intact": None if not damage else False,
+            "findings": [_finding_document(*each) for each in found],
+        }
+    )
+    if damage:
+        raise ArchiveDamaged(
+            message(
+                "{archive} is damaged: {findings}; the lines above say what to do.",
+                archive=place,
+                findings=counted(damage, "finding"),
+            )
+        )
+    out.answer(
+        message(
+            "As far as can be seen without a key nothing is missing and nothing is cut short: {versions}, {files}. "
+            "What is in them was not read; --identity reads it.",
+            versions=counted(seen.versions, "version"),
+            files=counted(seen.objects, "file"),
+        )
+    )
+    return 0
+
+
+def _print_finding(out: Output, finding: Finding, mend: str) -> None:
+    values = {"path": printable(finding.path), "detail": shown(finding.detail, 2000), "mend": mend}
+    out.answer(message("{code}: {path}: {detail} ({mend})", code=finding.code, **values))
+
+
+def _finding_document(finding: Finding, mend: str) -> dict[str, object]:
+    return {
+        "code": str(finding.code),
+        "path": finding.path,
+        "detail": finding.detail,
+        "damage": finding.damage,
+        "mend": mend,
+    }
 
 
 def _mend_of_a_copy(found: Finding) -> str:
@@ -127,8 +194,7 @@ class _Checked:
         findings = []
         for finding, mend in found:
             findings.append((finding, mend))
-            values = {"path": printable(finding.path), "detail": shown(finding.detail, 2000), "mend": mend}
-            out.answer(message("{code}: {path}: {detail} ({mend})", code=finding.code, **values))
+            _print_finding(out, finding, mend)
         damage = sum(finding.damage for finding, _ in findings)
         completeness, problems = self.reader.completeness()
         complete = bool(completeness.get("complete"))
@@ -147,16 +213,7 @@ class _Checked:
                 "complete": complete,
                 "completeness": completeness,
                 "problems": problems,
-                "findings": [
-                    {
-                        "code": str(finding.code),
-                        "path": finding.path,
-                        "detail": finding.detail,
-                        "damage": finding.damage,
-                        "mend": mend,
-                    }
-                    for finding, mend in findings
-                ],
+                "findings": [_finding_document(*each) for each in findings],
             }
         )
         if known is False:

@@ -24,7 +24,6 @@ from exporter.errors import UsageError
 from exporter.message import message
 
 FILE_NAME: Final = "copies.json"
-_FLEET: Final = "fleet.sqlite"
 _LARGEST: Final = 1 << 20
 _PATIENCE_SECONDS: Final = 30.0
 
@@ -97,14 +96,14 @@ class KeyMemory:
         return found if found.id == number else None
 
     def keep(self, place: str, keys: CopyKeys) -> None:
-        """Note durably which copy is at a place, and its keys; where there is no archive yet, nothing is noted.
+        """Note durably which copy is at a place, and its keys; in a folder that is empty or absent, nothing is noted.
 
         Raises:
             BlogExporterError: it cannot be written.
         """
         if self._layout is None or self.path is None:
             return
-        if self._layout.info.kind() is None and (self._layout.root / _FLEET).kind() is None:
+        if self._layout.root.kind() is None or not self._layout.root.names():
             return
         if self.id_at(place) == keys.id and self.keys(keys.id) == keys:
             return

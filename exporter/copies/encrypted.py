@@ -113,6 +113,10 @@ class EncryptedStore:
         """What tells this copy from others, also from one that somebody puts in its place."""
         return self._keys.id
 
+    def keep_keys(self) -> None:
+        """Keep the keys in the archive, which is there now, so that it can be sent to this copy again."""
+        self._memory.keep(self.place, self._keys)
+
     def changed_readers(self) -> ChangedReaders:
         """Compare the recipients with those of what is there already."""
         before = [recipients for _, recipients in self._key_files()] if self._begun else []

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from exporter.archive.archive import Archive
 from exporter.archive.layout import is_inside
+from exporter.copies.encrypted import EncryptedStore
 from exporter.copies.histories import Relation
 from exporter.copies.opening import StoreOptions, is_address, open_store
 from exporter.copies.pruning import CopyPrune, push_to_prune
@@ -80,11 +81,13 @@ class SyncOptions:
         prune: forget at the target what a prune has folded at the source, and complete a prune that was cut short.
         dry_run: send nothing, only find out what would be sent.
         store: how places that are no plain folders are opened.
+        encrypted: hears of an encrypted copy before anything is sent there.
     """
 
     prune: bool = False
     dry_run: bool = False
     store: StoreOptions = field(default_factory=StoreOptions)
+    encrypted: Callable[[EncryptedStore], None] | None = None
 
 
 Started = Callable[[str], "OnProgress"]
@@ -113,13 +116,20 @@ def sync(source: str, target: str, options: SyncOptions, started: Started) -> It
             )
         )
     if is_address(target) or (options.store.encrypt_to and not is_address(source)):
-        sending = replace(options.store, archive=Path(source))
-        yield from _push_all(Path(source), open_store(target, sending), options, started)
+        store = open_store(target, replace(options.store, archive=Path(source)))
+        if isinstance(store, EncryptedStore) and options.encrypted is not None:
+            options.encrypted(store)
+        yield from _push_all(Path(source), store, options, started)
     elif not is_address(source) and Path(source).resolve() == Path(target).resolve():
         raise UsageError(message("{source} cannot be synced to itself: name another place.", source=source))
     else:
+        # Refuses a folder with an encrypted copy, also one of which only this archive still says so.
+        open_store(target, StoreOptions(archive=None if is_address(source) else Path(source)))
         reading = StoreOptions(identities=options.store.identities, archive=Path(target))
-        yield from _pull_all(open_store(source, reading), Path(target), options, started)
+        store = open_store(source, reading)
+        yield from _pull_all(store, Path(target), options, started)
+        if isinstance(store, EncryptedStore) and not options.dry_run:
+            store.keep_keys()
 
 
 def _push_all(root: Path, store: Store, options: SyncOptions, started: Started) -> Iterator[Synced]:
