@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from exporter.cli.help import option
-from exporter.cli.output import Output
-from exporter.message import message
+from exporter.cli.output import Output, counted
+from exporter.message import message, message_n
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
+    from exporter.copies.object_lock import Locked
     from exporter.copies.opening import StoreOptions
     from exporter.copies.store import Store
 
@@ -89,6 +90,24 @@ class StoreChoice:
 def is_place_of_copies(place: str) -> bool:
     """Tell whether a place is an address, or the folder of an encrypted copy."""
     return "://" in place or (Path(place) / "encrypted-copy.json").is_file()
+
+
+def tell_locked(out: Output, locked: Locked) -> None:
+    """Say until when a copy is locked."""
+    files = counted(locked.objects, "file")
+    if locked.until is None:
+        out.answer(
+            message_n("{n:,} of {files} has no lock.", "{n:,} of {files} have no lock.", locked.unlocked, files=files)
+        )
+        return
+    out.answer(
+        message(
+            "Locked until {date} at least: {files}, {renewed:,} of them anew.",
+            date=f"{locked.until:%Y-%m-%d}",
+            files=files,
+            renewed=locked.renewed,
+        )
+    )
 
 
 def store_options(*, writing: bool = False) -> Callable[[Command], Command]:

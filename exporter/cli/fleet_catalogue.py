@@ -24,7 +24,7 @@ _EPILOG = message(
     """\b
 Examples:
   blog-exporter fleet catalogue parquet DIR
-  duckdb -c "SELECT blog_id, entries FROM 'DIR/catalogue/blogs/*.parquet' ORDER BY entries DESC"
+  duckdb -c "FROM 'DIR/catalogue/blogs/*.parquet' ORDER BY entries"
   blog-exporter fleet catalogue sqlite DIR blogs.sqlite
 """
 )

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from exporter.cli.amounts import size_text
-from exporter.cli.copy_options import StoreChoice, places, store_options
+from exporter.cli.copy_options import StoreChoice, places, store_options, tell_locked
 from exporter.cli.help import option
-from exporter.cli.options import with_output
+from exporter.cli.options import duration_option, with_output
 from exporter.cli.output import Output, counted, shown
 from exporter.errors import ArchiveDamaged, Incomplete
 from exporter.message import listed, message, message_n, said
@@ -18,6 +18,7 @@ from exporter.text import printable
 
 if TYPE_CHECKING:
     from exporter.copies.encrypted import EncryptedStore
+    from exporter.copies.object_lock import Locked
     from exporter.copies.syncing import Synced
 
 _EPILOG = """\b
@@ -44,12 +45,29 @@ Examples:
 @click.argument("target", metavar="TARGET", shell_complete=places)
 @option("--prune", is_flag=True, help=message("Forget at TARGET, too, the versions that a prune has folded at SOURCE."))
 @option("--dry-run", is_flag=True, help=message("Only say what would be sent."))
+@option(
+    "--object-lock",
+    metavar="TIME",
+    help=message("Lock everything at TARGET, an s3://… with object lock, for at least so long from now on (90d)."),
+)
 @store_options(writing=True)
 @with_output()
-def command(*, out: Output, source: str, target: str, prune: bool, dry_run: bool, store: StoreChoice) -> int:
+def command(
+    *,
+    out: Output,
+    source: str,
+    target: str,
+    prune: bool,
+    dry_run: bool,
+    object_lock: str | None,
+    store: StoreChoice,
+) -> int:
     """Run ``sync``."""
     from exporter.cli.progress import ProgressBar
-    from exporter.copies.syncing import SyncOptions, sync
+    from exporter.copies.syncing import LockWish, SyncOptions, sync
+
+    wish = None if object_lock is None else LockWish(duration_option("--object-lock", object_lock))
+    options = SyncOptions(prune, dry_run, store.options(), wish)
 
     synced: list[Synced] = []
     store = store.to_send(target, out.warn)
@@ -60,7 +78,10 @@ def command(*, out: Output, source: str, target: str, prune: bool, dry_run: bool
             _print(out, each, source if each.archive == "." else each.archive, dry_run=dry_run)
             if each.objects and not dry_run and not store.is_sent_to(target):
                 _refresh(out, Path(target) / each.archive)
-    out.document(_document(source, target, synced, dry_run=dry_run))
+    locked = None if wish is None else wish.locked
+    out.document(_document(source, target, synced, dry_run=dry_run, locked=locked))
+    if locked is not None:
+        tell_locked(out, locked)
     failed = [each for each in synced if each.error is not None]
     damaged = sum(len(each.damaged) for each in synced)
     if failed:
@@ -105,7 +126,9 @@ def _print_readers(out: Output, store: EncryptedStore) -> None:
         )
 
 
-def _document(source: str, target: str, synced: list[Synced], *, dry_run: bool) -> dict[str, Any]:
+def _document(
+    source: str, target: str, synced: list[Synced], *, dry_run: bool, locked: Locked | None
+) -> dict[str, Any]:
     return {
         "source": source,
         "target": target,
@@ -113,6 +136,7 @@ def _document(source: str, target: str, synced: list[Synced], *, dry_run: bool) 
         "objects": sum(each.objects for each in synced),
         "bytes": sum(each.bytes for each in synced),
         "archives": [each.document() for each in synced],
+        "locked": None if locked is None else locked.document(),
     }
 
 

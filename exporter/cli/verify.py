@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from exporter.archive.archive import Archive
-from exporter.cli.copy_options import StoreChoice, places, store_options
+from exporter.cli.copy_options import StoreChoice, places, store_options, tell_locked
 from exporter.cli.options import with_output
 from exporter.cli.output import Output, counted, shown
 from exporter.cli.summary import completeness_lines
@@ -23,6 +23,7 @@ from exporter.text import printable
 if TYPE_CHECKING:
     from exporter.archive.findings import Finding
     from exporter.cli.progress import ProgressBar
+    from exporter.copies.object_lock import Locked
 
 _DIGITS: Final = re.compile("[0-9a-f]{8,64}")
 
@@ -77,6 +78,7 @@ def command(*, out: Output, archive: str, quick: bool, repairs: bool, expect: st
 def _verify_copy(out: Output, place: str, store: StoreChoice, digits: str | None) -> int:
     """Check a copy through its store."""
     from exporter.copies.checking import CopyCheck
+    from exporter.copies.opening import locks_of
 
     try:
         opened = store.open(place)
@@ -87,7 +89,7 @@ def _verify_copy(out: Output, place: str, store: StoreChoice, digits: str | None
     with CopyCheck(opened) as check, _bar(out) as bar:
         check.archive.resolve()
         return _Checked(opened.place, opened.place, check.archive, digits).tell(
-            out, ((found, _mend_of_a_copy(found)) for found in check.findings(bar.update))
+            out, ((found, _mend_of_a_copy(found)) for found in check.findings(bar.update)), locks_of(place)
         )
 
 
@@ -184,7 +186,7 @@ class _Checked:
     quick: bool = False
     restored: list[str] = field(default_factory=list)
 
-    def tell(self, out: Output, found: Iterable[tuple[Finding, str]]) -> int:
+    def tell(self, out: Output, found: Iterable[tuple[Finding, str]], locked: Locked | None = None) -> int:
         """Print every finding with what to do about it, and the result; return the exit code.
 
         Raises:
@@ -213,9 +215,12 @@ class _Checked:
                 "complete": complete,
                 "completeness": completeness,
                 "problems": problems,
+                "locked": None if locked is None else locked.document(),
                 "findings": [_finding_document(*each) for each in findings],
             }
         )
+        if locked is not None:
+            tell_locked(out, locked)
         if known is False:
             raise ArchiveDamaged(
                 message(

@@ -12,6 +12,8 @@ from exporter.errors import UsageError
 from exporter.message import message
 
 if TYPE_CHECKING:
+    from exporter.copies.object_lock import Locked
+    from exporter.copies.s3 import S3Store
     from exporter.copies.store import Store
 
 
@@ -35,20 +37,20 @@ def is_address(place: str) -> bool:
     return place.startswith("s3://")
 
 
-def open_store(place: str, options: StoreOptions = StoreOptions()) -> Store:
+def open_store(place: str, options: StoreOptions = StoreOptions(), inner: Store | None = None) -> Store:
     """Return the store at a place: a folder, or an address such as ``s3://bucket/prefix``.
 
     Args:
         place: as it was typed.
         options: how to open it.
+        inner: what :func:`plain_store` returned for this place, where that was asked already.
 
     Raises:
         UsageError: the address cannot be right, a part of the program that it needs is not installed, or what was
             asked for does not fit what is there.
         ArchiveDamaged: an encrypted copy is there, and is not as it should be.
     """
-    inner = plain_store(place)
-    return open_encrypted(inner, options.encrypt_to, options.identities, options.archive)
+    return open_encrypted(inner or plain_store(place), options.encrypt_to, options.identities, options.archive)
 
 
 def plain_store(place: str) -> Store:
@@ -60,7 +62,21 @@ def plain_store(place: str) -> Store:
     return _s3(place) if is_address(place) else FolderStore(Path(place))
 
 
-def _s3(address: str) -> Store:
+def locks_of(place: str) -> Locked | None:
+    """Ask every object at a place until when it is locked; ``None`` where nothing can be.
+
+    Raises:
+        UsageError: as :func:`plain_store`.
+    """
+    if not is_address(place):
+        return None
+    store = _s3(place)
+    from exporter.copies.object_lock import look_at_locks  # noqa: PLC0415 - as below
+
+    return look_at_locks(store) if store.can_lock() else None
+
+
+def _s3(address: str) -> S3Store:
     try:
         from exporter.copies.s3 import S3Store  # noqa: PLC0415 - an extra, and slow to start with
     except ImportError as error:

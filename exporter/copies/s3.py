@@ -143,6 +143,10 @@ class S3Store:
         for each in found:
             self._delete(each)
 
+    def can_lock(self) -> bool:
+        """Tell whether objects can be locked in this bucket."""
+        return self._bucket.has_object_lock()
+
     def lock_new_objects(self, until: datetime) -> None:
         """Lock what is created from now on.
 
@@ -152,7 +156,7 @@ class S3Store:
         Raises:
             UsageError: nothing can be locked in this bucket.
         """
-        if not self._bucket.has_object_lock():
+        if not self.can_lock():
             raise UsageError(
                 message(
                     "Nothing can be locked in the bucket of {place}: make one with object lock, which most services "

@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from exporter.archive.archive import Archive
 from exporter.archive.layout import is_inside
+from exporter.clock import SystemClock
 from exporter.copies.encrypted import EncryptedStore
 from exporter.copies.histories import Relation
-from exporter.copies.opening import StoreOptions, is_address, open_store
+from exporter.copies.opening import StoreOptions, is_address, open_store, plain_store
 from exporter.copies.pruning import CopyPrune, push_to_prune
 from exporter.copies.pull import Pull
 from exporter.copies.push import Push
@@ -29,6 +30,9 @@ from exporter.message import message, said
 from exporter.text import printable
 
 if TYPE_CHECKING:
+    from datetime import timedelta
+
+    from exporter.copies.object_lock import Locked, ObjectLock
     from exporter.copies.pull import PullPlan
     from exporter.copies.push import PushPlan
     from exporter.copies.store import Store
@@ -73,6 +77,19 @@ class Synced:
         }
 
 
+@dataclass(slots=True)
+class LockWish:
+    """That a copy is to be locked.
+
+    Attributes:
+        keep: for how long from now on, at least.
+        locked: what came of it, once all is sent.
+    """
+
+    keep: timedelta
+    locked: Locked | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class SyncOptions:
     """How to sync.
@@ -82,12 +99,14 @@ class SyncOptions:
         dry_run: send nothing, only find out what would be sent.
         store: how places that are no plain folders are opened.
         encrypted: hears of an encrypted copy before anything is sent there.
+        lock: how long everything at the target is to be locked, where it is.
     """
 
     prune: bool = False
     dry_run: bool = False
     store: StoreOptions = field(default_factory=StoreOptions)
     encrypted: Callable[[EncryptedStore], None] | None = None
+    lock: LockWish | None = None
 
 
 Started = Callable[[str], "OnProgress"]
@@ -116,10 +135,18 @@ def sync(source: str, target: str, options: SyncOptions, started: Started) -> It
             )
         )
     if is_address(target) or (options.store.encrypt_to and not is_address(source)):
-        store = open_store(target, replace(options.store, archive=Path(source)))
+        inner = plain_store(target)
+        lock = None if options.lock is None else _lock(inner, options.lock, options, Path(source))
+        store = open_store(target, replace(options.store, archive=Path(source)), inner)
         if isinstance(store, EncryptedStore) and options.encrypted is not None:
             options.encrypted(store)
         yield from _push_all(Path(source), store, options, started)
+        if lock is not None and options.lock is not None:
+            options.lock.locked = lock.finish()
+    elif options.lock is not None:
+        raise UsageError(
+            message("--object-lock locks what is sent to s3://…, and {target} is not there.", target=target)
+        )
     elif not is_address(source) and Path(source).resolve() == Path(target).resolve():
         raise UsageError(message("{source} cannot be synced to itself: name another place.", source=source))
     else:
@@ -130,6 +157,18 @@ def sync(source: str, target: str, options: SyncOptions, started: Started) -> It
         yield from _pull_all(store, Path(target), options, started)
         if isinstance(store, EncryptedStore) and not options.dry_run:
             store.keep_keys()
+
+
+def _lock(store: Store, wish: LockWish, options: SyncOptions, root: Path) -> ObjectLock | None:
+    """Have what is sent locked; returns who finishes that, ``None`` where nothing is sent."""
+    from exporter.copies.object_lock import ObjectLock  # noqa: PLC0415 - an extra, and slow to start with
+    from exporter.copies.s3 import S3Store  # noqa: PLC0415 - as above
+
+    if not isinstance(store, S3Store) or options.prune:
+        raise UsageError(
+            message("--object-lock goes with an s3://… to send to, and without --prune: nothing there is forgotten.")
+        )
+    return None if options.dry_run else ObjectLock(store, wish.keep, root, SystemClock().now())
 
 
 def _push_all(root: Path, store: Store, options: SyncOptions, started: Started) -> Iterator[Synced]:
