@@ -67,11 +67,9 @@ def command(
     from exporter.copies.syncing import LockWish, SyncOptions, sync
 
     wish = None if object_lock is None else LockWish(duration_option("--object-lock", object_lock))
-    options = SyncOptions(prune, dry_run, store.options(), wish)
-
     synced: list[Synced] = []
     store = store.to_send(target, out.warn)
-    options = SyncOptions(prune, dry_run, store.options(), lambda found: _print_readers(out, found))
+    options = SyncOptions(prune, dry_run, store.options(), lambda found: _print_readers(out, found), wish)
     with ProgressBar(out, message("sending")) as bar:
         for each in sync(source, target, options, lambda _name: bar.update):
             synced.append(each)
