@@ -13,6 +13,7 @@ from exporter.cli.language import adopt
 from exporter.cli.output import PROGRAM, Output
 from exporter.config_file import BlogTable, read_config
 from exporter.errors import BlogExporterError, UsageError
+from exporter.library import archive_settings
 from exporter.message import listed, message
 from exporter.settings import SETTINGS, Origin, Remembered, Settings, resolve
 
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 _FULL_ID: Final = re.compile(r"[^/\\:]+\.[^/\\:]+\.[^/\\:]+")
 _TELLING: Final = frozenset({"token_file"})
 """What no archive may propose to type."""
-_OF_VIEWS: Final = frozenset({"entry_url", "markdown", "site", "site_lang", "site_title", "timezone"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ def find_target(
         found = None if archive is not None else _blog_in(words)
         blog_id, root, by_folder = found or words, archive or Path(words), found is not None
         if by_folder:
-            table = _table_of(root, blog_id, blogs)
+            table = archive_settings.table_of(root, blog_id, blogs)
         elif archive is None:
             require_blog_id(words)
     kept = _archive_settings(root) if by_folder else None
@@ -91,15 +91,7 @@ def settings_to_read_with(
 
     A settings file that cannot be used keeps nobody from reading; it is warned about.
     """
-    table = _table_of(root, blog_id, read_config(config).blogs)
-    remembered = None
-    try:
-        kept = _archive_settings(root)
-        remembered = Remembered(kept.path, {name: kept.values[name] for name in _OF_VIEWS & kept.values.keys()})
-    except BlogExporterError as error:
-        warn(str(error))
-    name = None if table is None else table.name
-    return adopt(resolve(options, config=config, blog_id=blog_id, blog=name, remembered=remembered, warn=warn))
+    return adopt(archive_settings.settings_to_read_with(root, blog_id, options, config, warn))
 
 
 def require_blog_id(text: str) -> None:
@@ -157,12 +149,6 @@ def _blog_in(words: str) -> str | None:
         raise
     # A whole ID says which blog is meant; a folder of that name with another blog in it is a mistake.
     return None if _FULL_ID.fullmatch(words) and words != blog_id else blog_id
-
-
-def _table_of(root: Path, blog_id: str, blogs: Mapping[str, BlogTable]) -> BlogTable | None:
-    place = root.resolve()
-    fitting = (table for table in blogs.values() if table.blog_id == blog_id and table.archive.resolve() == place)
-    return next(fitting, None)
 
 
 def _archive_settings(root: Path) -> ArchiveSettings:
