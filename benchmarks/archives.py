@@ -30,11 +30,11 @@ _COMPLETE = {"complete": True, "sweeps": 2, "sweeps_agreed": True}
 class Nightly:
     """An archive at ``root`` that gets a version and a run's line for each night that changed something."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, blog_id: str = BLOG_ID) -> None:
         self.layout = Layout(root)
         self.night = 0
         self._known: dict[Kind, set[str]] = {kind: set() for kind in Kind}
-        writer.create(self.layout, ArchiveInfo(BLOG_ID, timestamp(_FIRST_NIGHT)))
+        writer.create(self.layout, ArchiveInfo(blog_id, timestamp(_FIRST_NIGHT)))
 
     def commit(self, changes: Changes) -> None:
         """Commit the next night's version. What fsync guards against is a loss of power; nothing here is worth that."""

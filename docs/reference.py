@@ -38,7 +38,9 @@ def helps() -> Iterator[tuple[str, str]]:
 def _helps(command: click.Command, context: click.Context) -> Iterator[tuple[str, str]]:
     yield context.command_path, command.get_help(context)
     if isinstance(command, click.Group):
-        for name, inner in command.commands.items():
+        for name in command.list_commands(context):
+            inner = command.get_command(context, name)
+            assert inner is not None
             yield from _helps(inner, inner.context_class(inner, info_name=name, parent=context))
 
 

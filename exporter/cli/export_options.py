@@ -311,7 +311,7 @@ def run(job: Job, out: Output, *, dry_run: bool, on_stored: OnStored | None = No
     whole = NAMED[job.form].whole
     on_stored = on_stored or stored_printer(out, blog_id)
     declared = Declared() if whole else declared_flags(found, blog_id, on_stored, all_as_draft=drafts)
-    options = _read(job.given, found, declared, service_of(found, info.service))
+    options = read_options(job.given, found, declared, service_of(found, info.service))
     at = job.given["at"]
     version = None
     if at is not None:
@@ -344,7 +344,8 @@ def resolved(given: Mapping[str, Any], blog_id: str, out: Output) -> Settings:
     return adopt(settings.resolve(options, config=given["config"], blog_id=blog_id, warn=out.warn))
 
 
-def _read(given: Mapping[str, Any], found: Settings, declared: Declared, service: Records) -> ExportOptions:
+def read_options(given: Mapping[str, Any], found: Settings, declared: Declared, service: Records) -> ExportOptions:
+    """Return what the options of the command line say of an export."""
     target = TARGETS.get(given["limits_of"] or "")
     base = given["media_base_url"]
     new_url = given["new_url"]

@@ -13,14 +13,17 @@ import click
 from exporter.cli.fleet_catalogue import command as catalogue_command
 from exporter.cli.fleet_index import command as index_command
 from exporter.cli.fleet_search import command as search_command
-from exporter.cli.help import option
+from exporter.cli.fleet_work import rebuild as rebuild_command
+from exporter.cli.fleet_work import site as site_command
+from exporter.cli.fleet_work import verify as verify_command
+from exporter.cli.help import HelpedGroup, helped, option
 from exporter.cli.options import config_option, duration_option, setting_options, with_output
 from exporter.cli.output import OnLoss, Output
 from exporter.errors import BlogExporterError, UsageError
-from exporter.message import message, message_n
+from exporter.message import Message, message, message_n
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Mapping
+    from collections.abc import AsyncIterator, Callable, Iterator, Mapping
     from contextlib import AbstractAsyncContextManager
 
     from exporter.cli.fleet_words import RunDisplay
@@ -38,13 +41,37 @@ Examples:
 A list is text (BLOG_ID NAME=VALUE ...), .csv (a header with blog_id) or .toml ([[blogs]]).
 """
 )
+_EXPORT = message("Write every archive below DIR as FORMAT, each into a folder of its own: OUT/ab/BLOG_ID.")
 _WATCH_SECONDS = 2.0
 _NOTE_SECONDS = 2.0
 _DIR = click.Path(path_type=Path)
 
 
+class _Group(HelpedGroup):
+    """Its ``export`` is imported when it is asked for, as it has the options of ``export`` from half of the program."""
+
+    def add_command(self, cmd: click.Command, name: str | None = None) -> None:
+        super().add_command(helped(cmd), name)
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return [*super().list_commands(ctx), "export"]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name != "export":
+            return super().get_command(ctx, cmd_name)
+        from exporter.cli.fleet_export import command as export_command
+        from exporter.cli.language import with_language
+
+        return with_language(helped(export_command))
+
+    def headed_commands(self, _ctx: click.Context) -> Iterator[tuple[Message, Mapping[str, str]]]:
+        lines = {name: each.short_help or each.help or "" for name, each in self.commands.items()}
+        yield message("Commands"), {**lines, "export": _EXPORT}
+
+
 @click.group(
     "fleet",
+    cls=_Group,
     epilog=_EPILOG,
     help=message(
         "Save thousands of blogs: a list of them, an archive for each, and a ledger of what was done.\n\n"
@@ -58,6 +85,9 @@ def command() -> None:
 command.add_command(catalogue_command)
 command.add_command(index_command)
 command.add_command(search_command)
+command.add_command(site_command)
+command.add_command(verify_command)
+command.add_command(rebuild_command)
 
 
 @command.command("run", help=message("Save every blog of LIST that is due, each into an archive of its own below DIR."))

@@ -57,7 +57,7 @@ def command(
     from exporter.cli.language import adopt
     from exporter.clock import SystemClock
     from exporter.fleet.catalogue.update import CatalogueOptions, update_duckdb, update_parquet, update_sqlite
-    from exporter.fleet.workers import processors
+    from exporter.processors import processors
     from exporter.settings import resolve
 
     settings = adopt(resolve({}, config=config, warn=out.warn))

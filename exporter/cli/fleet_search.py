@@ -72,7 +72,7 @@ def command(
     from exporter.clock import SystemClock
     from exporter.fleet.search import is_indexed, search, update_index
     from exporter.fleet.search_index import made_at
-    from exporter.fleet.workers import processors
+    from exporter.processors import processors
     from exporter.search.query import parse_query
     from exporter.settings import resolve
 

@@ -56,6 +56,12 @@ def shards_in(root: Path) -> list[str]:
     return [shard for shard in SHARDS if shard in there]
 
 
+def folders_in(root: Path) -> int:
+    """Return how many folders may hold an archive, by their names alone."""
+    shards = (InnerPath.rooted(root) / shard for shard in shards_in(root))
+    return sum(not name.startswith(".") for shard in shards if shard.kind() == "a folder" for name in shard.names())
+
+
 def archives_in(root: Path, shard: str) -> Iterator[FoundArchive]:
     """Yield what is in one of the 256 folders, in the order of the names; hidden files are passed over.
 
@@ -106,6 +112,8 @@ def open_archive(found: FoundArchive) -> Archive:
     Raises:
         NoArchive, NewerFormat, ArchiveDamaged: it cannot be read, or is another blog's.
     """
+    if found.trouble is not None:
+        raise NoArchive(found.trouble)
     archive = Archive.open(found.path)
     if archive.info.blog_id != found.blog_id:
         other = printable(archive.info.blog_id, 100)

@@ -26,6 +26,7 @@ from exporter.archive.latest import DerivedFile
 from exporter.errors import BlogExporterError
 from exporter.export.interface import RemotePage, ViewFile
 from exporter.message import message
+from exporter.processors import processors
 
 ALONE: Final = 300
 """So many pages are made before a second process is started, which costs as much as some hundred of them."""
@@ -58,7 +59,7 @@ def with_help(
                 yield _rendered(*handed.popleft(), helper)
             if isinstance(file, ViewFile) and file.remote is not None and not is_there(file):
                 made += 1
-                if helper is None and made > alone and _processors() > 1:
+                if helper is None and made > alone and processors() > 1:
                     helper = PageHelper()
                 if helper is not None and helper.has_room:
                     helper.hand(file.remote)
@@ -75,10 +76,6 @@ def with_help(
 def _rendered(file: ViewFile, page: RemotePage, helper: PageHelper) -> ViewFile:
     content = page.finish(helper.take())
     return replace(file, render=lambda: content)
-
-
-def _processors() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _widened(pipe: BinaryIO) -> int:

@@ -31,6 +31,7 @@ from exporter import lossless_json
 from exporter.archive import atomic
 from exporter.export.interface import ViewFile
 from exporter.model.asset import is_sha256
+from exporter.processors import processors
 from exporter.site.options import NAME, has_pillow
 from exporter.site.thumbnail_exchange import ANSWER, REQUEST, Made
 
@@ -166,7 +167,7 @@ class _Makers:
     def __init__(self, layout: Layout) -> None:
         self._layout = layout
         self._idle: SimpleQueue[_Process] = SimpleQueue()
-        self._number = min(_MOST_PROCESSES, _processors())
+        self._number = min(_MOST_PROCESSES, processors())
         self._threads = ThreadPoolExecutor(self._number, thread_name_prefix="thumbnails")
         for _ in range(self._number):
             self._idle.put(_Process())
@@ -268,7 +269,3 @@ def _exactly(stream: BinaryIO, length: int) -> bytes:
     if len(data) != length:
         raise EOFError
     return data
-
-
-def _processors() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

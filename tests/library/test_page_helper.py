@@ -26,7 +26,7 @@ from tests.html.records import comment, entry, item
 
 @pytest.fixture(autouse=True)
 def _two_processors(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(page_helper, "_processors", lambda: 2)
+    monkeypatch.setattr(page_helper, "processors", lambda: 2)
 
 
 def _records() -> Records:
@@ -72,7 +72,7 @@ def test_few_pages_are_made_here(is_there: bool) -> None:
 
 
 def test_one_processor_makes_all_pages(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(page_helper, "_processors", lambda: 1)
+    monkeypatch.setattr(page_helper, "processors", lambda: 1)
     assert {file.render() for file in with_help(_pages(9), lambda _: False, alone=0)} == {b"here"}
 
 

@@ -217,7 +217,7 @@ def unread(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     """From when it is called, no process may look at a picture."""
 
     def forbid() -> None:
-        monkeypatch.setattr(thumbnails, "_processors", lambda: pytest.fail("a process was started"))
+        monkeypatch.setattr(thumbnails, "processors", lambda: pytest.fail("a process was started"))
 
     return forbid
 
@@ -277,7 +277,7 @@ class TestSites:
 
     def test_a_process_that_dies_costs_one_picture(self, blog: Blog, monkeypatch: pytest.MonkeyPatch) -> None:
         paths = [blog.add(encoded(photo(1800, 1200), quality=90)) for _ in range(4)]
-        monkeypatch.setattr(thumbnails, "_processors", lambda: 1)
+        monkeypatch.setattr(thumbnails, "processors", lambda: 1)
         real, asked = subprocess.Popen, []
 
         class Frail(real):  # type: ignore[misc,valid-type]

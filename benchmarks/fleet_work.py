@@ -1,0 +1,71 @@
+"""Processor's work over a fleet's folder: sites of many small blogs by two workers, against one.
+
+The workers are processes of the command ``fleet site``; what one has to do is measured with them, in turns. The blogs
+have the same number of entries, so that what is compared is how the work is divided, not how blogs differ.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from unittest.mock import patch
+
+from benchmarks.archives import Nightly
+from benchmarks.content import BlogSize, Content
+from benchmarks.measure import Bench, Sample, ours, run
+from benchmarks.table import Goal, Row
+from exporter.archive.archive import Archive
+from exporter.fleet.blog_list import archive_place
+from exporter.library.views import refresh_latest
+from exporter.model.kinds import Kind
+
+ENTRIES = 20
+COMMENTS = 2
+_ONE, _TWO = "sites of a fleet, 1 worker", "sites of a fleet, 2 workers"
+
+
+def build_fleet(root: Path, blogs: int, entries: int = ENTRIES) -> None:
+    """Make the archives of a fleet as a run without views leaves them; no two blogs have an entry in common."""
+    total = blogs * entries
+    content = Content(BlogSize(total, COMMENTS * total, 0))
+    for number in range(blogs):
+        ids = range(number * entries + 1, (number + 1) * entries + 1)
+        blog_id = f"b{number:07d}.blog.example.jp"
+        made = Nightly(archive_place(root, blog_id), blog_id)
+        made.commit(
+            {
+                Kind.ENTRIES: [content.entry(each) for each in ids],
+                Kind.ENTRY_LIST: [content.item(each) for each in ids],
+                Kind.COMMENTS: [content.comment(total * turn + each) for turn in range(COMMENTS) for each in ids],
+                Kind.USER: [content.user],
+            }
+        )
+        with patch.object(os, "fsync"):
+            refresh_latest(Archive.open(made.layout.root), [])
+
+
+def without_sites(root: Path) -> None:
+    """Take all sites away, as if none had ever been made."""
+    for place in root.glob("??/*"):
+        shutil.rmtree(place / "latest" / "site", ignore_errors=True)
+        shutil.rmtree(place / ".work", ignore_errors=True)
+
+
+def fleet_sites(bench: Bench) -> Iterator[Row]:
+    """Measure two workers against one."""
+    blogs = bench.size(2_000, 60)
+    with bench.memory() as folder:
+        root = folder / "fleet"
+        build_fleet(root, blogs)
+
+        def sites(workers: int) -> Sample:
+            without_sites(root)
+            return run(ours("fleet", "site", root, "--workers", workers, "--json", "-q"))
+
+        samples = bench.turns({_ONE: lambda: sites(1), _TWO: lambda: sites(2)}, most=3)
+    speed = 1 / bench.ratio(samples, _TWO, _ONE, "wall")
+    yield bench.row(
+        samples, _TWO, _ONE, Goal(wall=0.56), f"{blogs:,} blogs of {ENTRIES} entries: {speed:.2f} × as fast"
+    )

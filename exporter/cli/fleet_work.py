@@ -1,0 +1,287 @@
+"""``fleet site``, ``fleet verify``, ``fleet rebuild``: what one archive takes, done with every archive of a fleet."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Self
+
+import click
+
+from exporter.cli.amounts import time_text
+from exporter.cli.help import option
+from exporter.cli.options import config_option, setting_options, with_output
+from exporter.cli.output import Output, shown
+from exporter.message import listed, message, message_n
+from exporter.text import printable
+
+if TYPE_CHECKING:
+    from typing import BinaryIO
+
+    from exporter.fleet.work import ArchiveResult, WorkTally
+
+_LINE_SECONDS: Final = 10.0
+_NAMED: Final = 100
+_REASON: Final = 300
+_KEPT: Final = message("what was made is kept; run the same command again to go on")
+_Command = Callable[..., Any]
+
+
+def work_options(command: _Command) -> _Command:
+    """Add what every work over a fleet takes: DIR, ``--workers``, ``--report``, ``--config`` and those of outputs."""
+    for add in (
+        with_output(),
+        config_option,
+        option(
+            "--report",
+            type=click.Path(path_type=Path, dir_okay=False),
+            metavar="FILE",
+            help=message("Write a line of JSON for every archive into FILE."),
+        ),
+        option(
+            "--workers",
+            type=click.IntRange(1, 256),
+            metavar="N",
+            help=message("How many processes work. [default: one for each processor]"),
+        ),
+    ):
+        command = add(command)
+    return command
+
+
+fleet_argument = click.argument("root", metavar="DIR", type=click.Path(path_type=Path))
+
+
+@click.command(
+    "site",
+    help=message(
+        "Make the offline site of every archive below DIR, in its latest/site.\n\n"
+        "A site that is up to date stays as it is, so run it again after an interruption or the next fleet run."
+    ),
+)
+@fleet_argument
+@option(
+    "--lang",
+    "site_lang",
+    type=click.Choice(["ja", "en"]),
+    help=message("Language of the interface; kept. [default: ja]"),
+)
+@setting_options("timezone", "entry_url", "wait_lock")
+@work_options
+def site(
+    *, out: Output, root: Path, workers: int | None, report: Path | None, config: Path | None, **given: str | None
+) -> int:
+    """Run ``fleet site``."""
+    from exporter.fleet import archive_jobs
+
+    options = archive_jobs.JobOptions(given, config)
+    return work(out, root, "site", archive_jobs.site, options, workers, report, config)
+
+
+@click.command(
+    "verify",
+    help=message(
+        "Check every archive below DIR: whether it is intact, and whether everything was read.\n\n"
+        "Exits with 13 when something is damaged, with 3 when an archive is incomplete or cannot be checked. "
+        "--report keeps the head of every archive, by which a later copy can be known."
+    ),
+)
+@fleet_argument
+@option(
+    "--quick", is_flag=True, help=message("Sizes and chains, and the sums of files that changed since the last time.")
+)
+@work_options
+def verify(
+    *, out: Output, root: Path, quick: bool, workers: int | None, report: Path | None, config: Path | None
+) -> int:
+    """Run ``fleet verify``."""
+    from exporter.fleet import archive_jobs
+
+    options = archive_jobs.VerifyOptions(quick)
+    return work(out, root, "verify", archive_jobs.verify, options, workers, report, config)
+
+
+@click.command(
+    "rebuild",
+    help=message(
+        "Make latest/ of every archive below DIR again, with the views that are there; versions/ is not touched.\n\n"
+        "With --search it makes the indexes that `search` uses instead, where they are missing or out of date."
+    ),
+)
+@fleet_argument
+@option("--search", is_flag=True, help=message("Make search indexes, and nothing else."))
+@option("--site", flag_value="yes", default=None, help=message("Also a site where there is none."))
+@option("--markdown", flag_value="yes", default=None, help=message("Also Markdown where there is none."))
+@setting_options("timezone", "entry_url", "wait_lock")
+@work_options
+def rebuild(
+    *,
+    out: Output,
+    root: Path,
+    search: bool,
+    workers: int | None,
+    report: Path | None,
+    config: Path | None,
+    **given: str | None,
+) -> int:
+    """Run ``fleet rebuild``."""
+    from exporter.fleet import archive_jobs
+
+    job = archive_jobs.search_index if search else archive_jobs.rebuild
+    name = "search" if search else "rebuild"
+    return work(out, root, name, job, archive_jobs.JobOptions(given, config), workers, report, config)
+
+
+def work(
+    out: Output,
+    root: Path,
+    name: str,
+    job: Callable[[Any, Any], Any],
+    options: Any,
+    workers: int | None,
+    report: Path | None,
+    config: Path | None,
+    more: dict[str, Any] | None = None,
+) -> int:
+    """Do a job with every archive of a fleet, and tell what came of it.
+
+    Args:
+        out: how the command talks.
+        root: the fleet's folder.
+        name: what the work is called in JSON.
+        job: a function of :mod:`exporter.fleet.archive_jobs`.
+        options: what it takes.
+        workers: how many processes; ``None`` for one for each processor.
+        report: where a line for every archive goes.
+        config: the settings file asked for.
+        more: what else JSON shows.
+
+    Raises:
+        NoArchive: there is no fleet.
+        ArchiveDamaged, Incomplete: archives are damaged, or failed.
+        Interrupted: it was stopped.
+    """
+    from exporter.cli.language import adopt
+    from exporter.cli.signals import catch_signals
+    from exporter.fleet.archives import folders_in, require_fleet
+    from exporter.fleet.work import WorkTally, work_over
+    from exporter.processors import processors
+    from exporter.settings import resolve
+
+    adopt(resolve({}, config=config, warn=out.warn))
+    require_fleet(root)
+    tally, begun = WorkTally(), time.monotonic()
+    count = workers or processors()
+    with (
+        catch_signals(lambda: _KEPT),
+        _lines(report) as lines,
+        WorkDisplay(out, folders_in(root)) as display,
+        contextlib.closing(work_over(root, job, options, count)) as results,
+    ):
+        for result in results:
+            tally.count(result)
+            display.handle(result, tally)
+            if lines is not None:
+                from exporter import lossless_json
+
+                lines.write(lossless_json.dumps(result.document()) + b"\n")
+    seconds = time.monotonic() - begun
+    out.document(
+        {
+            "fleet": str(root.absolute()), "work": name, "workers": count, "seconds": round(seconds, 1),
+            "cpu_seconds": round(tally.cpu_seconds, 1), **tally.document(), **(more or {}),
+        }
+    )  # fmt: skip
+    for line in summary_lines(tally, seconds):
+        out.say(line)
+    problem = tally.problem()
+    if problem is not None:
+        raise problem
+    return 0
+
+
+@contextlib.contextmanager
+def _lines(report: Path | None) -> Iterator[BinaryIO | None]:
+    if report is None:
+        yield None
+        return
+    from exporter.archive.atomic import translated
+
+    with translated(report), report.open("wb") as file:
+        yield file
+
+
+class WorkDisplay:
+    """Shows how far the work is: a bar on a terminal, elsewhere a line every ten seconds, and failures as they come.
+
+    Args:
+        out: how the command talks.
+        total: how many folders there are, some of which may hold no archive.
+    """
+
+    def __init__(self, out: Output, total: int) -> None:
+        from exporter.cli.progress import ProgressBar
+
+        self._out = out
+        self._total = total
+        self._bar = ProgressBar(out, message("archives"))
+        self._begun = time.monotonic()
+        self._next = self._begun + _LINE_SECONDS
+        self._failures = 0
+
+    def __enter__(self) -> Self:
+        self._bar.__enter__()
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        self._bar.__exit__(*failure)
+
+    def handle(self, result: ArchiveResult, tally: WorkTally) -> None:
+        """Show a result."""
+        if result.reason is not None:
+            self._failures += 1
+            if self._failures <= _NAMED:
+                self._out.answer(failure_line(result))
+        done = tally.archives
+        self._bar.update(done, max(done, self._total))
+        now = time.monotonic()
+        if now >= self._next:
+            self._next = now + _LINE_SECONDS
+            rate = done / (now - self._begun)
+            self._out.say(
+                message(
+                    "{done:,} of {total:,} archives, {rate:.1f} a second; done in {time}.",
+                    done=done,
+                    total=max(done, self._total),
+                    rate=rate,
+                    time=time_text(max(0, self._total - done) / rate),
+                )
+            )
+
+
+def failure_line(result: ArchiveResult) -> str:
+    """Name an archive and what is wrong with it."""
+    return message(
+        "{archive}: {reason}", archive=printable(str(result.path), _REASON), reason=shown(result.reason or "", _REASON)
+    )
+
+
+def summary_lines(tally: WorkTally, seconds: float) -> Iterator[str]:
+    """Yield what is said at the end."""
+    from exporter.fleet.work import CURRENT, EMPTY, FAILED, MADE
+
+    states = tally.states
+    parts = [
+        message_n("{n:,} archive done", "{n:,} archives done", states[MADE]),
+        message_n("{n:,} up to date", "{n:,} up to date", states[CURRENT]),
+    ]
+    if states[EMPTY]:
+        parts.append(message_n("{n:,} without a version yet", "{n:,} without a version yet", states[EMPTY]))
+    if states[FAILED]:
+        parts.append(message_n("{n:,} failed", "{n:,} failed", states[FAILED]))
+    rate = tally.archives / seconds if seconds else 0.0
+    yield message("{parts}; {time}, {rate:.1f} a second.", parts=listed(parts), time=time_text(seconds), rate=rate)
+    if states[FAILED] > _NAMED:
+        yield message("The first {n} failures are named above; --report FILE names all.", n=_NAMED)
