@@ -105,7 +105,7 @@ def _side(
         wanted.form,
         target,
         wanted.options,
-        at=version,
+        at=None if wanted.at is None else version,
         only=only,
         force=wanted.force or is_alike,
         dry_run=wanted.dry_run,

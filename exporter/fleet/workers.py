@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Thread
-from typing import Any, Final, Generic, NoReturn, TypeVar, cast
+from typing import Any, Final, Generic, NoReturn, TypeAlias, TypeVar, cast
 
 import exporter
 from exporter.errors import BlogExporterError
@@ -29,7 +29,7 @@ from exporter.processors import keep_to_one
 
 Argument = TypeVar("Argument")
 Answer = TypeVar("Answer")
-Lost = Callable[[Argument, str], Answer]
+Lost: TypeAlias = Callable[[Argument, str], Answer]
 """Gives the answer for an argument with which two processes died, the second alone, and how the second did."""
 
 _COMPLAINT: Final = 500
@@ -92,12 +92,13 @@ class _Crew(Generic[Argument, Answer]):
         self._suspects: deque[Argument] = deque()
         self._alone = False
         self._false_starts = 0
+        self._number = workers
         self._workers: list[_Worker] = []
-        for _ in range(workers):
-            self._workers.append(_Worker(self._call, self._events))
 
     def answers(self) -> Iterator[Answer]:
-        """Yield the answers."""
+        """Start the processes, and yield the answers."""
+        for _ in range(self._number):
+            self._workers.append(_Worker(self._call, self._events))
         while self._hand_out():
             worker, event = self._events.get()
             if event is None:
