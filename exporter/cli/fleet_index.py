@@ -43,7 +43,7 @@ def command(
     from exporter.cli.fleet_catalogue import report_trouble
     from exporter.cli.language import adopt
     from exporter.fleet.landing import make_landing
-    from exporter.fleet.workers import processors
+    from exporter.processors import processors
     from exporter.settings import resolve
 
     settings = adopt(resolve({"site_lang": site_lang}, config=config, warn=out.warn))

@@ -56,9 +56,9 @@ def test_rebuilding_and_search_indexes(program: Program, fleet: Path) -> None:
 
 
 def test_exports_of_all(program: Program, fleet: Path, tmp_path: Path) -> None:
-    command = ("fleet", "export", "jsonl", fleet, tmp_path / "out", "--public-open-flg", "1", "--vertical", "--json")
-    assert program(*command).code == 2
-    command = (*command[:7], "--only", "all", "--workers", "1", "--json")
+    command = ["fleet", "export", "jsonl", str(fleet), str(tmp_path / "out"), "--public-open-flg", "1", "--json"]
+    assert program(*command, "--vertical").code == 2
+    command += ["--only", "all", "--workers", "1"]
     first = program(*command)
     assert first.code == 0, first
     assert (first.json["made"], first.json["sums"]["entries"]) == (4, 4)
