@@ -20,7 +20,7 @@ import pytest
 from tests.copies.s3_servers import Service
 
 PROGRAMS = ("ceph", "ceph-mon", "ceph-osd", "monmaptool", "radosgw", "radosgw-admin")
-PATIENCE_SECONDS = 120
+PATIENCE_SECONDS = 300
 SETTINGS = """[global]
 fsid = {fsid}
 mon_initial_members = a
@@ -138,7 +138,7 @@ def _run(folder: Path, name: str, *arguments: str) -> str:
 def _said(folder: Path, name: str, *arguments: str) -> str:
     """Return what a program printed, nothing where it failed or waits for a monitor that is not there yet."""
     try:
-        done = subprocess.run(_command(folder, name, arguments), capture_output=True, text=True, timeout=5)
+        done = subprocess.run(_command(folder, name, arguments), capture_output=True, text=True, timeout=20)
     except subprocess.TimeoutExpired:
         return ""
     return done.stdout if done.returncode == 0 else ""
