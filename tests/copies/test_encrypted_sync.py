@@ -217,3 +217,12 @@ def test_a_fleet_is_one_copy(program: Program, archive: Path, alice: Owner, tmp_
     assert json.loads((back / ".work/copies.json").read_bytes()) == {
         **json.loads((fleet / ".work/copies.json").read_bytes())
     }
+
+
+def test_the_documentation_has_the_recipe_of_the_copy() -> None:
+    """What gets a copy back without the program is tried, from the copy's own text, by tests/importers/test_age.py."""
+    root = Path(__file__).parent.parent.parent
+    page = (root / "docs/encrypted-copies.md").read_text("utf-8")
+    recipe = page.split("```sh\n")[1].split("```")[0]
+    indented = "".join(f"    {line}\n" if line else "\n" for line in recipe.splitlines())
+    assert indented in (root / "exporter/copies/README.txt").read_text("utf-8")
