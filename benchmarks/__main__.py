@@ -18,7 +18,7 @@ from statistics import median
 from tempfile import TemporaryDirectory
 
 import exporter
-from benchmarks import conversion, crawl, exports, history, kept, search, site, starts, throttle
+from benchmarks import conversion, crawl, exports, fleet_work, history, kept, search, site, starts, throttle
 from benchmarks.measure import Bench
 from benchmarks.table import RESULTS, Row, recorded, table, write_results
 
@@ -39,7 +39,7 @@ MEASURES: dict[str, Measure] = {
     "throttle": throttle.throttle,
 }
 """What is measured where nothing is named."""
-BY_NAME: dict[str, Measure] = {"large": crawl.large, "kept": kept.kept}
+BY_NAME: dict[str, Measure] = {"large": crawl.large, "kept": kept.kept, "fleet-sites": fleet_work.fleet_sites}
 """What takes long, and is measured only where it is asked for."""
 SHORT = ("starts", "crawl", "unchanged", "history", "site", "exports", "conversion", "search")
 """What the short form has."""
