@@ -30,14 +30,22 @@ _CALM_SECONDS: Final = 60.0
 _MOST_DEATHS: Final = 30
 """Of workers within that time, for each; one that cannot start dies within a second."""
 _LOG_BYTES: Final = 1_000_000
+_NOTHING_SHOWN: Final = {"DASK_DISTRIBUTED__SCHEDULER__HTTP__ROUTES": '["distributed.http.health"]'}
+_SHOWN_HERE: Final = ("--dashboard-address", "127.0.0.1:0")
 _ENVIRONMENT: Final = {
     "DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "0",  # what a dead worker had is handed out anew, less what ended
     "DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED": "false",
     "DASK_DISTRIBUTED__ADMIN__SYSTEM_MONITOR__INTERVAL": "10s",
     "DASK_DISTRIBUTED__ADMIN__LOG_LENGTH": "100",
     "DASK_DISTRIBUTED__ADMIN__LOW_LEVEL_LOG_LENGTH": "100",
+    "DASK_DISTRIBUTED__WORKER__HTTP__ROUTES": '["distributed.http.health"]',
     "DASK_LOGGING__DISTRIBUTED": "warning",
 }
+
+
+def has_dashboard() -> bool:
+    """Tell whether the library is there that Dask's dashboard needs."""
+    return find_spec("bokeh") is not None
 
 
 class DaskCluster:
@@ -75,8 +83,7 @@ class DaskCluster:
         with socket.create_server(("127.0.0.1", 0)) as free:
             port = free.getsockname()[1]
         self.address = f"tls://127.0.0.1:{port}"
-        shown = ["--dashboard-address", "127.0.0.1:0"] if find_spec("bokeh") else ["--no-dashboard"]
-        self._scheduler = self._start("scheduler", "--port", str(port), "--protocol", "tls", *shown)
+        self._scheduler = self._start("scheduler", "--port", str(port), "--protocol", "tls")
         self._workers = [self._start_worker() for _ in range(self._count)]
         self._watcher = asyncio.create_task(self._watch())
         return self
@@ -88,8 +95,7 @@ class DaskCluster:
                 os.killpg(process.pid, signal.SIGKILL)
         for process in [*self._workers, self._scheduler]:
             process.wait()
-            if process.stdin is not None:
-                process.stdin.close()
+            _close(process)
         os.close(self._log)
         shutil.rmtree(self._place, ignore_errors=True)
 
@@ -107,18 +113,19 @@ class DaskCluster:
         self._names += 1
         return self._start(
             "worker", self.address, "--name", f"worker-{self._names}", "--nthreads", str(self._slots), "--no-nanny",
-            "--no-dashboard", "--memory-limit", "0", "--death-timeout", "30", "--local-directory", str(self._place),
+            "--memory-limit", "0", "--death-timeout", "30", "--local-directory", str(self._place),
         )  # fmt: skip
 
     def _start(self, kind: str, *options: str) -> subprocess.Popen[bytes]:
         folders = [str(Path(exporter.__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
         module = "exporter.fleet.dask_process"
+        shown = {} if has_dashboard() else _NOTHING_SHOWN
         return subprocess.Popen(  # noqa: S603 - this very program
-            [sys.executable, "-P", "-m", module, kind, "--host", "127.0.0.1", *self._tls, *options],
+            [sys.executable, "-P", "-m", module, kind, "--host", "127.0.0.1", *_SHOWN_HERE, *self._tls, *options],
             stdin=subprocess.PIPE,
             stdout=self._log,
             stderr=self._log,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, folders)), **_ENVIRONMENT},
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, folders)), **_ENVIRONMENT, **shown},
             start_new_session=True,  # who interrupts this process means it alone; it ends the others
         )
 
@@ -129,6 +136,7 @@ class DaskCluster:
                 if process.poll() is None:
                     continue
                 self._deaths.append(loop.time())
+                _close(process)
                 self._workers[place] = self._start_worker()
             while self._deaths and self._deaths[0] < loop.time() - _CALM_SECONDS:
                 self._deaths.popleft()
@@ -136,3 +144,8 @@ class DaskCluster:
                 break
             await asyncio.sleep(_LOOK_SECONDS)
         self.lost.set()
+
+
+def _close(process: subprocess.Popen[bytes]) -> None:
+    if process.stdin is not None:
+        process.stdin.close()

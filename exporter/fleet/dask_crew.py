@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from exporter.clock import Clock
-from exporter.errors import BlogExporterError, Interrupted, ServiceError, UsageError
-from exporter.fleet.dask_cluster import DaskCluster
+from exporter.errors import BlogExporterError, Interrupted, ServiceError, Terminated, UsageError
+from exporter.fleet.dask_cluster import DaskCluster, has_dashboard
 from exporter.fleet.dask_task import FleetJob, Refusal, close_offices, decoded, save_shard
 from exporter.fleet.ledger import BlogAttempt, DueBlog
 from exporter.fleet.overview import fleet_lock
@@ -47,6 +47,7 @@ _LOOK_SECONDS: Final = 0.1
 _GRACE_SECONDS: Final = 0.8
 """What blogs have to end in order when the run is stopped; the process itself ends within two seconds."""
 _MOST_LOSSES: Final = 10
+_STOPPED: Final = frozenset({Interrupted.exit_code, Terminated.exit_code})
 
 
 class DaskCrew:
@@ -214,7 +215,8 @@ class DaskCrew:
             stack.push_async_callback(_close, client)
             await client
             await client.wait_for_workers(1 if self._scheduler else self._workers, timeout=_TRY_SECONDS)
-            self.dashboard = _dashboard(client)
+            if self._scheduler is not None or has_dashboard():
+                self.dashboard = _dashboard(client)
             yield client, lost
 
     async def _serve(self, client: Any, lost: asyncio.Event) -> None:
@@ -301,9 +303,13 @@ class DaskCrew:
     def _ended_in(self, name: str, attempt: BlogAttempt) -> None:
         """Take an attempt in where nobody did yet."""
         numbers = self._open.get(name, set())
-        if attempt.blog in numbers:
-            numbers.discard(attempt.blog)
-            self._counted[attempt.worker] += attempt.requests
+        if attempt.blog not in numbers:
+            return
+        numbers.discard(attempt.blog)
+        self._counted[attempt.worker] += attempt.requests
+        if attempt.exit_code in _STOPPED and self._stop is None:
+            self._give_back({attempt.blog})  # its worker took it that nobody wanted it any more
+        else:
             self._end(attempt)
 
     def _end(self, attempt: BlogAttempt) -> None:

@@ -92,7 +92,8 @@ async def save_shard(job: FleetJob, shard: str, blogs: Sequence[DueBlog]) -> lis
         office = _offices[key] = _Office(job, lambda event: worker.log_event(job.run, event))
     office.shards += 1
     try:
-        work = office.save(shard, blogs, lambda: _is_wanted(worker, shard))
+        saver = await asyncio.wrap_future(office.saver)
+        work = office.save(saver, shard, blogs, lambda: _is_wanted(worker, shard))
         return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, office.loop))
     finally:
         office.shards -= 1
@@ -146,6 +147,7 @@ class _Office:
     """An event loop in a thread of its own, with the engine and the saver of a run.
 
     Attributes:
+        saver: what saves, once it is there.
         loop: where :meth:`save` is to run.
         thread: where the loop runs.
         shards: how many tasks use it now.
@@ -156,7 +158,7 @@ class _Office:
         self._job = job
         self._report = report
         self._name = f"{socket.gethostname()}:{os.getpid()}/{next(_numbers)}"
-        self._saver: Future[Saver] = Future()
+        self.saver: Future[Saver] = Future()
         self._end = asyncio.Event()
         self.loop = asyncio.new_event_loop()
         self.shards = 0
@@ -169,9 +171,10 @@ class _Office:
         if not self.loop.is_closed():
             self.loop.call_soon_threadsafe(self._end.set)
 
-    async def save(self, shard: str, blogs: Sequence[DueBlog], is_wanted: Callable[[], bool]) -> list[tuple[Any, ...]]:
+    async def save(
+        self, saver: Saver, shard: str, blogs: Sequence[DueBlog], is_wanted: Callable[[], bool]
+    ) -> list[tuple[Any, ...]]:
         """Save blogs, in :attr:`loop`, and return the attempts."""
-        saver = await asyncio.wrap_future(self._saver)
         attempts = asyncio.gather(*(self._save(saver, shard, blog) for blog in blogs))
         while not (await asyncio.wait([attempts], timeout=_LOOK_SECONDS))[0]:
             if not self.stopped and not is_wanted():
@@ -196,9 +199,10 @@ class _Office:
         try:
             self.loop.run_until_complete(self._keep())
         except BaseException as error:
-            if self._saver.done():
+            self.stopped = True
+            if self.saver.done():
                 raise
-            self._saver.set_exception(error)
+            self.saver.set_exception(error)
         finally:
             self.loop.close()
 
@@ -212,7 +216,7 @@ class _Office:
         clock = SystemClock()
         async with connect(Path(job.permits), clock) as throttles, Engine(clock=clock, throttles=throttles) as engine:
             saver = Saver(Path(job.root), engine, settings_of, clock, self._name)
-            self._saver.set_result(saver)
+            self.saver.set_result(saver)
             while not self._end.is_set():
                 try:
                     async with asyncio.timeout(_REPORT_SECONDS):
