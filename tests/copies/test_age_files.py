@@ -31,7 +31,9 @@ def test_recipients_and_identities_are_read_with_their_comments(tmp_path: Path) 
 
 
 @pytest.mark.parametrize(
-    "word", ["age1abc", "", "x", RECIPIENT[:-1], f"{RECIPIENT[:-1]}q" if RECIPIENT[-1] != "q" else RECIPIENT[:-2]]
+    "word",
+    ["age1abc", "", "x", RECIPIENT[:-1], f"{RECIPIENT[:-1]}q" if RECIPIENT[-1] != "q" else RECIPIENT[:-2]],
+    ids=["short", "empty", "letter", "cut", "mistyped"],
 )
 def test_what_is_no_recipient_is_said(word: str) -> None:
     with pytest.raises(UsageError, match="is no age recipient: give one that age-keygen makes"):

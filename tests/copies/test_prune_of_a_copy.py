@@ -124,7 +124,9 @@ def test_while_somebody_prunes_nobody_else_writes(source: Built, store: FolderSt
 
 
 @pytest.mark.parametrize(
-    "left", [note(pid=2**22 + 1), note(since="2020-01-01T00:00:00"), note(pid="x"), b"no JSON", b"[]", note(since=7)]
+    "left",
+    [note(pid=2**22 + 1), note(since="2020-01-01T00:00:00"), note(pid="x"), b"no JSON", b"[]", note(since=7)],
+    ids=["dead", "old", "no number", "no JSON", "no object", "no time"],
 )
 def test_the_note_of_a_dead_prune_is_taken_over(source: Built, store: FolderStore, tmp_path: Path, left: bytes) -> None:
     pushed(source.root, store)
