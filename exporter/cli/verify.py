@@ -89,7 +89,7 @@ def _verify_copy(out: Output, place: str, store: StoreChoice, digits: str | None
     with CopyCheck(opened) as check, _bar(out) as bar:
         check.archive.resolve()
         return _Checked(opened.place, opened.place, check.archive, digits).tell(
-            out, ((found, _mend_of_a_copy(found)) for found in check.findings(bar.update)), locks_of(place)
+            out, ((found, _mend_of_a_copy(found)) for found in check.findings(bar.update)), locks_of(place, opened)
         )
 
 

@@ -30,6 +30,7 @@ from exporter.copies.copy_keys import CopyKeys, KeyMemory
 from exporter.copies.hidden_names import padded, plain_name, proof, readers_mark, stored_name, stored_prefix
 from exporter.copies.store import (
     PIECE,
+    KeepsStates,
     ObjectContent,
     Store,
     StoredObject,
@@ -51,7 +52,8 @@ _OURS: Final = frozenset({MARKER, README})
 _FIRST_WORD: Final = "blog-exporter-copy"
 _LONGEST_LINE: Final = 4096
 _LARGEST_KEYS: Final = 1 << 20
-_MOST_KEYS: Final = 1000
+_MOST_KEYS: Final = 100_000
+"""How many files of keys are tried: others may lie between them, put there by whoever may write to the place."""
 _PRIVATE: Final = re.compile(r"(?:[0-9a-f]{2}/[^/]+/)?(?:assets/.*|versions[^/]*/[0-9]+/[^/]+\.jsonl)", re.DOTALL)
 """What the writer itself cannot read: the records, and the pictures."""
 
@@ -102,11 +104,29 @@ class EncryptedStore:
         self._recipients = [age_files.recipient(each) for each in self._names]
         self._with_writer = [*self._recipients, own.to_public()]
         self._identities = [*identities, own]
+        if isinstance(inner, KeepsStates):
+            inner.read_states_by(self._reveal)
 
     @property
     def place(self) -> str:
         """The place around which it is."""
         return self._inner.place
+
+    @property
+    def inner(self) -> Store:
+        """What keeps the objects."""
+        return self._inner
+
+    def _reveal(self, stored: str, data: bytes) -> bytes | None:
+        """Return what is in a stored object; ``None`` where the copy's writer did not store it under this name."""
+        name = plain_name(self._keys.secret, stored)
+        if name is None:
+            return None
+        try:
+            with age_files.decrypted(iter([data]), self._identities, stored) as file:
+                return file.read(_unwrapped(file, name, self._keys.secret, stored))
+        except ArchiveDamaged:
+            return None
 
     @property
     def id(self) -> str:
@@ -119,7 +139,7 @@ class EncryptedStore:
 
     def changed_readers(self) -> ChangedReaders:
         """Compare the recipients with those of what is there already."""
-        before = [recipients for _, recipients in self._key_files()] if self._begun else []
+        before = [recipients for keys, recipients in self._key_files() if keys.id == self.id] if self._begun else []
         if not before or not self._names:
             return ChangedReaders()
         now = set(self._names)
@@ -239,12 +259,16 @@ class EncryptedStore:
 def key_files(inner: Store, identities: Sequence[Any]) -> Iterator[tuple[CopyKeys, tuple[str, ...]]]:
     """Yield the keys in a copy that these identities open, and who could open them.
 
+    Anybody who may write there can put other files between them, which hide none.
+
     Raises:
-        ArchiveDamaged: a file of keys is damaged.
+        ArchiveDamaged: in the end, where none opens and one of them is damaged.
     """
+    damaged: ArchiveDamaged | None = None
+    opened = False
     for number, found in enumerate(inner.list(KEYS)):
         if number >= _MOST_KEYS:
-            return
+            break
         called = f"{inner.place}/{found.name}"
         try:
             with age_files.decrypted(iter([read_whole(inner, found.name, _LARGEST_KEYS)]), identities, called) as file:
@@ -252,9 +276,13 @@ def key_files(inner: Store, identities: Sequence[Any]) -> Iterator[tuple[CopyKey
             keys, recipients = CopyKeys.of(data), tuple(str(each) for each in data["recipients"])
         except NoKeyFits:
             continue
-        except (ValueError, KeyError, TypeError) as error:
-            raise _not_a_copy(called) from error
+        except (ArchiveDamaged, ValueError, KeyError, TypeError):
+            damaged = _not_a_copy(called)
+            continue
+        opened = True
         yield keys, recipients
+    if damaged is not None and not opened:
+        raise damaged
 
 
 def open_encrypted(
@@ -322,10 +350,13 @@ def open_encrypted(
 
 
 def _keys_from(inner: Store, identities: Sequence[Any], there: str) -> CopyKeys:
+    others = False
     for keys, _ in key_files(inner, identities):
-        if keys.id != there:
-            raise _not_a_copy(f"{inner.place}/{KEYS}")
-        return keys
+        if keys.id == there:
+            return keys
+        others = True
+    if others:
+        raise _not_a_copy(f"{inner.place}/{KEYS}")
     raise UsageError(
         message(
             "The identity that was given opens nothing in {place}: give the one of a recipient that it was sent to.",

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from exporter.copies.encrypted import open_encrypted
+from exporter.copies.encrypted import EncryptedStore, open_encrypted
 from exporter.copies.folder import FolderStore
 from exporter.errors import UsageError
 from exporter.message import message
@@ -62,18 +62,20 @@ def plain_store(place: str) -> Store:
     return _s3(place) if is_address(place) else FolderStore(Path(place))
 
 
-def locks_of(place: str) -> Locked | None:
+def locks_of(place: str, store: Store) -> Locked | None:
     """Ask every object at a place until when it is locked; ``None`` where nothing can be.
 
-    Raises:
-        UsageError: as :func:`plain_store`.
+    Args:
+        place: as it was typed.
+        store: what :func:`open_store` returned for it.
     """
     if not is_address(place):
         return None
-    store = _s3(place)
     from exporter.copies.object_lock import look_at_locks  # noqa: PLC0415 - as below
+    from exporter.copies.s3 import S3Store  # noqa: PLC0415 - as below
 
-    return look_at_locks(store) if store.can_lock() else None
+    inner = store.inner if isinstance(store, EncryptedStore) else store
+    return look_at_locks(inner) if isinstance(inner, S3Store) and inner.can_lock() else None
 
 
 def _s3(address: str) -> S3Store:

@@ -18,14 +18,15 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
 from exporter.archive.layout import is_inside
+from exporter.archive.safe_files import LARGEST_CACHE
 from exporter.copies.s3_bucket import ABSENT, SINGLE, Bucket, BucketObject, Sent, Taken, connect, unchanged
 from exporter.copies.store import ObjectContent, StoredObject, content_of
-from exporter.copies.true_states import INFO, LOG, SEAL, changes, is_of_a_prune, true_log, true_seal
+from exporter.copies.true_states import LOG, SEAL, beside, changes, is_of_a_prune, true_log, true_seal
 from exporter.errors import NoSuchObject, NotAuthorised, UsageError
 from exporter.message import message
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from types_boto3_s3 import S3Client
 
@@ -56,6 +57,8 @@ class S3Store:
         self._bucket = Bucket(client or connect(), name, prefix, single)
         self._guard = threading.Lock()
         self._current: dict[str, BucketObject] = {}
+        self._judged: dict[str, tuple[str | None, int, BucketObject]] = {}
+        self._reveal: Callable[[str, bytes], bytes | None] = lambda _name, data: data
         self._ends: dict[str | None, datetime] = {}
         self._lock_until: datetime | None = None
         self._obeys = False
@@ -142,6 +145,10 @@ class S3Store:
         self._forget(name)
         for each in found:
             self._delete(each)
+
+    def read_states_by(self, reveal: Callable[[str, bytes], bytes | None]) -> None:
+        """Have the versions of a file that changes told apart by what is encrypted in them."""
+        self._reveal = reveal
 
     def can_lock(self) -> bool:
         """Tell whether objects can be locked in this bucket."""
@@ -239,14 +246,30 @@ class S3Store:
 
     def _true_state(self, name: str, versions: Sequence[BucketObject]) -> BucketObject:
         """Return the version that counts of a file that changes."""
-        folder, _, file = name.rpartition("/")
-        if len(versions) > 1 and file == LOG:
-            return true_log(versions, self._whole)
-        if len(versions) > 1 and file == SEAL:
+        if len(versions) == 1:
+            return versions[0]
+        known = self._judged.get(name)
+        if known is not None and known[:2] == (versions[0].version, len(versions)):
+            return known[2]
+        found = self._judge(name, versions)
+        with self._guard:
+            self._judged[name] = versions[0].version, len(versions), found
+        return found
+
+    def _judge(self, name: str, versions: Sequence[BucketObject]) -> BucketObject:
+        file, *others = beside(name)
+        if file == LOG:
+            return true_log(versions, self._revealed)
+        if file == SEAL:
             with contextlib.suppress(NoSuchObject):
-                log, info = (self._whole(self._found(f"{folder}/{each}" if folder else each)) for each in (LOG, INFO))
-                return true_seal(versions, self._whole, log, info)
+                log, info = (self._revealed(self._found(each)) for each in others)
+                if log is not None and info is not None:
+                    return true_seal(versions, self._revealed, log, info)
         return versions[0]
+
+    def _revealed(self, found: BucketObject) -> bytes | None:
+        """Return what is in a version; ``None`` for what the writer of the copy did not write."""
+        return None if found.size > LARGEST_CACHE else self._reveal(found.name, self._whole(found))
 
     def _whole(self, found: BucketObject) -> bytes:
         return b"".join(self._bucket.read(found))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol, runtime_checkable
 
 from exporter.errors import ArchiveDamaged
 from exporter.message import message
@@ -106,6 +106,20 @@ class Store(Protocol):
 
     def remove(self, name: str) -> None:
         """Remove an object; one that is not there is fine."""
+        ...
+
+
+@runtime_checkable
+class KeepsStates(Protocol):
+    """A place that keeps what was replaced, and finds the state that counts of what was written over it since."""
+
+    def read_states_by(self, reveal: Callable[[str, bytes], bytes | None]) -> None:
+        """Have states told apart by what is encrypted in them.
+
+        Args:
+            reveal: given an object's name and content, returns what is in it; ``None`` for what the writer of the copy
+                did not write.
+        """
         ...
 
 

@@ -1,8 +1,8 @@
 """Which version of a file that changes is the true one, where whoever has the keys can write others over it.
 
 The log of runs only grows: every true state of it begins with all that were there before. So what was put over it, and
-does not, is none. The seal is true where it agrees with ``archive.json`` and the log. Nobody can tell that of a file
-that is encrypted, which is its newest version.
+does not, is none. The seal is true where it agrees with ``archive.json`` and the log. Of an encrypted copy, what does
+not open, or has no proof in it, is none either; whoever cannot open it takes the newest version.
 """
 
 from __future__ import annotations
@@ -18,14 +18,15 @@ if TYPE_CHECKING:
 
     from exporter.copies.s3_bucket import BucketObject
 
-    Read = Callable[[BucketObject], bytes]
+    Read = Callable[[BucketObject], bytes | None]
+    """Reads a version; ``None`` for what the copy's writer did not write."""
 
 LOG: Final = "runs.jsonl"
 SEAL: Final = "SHA256SUMS"
 INFO: Final = "archive.json"
 _PASSING: Final = "versions.new.json"
 _PLACE: Final = re.compile(
-    rf"(?P<folder>(?:.*/)?)(?P<file>{re.escape(LOG)}|{SEAL}|{re.escape(_PASSING)})(?:\.age)?", re.DOTALL
+    rf"(?P<folder>(?:.*/)?)(?P<file>{re.escape(LOG)}|{SEAL}|{re.escape(_PASSING)})(?P<ending>(?:\.age)?)", re.DOTALL
 )
 _OF_A_PRUNE: Final = re.compile(r"(?:.*/)?versions\.new(?:/.*|\.json(?:\.age)?)", re.DOTALL)
 _OF_A_VERSION: Final = re.compile(r"(?:.*/)?versions(?:\.new)?/[0-9]+/", re.DOTALL)
@@ -35,6 +36,15 @@ def changes(name: str) -> bool:
     """Tell whether an object of this name, of an archive or of one in a fleet, is replaced by others."""
     found = _PLACE.fullmatch(name)
     return found is not None and _OF_A_VERSION.fullmatch(found["folder"]) is None
+
+
+def beside(name: str) -> tuple[str, str, str]:
+    """Return what kind of file a changing one is, and the names of the log and of ``archive.json`` beside it."""
+    found = _PLACE.fullmatch(name)
+    if found is None:
+        raise ValueError(name)
+    log, info = (f"{found['folder']}{each}{found['ending']}" for each in (LOG, INFO))
+    return found["file"], log, info
 
 
 def is_of_a_prune(name: str) -> bool:
@@ -50,12 +60,14 @@ def true_log(versions: Sequence[BucketObject], read: Read) -> BucketObject:
         read: reads one.
     """
     content = read(versions[0])
-    if all(_begins_with(content, each) for each in versions[1:]):
+    if content is not None and all(_begins_with(content, each) for each in versions[1:]):
         return versions[0]
-    true = versions[-1]
-    content = read(true)
-    for each in reversed(versions[:-1]):
-        if each.size > len(content) and (later := read(each)).startswith(content):
+    true, content = versions[0], None
+    for each in reversed(versions):
+        if content is not None and each.size <= len(content):
+            continue
+        later = read(each)
+        if later is not None and (content is None or (len(later) > len(content) and later.startswith(content))):
             true, content = each, later
     return true
 
@@ -71,7 +83,7 @@ def true_seal(versions: Sequence[BucketObject], read: Read, log: bytes, info: by
     """
     wanted = {LOG: hashlib.sha256(log).hexdigest(), INFO: hashlib.sha256(info).hexdigest()}
     for each in versions:
-        stated = read_sums(read(each))
+        stated = read_sums(read(each) or b"")
         if all(stated.get(name) == digest for name, digest in wanted.items()):
             return each
     return versions[0]

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from botocore.exceptions import ClientError
 
+from exporter.copies.encrypted import open_encrypted
 from exporter.copies.object_lock import look_at_locks
 from exporter.copies.s3 import S3Store
 from exporter.errors import HistoriesDiffer
@@ -28,6 +29,7 @@ from tests.copies.conftest import add_pictures, grow
 from tests.copies.radosgw import radosgw
 from tests.copies.s3_servers import Service
 from tests.copies.support import files_in
+from tests.copies.test_encrypted import owner
 
 if TYPE_CHECKING:
     from types_boto3_s3 import S3Client
@@ -67,9 +69,12 @@ def ran(service: Service, *arguments: object) -> tuple[int, str]:
     return process.returncode, said
 
 
-def is_whole(service: Service, client: S3Client, address: str, root: Path, back: Path) -> None:
+def is_whole(
+    service: Service, client: S3Client, address: str, root: Path, back: Path, identity: Path | None = None
+) -> None:
     """Compare every object of a copy with the archive, have it checked, and bring it back."""
-    store = S3Store(address, client)
+    key = [] if identity is None else ["--identity", str(identity)]
+    store = open_encrypted(S3Store(address, client), [], [] if identity is None else [identity], None)
     archive = {
         name: data
         for name, data in files_in(root).items()
@@ -80,9 +85,9 @@ def is_whole(service: Service, client: S3Client, address: str, root: Path, back:
     with ThreadPoolExecutor(8) as pool:
         there = dict(zip(archive, pool.map(lambda name: b"".join(store.read(name)), archive), strict=True))
     assert there == archive
-    code, said = ran(service, "verify", address)
+    code, said = ran(service, "verify", address, *key)
     assert code == 0, said
-    code, said = ran(service, "sync", address, back)
+    code, said = ran(service, "sync", address, back, *key)
     assert code == 0, said
     assert files_in(back).items() >= archive.items()
     code, said = ran(service, "verify", back)
@@ -143,12 +148,17 @@ def test_of_two_writers_at_once_one_wins(
         is_whole(service, client, address, won[0], tmp_path / f"back-{number}")
 
 
+@pytest.mark.parametrize("encrypted", [False, True])
 def test_a_thief_with_the_writers_keys_destroys_nothing(
-    service: Service, client: S3Client, source: Built, tmp_path: Path
+    service: Service, client: S3Client, source: Built, tmp_path: Path, encrypted: bool
 ) -> None:
     bucket = service.bucket(locks=True)
     address = f"s3://{bucket}/mine"
-    code, said = ran(service, "sync", source.root, address, "--object-lock", "90d")
+    alice = owner(tmp_path, "alice")
+    identity = alice.file if encrypted else None
+    ending = ".age" if encrypted else ""
+    wishes = ["--object-lock", "90d", *(["--encrypt-to", alice.recipient] if encrypted else [])]
+    code, said = ran(service, "sync", source.root, address, *wishes)
     assert code == 0, said
     versions = [
         each
@@ -182,7 +192,7 @@ def test_a_thief_with_the_writers_keys_destroys_nothing(
     for each in versions:
         client.delete_object(Bucket=bucket, Key=each["Key"])
         client.put_object(Bucket=bucket, Key=each["Key"], Body=b"Nothing to see here.\n")
-    manifest, log = "mine/versions/000003/manifest.json", "mine/runs.jsonl"
+    manifest, log = f"mine/versions/000003/manifest.json{ending}", f"mine/runs.jsonl{ending}"
 
     def flood(number: int) -> None:
         for key in (manifest, log):
@@ -194,18 +204,18 @@ def test_a_thief_with_the_writers_keys_destroys_nothing(
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(flood, range(FLOOD)))
     note = b'{"state":"built"}'
-    client.put_object(Bucket=bucket, Key="mine/versions.new.json", Body=note)
+    client.put_object(Bucket=bucket, Key=f"mine/versions.new.json{ending}", Body=note)
     pruned = tmp_path / "pruned"
     shutil.copytree(source.root, pruned)
     assert ran(service, "prune", pruned, "--keep-last", "1")[0] == 0
-    assert ran(service, "sync", pruned, address, "--prune")[0] != 0
+    assert ran(service, "sync", pruned, address, "--prune", *wishes[2:])[0] != 0
 
     assert refused == 4 * len(versions)
     assert len(bulk.get("Errors", ())) == len(versions)
     begun = time.monotonic()
-    is_whole(service, client, address, source.root, tmp_path / "back")
+    is_whole(service, client, address, source.root, tmp_path / "back", identity)
     assert time.monotonic() - begun < 120
     grow(source)
-    code, said = ran(service, "sync", source.root, address, "--object-lock", "90d")
+    code, said = ran(service, "sync", source.root, address, *wishes)
     assert code == 0, said
-    is_whole(service, client, address, source.root, tmp_path / "back again")
+    is_whole(service, client, address, source.root, tmp_path / "back again", identity)

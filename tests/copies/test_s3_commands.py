@@ -15,6 +15,7 @@ from tests.cli.conftest import Program
 from tests.copies.conftest import grow
 from tests.copies.s3_servers import Service, moto
 from tests.copies.support import files_in
+from tests.copies.test_encrypted import owner
 
 
 @pytest.fixture(scope="module")
@@ -78,3 +79,40 @@ def test_nothing_is_locked_where_nothing_is_sent(program: Program, source: Built
         assert refused.code == 2
         assert words in refused.err
     assert not folder.exists()
+
+
+def test_an_encrypted_copy_is_locked_and_withstands_who_has_the_keys(
+    program: Program, source: Built, service: Service, address: str
+) -> None:
+    alice = owner(source.root.parent, "alice")
+    send = ("sync", source.root, address, "--object-lock", "90d", "--encrypt-to", alice.recipient)
+    locked = program(*send, "--json").json["locked"]
+    assert (
+        locked["objects"] == len(files_in(source.root)) + 3
+    )  # what says that it is encrypted, its keys, and README.txt
+    grow(source)
+    assert program(*send).code == 0
+
+    bucket, _, prefix = address.removeprefix("s3://").partition("/")
+    client = service.client()
+    found = client.list_objects_v2(Bucket=bucket, Prefix=f"{prefix}/")["Contents"]
+    older = client.list_object_versions(Bucket=bucket, Prefix=f"{prefix}/runs.jsonl.age")["Versions"][-1]
+    for each in found:
+        client.delete_object(Bucket=bucket, Key=each["Key"])
+        client.put_object(Bucket=bucket, Key=each["Key"], Body=b"Nothing to see here.")
+    for name in ("keys/0.age", f"keys/{'0' * 32}.age", "versions.new.json.age"):
+        client.put_object(Bucket=bucket, Key=f"{prefix}/{name}", Body=b"age-encryption.org/v1\n")
+    replayed = client.get_object(Bucket=bucket, Key=older["Key"], VersionId=older["VersionId"])["Body"].read()
+    client.put_object(Bucket=bucket, Key=older["Key"], Body=replayed)
+    client.close()
+
+    back = source.root.parent / "back"
+    done = program("sync", address, back, "--identity", alice.file)
+    assert done.code == 0, done.err
+    assert files_in(back).items() >= files_in(source.root).items()
+    checked = program("verify", address, "--identity", alice.file, "--json").json
+    assert (checked["intact"], checked["versions"]) == (True, len(Archive.open(source.root).versions()))
+    grow(source)
+    assert program(*send).code == 0
+    assert program("sync", address, back, "--identity", alice.file).code == 0
+    assert files_in(back).items() >= files_in(source.root).items()
