@@ -18,7 +18,20 @@ from statistics import median
 from tempfile import TemporaryDirectory
 
 import exporter
-from benchmarks import conversion, crawl, exports, fleet_work, history, kept, search, site, starts, throttle
+from benchmarks import (
+    conversion,
+    crawl,
+    exports,
+    fleet,
+    fleet_work,
+    history,
+    kept,
+    scale,
+    search,
+    site,
+    starts,
+    throttle,
+)
 from benchmarks.measure import Bench
 from benchmarks.table import RESULTS, Row, recorded, table, write_results
 
@@ -37,9 +50,16 @@ MEASURES: dict[str, Measure] = {
     "clients": crawl.clients,
     "latency": crawl.latency,
     "throttle": throttle.throttle,
+    "fleet": fleet.fleet,
 }
 """What is measured where nothing is named."""
-BY_NAME: dict[str, Measure] = {"large": crawl.large, "kept": kept.kept, "fleet-sites": fleet_work.fleet_sites}
+BY_NAME: dict[str, Measure] = {
+    "large": crawl.large,
+    "kept": kept.kept,
+    "fleet-sites": fleet_work.fleet_sites,
+    "fleet-memory": fleet.fleet_memory,
+    "fleet-forecast": fleet.fleet_forecast,
+}
 """What takes long, and is measured only where it is asked for."""
 SHORT = ("starts", "crawl", "unchanged", "history", "site", "exports", "conversion", "search")
 """What the short form has."""
@@ -88,6 +108,9 @@ def medians(bench: Bench) -> list[Row]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure and print."""
+    given = sys.argv[1:] if arguments is None else arguments
+    if given[:1] == ["scale"]:
+        return scale.main(given[1:])
     parser = ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="MEASURE", help=", ".join([*MEASURES, *BY_NAME]))
     parser.add_argument("--rounds", type=int, help="how often each runs (5, in the short form 3)")
@@ -95,7 +118,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--small", action="store_true", help="small blogs, for a look at whether all works")
     parser.add_argument("--check", action="store_true", help="compare the short form with what is kept")
     parser.add_argument("--record", action="store_true", help="keep the short form's ratios as they are now")
-    options = parser.parse_args(arguments)
+    options = parser.parse_args(given)
     unknown = set(options.names) - {*MEASURES, *BY_NAME}
     if unknown:
         parser.error(f"there is no measure {', '.join(sorted(unknown))}")

@@ -7,7 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -67,8 +67,12 @@ def backup(base_url: str, archive: Path, options: Sequence[str] = ()) -> list[st
     return ours("backup", BLOG_ID, f"--archive={archive}", f"--base-url={base_url}", *assets, *options, "--json", "-q")
 
 
-def run(command: Sequence[str]) -> Sample:
+def run(command: Sequence[str], codes: Collection[int] = (0,)) -> Sample:
     """Run a command, and return what it cost.
+
+    Args:
+        command: a program with its arguments.
+        codes: the exit codes that it may end with.
 
     Raises:
         RuntimeError: the command failed; its messages went to standard error.
@@ -81,7 +85,7 @@ def run(command: Sequence[str]) -> Sample:
         os.close(write_end)
         said, _ = process.communicate()
         cost = json.loads(report.read())
-    if process.returncode:
+    if process.returncode not in codes:
         raise RuntimeError(f"{' '.join(command)} ended with {process.returncode}")
     return Sample(cost["wall"], cost["cpu"], cost["peak"] * _RSS_UNIT, said)
 

@@ -2,7 +2,8 @@
 
 ``python -m benchmarks.service --entries 10000 --comments 20000 --files 2000`` prints its base URL and serves until its
 standard input ends. It has pictures as well, each a PNG that no other number has. A line on standard input
-edits the first entry.
+edits the first entry. ``--platform equal`` gives every ID a blog of that size, ``--platform varied`` one that is larger
+or smaller: their sizes are distributed exponentially, and that size is their mean.
 """
 
 from __future__ import annotations
@@ -13,9 +14,12 @@ import socket
 import struct
 import sys
 from argparse import ArgumentParser
+from collections.abc import Sequence
+from dataclasses import astuple
+from math import log
 from zlib import crc32
 
-from benchmarks.content import BlogSize, Content, add_options
+from benchmarks.content import BLOG_ID, BlogSize, Content, add_options
 
 _HEAD_ENDS = b"\r\n\r\n"
 _HEAD = b"HTTP/1.1 %b\r\nContent-Type: %b\r\nContent-Length: %d\r\n\r\n"
@@ -23,6 +27,8 @@ _JSON = b"application/json; charset=utf-8"
 _REFUSAL = b'{"json":{"result":"error","message":"not found","data":{}}}'
 _PICTURE = re.compile(rb"/((?:emoji/)?)([0-9]{1,12})\.png")
 _PICTURE_BYTES = 50_000
+_SIZES = 16
+_ASKED_FOR = re.compile(rb"([?&]id=)([^&]+)")
 
 
 def _chunk(kind: bytes, data: bytes) -> bytes:
@@ -34,7 +40,7 @@ _FILLING = bytes(_PICTURE_BYTES)
 
 
 class _Connection(asyncio.Protocol):
-    def __init__(self, content: Content, latency: float) -> None:
+    def __init__(self, content: Content | Platform, latency: float) -> None:
         self._content = content
         self._latency = latency
         self._received = b""
@@ -54,7 +60,7 @@ class _Connection(asyncio.Protocol):
                 self._transport.write(answer)
 
 
-def _response(content: Content, head: bytes) -> bytes:
+def _response(content: Content | Platform, head: bytes) -> bytes:
     method, target, _ = head.split(b"\r\n", 1)[0].split(b" ")
     picture = _PICTURE.fullmatch(target)
     if picture is not None:
@@ -70,10 +76,40 @@ def _response(content: Content, head: bytes) -> bytes:
     return _HEAD % (b"200 OK", _JSON, len(found)) + found
 
 
-async def _serve(size: BlogSize, latency: float, *, pictures: bool) -> None:
+class Platform:
+    """A blog for every ID; several have one content, in which its own ID stands for theirs."""
+
+    def __init__(self, sizes: Sequence[BlogSize]) -> None:
+        self._contents = [Content(size) for size in sizes]
+        self.edits = 0
+
+    def answer(self, target: bytes) -> bytes | None:
+        """Return the body for a path with its query; ``None`` where there is nothing."""
+        asked = _ASKED_FOR.search(target)
+        if asked is None:
+            return self._contents[0].answer(target)
+        own = BLOG_ID.encode()
+        content = self._contents[crc32(asked[2]) % len(self._contents)]
+        found = content.answer(_ASKED_FOR.sub(rb"\g<1>" + own, target, count=1))
+        return None if found is None else found.replace(own, asked[2])
+
+
+def sizes_of(mean: BlogSize, *, varied: bool) -> list[BlogSize]:
+    """Return the sizes of the blogs of a platform, each as frequent as the others."""
+    if not varied:
+        return [mean]
+    times = [-log(1 - (number + 0.5) / _SIZES) for number in range(_SIZES)]
+    return [BlogSize(*(max(1, round(each * count)) for count in astuple(mean))) for each in times]
+
+
+async def _serve(size: BlogSize, latency: float, platform: str | None, *, pictures: bool) -> None:
     listening = socket.create_server(("127.0.0.1", 0))
     base_url = f"http://127.0.0.1:{listening.getsockname()[1]}"
-    content = Content(size, base_url) if pictures else Content(size)
+    content: Content | Platform
+    if platform is not None:
+        content = Platform(sizes_of(size, varied=platform == "varied"))
+    else:
+        content = Content(size, base_url) if pictures else Content(size)
     server = await asyncio.get_running_loop().create_server(lambda: _Connection(content, latency), sock=listening)
     async with server:
         print(base_url, flush=True)
@@ -88,8 +124,10 @@ def main() -> None:
     add_options(parser)
     parser.add_argument("--latency", type=float, default=0.0, help="seconds before each answer")
     parser.add_argument("--pictures", action="store_true", help="let entries show the pictures that are served here")
+    parser.add_argument("--platform", choices=["equal", "varied"], help="have a blog for every ID")
     options = parser.parse_args()
-    asyncio.run(_serve(BlogSize.of(options), options.latency, pictures=options.pictures))
+    size = BlogSize.of(options)
+    asyncio.run(_serve(size, options.latency, options.platform, pictures=options.pictures))
 
 
 if __name__ == "__main__":

@@ -279,7 +279,7 @@ def _crew(
 
     from exporter.clock import SystemClock
     from exporter.fleet.local_crew import LocalCrew
-    from exporter.fleet.saving import Saver
+    from exporter.fleet.saving import Saver, rare_collections
     from exporter.http.engine import Engine
     from exporter.settings import resolve, variables
 
@@ -304,8 +304,9 @@ def _crew(
 
     @asynccontextmanager
     async def local(_ledger: FleetLedger) -> AsyncIterator[Crew]:
-        async with Engine(clock=clock) as http, LocalCrew(Saver(root, http, settings_of, clock), at_once) as crew:
-            yield crew
+        with rare_collections():
+            async with Engine(clock=clock) as http, LocalCrew(Saver(root, http, settings_of, clock), at_once) as crew:
+                yield crew
 
     return local
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+import gc
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -19,6 +21,21 @@ from exporter.message import message, said
 from exporter.settings import Settings
 
 _REASON: Final = 2000
+_COLLECTIONS: Final = (20_000, 50, 100)
+
+
+@contextmanager
+def rare_collections() -> Iterator[None]:
+    """Let Python look for cycles less often inside the block, where hundreds of blogs are in memory at once.
+
+    Each search goes through what all of them hold, and finds next to nothing: a quarter of the processor's time else.
+    """
+    before = gc.get_threshold()
+    gc.set_threshold(*_COLLECTIONS)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
 
 
 class Saver:
