@@ -22,7 +22,7 @@ import platformdirs
 from exporter.archive import atomic
 from exporter.archive.archive import Archive
 from exporter.archive.checksums import sha256_or_none
-from exporter.archive.layout import SEGMENTS, SUMS, Layout, version_numbers
+from exporter.archive.layout import SEGMENTS, SUMS, Layout, segment_name, version_numbers
 from exporter.archive.lock import ArchiveLock
 from exporter.clock import SystemClock
 from exporter.copies.contents import INFO, PLAIN_DOCUMENTS, RUNS, SecondCopy, asset_digest
@@ -92,10 +92,12 @@ class _Fetch:
         numbers = self._copy.numbers()
         shown = int(at) if at is not None and at.isascii() and at.isdigit() else None
         right = self._right_manifests(numbers)
+        damaged: list[str] = []
         for done, number in enumerate(numbers, 1):
             wanted = SEGMENTS if need > Need.MANIFESTS and (shown is None or number <= shown) else ()
-            self._fetch_version(number, wanted, known=number in right)
+            damaged += self._fetch_version(number, wanted, known=number in right)
             progress(done, len(numbers))
+        self._require_healed(damaged, shown)
         for name in (*PLAIN_DOCUMENTS, RUNS, SUMS):
             self._write(name, self._copy.document_or_nothing(name))
         if need is Need.PICTURES and numbers:
@@ -132,17 +134,27 @@ class _Fetch:
             expected = None if manifest.parent is None else str(manifest.parent["sha256"])
         return right
 
-    def _fetch_version(self, number: int, wanted: Iterable[str], *, known: bool) -> None:
+    def _fetch_version(self, number: int, wanted: Iterable[str], *, known: bool) -> list[str]:
+        """Fetch what is wanted of a version; return the names of what is damaged."""
         folder = self._layout.version(number)
         if not known:
             atomic.remove_folder(folder)
             with atomic.translated(folder):
                 atomic.make_folder(folder)
-            fetch_version(self._copy, number, folder, self._info_sha256, list(wanted))
-            return
+            return fetch_version(self._copy, number, folder, self._info_sha256, list(wanted))[1]
         missing = [name for name in wanted if (folder / name).kind() is None]
-        if missing:
-            fetch_version(self._copy, number, folder, self._info_sha256, missing)
+        return fetch_version(self._copy, number, folder, self._info_sha256, missing)[1] if missing else []
+
+    def _require_healed(self, damaged: list[str], shown: int | None) -> None:
+        """Refuse what is damaged, unless a version up to the one that is shown has written all of it again."""
+        if not damaged:
+            return
+        archive = Archive.open(self._layout.root)
+        healed = archive.healed(each for each in archive.versions() if shown is None or each <= shown)
+        for name in damaged:
+            if all(self._copy.part(version, segment_name(kind)) != name or line for version, kind, line in healed):
+                atomic.remove_folder(self._layout.version(int(name.split("/")[1])))
+                raise DamagedObject(self._copy.store.place, name)
 
     def _fetch_pictures(self, shown: int | None, progress: OnProgress) -> None:
         """Fetch the pictures that the records of the shown version name."""

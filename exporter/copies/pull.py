@@ -51,6 +51,7 @@ class PullPlan:
         documents: the names of the documents of the root that are fetched and never change.
         assets: the names of the pictures and files that are fetched.
         replaced: the documents that grow, with their new content.
+        holes: version and name of the segments that are fetched of versions that are here already, without them.
         damaged: the names of what is damaged in the copy, or missing there, and is not fetched.
         objects: how many objects that are.
         bytes: how many bytes they have, as far as it is known.
@@ -61,6 +62,7 @@ class PullPlan:
     documents: tuple[str, ...] = ()
     assets: tuple[str, ...] = ()
     replaced: dict[str, bytes] = field(default_factory=dict)
+    holes: tuple[tuple[int, str], ...] = ()
     damaged: list[str] = field(default_factory=list)
     objects: int = 0
     bytes: int = 0
@@ -102,13 +104,16 @@ def _pieces(store: Store, name: str) -> Iterator[bytes]:
 
 def fetch_version(
     copy: SecondCopy, number: int, folder: Path, info_sha256: str, segments: Collection[str] = SEGMENTS
-) -> int:
-    """Fetch a version into a folder that is there, each file compared with the manifest; return how many bytes.
+) -> tuple[int, list[str]]:
+    """Fetch a version into a folder that is there, each file compared with the manifest.
 
     ``SHA256SUMS`` follows from the others, and is made of them.
 
+    Returns:
+        How many bytes, and the names of the segments that are not what was stored, or not there, and were left out.
+
     Raises:
-        DamagedObject: a file is not what was stored, or not there.
+        DamagedObject: the manifest is that.
     """
     name = copy.part(number, MANIFEST)
     try:
@@ -119,15 +124,19 @@ def fetch_version(
     if manifest.files.keys() != set(SEGMENTS) or hashlib.sha256(data).hexdigest() != digest:
         raise DamagedObject(copy.store.place, name)
     total = 0
+    damaged: list[str] = []
     for part in segments:
         info = manifest.files[part]
-        total += receive(copy.store, copy.part(number, part), folder / part, info.sha256, info.bytes)
+        try:
+            total += receive(copy.store, copy.part(number, part), folder / part, info.sha256, info.bytes)
+        except DamagedObject as error:
+            damaged.append(error.name)
     for part, content in ((MANIFEST, data), (SUMS, version_sums(digest, info_sha256, manifest.files))):
         with atomic.translated(folder), atomic.hashing(folder / part) as file:
             file.write(content)
             file.close()
         total += len(content)
-    return total
+    return total, damaged
 
 
 class Pull:
@@ -205,6 +214,9 @@ class Pull:
         elif plan.relation is not Relation.BEHIND:
             known = set() if history is None else set(history.numbers())
             plan.versions = tuple(number for number in numbers if number not in known)
+            holes = [(each, self.copy.part(*each)) for each in self._holes(numbers, known)]
+            plan.holes = tuple(each for each, name in holes if name in self.copy.objects)
+            plan.damaged += [name for _, name in holes if name not in self.copy.objects]
         plan.documents = tuple(name for name in PLAIN_DOCUMENTS if name in self.copy.objects and name not in there)
         plan.assets = tuple(self._missing_assets())
         if plan.relation is not Relation.BEHIND:
@@ -228,6 +240,10 @@ class Pull:
         with atomic.translated(self.layout.assets):
             for folder in (*sorted(folders), self.layout.assets):
                 atomic.sync_folder(folder)
+        for name, size in in_parallel(partial(self._fill, *hole) for hole in plan.holes):
+            if size is None:
+                plan.damaged.append(name)
+            tally.add(size or 0, stored=size is not None)
         if self._fetch_versions(plan, tally):
             for name, data in plan.replaced.items():
                 with atomic.translated(self.layout.root):
@@ -304,6 +320,28 @@ class Pull:
         if stated and stated != self._here(SUMS):
             plan.replaced[SUMS] = stated
 
+    def _holes(self, numbers: list[int], known: Collection[int]) -> Iterator[tuple[int, str]]:
+        """Yield version and name of the segments that the folder lacks, of versions that it has."""
+        for number in numbers:
+            for part in SEGMENTS if number in known else ():
+                if (self.layout.version(number) / part).kind() is None:
+                    yield number, part
+
+    def _fill(self, number: int, part: str) -> tuple[str, int | None]:
+        """Fetch a segment of a version that is here; return its name and size, ``None`` where it is damaged."""
+        name = self.copy.part(number, part)
+        incoming = self.layout.work / f"incoming-{secrets.token_hex(8)}"
+        try:
+            info = self.copy.manifest(number)[1].files[part]
+            size = receive(self.store, name, incoming, info.sha256, info.bytes)
+        except (ArchiveDamaged, KeyError):
+            return name, None
+        folder = self.layout.version(number)
+        with atomic.translated(folder):
+            incoming.replace(folder / part)
+            atomic.sync_folder(folder)
+        return name, size
+
     def _here(self, name: str) -> bytes:
         try:
             return (self.layout.root / name).read_bytes(LARGEST_CACHE)
@@ -312,6 +350,7 @@ class Pull:
 
     def _measure(self, plan: PullPlan) -> None:
         names = [*plan.documents, *plan.assets]
+        names += [self.copy.part(number, part) for number, part in plan.holes]
         names += [self.copy.part(number, part) for number in plan.versions for part in (MANIFEST, SUMS, *SEGMENTS)]
         found: list[StoredObject] = [self.copy.objects[name] for name in names if name in self.copy.objects]
         plan.objects = len(found) + len(plan.replaced)
@@ -340,16 +379,19 @@ class Pull:
         return name, size
 
     def _fetch_versions(self, plan: PullPlan, tally: TransferCount) -> bool:
-        """Fetch the versions, oldest first, as far as they are whole; tell whether all were."""
+        """Fetch the versions, oldest first; tell whether all are there, though some may lack damaged segments.
+
+        Without its manifest a version is none, and those after it name that; what a prune left comes whole or not.
+        """
         layout = self.layout
         pruned = plan.relation is Relation.PRUNED
         home = layout.building if pruned else layout.work
         parent = self._parent_of(plan)
         for number in plan.versions:
             folder = home / (version_name(number) if pruned else "new-version")
-            damaged = self._fetch_version(number, folder, parent, tally)
+            damaged, usable = self._fetch_version(number, folder, parent, tally)
             plan.damaged += damaged
-            if damaged:
+            if not usable or (pruned and damaged):
                 return False
             parent = number, self.copy.manifest(number)[0]
             if not pruned:
@@ -370,22 +412,27 @@ class Pull:
 
     def _fetch_version(
         self, number: int, folder: InnerPath, parent: tuple[int, str | None] | None, tally: TransferCount
-    ) -> list[str]:
-        """Fetch a version into a folder and check it there as ``verify`` does; return the names of what is damaged."""
+    ) -> tuple[list[str], bool]:
+        """Fetch a version into a folder and check it there as ``verify`` does.
+
+        Returns:
+            The names of what is damaged, and whether the rest of it is a version: only segments are missing.
+        """
         with atomic.translated(folder):
             atomic.remove_folder(folder)
             atomic.make_folder(folder)
         try:
-            size = fetch_version(self.copy, number, folder, self._info_sha256)
+            size, missing = fetch_version(self.copy, number, folder, self._info_sha256)
         except DamagedObject as error:
-            return [error.name]
+            return [error.name], False
         with HeldFolder(folder) as held:
             cache = ChecksumCache(self.layout, quick=False)
             found = VersionCheck(held, number, self._info_sha256, cache).files(parent)
-            damaged = sorted({self.copy.part(number, finding.path.rpartition("/")[2]) for finding in found})
-        if not damaged:
-            tally.add(size, stored=True, objects=len(SEGMENTS) + 2)
-        return damaged
+            damaged = {self.copy.part(number, finding.path.rpartition("/")[2]) for finding in found}
+        usable = damaged <= {*missing}
+        if usable:
+            tally.add(size, stored=True, objects=len(SEGMENTS) + 2 - len(missing))
+        return sorted(damaged | {*missing}), usable
 
 
 def _runs_hold(data: bytes, sealed: str | None) -> bool:

@@ -258,13 +258,18 @@ class Push:
                     findings = list(VersionCheck(folder, number, self._info_sha256, cache).files(parent))
                 if any(finding.code is FindingCode.INFO_DAMAGED for finding in findings):
                     raise self._info_damaged()
-                damaged = [finding.path for finding in findings if finding.code is not FindingCode.STRANGE_FILE]
-                plan.damaged += [path for path in damaged if path not in plan.damaged]
-                if damaged and (MANIFEST in missing or relation is Relation.PRUNED):
-                    # Those after it need it, as each is the change to the one before.
-                    return
-                if not damaged:
-                    plan.versions[number] = missing
+                findings = [finding for finding in findings if finding.code is not FindingCode.STRANGE_FILE]
+                plan.damaged += [
+                    path for path in dict.fromkeys(each.path for each in findings) if path not in plan.damaged
+                ]
+                spoilt = {finding.path.rpartition("/")[2] for finding in findings}
+                if spoilt and (relation is Relation.PRUNED or not spoilt <= {*SEGMENTS}):
+                    if MANIFEST in missing or relation is Relation.PRUNED:
+                        # Those after it name its manifest, and a prune puts all of them in the place of others.
+                        return
+                elif sound := tuple(part for part in missing if part not in spoilt):
+                    # What is whole is safe there, and later versions may have healed what is not (FORMAT.md, Damage).
+                    plan.versions[number] = sound
             parent = number, manifest_sha256(self.layout, number)
 
     def _plan_growing(self, plan: PushPlan, spoilt: set[str]) -> None:

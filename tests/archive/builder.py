@@ -61,7 +61,7 @@ class Built:
         """A reader of the archive as it stands."""
         return Archive.open(self.root)
 
-    def commit(self, changes: Changes, *, run: bool = True, at: str = CREATED) -> int:
+    def commit(self, changes: Changes, *, run: bool = True, at: str = CREATED, healed: list[Any] | None = None) -> int:
         """Commit a version with these changes, and the line of its run; returns its number."""
         number = len(self.states) + 1
         before = self.states[-1] if self.states else {kind: {} for kind in Kind}
@@ -91,6 +91,7 @@ class Built:
             completeness={"complete": True, "sweeps": 2},
             problems=[RecordProblem("entries", "13", "answered 404")],
             lines=lines,
+            healed=healed,
         )
         assert writer.commit(self.layout, draft).version == number
         if run:

@@ -6,13 +6,15 @@ from pathlib import Path
 import pytest
 
 from exporter.archive.archive import Archive
+from exporter.copies.cache import Need, fetched
 from exporter.copies.folder import FolderStore
 from exporter.copies.histories import Relation
 from exporter.copies.store import content_of
 from exporter.errors import ArchiveDamaged, HistoriesDiffer, NoArchive
+from exporter.model.kinds import Kind
 from tests.archive.builder import Built
 from tests.copies.conftest import PICTURES, add_pictures, asset_name, grow
-from tests.copies.support import damages, files_in, findings, pulled, pushed
+from tests.copies.support import damages, files_in, findings, ignore, pulled, pushed
 
 MANIFEST = "versions/000003/manifest.json"
 
@@ -173,11 +175,42 @@ def test_what_is_damaged_is_named_and_not_sent(source: Built, store: FolderStore
     assert name in plan.damaged
     sent = files_in(tmp_path / "copy")
     assert name not in sent
-    assert not [each for each in sent if each.startswith(("versions/000004", "versions/000005"))] or "00003" not in name
+    held_back = name.startswith("versions/") and not name.endswith("comments.jsonl")
+    assert {f"versions/000006/{part}" in sent for part in ("manifest.json", "entries.jsonl")} == {not held_back}
     spoil(source.root / name)
     plan, _ = pushed(source.root, store)
     assert plan.damaged == []
     assert files_in(tmp_path / "copy") == files_in(source.root)
+
+
+def test_what_a_later_version_has_healed_holds_nothing_back(
+    source: Built, store: FolderStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The newest state is in the copy, is read there, and comes back; what is damaged is named each time."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    name = "versions/000001/entries.jsonl"
+    original = (source.root / name).read_bytes()
+    (source.root / name).unlink()
+    entries = source.states[-1][Kind.ENTRIES]
+    rows = [{"version": 1, "file": "entries.jsonl", "line": 0, "id": None}]
+    source.commit({Kind.ENTRIES: {each: data for each, (data, _) in entries.items()}}, healed=rows)
+    for _ in range(2):
+        plan, _ = pushed(source.root, store)
+        assert plan.damaged == [name]
+    assert findings(store) == [f"segment-missing {name}"]
+    back = tmp_path / "back"
+    for _ in range(2):
+        assert pulled(store, back)[0].damaged == [name]
+    for root in (back, fetched(store, Need.RECORDS, None, ignore), fetched(store, Need.PICTURES, "7", ignore)):
+        state = Archive.open(root).fold(7, [Kind.ENTRIES])
+        assert {each for each, _ in state.scan(Kind.ENTRIES)} == entries.keys()
+        state.close()
+    with pytest.raises(ArchiveDamaged, match=r"versions/000001/entries\.jsonl in .* is not what was stored"):
+        fetched(store, Need.RECORDS, "6", ignore)
+    (source.root / name).write_bytes(original)
+    assert pushed(source.root, store)[0].damaged == []
+    assert pulled(store, back)[0].damaged == []
+    assert files_in(back) == files_in(tmp_path / "copy") == files_in(source.root)
 
 
 @pytest.mark.parametrize("name", [name for name, expected in DAMAGES.items() if expected])
