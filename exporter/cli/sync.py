@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -75,7 +76,9 @@ def command(
             synced.append(each)
             _print(out, each, source if each.archive == "." else each.archive, dry_run=dry_run)
             if each.objects and not dry_run and not store.is_sent_to(target):
-                _refresh(out, Path(target) / each.archive)
+                # What is damaged is named below; where it keeps latest/ from being made, that is no news.
+                with suppress(*(ArchiveDamaged,) if each.damaged else ()):
+                    _refresh(out, Path(target) / each.archive)
     locked = None if wish is None else wish.locked
     out.document(_document(source, target, synced, dry_run=dry_run, locked=locked))
     if locked is not None:
