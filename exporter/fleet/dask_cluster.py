@@ -17,6 +17,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from collections import deque
 from importlib.util import find_spec
 from pathlib import Path
@@ -26,6 +27,8 @@ import exporter
 from exporter.archive.atomic import make_folder
 
 _LOOK_SECONDS: Final = 0.05
+_PARTING_SECONDS: Final = 2.5
+"""What workers have to end in order, once the pipe of each is closed, before they are killed; they take less."""
 _CALM_SECONDS: Final = 60.0
 _MOST_DEATHS: Final = 30
 """Of workers within that time, for each; one that cannot start dies within a second."""
@@ -34,6 +37,7 @@ _NOTHING_SHOWN: Final = {"DASK_DISTRIBUTED__SCHEDULER__HTTP__ROUTES": '["distrib
 _SHOWN_HERE: Final = ("--dashboard-address", "127.0.0.1:0")
 _ENVIRONMENT: Final = {
     "DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "0",  # what a dead worker had is handed out anew, less what ended
+    "DASK_DISTRIBUTED__SCHEDULER__WORK_STEALING": "false",  # takes a task from who is at it, where the thief dies
     "DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED": "false",
     "DASK_DISTRIBUTED__ADMIN__SYSTEM_MONITOR__INTERVAL": "10s",
     "DASK_DISTRIBUTED__ADMIN__LOG_LENGTH": "100",
@@ -90,6 +94,11 @@ class DaskCluster:
 
     async def __aexit__(self, *_: object) -> None:
         self._watcher.cancel()
+        for process in self._workers:
+            _close(process)
+        deadline = time.monotonic() + _PARTING_SECONDS
+        while time.monotonic() < deadline and any(process.poll() is None for process in self._workers):  # noqa: ASYNC110
+            await asyncio.sleep(_LOOK_SECONDS)
         for process in [*self._workers, self._scheduler]:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)

@@ -41,8 +41,8 @@ _PATIENCE_SECONDS: Final = 600.0
 _TRY_SECONDS: Final = 15.0
 _PAUSE_SECONDS: Final = 1.0
 _CLOSE_SECONDS: Final = 0.3
-_PARTING_SECONDS: Final = 0.5
-"""What workers have to give back their permits; those of others are withheld for the longest time of a request."""
+_PARTING_SECONDS: Final = 2.0
+"""What workers of others have to give back their permits; else these are withheld for the longest time of a request."""
 _LOOK_SECONDS: Final = 0.1
 _GRACE_SECONDS: Final = 0.8
 """What blogs have to end in order when the run is stopped; the process itself ends within two seconds."""
@@ -241,9 +241,10 @@ class DaskCrew:
         finally:
             for follower in followers:
                 follower.cancel()
-            with contextlib.suppress(OSError):  # a TimeoutError too
-                async with asyncio.timeout(_CLOSE_SECONDS if lost.is_set() else _PARTING_SECONDS):
-                    await client.run(close_offices, self._job.run)
+            if self._scheduler is not None and client.status == "running":  # our own end with their pipes
+                with contextlib.suppress(OSError):  # a TimeoutError too
+                    async with asyncio.timeout(_CLOSE_SECONDS if lost.is_set() else _PARTING_SECONDS):
+                        await client.run(close_offices, self._job.run)
 
     async def _recall(self, client: Any) -> None:
         """Tell the workers that nothing is wanted any more; what ends in order they still report."""
@@ -294,8 +295,10 @@ class DaskCrew:
         """Take in what a worker reports."""
         report = event[1]
         if "attempt" in report:
-            self._ended_in(report["shard"], decoded(report["attempt"]))
-            return
+            attempt = decoded(report["attempt"])
+            if attempt.exit_code not in _STOPPED or self._stop is not None:
+                self._ended_in(report["shard"], attempt)
+            return  # what a worker gave up, Dask has done elsewhere, or tells what became of the task
         name = report["name"]  # Dask adds an address as "worker"
         self._reported[name] = max(self._reported[name], report["requests"])
         self._sent.update((number, requests) for number, requests in report["sent"] if number in self._blogs)
@@ -308,7 +311,7 @@ class DaskCrew:
         numbers.discard(attempt.blog)
         self._counted[attempt.worker] += attempt.requests
         if attempt.exit_code in _STOPPED and self._stop is None:
-            self._give_back({attempt.blog})  # its worker took it that nobody wanted it any more
+            self._give_back({attempt.blog})  # its worker ends
         else:
             self._end(attempt)
 

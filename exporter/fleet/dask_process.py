@@ -1,4 +1,4 @@
-"""A scheduler or worker of Dask that ends when whoever started it does, however that ends.
+"""A scheduler or worker of Dask that ends when whoever started it does, however that ends: a worker in order.
 
 ``python -m exporter.fleet.dask_process scheduler|worker OPTIONS`` takes the options of ``dask scheduler`` and ``dask
 worker``. Its standard input is a pipe that the starting process holds and never writes to: the system closes it with
@@ -7,6 +7,7 @@ that process, also after ``kill -9``.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import sys
@@ -23,6 +24,9 @@ def main(kind: str, *options: str) -> None:
 def _end_with_parent() -> None:
     while os.read(0, 1):
         pass
+    with contextlib.suppress(Exception):  # whatever is left to do, it ends
+        if "exporter.fleet.dask_task" in sys.modules:  # else nothing was ever saved here
+            import_module("exporter.fleet.dask_task").part()
     os.killpg(0, signal.SIGKILL)
 
 

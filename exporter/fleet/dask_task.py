@@ -4,15 +4,19 @@ The loop has a thread of its own, so that the worker hears its scheduler meanwhi
 it ended, as an event of Dask; what the task returns says it all once more, should an event be lost.
 
 A worker may outlive its driver, or its scheduler: by half a minute, and no other machine can end it. So it looks every
-moment whether what it does is still wanted, and whether the driver still has the fleet.
+moment whether what it does is still wanted, and whether the driver still has the fleet. However it ends, unless it is
+killed, it first ends what is under way and gives back its permits, which else are withheld for a long time.
 """
 
 from __future__ import annotations
 
 import asyncio
+import atexit
+import contextlib
 import os
 import socket
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import astuple, dataclass, field
@@ -37,6 +41,9 @@ if TYPE_CHECKING:
 _LOOK_SECONDS: Final = 0.1
 _REPORT_SECONDS: Final = 1.0
 _IDLE_SECONDS: Final = 60.0
+_PARTING_SECONDS: Final = 2.0
+_ENDING_SECONDS: Final = 0.6
+"""What blogs have of that to end in order; what was sent counts for a second more before it can be given back."""
 _LOCKED_SECONDS: Final = 60.0
 """Longer than a worker lives whose scheduler died, and which may still hold archives."""
 _numbers: Final = count(1)
@@ -109,6 +116,17 @@ async def close_offices(run: str) -> None:
     await asyncio.gather(*(asyncio.to_thread(office.thread.join) for office in offices))
 
 
+@atexit.register
+def part() -> None:
+    """End in order what this process has under way of any run, and give back its permits, within two seconds."""
+    deadline = time.monotonic() + _PARTING_SECONDS
+    offices = list(_living)
+    for office in offices:
+        office.end()
+    for office in offices:
+        office.thread.join(max(0.0, deadline - time.monotonic()))
+
+
 def decoded(attempt: Sequence[Any]) -> BlogAttempt:
     """Return an attempt from what a worker sent."""
     return BlogAttempt(*attempt)
@@ -163,37 +181,52 @@ class _Office:
         self.loop = asyncio.new_event_loop()
         self.shards = 0
         self.stopped = False
+        self._shards: set[asyncio.Task[list[tuple[Any, ...]]]] = set()
+        self._unwanted: set[str] = set()
         self.thread = threading.Thread(target=self._run, name="blogs", daemon=True)
+        _living.add(self)
         self.thread.start()
 
     def end(self) -> None:
-        """Close its connections, and end its thread."""
-        if not self.loop.is_closed():
+        """End what is under way, close its connections, and end its thread."""
+        with contextlib.suppress(RuntimeError):  # the loop is closed
             self.loop.call_soon_threadsafe(self._end.set)
 
     async def save(
         self, saver: Saver, shard: str, blogs: Sequence[DueBlog], is_wanted: Callable[[], bool]
     ) -> list[tuple[Any, ...]]:
         """Save blogs, in :attr:`loop`, and return the attempts."""
-        attempts = asyncio.gather(*(self._save(saver, shard, blog) for blog in blogs))
-        while not (await asyncio.wait([attempts], timeout=_LOOK_SECONDS))[0]:
-            if not self.stopped and not is_wanted():
-                self._stop(saver)
-        return list(attempts.result())
+        saving = asyncio.create_task(self._save_all(saver, shard, blogs))
+        self._shards.add(saving)
+        try:
+            while not (await asyncio.wait([saving], timeout=_LOOK_SECONDS))[0]:
+                if not is_wanted():  # of one shard that says nothing of others: Dask gives it to another worker
+                    self._unwanted.add(shard)
+                    saver.stop_some([blog.number for blog in blogs], _not_wanted())
+        finally:
+            saving.add_done_callback(self._shards.discard)
+            self._unwanted.discard(shard)
+        return saving.result()
+
+    async def _save_all(self, saver: Saver, shard: str, blogs: Sequence[DueBlog]) -> list[tuple[Any, ...]]:
+        return list(await asyncio.gather(*(self._save(saver, shard, blog) for blog in blogs)))
 
     async def _save(self, saver: Saver, shard: str, blog: DueBlog) -> tuple[Any, ...]:
         patience = self.loop.time() + _LOCKED_SECONDS
         attempt = await saver.save(blog)
-        while attempt.exit_code == ArchiveLocked.exit_code and not self.stopped and self.loop.time() < patience:
+        while attempt.exit_code == ArchiveLocked.exit_code and self._goes_on(shard) and self.loop.time() < patience:
             await asyncio.sleep(_REPORT_SECONDS)
             attempt = await saver.save(blog)
         sent = _encoded(attempt)
         self._report({"shard": shard, "attempt": sent})
         return sent
 
+    def _goes_on(self, shard: str) -> bool:
+        return not self.stopped and shard not in self._unwanted
+
     def _stop(self, saver: Saver) -> None:
         self.stopped = True
-        saver.stop(Interrupted(message("What the worker did is not wanted any more.")))
+        saver.stop(_not_wanted())
 
     def _run(self) -> None:
         try:
@@ -205,6 +238,7 @@ class _Office:
             self.saver.set_exception(error)
         finally:
             self.loop.close()
+            _living.discard(self)
 
     async def _keep(self) -> None:
         job = self._job
@@ -223,6 +257,9 @@ class _Office:
                         await self._end.wait()
                 except TimeoutError:
                     self._look(saver)
+            self._stop(saver)
+            if self._shards:
+                await asyncio.wait(self._shards, timeout=_ENDING_SECONDS)
 
     def _look(self, saver: Saver) -> None:
         if not self.shards:
@@ -233,7 +270,13 @@ class _Office:
         self._report({"name": self._name, "requests": saver.requests, "sent": sent})
 
 
+def _not_wanted() -> Interrupted:
+    return Interrupted(message("What the worker did is not wanted any more."))
+
+
 _offices: Final[dict[tuple[str, str], _Office]] = {}
+_living: Final[set[_Office]] = set()
+"""Those too that take no more, and have yet to give back their permits."""
 
 
 def _close_idle(key: tuple[str, str], office: _Office) -> None:

@@ -78,10 +78,15 @@ class Saver:
         return self._past + sum(self.under_way)
 
     def stop(self, error: Interrupted) -> None:
-        """End all that is under way soon and in order."""
+        """End all that is under way soon and in order, and begin nothing more."""
         self._end = error
-        for each in self._running.values():
-            each.stop(error)
+        self.stop_some(list(self._running), error)
+
+    def stop_some(self, blogs: Collection[int], error: Interrupted) -> None:
+        """End those of some blogs soon and in order that are being saved, by their numbers in the ledger."""
+        for number in blogs:
+            if number in self._running:
+                self._running[number].stop(error)
 
     async def save(self, blog: DueBlog) -> BlogAttempt:
         """Back up a blog into its archive; whatever goes wrong is in what is returned."""

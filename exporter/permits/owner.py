@@ -30,6 +30,7 @@ _LOOK: Final = 0.5  # seconds after which an owner looks whether it is one still
 _GREETING: Final = 5.0
 _SOON: Final = 1.0  # seconds before which none is started again
 _SILENCE: Final = 60.0
+_PARTING: Final = 2.5  # seconds for which an owner that is to end still hears what crawlers give back
 _MOST_CRAWLERS: Final = 1000
 _ANYWHERE: Final = frozenset({"0.0.0.0", "::"})  # noqa: S104 - compared with
 
@@ -59,10 +60,20 @@ class PermitOwner:
         self._newest: dict[str, int] = {}
         self._open: set[asyncio.StreamWriter] = set()
         self._over = asyncio.Event()
+        self._server: asyncio.Server | None = None
 
     def stop(self) -> None:
         """End soon."""
         self._over.set()
+
+    async def part(self) -> None:
+        """End once every crawler has given back what it held, or soon: they may end at the same time as this."""
+        if self._server is not None:
+            self._server.close()
+        deadline = wire.seconds() + _PARTING
+        while self._open and wire.seconds() < deadline:  # noqa: ASYNC110 - connections tell nobody of their end
+            await asyncio.sleep(_POLL / 10)
+        self.stop()
 
     async def run(self) -> None:
         """Wait to become the owner, and be it until stopped, or until there is another."""
@@ -70,6 +81,7 @@ class PermitOwner:
             if await self._ends_within(_POLL):
                 return
         server = await asyncio.start_server(self._serve, self._listen, 0, limit=wire.LONGEST_LINE)
+        self._server = server
         try:
             self._take_over(server.sockets[0].getsockname()[1])
             while not await self._ends_within(_LOOK):
@@ -254,16 +266,23 @@ async def start_owner(
 async def _main(folder: str, listen: str = "127.0.0.1") -> None:
     owner = PermitOwner(MeetingPlace(Path(folder)), listen)
     loop = asyncio.get_running_loop()
+    parting = asyncio.Event()
+
+    async def part() -> None:
+        await parting.wait()
+        await owner.part()
 
     def wait_for_the_end() -> None:
         # Whoever started this process holds the other end, and lets go of it when it ends, however it does.
         while os.read(0, 1):
             pass
         with contextlib.suppress(RuntimeError):
-            loop.call_soon_threadsafe(owner.stop)
+            loop.call_soon_threadsafe(parting.set)
 
     threading.Thread(target=wait_for_the_end, daemon=True).start()
+    ending = asyncio.create_task(part())
     await owner.run()
+    ending.cancel()
 
 
 if __name__ == "__main__":

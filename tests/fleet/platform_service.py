@@ -47,7 +47,7 @@ class _Record:
         """Sum it up; ``again`` counts requests for an entry that was asked for before."""
         starts, most, first = self.starts, 0, 0
         for number, moment in enumerate(starts):
-            while starts[first] <= moment - 1:
+            while starts[first] < moment - 1:
                 first += 1
             most = max(most, number - first + 1)
         entries = {target: count for target, count in self.asked.items() if b"/entry/get" in target}
@@ -56,6 +56,7 @@ class _Record:
             "peak": self.peak,
             "most_in_a_second": most,
             "seconds": starts[-1] - starts[0] if starts else 0.0,
+            "starts": starts,
             "again": sum(count - 1 for count in entries.values()),
         }
 
