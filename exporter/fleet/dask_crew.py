@@ -269,7 +269,10 @@ class DaskCrew:
 
         try:
             answer = await self._futures[name]
-        except (KilledWorker, OSError):  # an OSError: the connection by which its result was to come broke
+        except KilledWorker:
+            self._losses.update(self._open[name])
+            self._give_back(self._open[name])
+        except OSError:  # the connection by which its result was to come broke
             self._give_back(self._open[name])
         except FutureCancelledError:
             if self._stop is None:
@@ -326,7 +329,6 @@ class DaskCrew:
             blog = self._blogs.get(number)
             if blog is None:
                 continue
-            self._losses[number] += 1
             if self._losses[number] >= _MOST_LOSSES:
                 reason = message_n(
                     "{n} worker died while it saved this blog; see {log}.",

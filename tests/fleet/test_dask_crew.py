@@ -139,16 +139,18 @@ async def test_a_scheduler_that_is_not_there_is_named(
 async def test_what_dead_workers_had_is_handed_out_again_but_not_for_ever(
     platform: Platform, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A worker dies, then the scheduler; at the second loss a blog is left for later."""
+    """The scheduler dies, then two workers: with the second of these a blog is left for later."""
     monkeypatch.setattr(dask_crew, "_MOST_LOSSES", 2)
     with Platform(3, 5.0) as slow:
         async with crew_for(tmp_path, slow, at_once=4, workers=1) as crew:
             crew.start(blogs(4))
-            for kind in ("worker", "scheduler"):
-                while slow.record()["peak"] < 1:
+            for kind in ("scheduler", "worker", "worker"):
+                while not slow.record()["requests"]:
                     assert await crew.ended(0.05) == []
                 (victim,) = processes(os.getpid())[kind]
                 victim.kill()
+                victim.wait()
+                slow.record()
             attempts = await ends(crew, 4, 90.0)
     assert {(attempt.exit_code, attempt.kind) for attempt in attempts} == {(1, "WorkerDied")}
     assert "2 workers died while they saved this blog" in str(attempts[0].reason)
