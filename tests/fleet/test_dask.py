@@ -115,6 +115,7 @@ def end_of(run: Run) -> Done:
     return done
 
 
+@pytest.mark.hostile
 @pytest.mark.no_cover
 def test_a_worker_may_be_killed_and_an_interrupted_run_leaves_no_process(
     platform: Platform, runs: Runs, tmp_path: Path
@@ -177,10 +178,18 @@ def strike(run: Run, line: list[object], runs: Runs, root: Path, kind: str) -> R
         assert run.wait().code == -signal.SIGKILL
         return runs.start(*line)
     if kind == "owner":
-        os.kill(json.loads((root / ".work/permits/lock").read_bytes())["pid"], signal.SIGKILL)
+        wait_until(partial(kills_owner, root / ".work/permits/lock"))
     else:
         kill_one(run, kind)
     return run
+
+
+def kills_owner(lock: Path) -> bool:
+    """Kill whoever has the lock; tell whether somebody living had it."""
+    with contextlib.suppress(ValueError, ProcessLookupError):
+        os.kill(json.loads(lock.read_bytes())["pid"], signal.SIGKILL)
+        return True
+    return False
 
 
 def is_there(run: Run) -> bool:
