@@ -21,14 +21,14 @@ from exporter.message import message, said
 from exporter.settings import Settings
 
 _REASON: Final = 2000
-_COLLECTIONS: Final = (20_000, 50, 100)
+_COLLECTIONS: Final = (5_000, 10, 10)
 
 
 @contextmanager
 def rare_collections() -> Iterator[None]:
     """Let Python look for cycles less often inside the block, where hundreds of blogs are in memory at once.
 
-    Each search goes through what all of them hold, and finds next to nothing: a quarter of the processor's time else.
+    Each search goes through what all of them hold, and finds next to nothing. Less often still would take more memory.
     """
     before = gc.get_threshold()
     gc.set_threshold(*_COLLECTIONS)
