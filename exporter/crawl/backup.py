@@ -79,20 +79,21 @@ class BackupRun:
         self._queue: deque[Event] = deque()
         self._wake = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
+        self._creating: asyncio.Task[None] | None = None
         self._end: BlogExporterError | None = None
         self._ingest: Ingest | None = None
         self._answered = False
-        self._committing = False
+        self._concluding = False
         self.outcome = Outcome(timestamp(clock.now()))
         self.segments: Segments | None = None
 
     def stop(self, error: BlogExporterError) -> None:
         """End the run soon, its checkpoint kept; ``events`` then raises ``error``.
 
-        A commit that is past the point of no return is finished first, and its line written.
+        A commit that is past the point of no return is finished first, and so is the run's line.
         """
         self._end = error
-        if self._task is not None and not self._committing:
+        if self._task is not None and not self._concluding:
             self._task.cancel()
 
     async def events(self) -> AsyncGenerator[Event, None]:
@@ -114,6 +115,7 @@ class BackupRun:
             self._task.cancel()
             with contextlib.suppress(asyncio.CancelledError, BlogExporterError):
                 await self._task
+            await self._created()
         await self._task
 
     def _emit(self, event: Event) -> None:
@@ -123,9 +125,21 @@ class BackupRun:
             if not self._settings.dry_run and not is_archive(self._layout):
                 service = None if self._service.name == DEFAULT_SERVICE.name else self._service.name
                 info = ArchiveInfo(self._settings.blog_id, timestamp(self._clock.now()), service=service)
-                writer.create(self._layout, info)
+                self._creating = asyncio.create_task(self._create(info))
         self._queue.append(event)
         self._wake.set()
+
+    async def _create(self, info: ArchiveInfo) -> None:
+        """Make the archive while more is read; the run ends when that is not possible."""
+        try:
+            await finish_in_thread(lambda: writer.create(self._layout, info))
+        except BlogExporterError as error:
+            self.stop(error)
+
+    async def _created(self) -> None:
+        """Wait until the archive is there, if it is being made."""
+        if self._creating is not None:
+            await asyncio.wait([self._creating])
 
     async def _recorded(self) -> None:
         """Do the run, and write its line whatever happens."""
@@ -161,6 +175,8 @@ class BackupRun:
         done.requests, done.retries, done.bytes = statistics.requests, statistics.retries, statistics.bytes
         if self._ingest is not None:
             done.sweeps = len(self._ingest.sweeps)
+        self._concluding = True
+        await self._created()
         if is_archive(self._layout) and not self._settings.dry_run:
             await finish_in_thread(lambda: writer.append_run(self._layout, done.line()))
 
@@ -196,11 +212,12 @@ class BackupRun:
                 if not settings.accept_removals:
                     refuse_mass_disappearance(ingest)
                 removals = await find_removals(ingest, settings.window)
+                await self._created()
                 await self._read_assets(ingest, state, removals)
                 checkpoint.flush()
             if self._end is not None:
                 raise self._end
-            self._committing = True
+            self._concluding = True
             await self._commit(ingest, removals, state, damage)
             if damage.lines:
                 self._restored(await finish_in_thread(lambda: list(repair(Archive.open(self._layout.root)))))
