@@ -25,7 +25,16 @@ from exporter.profiles import PROFILES, Profile, own_profile, profile_for
 
 T = TypeVar("T")
 
+
+def shared_variables(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return those variables that another machine needs to read archives as this one does."""
+    kept = {f"{PREFIX}{name.upper()}" for name in _KEPT_HERE}
+    names = (f"{PREFIX}{name.upper()}" for name in (*variables(environment), "config"))
+    return {name: environment[name] for name in names if name in environment and name not in kept}
+
+
 PREFIX: Final = "BLOG_EXPORTER_"
+_KEPT_HERE: Final = ("token", "client_secret", "new_home_token", "token_command", "on_failure", "ping_url")
 _NOT_SETTINGS: Final = {"TOKEN", "NEW_HOME_TOKEN", "CLIENT_SECRET", "CONFIG"} | {
     "EVENT", "EXIT_CODE", "BLOG", "ARCHIVE", "MESSAGE",
 }  # fmt: skip
@@ -365,6 +374,11 @@ class Settings:
     client_secret: str | None = field(default=None, repr=False)
     new_home_token: str | None = field(default=None, repr=False)
     sources: Mapping[str, Source] = field(default_factory=dict, repr=False, compare=False)
+
+    def without_secrets(self) -> Settings:
+        """Return what another machine needs that reads archives: no token, no command, no address of a monitor."""
+        kept: dict[str, Any] = dict.fromkeys(_KEPT_HERE)
+        return replace(self, **kept)
 
 
 SETTINGS: Final[dict[str, Setting]] = {

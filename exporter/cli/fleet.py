@@ -289,7 +289,8 @@ def _crew(
     clock = SystemClock()
     if engine == "dask":
         from exporter.fleet.budgets import terms_of
-        from exporter.fleet.dask_crew import DaskCrew, check_dask
+        from exporter.fleet.dask_crew import DaskCrew
+        from exporter.fleet.dask_link import check_dask
 
         check_dask(workers, scheduler)
         everywhere = {**variables(os.environ), **options}

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from exporter.cli.fleet_hands import with_hands
 from exporter.cli.options import config_option, with_output
 from exporter.cli.output import Output, counted
 from exporter.message import listed, message, message_n
@@ -15,6 +16,7 @@ from exporter.text import printable
 
 if TYPE_CHECKING:
     from exporter.fleet.catalogue.update import CatalogueResult
+    from exporter.fleet.workers import Hands
 
 _FORMATS = ("parquet", "sqlite", "duckdb")
 _PLACES = {"parquet": "catalogue", "sqlite": "catalogue.sqlite", "duckdb": "catalogue.duckdb"}
@@ -42,26 +44,18 @@ Examples:
 @click.argument("form", metavar="parquet|sqlite|duckdb", type=click.Choice(_FORMATS))
 @click.argument("root", metavar="DIR", type=click.Path(path_type=Path))
 @click.argument("target", metavar="[OUT]", required=False, type=click.Path(path_type=Path))
-@click.option(
-    "--workers",
-    type=click.IntRange(1, 256),
-    metavar="N",
-    help=message("How many processes read archives. [default: one for each processor]"),
-)
+@with_hands
 @config_option
 @with_output()
-def command(
-    *, out: Output, form: str, root: Path, target: Path | None, workers: int | None, config: Path | None
-) -> int:
+def command(*, out: Output, form: str, root: Path, target: Path | None, hands: Hands, config: Path | None) -> int:
     """Run ``fleet catalogue``."""
     from exporter.cli.language import adopt
     from exporter.clock import SystemClock
     from exporter.fleet.catalogue.update import CatalogueOptions, update_duckdb, update_parquet, update_sqlite
-    from exporter.processors import processors
     from exporter.settings import resolve
 
     settings = adopt(resolve({}, config=config, warn=out.warn))
-    options = CatalogueOptions(settings, workers or processors(), SystemClock(), CatalogueProgress(out))
+    options = CatalogueOptions(settings, hands, SystemClock(), CatalogueProgress(out))
     update = {"parquet": update_parquet, "sqlite": update_sqlite, "duckdb": update_duckdb}[form]
     result = update(root, root / _PLACES[form] if target is None else target, options)
     out.document(

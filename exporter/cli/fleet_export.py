@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -19,6 +19,9 @@ from exporter.export.formats import NAMED
 from exporter.library.export import format_named
 from exporter.message import message
 from exporter.settings import SETTINGS, resolve
+
+if TYPE_CHECKING:
+    from exporter.fleet.workers import Hands
 
 _EPILOG = message(
     """\b
@@ -51,7 +54,7 @@ def command(
     form: str,
     root: Path,
     target: Path,
-    workers: int | None,
+    hands: Hands,
     report: Path | None,
     **given: Any,
 ) -> int:
@@ -93,4 +96,4 @@ def command(
     )
     places = {"public": options.public, "private": options.private}
     folders = {name: None if place is None else str(place.absolute()) for name, place in places.items()}
-    return work(out, root, "export", export, options, workers, report, config, {"format": form, **folders})
+    return work(out, root, "export", export, options, hands, report, config, {"format": form, **folders})

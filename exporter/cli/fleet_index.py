@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
+from exporter.cli.fleet_hands import with_hands
 from exporter.cli.options import config_option, with_output
 from exporter.cli.output import Output, counted
 from exporter.message import listed, message, message_n
 from exporter.text import printable
+
+if TYPE_CHECKING:
+    from exporter.fleet.workers import Hands
 
 
 @click.command(
@@ -28,26 +33,18 @@ from exporter.text import printable
     type=click.Choice(["ja", "en"]),
     help=message("Language of the page. [default: ja]"),
 )
-@click.option(
-    "--workers",
-    type=click.IntRange(1, 256),
-    metavar="N",
-    help=message("How many processes read archives. [default: one for each processor]"),
-)
+@with_hands
 @config_option
 @with_output()
-def command(
-    *, out: Output, root: Path, title: str, site_lang: str | None, workers: int | None, config: Path | None
-) -> int:
+def command(*, out: Output, root: Path, title: str, site_lang: str | None, hands: Hands, config: Path | None) -> int:
     """Run ``fleet index``."""
     from exporter.cli.fleet_catalogue import report_trouble
     from exporter.cli.language import adopt
     from exporter.fleet.landing import make_landing
-    from exporter.processors import processors
     from exporter.settings import resolve
 
     settings = adopt(resolve({"site_lang": site_lang}, config=config, warn=out.warn))
-    found = make_landing(root, settings, workers or processors(), settings.site_lang or "ja", title)
+    found = make_landing(root, settings, hands, settings.site_lang or "ja", title)
     out.document(
         {
             "page": str(found.page.absolute()),

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 
 import click
 
+from exporter.cli.fleet_hands import with_hands
 from exporter.cli.options import config_option, with_output
 from exporter.cli.output import OnLoss, Output, counted
 from exporter.message import listed, message, message_n
 
 if TYPE_CHECKING:
     from exporter.fleet.search_index import IndexOutcome
+    from exporter.fleet.workers import Hands
 
 
 @click.command(
@@ -44,12 +46,7 @@ if TYPE_CHECKING:
     help=message("Show at most N hits."),
 )
 @click.option("--update", is_flag=True, help=message("Read first what changed since the index was made."))
-@click.option(
-    "--workers",
-    type=click.IntRange(1, 256),
-    metavar="N",
-    help=message("How many processes read archives. [default: one for each processor]"),
-)
+@with_hands
 @config_option
 @with_output(OnLoss.STOP)
 def command(
@@ -62,7 +59,7 @@ def command(
     sort: str,
     limit: int,
     update: bool,
-    workers: int | None,
+    hands: Hands,
     config: Path | None,
 ) -> int:
     """Run ``fleet search``."""
@@ -72,22 +69,22 @@ def command(
     from exporter.clock import SystemClock
     from exporter.fleet.search import is_indexed, search, update_index
     from exporter.fleet.search_index import made_at
+    from exporter.fleet.workers import LocalHands
     from exporter.processors import processors
     from exporter.search.query import parse_query
     from exporter.settings import resolve
 
     settings = adopt(resolve({}, config=config, warn=out.warn))
     query = parse_query(words, kind, since, limit=limit, by_date=sort == "date", timezone=settings.timezone)
-    crew = workers or processors()
     trouble: list[tuple[str, str]] = []
     if update or not is_indexed(root):
 
         def heard(outcome: IndexOutcome) -> None:
             trouble.extend(outcome.trouble)
 
-        update_index(root, settings, crew, SystemClock(), heard)
+        update_index(root, settings, hands, SystemClock(), heard)
         report_trouble(out, trouble, len(trouble))
-    found = search(root, query, settings, crew)
+    found = search(root, query, settings, hands.workers if isinstance(hands, LocalHands) else processors())
     when = datetime.fromtimestamp(made_at(root) or 0.0, UTC)
     out.document(
         {

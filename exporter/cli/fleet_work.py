@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 import click
 
 from exporter.cli.amounts import time_text
+from exporter.cli.fleet_hands import with_hands
 from exporter.cli.help import option
 from exporter.cli.options import config_option, setting_options, with_output
 from exporter.cli.output import Output, shown
@@ -21,16 +22,16 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
     from exporter.fleet.work import ArchiveResult, WorkTally
+    from exporter.fleet.workers import Hands
 
 _LINE_SECONDS: Final = 10.0
 _NAMED: Final = 100
 _REASON: Final = 300
-_KEPT: Final = message("what was made is kept; run the same command again to go on")
 _Command = Callable[..., Any]
 
 
 def work_options(command: _Command) -> _Command:
-    """Add what every work over a fleet takes: DIR, ``--workers``, ``--report``, ``--config`` and those of outputs."""
+    """Add what every work over a fleet takes: who does it, ``--report``, ``--config`` and those of outputs."""
     for add in (
         with_output(),
         config_option,
@@ -40,12 +41,7 @@ def work_options(command: _Command) -> _Command:
             metavar="FILE",
             help=message("Write a line of JSON for every archive into FILE."),
         ),
-        option(
-            "--workers",
-            type=click.IntRange(1, 256),
-            metavar="N",
-            help=message("How many processes work. [default: one for each processor]"),
-        ),
+        with_hands,
     ):
         command = add(command)
     return command
@@ -71,13 +67,13 @@ fleet_argument = click.argument("root", metavar="DIR", type=click.Path(path_type
 @setting_options("timezone", "entry_url", "wait_lock")
 @work_options
 def site(
-    *, out: Output, root: Path, workers: int | None, report: Path | None, config: Path | None, **given: str | None
+    *, out: Output, root: Path, hands: Hands, report: Path | None, config: Path | None, **given: str | None
 ) -> int:
     """Run ``fleet site``."""
     from exporter.fleet import archive_jobs
 
     options = archive_jobs.JobOptions(given, config)
-    return work(out, root, "site", archive_jobs.site, options, workers, report, config)
+    return work(out, root, "site", archive_jobs.site, options, hands, report, config)
 
 
 @click.command(
@@ -93,14 +89,12 @@ def site(
     "--quick", is_flag=True, help=message("Sizes and chains, and the sums of files that changed since the last time.")
 )
 @work_options
-def verify(
-    *, out: Output, root: Path, quick: bool, workers: int | None, report: Path | None, config: Path | None
-) -> int:
+def verify(*, out: Output, root: Path, quick: bool, hands: Hands, report: Path | None, config: Path | None) -> int:
     """Run ``fleet verify``."""
     from exporter.fleet import archive_jobs
 
     options = archive_jobs.VerifyOptions(quick)
-    return work(out, root, "verify", archive_jobs.verify, options, workers, report, config)
+    return work(out, root, "verify", archive_jobs.verify, options, hands, report, config)
 
 
 @click.command(
@@ -121,7 +115,7 @@ def rebuild(
     out: Output,
     root: Path,
     search: bool,
-    workers: int | None,
+    hands: Hands,
     report: Path | None,
     config: Path | None,
     **given: str | None,
@@ -131,7 +125,7 @@ def rebuild(
 
     job = archive_jobs.search_index if search else archive_jobs.rebuild
     name = "search" if search else "rebuild"
-    return work(out, root, name, job, archive_jobs.JobOptions(given, config), workers, report, config)
+    return work(out, root, name, job, archive_jobs.JobOptions(given, config), hands, report, config)
 
 
 def work(
@@ -140,7 +134,7 @@ def work(
     name: str,
     job: Callable[[Any, Any], Any],
     options: Any,
-    workers: int | None,
+    hands: Hands,
     report: Path | None,
     config: Path | None,
     more: dict[str, Any] | None = None,
@@ -153,7 +147,7 @@ def work(
         name: what the work is called in JSON.
         job: a function of :mod:`exporter.fleet.archive_jobs`.
         options: what it takes.
-        workers: how many processes; ``None`` for one for each processor.
+        hands: who does it.
         report: where a line for every archive goes.
         config: the settings file asked for.
         more: what else JSON shows.
@@ -164,21 +158,17 @@ def work(
         Interrupted: it was stopped.
     """
     from exporter.cli.language import adopt
-    from exporter.cli.signals import catch_signals
     from exporter.fleet.archives import folders_in, require_fleet
     from exporter.fleet.work import WorkTally, work_over
-    from exporter.processors import processors
     from exporter.settings import resolve
 
     adopt(resolve({}, config=config, warn=out.warn))
     require_fleet(root)
     tally, begun = WorkTally(), time.monotonic()
-    count = workers or processors()
     with (
-        catch_signals(lambda: _KEPT),
         _lines(report) as lines,
         WorkDisplay(out, folders_in(root)) as display,
-        contextlib.closing(work_over(root, job, options, count)) as results,
+        contextlib.closing(work_over(root, job, options, hands)) as results,
     ):
         for result in results:
             tally.count(result)
@@ -190,7 +180,7 @@ def work(
     seconds = time.monotonic() - begun
     out.document(
         {
-            "fleet": str(root.absolute()), "work": name, "workers": count, "seconds": round(seconds, 1),
+            "fleet": str(root.absolute()), "work": name, "workers": hands.workers, "seconds": round(seconds, 1),
             "cpu_seconds": round(tally.cpu_seconds, 1), **tally.document(), **(more or {}),
         }
     )  # fmt: skip

@@ -11,19 +11,17 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import re
 import secrets
-import sys
 from collections import Counter, deque
-from collections.abc import AsyncIterator, Collection, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from exporter.clock import Clock
-from exporter.errors import BlogExporterError, Interrupted, ServiceError, Terminated, UsageError
-from exporter.fleet.dask_cluster import DaskCluster, has_dashboard
-from exporter.fleet.dask_task import FleetJob, Refusal, close_offices, decoded, save_shard
+from exporter.errors import BlogExporterError, Interrupted, Terminated, UsageError
+from exporter.fleet import dask_link
+from exporter.fleet.dask_link import Refusal
+from exporter.fleet.dask_task import FleetJob, close_offices, decoded, save_shard
 from exporter.fleet.ledger import BlogAttempt, DueBlog
 from exporter.fleet.overview import fleet_lock
 from exporter.message import message, message_n
@@ -33,14 +31,8 @@ from exporter.permits.owner import start_owner
 if TYPE_CHECKING:
     from distributed import Future
 
-_ADDRESS: Final = re.compile(r"(tcp|tls|ws|wss)://[^\s/@?#]+")
 _SHARDS: Final = 16
 _LARGEST_SHARD: Final = 50
-_START_SECONDS: Final = 60.0
-_PATIENCE_SECONDS: Final = 600.0
-_TRY_SECONDS: Final = 15.0
-_PAUSE_SECONDS: Final = 1.0
-_CLOSE_SECONDS: Final = 0.3
 _PARTING_SECONDS: Final = 2.0
 """What workers of others have to give back their permits; else these are withheld for the longest time of a request."""
 _LOOK_SECONDS: Final = 0.1
@@ -184,40 +176,24 @@ class DaskCrew:
 
     async def _work_on(self, ready: asyncio.Future[None]) -> None:
         """Work with one scheduler after another; each is used until it is lost."""
-        patience = self._clock.monotonic() + _START_SECONDS
+        shards = -(-self._at_once // self._size)
+        slots = 2 * -(-shards // self._workers) + 2
+        patience = self._clock.monotonic() + dask_link.START_SECONDS
         while True:
             try:
-                async with self._connected() as (client, lost):
+                async with dask_link.connected(self._folder, self._workers, slots, self._scheduler) as link:
+                    self.dashboard = link.dashboard
                     if not ready.done():
                         ready.set_result(None)
-                    await self._serve(client, lost)
-                    patience = self._clock.monotonic() + _PATIENCE_SECONDS
+                    await self._serve(link.client, link.lost)
+                    patience = self._clock.monotonic() + dask_link.PATIENCE_SECONDS
             except OSError as error:  # a TimeoutError too
                 if self._clock.monotonic() > patience:
-                    raise self._absent(error) from error
+                    raise dask_link.absent(error, self._folder, self._scheduler) from error
             self._give_back({number for numbers in self._open.values() for number in numbers})
             self._open.clear()
             self._futures.clear()
-            await self._clock.sleep(_PAUSE_SECONDS if self._scheduler else 0.0)
-
-    @asynccontextmanager
-    async def _connected(self) -> AsyncIterator[tuple[Any, asyncio.Event]]:
-        """Give a client of a scheduler that has workers, and what is set when it is lost."""
-        async with contextlib.AsyncExitStack() as stack:
-            if self._scheduler is None:
-                shards = -(-self._at_once // self._size)
-                slots = 2 * -(-shards // self._workers) + 2
-                cluster = await stack.enter_async_context(DaskCluster(self._folder, self._workers, slots))
-                address, security, lost = cluster.address, cluster.security, cluster.lost
-            else:
-                address, security, lost = self._scheduler, None, asyncio.Event()
-            client = _client(address, security)
-            stack.push_async_callback(_close, client)
-            await client
-            await client.wait_for_workers(1 if self._scheduler else self._workers, timeout=_TRY_SECONDS)
-            if self._scheduler is not None or has_dashboard():
-                self.dashboard = _dashboard(client)
-            yield client, lost
+            await self._clock.sleep(dask_link.PAUSE_SECONDS if self._scheduler else 0.0)
 
     async def _serve(self, client: Any, lost: asyncio.Event) -> None:
         """Hand out blogs until the scheduler is lost."""
@@ -243,7 +219,7 @@ class DaskCrew:
                 follower.cancel()
             if self._scheduler is not None and client.status == "running":  # our own end with their pipes
                 with contextlib.suppress(OSError):  # a TimeoutError too
-                    async with asyncio.timeout(_CLOSE_SECONDS if lost.is_set() else _PARTING_SECONDS):
+                    async with asyncio.timeout(dask_link.CLOSE_SECONDS if lost.is_set() else _PARTING_SECONDS):
                         await client.run(close_offices, self._job.run)
 
     async def _recall(self, client: Any) -> None:
@@ -344,63 +320,3 @@ class DaskCrew:
     def _failed(self, blog: DueBlog, exit_code: int, kind: str, reason: str) -> BlogAttempt:
         now = self._clock.now().timestamp()
         return BlogAttempt(blog.number, self._begun[blog.number], now, exit_code, kind, reason)
-
-    def _absent(self, error: OSError) -> BlogExporterError:
-        if self._scheduler is not None:
-            return ServiceError(
-                message(
-                    "The scheduler {address} does not answer, or has no workers ({reason}): start dask scheduler, and "
-                    "dask worker {address} on each machine.",
-                    address=self._scheduler, reason=str(error) or type(error).__name__,
-                )
-            )  # fmt: skip
-        return ServiceError(
-            message(
-                "The processes of Dask do not start ({reason}): see {log}.",
-                reason=str(error) or type(error).__name__, log=self._folder / "dask.log",
-            )
-        )  # fmt: skip
-
-
-def check_dask(workers: int | None, scheduler: str | None) -> None:
-    """Check that what is asked for can be done here.
-
-    Raises:
-        UsageError: it cannot.
-    """
-    if workers is not None and scheduler is not None:
-        raise UsageError(message("Give --workers or --scheduler, not both: a scheduler has workers of its own."))
-    if scheduler is not None and not _ADDRESS.fullmatch(scheduler):
-        text = message(
-            "--scheduler is {text}: an address such as tcp://10.0.0.5:8786 is expected.", text=repr(scheduler)
-        )
-        raise UsageError(text)
-    if sys.platform == "win32":
-        raise UsageError(message("The engine dask runs on Linux and macOS, not on Windows: leave --engine out."))
-    try:
-        import distributed  # noqa: F401, PLC0415 - an extra, and heavy
-    except ImportError as error:
-        raise UsageError(
-            message(
-                "The engine dask needs a library that is not installed ({error}): pip install 'blog-exporter[fleet]'",
-                error=error,
-            )
-        ) from error
-
-
-def _client(address: str, security: Any) -> Any:
-    import distributed  # noqa: PLC0415 - an extra, and heavy
-
-    client: Any = distributed.Client
-    return client(address, security=security, asynchronous=True, timeout=_TRY_SECONDS, set_as_default=False)
-
-
-async def _close(client: Any) -> None:
-    with contextlib.suppress(Exception):  # whatever is left of it
-        await client.close(timeout=_CLOSE_SECONDS)
-
-
-def _dashboard(client: Any) -> str | None:
-    with contextlib.suppress(KeyError, ValueError, AttributeError):
-        return client.dashboard_link or None
-    return None

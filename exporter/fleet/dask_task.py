@@ -22,11 +22,12 @@ from concurrent.futures import Future
 from dataclasses import astuple, dataclass, field
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from exporter import __version__
 from exporter.clock import SystemClock
 from exporter.errors import ArchiveLocked, Interrupted
+from exporter.fleet.dask_link import Refusal, folder_refusal, is_wanted, version_refusal
 from exporter.fleet.ledger import BlogAttempt, DueBlog
 from exporter.fleet.overview import fleet_lock
 from exporter.fleet.saving import Saver
@@ -34,9 +35,6 @@ from exporter.http.engine import Engine
 from exporter.message import message
 from exporter.permits.gate import connect
 from exporter.settings import Settings, resolve
-
-if TYPE_CHECKING:
-    from distributed import Worker
 
 _LOOK_SECONDS: Final = 0.1
 _REPORT_SECONDS: Final = 1.0
@@ -72,13 +70,6 @@ class FleetJob:
     version: str = field(default=__version__)
 
 
-@dataclass(frozen=True)
-class Refusal:
-    """Why a worker can do nothing for a run."""
-
-    reason: str
-
-
 async def save_shard(job: FleetJob, shard: str, blogs: Sequence[DueBlog]) -> list[tuple[Any, ...]] | Refusal:
     """Save some blogs, and return how that ended, as :func:`decoded` reads it; the task of a worker.
 
@@ -100,7 +91,7 @@ async def save_shard(job: FleetJob, shard: str, blogs: Sequence[DueBlog]) -> lis
     office.shards += 1
     try:
         saver = await asyncio.wrap_future(office.saver)
-        work = office.save(saver, shard, blogs, lambda: _is_wanted(worker, shard))
+        work = office.save(saver, shard, blogs, lambda: is_wanted(worker, shard))
         return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, office.loop))
     finally:
         office.shards -= 1
@@ -138,27 +129,11 @@ def _encoded(attempt: BlogAttempt) -> tuple[Any, ...]:
 
 
 def _refusal(job: FleetJob) -> str | None:
-    where = socket.gethostname()
-    if job.version != __version__:
-        return message(
-            "The worker on {host} has version {theirs} of blog-exporter, this is {ours}: install the same everywhere.",
-            host=where, theirs=__version__, ours=job.version,
-        )  # fmt: skip
-    if not _has_the_fleet(job):
-        return message(
-            "The worker on {host} does not see the folder {root} as this machine does: share it under the same path.",
-            host=where, root=job.root,
-        )  # fmt: skip
-    return None
+    return version_refusal(job.version) or (None if _has_the_fleet(job) else folder_refusal(job.root))
 
 
 def _has_the_fleet(job: FleetJob) -> bool:
     return fleet_lock(Path(job.root)).holder() == job.holder
-
-
-def _is_wanted(worker: Worker, shard: str) -> bool:
-    task = worker.state.tasks.get(shard)
-    return worker.status.name in {"running", "paused"} and task is not None and task.state == "executing"
 
 
 class _Office:

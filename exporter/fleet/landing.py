@@ -22,7 +22,7 @@ from exporter.archive.safe_files import InnerPath
 from exporter.errors import BlogExporterError, Interrupted, NoMemory, NoSpace, UsageError
 from exporter.fleet.archives import FoundArchive, archives_in, mark_of, open_archive, require_fleet, shards_in
 from exporter.fleet.catalogue.rows import archive_place_text, state_of, title_of
-from exporter.fleet.workers import each_done
+from exporter.fleet.workers import Hands
 from exporter.message import message, said
 from exporter.model.kinds import Kind
 from exporter.search.folding import fold
@@ -70,7 +70,7 @@ class LandingResult:
     trouble: list[tuple[str, str]] = field(default_factory=list)
 
 
-def make_landing(root: Path, settings: Settings, workers: int, language: str, title: str) -> LandingResult:
+def make_landing(root: Path, settings: Settings, hands: Hands, language: str, title: str) -> LandingResult:
     """Write ``index.html`` and ``fleet/`` into a fleet's folder.
 
     Raises:
@@ -84,9 +84,11 @@ def make_landing(root: Path, settings: Settings, workers: int, language: str, ti
     _require_own(index, folder)
     result = LandingResult(Path(index))
     shards = shards_in(root)
-    for outcome in each_done(make_cards, (CardTask(root, shard, settings) for shard in shards), workers):
-        result.read += outcome.read
-        result.trouble += outcome.trouble
+    tasks = (CardTask(root, shard, settings.without_secrets()) for shard in shards)
+    with contextlib.closing(hands.each_done(make_cards, tasks)) as outcomes:
+        for outcome in outcomes:
+            result.read += outcome.read
+            result.trouble += outcome.trouble
     work = base / ".fleet"
     new = work / "page.new"
     with atomic.translated(index):

@@ -25,7 +25,7 @@ from exporter.fleet.search_index import (
     index_shard,
     made_at,
 )
-from exporter.fleet.workers import each_done
+from exporter.fleet.workers import Hands, LocalHands
 from exporter.model.kinds import Kind
 from exporter.search.folding import spans_of
 from exporter.search.index import Hit, hit_of, match_of
@@ -90,7 +90,7 @@ class _ShardFound(NamedTuple):
 
 
 def update_index(
-    root: Path, settings: Settings, workers: int, clock: Clock, on_shard: Callable[[IndexOutcome], None]
+    root: Path, settings: Settings, hands: Hands, clock: Clock, on_shard: Callable[[IndexOutcome], None]
 ) -> None:
     """Bring the index of a fleet up to date; only archives that changed are read.
 
@@ -101,8 +101,10 @@ def update_index(
     require_fleet(root)
     folder = index_folder(root)
     shards = shards_in(root)
-    for outcome in each_done(index_shard, (IndexTask(root, shard, settings) for shard in shards), workers):
-        on_shard(outcome)
+    tasks = (IndexTask(root, shard, settings.without_secrets()) for shard in shards)
+    with contextlib.closing(hands.each_done(index_shard, tasks)) as outcomes:
+        for outcome in outcomes:
+            on_shard(outcome)
     with atomic.translated(folder):
         atomic.make_folder(folder)
         for shard in set(SHARDS) - set(shards):
@@ -129,7 +131,7 @@ def search(root: Path, query: Query, settings: Settings, workers: int = 1) -> Fl
     size = sum(_size(task.path) for task in tasks)
     best: list[_Candidate] = []
     total = blogs = 0
-    for found in each_done(_search_shard, tasks, workers if size > _ALONE else 1):
+    for found in LocalHands(workers if size > _ALONE else 1).each_done(_search_shard, tasks):
         best = heapq.nlargest(query.limit or 0, [*best, *found.best])
         total += found.total
         blogs += found.blogs

@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Generator
+from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -18,7 +19,7 @@ from exporter.archive.archive import Archive
 from exporter.errors import ArchiveDamaged, BlogExporterError, Incomplete, NoMemory, NoSpace, UsageError
 from exporter.fleet.archive_jobs import Done
 from exporter.fleet.archives import FoundArchive, archives_in, open_archive, shards_in
-from exporter.fleet.workers import each_done
+from exporter.fleet.workers import Hands
 from exporter.message import message, message_n, said
 
 MADE: Final = "made"
@@ -122,7 +123,7 @@ def lost(found: FoundArchive, how: str) -> ArchiveResult:
 
 
 def work_over(
-    root: Path, job: Callable[[Archive, Options], Done], options: Options, workers: int
+    root: Path, job: Callable[[Archive, Options], Done], options: Options, hands: Hands
 ) -> Generator[ArchiveResult]:
     """Yield what comes of each archive of a fleet, in any order.
 
@@ -130,23 +131,25 @@ def work_over(
         root: the fleet's folder.
         job: a function of a module.
         options: what it takes; pickles.
-        workers: how many processes.
+        hands: who does it.
 
     Raises:
         NoSpace: the disk is full, also for all others.
         UsageError: the options cannot be right for any archive.
+        BlogExporterError: nobody can do the work.
     """
     archives = (found for shard in shards_in(root) for found in archives_in(root, shard))
     refused = 0
-    for done, result in enumerate(each_done(partial(do, job, options), archives, workers, lost=lost), 1):
-        yield result
-        refused += result.kind == UsageError.__name__
-        if refused == done == _REFUSED:
-            raise UsageError(
-                message("Every archive was refused, the last one so: {reason}", reason=result.reason or "")
-            )
-        if result.kind == NoSpace.__name__:
-            raise NoSpace(result.reason or "")
+    with closing(hands.each_done(partial(do, job, options), archives, lost=lost)) as results:
+        for done, result in enumerate(results, 1):
+            yield result
+            refused += result.kind == UsageError.__name__
+            if refused == done == _REFUSED:
+                raise UsageError(
+                    message("Every archive was refused, the last one so: {reason}", reason=result.reason or "")
+                )
+            if result.kind == NoSpace.__name__:
+                raise NoSpace(result.reason or "")
 
 
 class WorkTally:

@@ -11,10 +11,11 @@ import pytest
 
 from exporter.archive.layout import Layout
 from exporter.cli import fleet_work
-from exporter.fleet import work
 from exporter.fleet.blog_list import archive_place
+from exporter.fleet.workers import LocalHands
 from tests.cli.conftest import Program
 from tests.fleet.building import blog_name, build_blog, entry
+from tests.fleet.hands import OwnHands
 from tests.support.runs import Runs
 
 NAMES = [blog_name(number) for number in range(4)]
@@ -92,7 +93,7 @@ def test_progress_without_a_terminal(
 ) -> None:
     monkeypatch.setattr(fleet_work, "_LINE_SECONDS", 0.0)
     monkeypatch.setattr(fleet_work, "_NAMED", 1)
-    monkeypatch.setattr(work, "each_done", lambda call, arguments, _workers, lost: map(call, arguments))
+    monkeypatch.setattr(LocalHands, "each_done", OwnHands.each_done)
     for name in NAMES[:2]:
         (archive_place(fleet, name) / "archive.json").write_bytes(b"{")
     done = program("fleet", "verify", fleet)

@@ -30,6 +30,7 @@ from exporter.fleet.catalogue.update import (
     update_parquet,
     update_sqlite,
 )
+from exporter.fleet.workers import LocalHands
 from exporter.settings import resolve
 from tests.archive.builder import CREATED, Built, run_line
 from tests.fleet.building import build_blog, changes, entry
@@ -45,7 +46,7 @@ FORMATS: dict[str, tuple[Update, str, Callable[[Path, str], list[dict[str, Any]]
 
 
 def options(workers: int = 1) -> CatalogueOptions:
-    return CatalogueOptions(resolve({}, environ={}), workers, SystemClock())
+    return CatalogueOptions(resolve({}, environ={}), LocalHands(workers), SystemClock())
 
 
 @pytest.fixture(scope="module")

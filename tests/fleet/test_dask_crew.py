@@ -17,10 +17,11 @@ import pytest
 
 from exporter.clock import SystemClock
 from exporter.errors import Interrupted, ServiceError, UsageError
-from exporter.fleet import dask_crew, dask_task
+from exporter.fleet import dask_crew, dask_link
 from exporter.fleet.blog_list import archive_place
 from exporter.fleet.budgets import terms_of
-from exporter.fleet.dask_crew import DaskCrew, check_dask
+from exporter.fleet.dask_crew import DaskCrew
+from exporter.fleet.dask_link import check_dask
 from exporter.fleet.ledger import BlogAttempt, DueBlog
 from exporter.fleet.overview import fleet_lock
 from exporter.permits.budget import HostLimits
@@ -101,7 +102,7 @@ async def test_workers_of_another_version_are_refused(
     platform: Platform, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with scheduler() as address, crew_for(tmp_path, platform, scheduler=address) as crew:
-        monkeypatch.setattr(dask_task, "__version__", "0.1")
+        monkeypatch.setattr(dask_link, "__version__", "0.1")
         crew.start(blogs(2))
         with pytest.raises(UsageError, match=r"has version 0\.1 of blog-exporter, this is"):
             await ends(crew, 1)
@@ -120,7 +121,7 @@ async def test_a_worker_that_cannot_begin_says_why(
     platform: Platform, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with scheduler() as address, crew_for(tmp_path, platform, scheduler=address) as crew:
-        monkeypatch.setattr(dask_task, "connect", lambda *_: 1 / 0)
+        monkeypatch.setattr("exporter.fleet.dask_task.connect", lambda *_: 1 / 0)
         crew.start(blogs(1))
         with pytest.raises(UsageError, match="cannot save blogs: ZeroDivisionError"):
             await ends(crew, 1)
@@ -129,8 +130,8 @@ async def test_a_worker_that_cannot_begin_says_why(
 async def test_a_scheduler_that_is_not_there_is_named(
     platform: Platform, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(dask_crew, "_START_SECONDS", 0.1)
-    monkeypatch.setattr(dask_crew, "_TRY_SECONDS", 0.3)
+    monkeypatch.setattr(dask_link, "START_SECONDS", 0.1)
+    monkeypatch.setattr(dask_link, "TRY_SECONDS", 0.3)
     with pytest.raises(ServiceError, match=r"The scheduler tcp://127\.0\.0\.1:9 does not answer, or has no workers"):
         async with crew_for(tmp_path, platform, scheduler="tcp://127.0.0.1:9"):
             pass
@@ -160,8 +161,8 @@ async def test_what_dead_workers_had_is_handed_out_again_but_not_for_ever(
 async def test_processes_that_do_not_start_are_told_of(
     platform: Platform, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(dask_crew, "_START_SECONDS", 0.1)
-    monkeypatch.setattr(dask_crew, "_TRY_SECONDS", 1.0)
+    monkeypatch.setattr(dask_link, "START_SECONDS", 0.1)
+    monkeypatch.setattr(dask_link, "TRY_SECONDS", 1.0)
     monkeypatch.setattr(sys, "executable", "/bin/false")
     with pytest.raises(ServiceError, match=r"The processes of Dask do not start .*dask\.log"):
         async with crew_for(tmp_path, platform, workers=1):

@@ -15,6 +15,7 @@ from exporter.errors import NoArchive, UsageError
 from exporter.fleet import landing
 from exporter.fleet.blog_list import archive_place
 from exporter.fleet.landing import LandingResult, make_landing
+from exporter.fleet.workers import LocalHands
 from exporter.settings import resolve
 from exporter.site.templating import POLICY
 from tests.archive.builder import Built
@@ -63,7 +64,7 @@ def fleet(pristine: Path, tmp_path: Path) -> Path:
 
 
 def make(root: Path, language: str = "en", title: str = "", workers: int = 1) -> LandingResult:
-    return make_landing(root, SETTINGS, workers, language, title)
+    return make_landing(root, SETTINGS, LocalHands(workers), language, title)
 
 
 def names(root: Path) -> list[list[str]]:

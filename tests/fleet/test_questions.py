@@ -18,6 +18,7 @@ from exporter.fleet.blog_list import ListedBlog
 from exporter.fleet.catalogue.columns import TABLES
 from exporter.fleet.catalogue.update import CatalogueOptions, update_parquet, update_sqlite
 from exporter.fleet.ledger import FleetLedger
+from exporter.fleet.workers import LocalHands
 from exporter.settings import resolve
 from tests.fleet.building import build_blog, entry
 from tests.fleet.shelf import SHA, shelf
@@ -75,7 +76,9 @@ def catalogued(tmp_path_factory: pytest.TempPathFactory) -> Path:
     damaged = build_blog(root, "natsu.example.jp", [entry(1)])
     shutil.rmtree(damaged.root / "latest")
     (damaged.root / "versions/000001/entries.jsonl").write_bytes(b"{")
-    update_parquet(root, root / "catalogue", options := CatalogueOptions(resolve({}, environ={}), 1, SystemClock()))
+    update_parquet(
+        root, root / "catalogue", options := CatalogueOptions(resolve({}, environ={}), LocalHands(1), SystemClock())
+    )
     update_sqlite(root, root / "catalogue.sqlite", options)
     names = [
         "aki.example.jp",

@@ -17,7 +17,6 @@ from exporter.archive.archive import Archive
 from exporter.archive.layout import Layout
 from exporter.errors import NoSpace, UsageError
 from exporter.export.interface import ExportOptions
-from exporter.fleet import work
 from exporter.fleet.archive_jobs import Done, JobOptions, VerifyOptions, rebuild, search_index, site, verify
 from exporter.fleet.archives import FoundArchive, archives_in, folders_in, shards_in
 from exporter.fleet.blog_list import archive_place
@@ -26,6 +25,7 @@ from exporter.fleet.work import ArchiveResult, WorkTally, do, lost, work_over
 from exporter.model.publication import Declared
 from tests.archive.builder import Built
 from tests.fleet.building import blog_name, build_blog, changes, entry
+from tests.fleet.hands import OwnHands
 
 PUBLIC = JobOptions({"public_open_flg": "1"})
 
@@ -192,14 +192,13 @@ def full(_archive: Archive, _options: None) -> Done:
     raise NoSpace("the disk is full")
 
 
-def test_what_fails_everywhere_ends_the_work(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_what_fails_everywhere_ends_the_work(tmp_path: Path) -> None:
     for number in range(25):
         build_blog(tmp_path, blog_name(number), [entry(1)])
-    monkeypatch.setattr(work, "each_done", lambda call, arguments, _workers, lost: map(call, arguments))
     with pytest.raises(UsageError, match="Every archive was refused, the last one so: no such thing"):
-        list(work_over(tmp_path, refusing, None, 2))
+        list(work_over(tmp_path, refusing, None, OwnHands()))
     with pytest.raises(NoSpace, match="full"):
-        list(work_over(tmp_path, full, None, 2))
+        list(work_over(tmp_path, full, None, OwnHands()))
 
 
 def test_a_tally_names_a_thousand_failures_and_what_ends_the_command() -> None:

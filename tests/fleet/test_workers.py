@@ -14,7 +14,7 @@ import pytest
 
 from exporter.errors import BlogExporterError
 from exporter.fleet import workers
-from exporter.fleet.workers import each_done
+from exporter.fleet.workers import LocalHands
 from exporter.processors import processors
 
 
@@ -62,34 +62,37 @@ def buried(number: int, how: str) -> int:
 
 
 def test_every_argument_is_answered_by_some_process_that_keeps_to_one_processor() -> None:
-    found = list(each_done(doubled, range(40), 2))
+    found = list(LocalHands(2).each_done(doubled, range(40)))
     assert sorted(answer for answer, _, _ in found) == list(range(0, 80, 2))
     assert os.getpid() not in {process for _, process, _ in found}
     assert {used for _, _, used in found} == {1}
-    assert list(each_done(doubled, range(2), 1)) == [(0, os.getpid(), processors()), (2, os.getpid(), processors())]
+    assert list(LocalHands(1).each_done(doubled, range(2))) == [
+        (0, os.getpid(), processors()),
+        (2, os.getpid(), processors()),
+    ]
 
 
 def test_what_a_call_raises_ends_the_work() -> None:
     with pytest.raises(BlogExporterError, match="ValueError: no threes"):
-        list(each_done(refused, range(9), 2))
+        list(LocalHands(2).each_done(refused, range(9)))
 
 
 @pytest.mark.no_cover
 def test_a_process_that_dies_loses_one_argument_which_is_tried_once_more(tmp_path: Path) -> None:
-    found = list(each_done(partial(deadly, tmp_path), range(1, 31), 2, lost=buried))
+    found = list(LocalHands(2).each_done(partial(deadly, tmp_path), range(1, 31), lost=buried))
     assert sorted(found) == sorted([*(number for number in range(1, 31) if number % 7), 14, -7, -21, -28])
 
 
 @pytest.mark.no_cover
 def test_suspects_do_not_pile_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(workers, "_SUSPECTS", 1)
-    assert list(each_done(partial(deadly, tmp_path), [7, 1, 2], 1, lost=buried)).index(-7) < 2
+    assert list(LocalHands(1).each_done(partial(deadly, tmp_path), [7, 1, 2], lost=buried)).index(-7) < 2
 
 
 @pytest.mark.no_cover
 def test_without_a_word_for_the_lost_a_death_ends_the_work(tmp_path: Path) -> None:
     with pytest.raises(BlogExporterError, match=r"ended before its work was done \(SIGKILL\)"):
-        list(each_done(partial(deadly, tmp_path), [1, 7, 2, 3], 2))
+        list(LocalHands(2).each_done(partial(deadly, tmp_path), [1, 7, 2, 3]))
 
 
 @pytest.mark.no_cover
@@ -97,7 +100,7 @@ def test_without_a_word_for_the_lost_a_death_ends_the_work(tmp_path: Path) -> No
 def test_leaving_ends_what_is_under_way_within_seconds(
     tmp_path: Path, work: Callable[[Path, int], int], left: str
 ) -> None:
-    found = each_done(partial(work, tmp_path), iter(range(8)), 2, lost=buried)
+    found = LocalHands(2).each_done(partial(work, tmp_path), iter(range(8)), lost=buried)
     monitor = _Monitor(tmp_path)
     with pytest.raises(KeyboardInterrupt), monitor:
         next(found)
@@ -134,4 +137,4 @@ class _Monitor:
 def test_processes_that_cannot_start_are_said_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "/bin/false")
     with pytest.raises(BlogExporterError, match="No worker process can be started"):
-        list(each_done(doubled, range(4), 2))
+        list(LocalHands(2).each_done(doubled, range(4)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -16,7 +16,7 @@ from exporter.fleet.archives import require_fleet, require_outside, shards_in
 from exporter.fleet.catalogue import parquet_folder, sqlite_file
 from exporter.fleet.catalogue.duckdb_file import identity_of, library, write_database
 from exporter.fleet.catalogue.reading import ShardOutcome
-from exporter.fleet.workers import each_done
+from exporter.fleet.workers import Hands
 from exporter.settings import Settings
 
 _NAMED: Final = 1_000
@@ -69,13 +69,13 @@ class CatalogueOptions:
 
     Attributes:
         settings: to read records with.
-        workers: how many processes.
+        hands: who reads archives.
         clock: the time.
         on_shard: hears of the progress.
     """
 
     settings: Settings
-    workers: int
+    hands: Hands
     clock: Clock
     on_shard: OnShard = lambda _result, _done: None
 
@@ -95,11 +95,13 @@ def update_parquet(root: Path, target: Path, options: CatalogueOptions) -> Catal
         new = work / "new"
         parquet_folder.make_folders(new)
         shards = sorted({*shards_in(root), *parquet_folder.shards_of(target), *parquet_folder.shards_of(new)})
-        tasks = (parquet_folder.ShardTask(root, shard, target, new, options.settings) for shard in shards)
+        settings = options.settings.without_secrets()
+        tasks = (parquet_folder.ShardTask(root, shard, target, new, settings) for shard in shards)
         result = CatalogueResult(target)
-        for done, outcome in enumerate(each_done(parquet_folder.bring_up_to_date, tasks, options.workers), 1):
-            result.add(outcome)
-            options.on_shard(result, done / len(shards))
+        with closing(options.hands.each_done(parquet_folder.bring_up_to_date, tasks)) as outcomes:
+            for done, outcome in enumerate(outcomes, 1):
+                result.add(outcome)
+                options.on_shard(result, done / len(shards))
         if result.changed or parquet_folder.identity_of(target) is None:
             made_at = timestamp(options.clock.now())
             parquet_folder.publish(new, target, work / "old", made_at, result.blogs)
@@ -119,14 +121,14 @@ def update_sqlite(root: Path, target: Path, options: CatalogueOptions) -> Catalo
     sqlite_file.require_target(target)
     with _work(root, target, options) as work, sqlite_file.open_for_update(target, work) as database:
         shards = sorted({*shards_in(root), *database.shards()})
-        tasks = (
-            sqlite_file.DatabaseTask(root, shard, work, database.known(shard), options.settings) for shard in shards
-        )
+        settings = options.settings.without_secrets()
+        tasks = (sqlite_file.DatabaseTask(root, shard, work, database.known(shard), settings) for shard in shards)
         result = CatalogueResult(target)
-        for done, made in enumerate(each_done(sqlite_file.read_changes, tasks, options.workers), 1):
-            database.take(made)
-            result.add(made.outcome)
-            options.on_shard(result, done / len(shards))
+        with closing(options.hands.each_done(sqlite_file.read_changes, tasks)) as changes:
+            for done, made in enumerate(changes, 1):
+                database.take(made)
+                result.add(made.outcome)
+                options.on_shard(result, done / len(shards))
         database.finish(timestamp(options.clock.now()))
     return result
 

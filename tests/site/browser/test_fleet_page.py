@@ -9,6 +9,7 @@ import pytest
 from exporter.fleet import landing
 from exporter.fleet.blog_list import archive_place
 from exporter.fleet.landing import make_landing
+from exporter.fleet.workers import LocalHands
 from exporter.settings import resolve
 from tests.fleet.building import build_blog, entry
 from tests.site.browser.tabs import ChromiumTab, Tab, until
@@ -32,7 +33,7 @@ def fleet(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for name, value in {"ON_PAGE": 5, "IN_PART": 4}.items():
             patch.setattr(landing, name, value)
             patch.setattr(f"exporter.site.fleet_page.{name}", value)
-        make_landing(root, resolve({}, environ={}), 1, "ja", "")
+        make_landing(root, resolve({}, environ={}), LocalHands(1), "ja", "")
     return root
 
 
