@@ -27,7 +27,7 @@ from exporter.archive.atomic import FILE_MODE, make_folder, translated
 from exporter.clock import Clock
 from exporter.errors import BlogExporterError, UsageError
 from exporter.fleet import dask_link
-from exporter.fleet.dask_link import Link, Refusal
+from exporter.fleet.dask_link import DaskLink, Refusal
 from exporter.fleet.dask_work import Answers, Died, Sign, WorkJob, do_calls, end_helpers
 from exporter.fleet.workers import Lost, ended_early
 from exporter.message import message
@@ -295,7 +295,7 @@ class _Holder:
         self._tell = tell
         self.slots = 0
         self._number = 0
-        self._link: Link | None = None
+        self._link: DaskLink | None = None
         self._followers: set[asyncio.Task[None]] = set()
         self._loop = asyncio.new_event_loop()
         self._end = asyncio.Event()
@@ -349,7 +349,7 @@ class _Holder:
                     raise dask_link.absent(error, self._folder, self._scheduler) from error
             await self._clock.sleep(dask_link.PAUSE_SECONDS if self._scheduler else 0.0)
 
-    async def _serve(self, link: Link) -> None:
+    async def _serve(self, link: DaskLink) -> None:
         """Tell how many calls can be done at a time, until the scheduler is lost.
 
         Raises:
@@ -373,7 +373,7 @@ class _Holder:
                 async with asyncio.timeout(_LOOK_SECONDS):
                     await link.lost.wait()
 
-    async def _leave(self, link: Link) -> None:
+    async def _leave(self, link: DaskLink) -> None:
         """Give up what a scheduler has, and have the workers of others end what they do."""
         self._link = None
         self.slots = 0
@@ -391,7 +391,7 @@ class _Holder:
             self._followers.add(follower)
             follower.add_done_callback(self._followers.discard)
 
-    async def _follow(self, link: Link, name: str, arguments: bytes) -> None:
+    async def _follow(self, link: DaskLink, name: str, arguments: bytes) -> None:
         """See a task to its end."""
         from distributed import KilledWorker  # noqa: PLC0415 - an extra, and heavy
         from distributed.client import FutureCancelledError  # noqa: PLC0415

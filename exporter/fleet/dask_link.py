@@ -36,7 +36,7 @@ _ADDRESS: Final = re.compile(r"(tcp|tls|ws|wss)://[^\s/@?#]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class DaskLink:
     """A scheduler that has workers.
 
     Attributes:
@@ -82,7 +82,7 @@ def is_wanted(worker: Worker, task: str) -> bool:
 
 
 @asynccontextmanager
-async def connected(folder: Path, workers: int, slots: int, scheduler: str | None) -> AsyncIterator[Link]:
+async def connected(folder: Path, workers: int, slots: int, scheduler: str | None) -> AsyncIterator[DaskLink]:
     """Give a scheduler that has workers.
 
     Args:
@@ -104,7 +104,7 @@ async def connected(folder: Path, workers: int, slots: int, scheduler: str | Non
         stack.push_async_callback(_close, client)
         await client
         await client.wait_for_workers(1 if scheduler else workers, timeout=TRY_SECONDS)
-        yield Link(client, lost, _dashboard(client) if scheduler is not None or has_dashboard() else None)
+        yield DaskLink(client, lost, _dashboard(client) if scheduler is not None or has_dashboard() else None)
 
 
 def absent(error: OSError, folder: Path, scheduler: str | None) -> BlogExporterError:
