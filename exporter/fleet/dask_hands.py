@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from itertools import count, islice
 from pathlib import Path
 from queue import SimpleQueue
-from typing import Any, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from exporter.archive.atomic import FILE_MODE, make_folder, translated
 from exporter.clock import Clock
@@ -32,6 +32,9 @@ from exporter.fleet.dask_work import Answers, Died, Sign, WorkJob, do_calls, end
 from exporter.fleet.workers import Lost, ended_early
 from exporter.message import message
 from exporter.processors import processors
+
+if TYPE_CHECKING:
+    from distributed import Future
 
 Argument = TypeVar("Argument")
 Answer = TypeVar("Answer")
@@ -296,6 +299,7 @@ class _Holder:
         self.slots = 0
         self._number = 0
         self._link: DaskLink | None = None
+        self._futures: dict[str, Future[Any]] = {}
         self._followers: set[asyncio.Task[None]] = set()
         self._loop = asyncio.new_event_loop()
         self._end = asyncio.Event()
@@ -379,10 +383,12 @@ class _Holder:
         self.slots = 0
         for follower in self._followers:
             follower.cancel()
+        futures, self._futures = list(self._futures.values()), {}
         self._tell(_Gone())
         if self._scheduler is not None and link.client.status == "running":  # our own end with their pipes
             with contextlib.suppress(OSError):  # a TimeoutError too
                 async with asyncio.timeout(_PARTING_SECONDS):
+                    await link.client.cancel(futures, force=True)
                     await link.client.run(end_helpers, self._job.run)
 
     def _hand(self, number: int, name: str, arguments: bytes) -> None:
@@ -397,8 +403,10 @@ class _Holder:
         from distributed.client import FutureCancelledError  # noqa: PLC0415
 
         key = f"{self._job.run}-{name}"
+        future = link.client.submit(do_calls, self._job, key, arguments, key=key, pure=False)
+        self._futures[name] = future
         try:
-            answer = await link.client.submit(do_calls, self._job, key, arguments, key=key, pure=False)
+            answer = await future
         except KilledWorker:
             self._tell(_Ended(name, None))
         except FutureCancelledError:
@@ -416,3 +424,4 @@ class _Holder:
                 self._tell(_Untouched(name))
             else:
                 self._tell(_Ended(name, pickle.loads(answer)))  # noqa: S301  who has the workers has this as well
+        self._futures.pop(name, None)

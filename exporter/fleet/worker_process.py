@@ -53,19 +53,26 @@ class WorkerProcess:
     def __init__(self, call: bytes, hear: Hear, environ: Mapping[str, str] | None = None) -> None:
         self.in_hand: deque[Any] = deque()
         self.ready = False
-        folders = [str(Path(exporter.__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
         self._complaints = tempfile.TemporaryFile()  # noqa: SIM115  closed by bury()
-        self._process = subprocess.Popen(
+        try:
+            self._process = self._started(environ or {})
+        except OSError:
+            self._complaints.close()
+            raise
+        self._send(call)
+        self._listener = Thread(target=self._listen, args=(hear,), daemon=True)
+        self._listener.start()
+
+    def _started(self, environ: Mapping[str, str]) -> subprocess.Popen[bytes]:
+        folders = [str(Path(exporter.__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
+        return subprocess.Popen(
             [sys.executable, "-P", "-m", "exporter.fleet.worker_process"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._complaints,
-            env={**os.environ, **(environ or {}), "PYTHONPATH": os.pathsep.join(filter(None, folders))},
+            env={**os.environ, **environ, "PYTHONPATH": os.pathsep.join(filter(None, folders))},
             start_new_session=True,  # who interrupts this process means it alone; it ends the others
         )
-        self._send(call)
-        self._listener = Thread(target=self._listen, args=(hear,), daemon=True)
-        self._listener.start()
 
     def hand(self, argument: Any) -> None:
         """Give it an argument."""
@@ -177,6 +184,7 @@ class _Inbox:
 
 def _leave(_number: int, _frame: object) -> NoReturn:
     """End by an exception that no work takes for one of its own, so that it closes and removes what it must."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # several may ask
     raise SystemExit(128 + signal.SIGTERM)
 
 

@@ -16,49 +16,7 @@ from exporter.errors import BlogExporterError
 from exporter.fleet import workers
 from exporter.fleet.workers import LocalHands
 from exporter.processors import processors
-
-
-def doubled(number: int) -> tuple[int, int, int]:
-    """Answer with the process and how many processors it may use."""
-    return 2 * number, os.getpid(), processors()
-
-
-def refused(number: int) -> int:
-    if number == 3:
-        raise ValueError("no threes")
-    return number
-
-
-def deadly(folder: Path, number: int) -> int:
-    """Die of every seventh number; of 14 only for the first time."""
-    met = folder / str(number)
-    if number % 7 == 0 and not (number == 14 and met.exists()):
-        met.touch()
-        os.kill(os.getpid(), signal.SIGKILL)
-    return number
-
-
-def slow(folder: Path, number: int) -> int:
-    """Work for ever, and tidy up when asked to end."""
-    (folder / f"begun-{number}").touch()
-    try:
-        time.sleep(60)
-    finally:
-        (folder / f"tidied-{number}").touch()
-    return number
-
-
-def deaf(folder: Path, number: int) -> int:
-    """Work for ever, whatever is asked."""
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    (folder / f"begun-{number}-{os.getpid()}").touch()
-    time.sleep(60)
-    return number
-
-
-def buried(number: int, how: str) -> int:
-    assert how == "SIGKILL"
-    return -number
+from tests.fleet.calls import buried, deadly, deaf, doubled, refused, slow
 
 
 def test_every_argument_is_answered_by_some_process_that_keeps_to_one_processor() -> None:

@@ -1,0 +1,66 @@
+"""Calls that processes are given: some answer, some die, some never end. Little is imported, as each process does it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from pathlib import Path
+
+from exporter.processors import processors
+
+
+def doubled(number: int) -> tuple[int, int, int]:
+    """Answer with the process and how many processors it may use."""
+    return 2 * number, os.getpid(), processors()
+
+
+def refused(number: int) -> int:
+    if number == 3:
+        raise ValueError("no threes")
+    return number
+
+
+def deadly(folder: Path, number: int) -> int:
+    """Die of every seventh number; of 14 only for the first time."""
+    met = folder / str(number)
+    if number % 7 == 0 and not (number == 14 and met.exists()):
+        met.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return number
+
+
+def slow(folder: Path, number: int) -> int:
+    """Work for ever, and tidy up when asked to end."""
+    (folder / f"begun-{number}").touch()
+    try:
+        time.sleep(60)
+    finally:
+        (folder / f"tidied-{number}").touch()
+    return number
+
+
+def deaf(folder: Path, number: int) -> int:
+    """Work for ever, whatever is asked."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    (folder / f"begun-{number}-{os.getpid()}").touch()
+    time.sleep(60)
+    return number
+
+
+def buried(number: int, how: str) -> int:
+    assert how == "SIGKILL"
+    return -number
+
+
+def first_quick(folder: Path, number: int) -> int:
+    return slow(folder, number) if number else number
+
+
+def waiting(gate: Path, number: int) -> int:
+    """Answer 0 at once, everything else when the gate is open."""
+    end = time.monotonic() + 30
+    while number and not gate.exists():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+    return number
