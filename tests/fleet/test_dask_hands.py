@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+import pickle
 import sys
 import time
 import warnings
 from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, asynccontextmanager, closing, contextmanager
 from functools import partial
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any
 
 import distributed
@@ -25,10 +28,10 @@ from tests.fleet.calls import buried, deadly, doubled, first_quick, refused, wai
 
 
 @contextmanager
-def cluster(port: int = 0) -> Iterator[str]:
-    """Run a scheduler and two workers of two threads, as machines elsewhere have them in processes; give its address."""
+def cluster(workers: int = 2, threads: int = 2, port: int = 0) -> Iterator[str]:
+    """Run a scheduler and workers in threads, as machines elsewhere have them in processes; give its address."""
     kind: Any = distributed.LocalCluster  # it has no types
-    options = {"n_workers": 2, "threads_per_worker": 2, "processes": False, "protocol": "tcp"}
+    options = {"n_workers": workers, "threads_per_worker": threads, "processes": False, "protocol": "tcp"}
     quiet = {"dashboard_address": "127.0.0.1:0", "worker_dashboard_address": "127.0.0.1:0", "silence_logs": 50}
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Creating scratch directories")  # a busy machine is slow
@@ -146,18 +149,18 @@ def test_what_a_lost_scheduler_had_is_handed_to_the_next(tmp_path: Path, monkeyp
                 if len(found) == 1:
                     first.close()
                     (tmp_path / "go on").touch()
-                    second.enter_context(cluster(int(place.rpartition(":")[2])))
+                    second.enter_context(cluster(port=int(place.rpartition(":")[2])))
     assert sorted(found) == list(range(12))
     assert helpers() == []
 
 
 def test_workers_that_die_again_and_again_put_an_argument_under_suspicion() -> None:
     """A worker that dies takes a task with it; its arguments are handed out one by one, and at last alone."""
-    events: Any = dask_hands.SimpleQueue()
+    events: Any = SimpleQueue()
     tasks: list[list[int]] = []
 
     def submit(_scheduler: int, name: str, arguments: bytes) -> None:
-        asked: list[int] = dask_hands.pickle.loads(arguments)
+        asked: list[int] = pickle.loads(arguments)
         tasks.append(asked)
         each: list[tuple[bool, int] | Died] = [(True, number) for number in asked]
         events.put(dask_hands._Ended(name, None if 5 in asked else Answers(each, 0.001)))
@@ -180,9 +183,9 @@ def test_workers_that_leave_are_waited_for_but_not_for_ever(
         async def nthreads(self) -> dict[str, int]:
             return {}
 
-    @dask_link.asynccontextmanager
+    @asynccontextmanager
     async def connected(*_: object) -> Any:
-        yield dask_link.DaskLink(NoWorkers(), dask_link.asyncio.Event(), None)
+        yield dask_link.DaskLink(NoWorkers(), asyncio.Event(), None)
 
     monkeypatch.setattr(dask_link, "connected", connected)
     monkeypatch.setattr(dask_link, "PATIENCE_SECONDS", 0.1)
