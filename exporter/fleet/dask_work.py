@@ -25,7 +25,8 @@ from exporter.message import message
 _LOOK_SECONDS: Final = 0.1
 _IDLE_SECONDS: Final = 60.0
 _ENDING_SECONDS: Final = 0.6
-_FALSE_STARTS: Final = 3
+_FALSE_STARTS: Final = 10
+"""So many processes in a row may end before they have begun, of too little memory perhaps."""
 
 
 class Sign(NamedTuple):

@@ -24,7 +24,9 @@ from exporter.errors import BlogExporterError, ServiceError, UsageError
 from exporter.fleet import dask_hands, dask_link, dask_work
 from exporter.fleet.dask_hands import DaskHands
 from exporter.fleet.dask_work import Answers, Died
-from tests.fleet.calls import buried, deadly, doubled, first_quick, refused, waiting
+from exporter.fleet.work import work_over
+from tests.fleet.building import blog_name, build_blog, entry
+from tests.fleet.calls import buried, deadly, doubled, first_quick, killed_by, refused, waiting
 
 
 @contextmanager
@@ -77,6 +79,16 @@ def test_an_argument_that_a_process_dies_of_is_tried_once_more_alone(hands: Dask
     assert sorted(found) == sorted([*(number for number in range(1, 31) if number % 7), 14, -7, -21, -28])
     with pytest.raises(BlogExporterError, match=r"ended before its work was done \(SIGKILL\)"):
         list(hands.each_done(partial(deadly, tmp_path), [1, 7, 2]))
+
+
+def test_an_archive_that_kills_twice_is_named_and_all_others_are_done(hands: DaskHands, tmp_path: Path) -> None:
+    for number in range(4):
+        build_blog(tmp_path / "fleet", blog_name(number), [entry(1)])
+    found = list(work_over(tmp_path / "fleet", partial(killed_by, blog_name(2)), None, hands))
+    assert {result.blog_id: result.state for result in found} == {
+        blog_name(number): "failed" if number == 2 else "made" for number in range(4)
+    }
+    assert "died twice, the second time with no other beside it (SIGKILL)" in str(found[-1].reason)
 
 
 def test_leaving_ends_what_is_under_way_in_order(hands: DaskHands, tmp_path: Path) -> None:
