@@ -405,3 +405,23 @@ def test_a_mark_changes_with_a_prune_and_a_run_without_a_version(fleet: Path) ->
 )
 def test_languages(text: str, language: str | None) -> None:
     assert language_of(text) == language
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_folders_whose_names_are_patterns_for_duckdb(tmp_path: Path, form: str) -> None:
+    """Beside the fleet is another one, which such a pattern fits."""
+    update, name, read = FORMATS[form]
+    for folder, number in (("it's [1]*", 1), ("it's 1x", 2)):
+        build_blog(tmp_path / folder, "same.example.jp", [entry(each) for each in range(1, number + 1)])
+    for folder, number in (("it's 1x", 2), ("it's [1]*", 1)):
+        update(tmp_path / folder, tmp_path / folder / name, options())
+        assert update(tmp_path / folder, tmp_path / folder / name, options()).changed is False
+        if form != "parquet":  # whose files this test would read by patterns
+            assert len(read(tmp_path / folder / name, "entries")) == number
+
+
+def test_a_place_that_duckdb_mistakes_for_an_address_is_refused(tmp_path: Path) -> None:
+    build_blog(tmp_path / "what?", "a.example.jp", [entry(1)])
+    with pytest.raises(UsageError, match=r"DuckDB cannot write .*, as its path has a \?; name another place"):
+        update_duckdb(tmp_path / "what?", tmp_path / "what?" / "catalogue.duckdb", options())
+    assert update_duckdb(tmp_path / "what?", tmp_path / "catalogue.duckdb", options()).blogs == 1

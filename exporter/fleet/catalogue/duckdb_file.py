@@ -7,6 +7,7 @@ and is imported only here. It is kept from loading anything from the network.
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
@@ -45,6 +46,16 @@ def library() -> ModuleType:
             )
         ) from None
     return duckdb
+
+
+def require_place(path: Path) -> None:
+    """Refuse a place in which DuckDB can write no database: it takes what follows a ``?`` for no part of a file's name.
+
+    Raises:
+        UsageError: there is one in the path.
+    """
+    if "?" in str(path.resolve()):
+        raise UsageError(message("DuckDB cannot write {target}, as its path has a ?; name another place.", target=path))
 
 
 def identity_of(path: Path) -> str | None:
@@ -88,7 +99,7 @@ def write_database(folder: Path, target: Path, work: Path, made_of: str) -> None
             with duckdb.connect(str(new), config=options) as connection:
                 connection.execute("SET preserve_insertion_order = false")
                 for table in TABLES:
-                    _fill(connection, table, sorted(str(path) for path in (folder / table).glob("*.parquet")))
+                    _fill(connection, table, sorted(_literal(path) for path in (folder / table).glob("*.parquet")))
                 connection.execute("CREATE TABLE catalogue AS SELECT ? AS edition, ? AS made_of", [EDITION, made_of])
         except duckdb.Error as error:
             raise BlogExporterError(
@@ -99,6 +110,11 @@ def write_database(folder: Path, target: Path, work: Path, made_of: str) -> None
         atomic.sync_file(new)
         inner(new).replace(target)
         atomic.sync_folder(target.parent)
+
+
+def _literal(path: Path) -> str:
+    """Return the pattern that only this path fits, since DuckDB takes all paths for patterns."""
+    return re.sub(r"[*?\[]", r"[\g<0>]", str(path))
 
 
 def _fill(connection: Any, table: str, files: list[str]) -> None:

@@ -14,7 +14,7 @@ from exporter.clock import Clock, timestamp
 from exporter.export.parquet_table import libraries
 from exporter.fleet.archives import require_fleet, require_outside, shards_in
 from exporter.fleet.catalogue import parquet_folder, sqlite_file
-from exporter.fleet.catalogue.duckdb_file import identity_of, library, write_database
+from exporter.fleet.catalogue.duckdb_file import identity_of, library, require_place, write_database
 from exporter.fleet.catalogue.reading import ShardOutcome
 from exporter.fleet.workers import Hands
 from exporter.settings import Settings
@@ -143,6 +143,7 @@ def update_duckdb(root: Path, target: Path, options: CatalogueOptions) -> Catalo
         NoSpace: there is no room.
     """
     library()
+    require_place(target)
     known = identity_of(target)
     folder = target.with_suffix("")
     result = update_parquet(root, folder, options)
