@@ -77,6 +77,7 @@ class DaskHands:
         workers: int | None = None,
         scheduler: str | None = None,
     ) -> None:
+        self._root = root
         self._folder = root / ".work" / "dask"
         self._places = places
         self._environ = environ
@@ -100,7 +101,10 @@ class DaskHands:
         """
         run = f"blog-exporter-{secrets.token_hex(8)}"
         with contextlib.ExitStack() as stack:
-            signs = [stack.enter_context(_signed(place, run)) for place in (self._folder, *self._places)]
+            with translated(self._folder):
+                make_folder(self._folder)
+            folders = {self._root: self._folder, **{place: _nearest(place) for place in self._places}}
+            signs = [stack.enter_context(_signed(place, folder / f".{run}")) for place, folder in folders.items()]
             job = WorkJob(run, tuple(signs), pickle.dumps(work), dict(self._environ))
             events: SimpleQueue[Any] = SimpleQueue()
             holder = _Holder(job, self._folder, self._started, self._scheduler, self._clock, events.put)
@@ -110,20 +114,24 @@ class DaskHands:
                 yield answer
 
 
+def _nearest(place: Path) -> Path:
+    """Return a folder, or the nearest one above it that is there."""
+    return next(each for each in (place, *place.parents) if each.is_dir())
+
+
 @contextlib.contextmanager
-def _signed(place: Path, run: str) -> Iterator[Sign]:
-    """Have a file of its own in a folder, or the nearest one above it, by which workers know it."""
-    folder = next(each for each in (place, *place.parents) if each.is_dir())
-    sign = Sign(folder / f".{run}", secrets.token_hex(16))
-    with translated(sign.path):
-        handle = os.open(sign.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, FILE_MODE)
+def _signed(place: Path, path: Path) -> Iterator[Sign]:
+    """Have a file by which workers know a place."""
+    sign = Sign(place, path, secrets.token_hex(16))
+    with translated(path):
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, FILE_MODE)
         with os.fdopen(handle, "w", encoding="ascii") as file:
             file.write(sign.text)
     try:
         yield sign
     finally:
         with contextlib.suppress(OSError):
-            sign.path.unlink()
+            path.unlink()
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,9 +220,11 @@ class _Turns(Generic[Argument, Answer]):
                 self._slots = 0
                 for name in list(self._open):
                     self._give_back(name)
+            elif event.name not in self._open:  # it was given back meanwhile
+                continue
             elif isinstance(event, _Untouched):
                 self._give_back(event.name)
-            elif event.name in self._open:
+            else:
                 self._alone = False
                 yield from self._taken(self._open.pop(event.name), event.answers)
 
@@ -239,7 +249,7 @@ class _Turns(Generic[Argument, Answer]):
         return []
 
     def _give_back(self, name: str) -> None:
-        for turn in self._open.pop(name, ()):
+        for turn in self._open.pop(name):
             (self._suspects if turn.is_suspect else self._again).append(turn)
         self._alone = False
 
@@ -338,7 +348,6 @@ class _Holder:
             await working
 
     async def _work(self) -> None:
-        make_folder(self._folder)
         patience = self._clock.monotonic() + dask_link.START_SECONDS
         while True:
             try:

@@ -30,8 +30,9 @@ _FALSE_STARTS: Final = 10
 
 
 class Sign(NamedTuple):
-    """A file by which a worker knows that it sees a folder as whoever asks does, and what is in it."""
+    """How a worker knows that it sees a place as whoever asks does: by a file, and what is in it."""
 
+    place: Path
     path: Path
     text: str
 
@@ -133,7 +134,7 @@ def _unseen(sign: Sign) -> str | None:
     with contextlib.suppress(OSError):
         if sign.path.read_text(encoding="ascii") == sign.text:
             return None
-    return folder_refusal(str(sign.path.parent))
+    return folder_refusal(str(sign.place))
 
 
 class _FalseStart(Exception):
@@ -146,9 +147,10 @@ async def _helper_for(job: WorkJob) -> _Helper:
     Raises:
         _FalseStart: there can be none.
     """
-    resting = [helper for helper in _living if helper.run == job.run and helper.resting is not None]
-    if resting:
-        return resting[0].wake()
+    for helper in [each for each in _living if each.run == job.run and each.resting is not None]:
+        if helper.wake().is_alive:
+            return helper
+        await helper.end()
     how = ""
     for _ in range(_FALSE_STARTS):
         try:
@@ -183,6 +185,11 @@ class _Helper:
         with contextlib.suppress(RuntimeError):  # the loop is closed
             self._loop.call_soon_threadsafe(self._said.put_nowait, event[1])
 
+    @property
+    def is_alive(self) -> bool:
+        """Whether it has not died while it rested, when it has nothing else to say."""
+        return self._said.empty()
+
     async def heard(self) -> Any:
         """Return what it says next; ``None`` when it has died."""
         return await self._said.get()
@@ -202,7 +209,7 @@ class _Helper:
 
     def rest(self) -> None:
         """Let it wait for more, though not for ever."""
-        self.resting = self._loop.call_later(_IDLE_SECONDS, self.process.end)
+        self.resting = self._loop.call_later(_IDLE_SECONDS, lambda: asyncio.ensure_future(self.end()))
 
     def wake(self) -> _Helper:
         """Return it, for another call."""

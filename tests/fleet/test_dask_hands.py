@@ -9,7 +9,7 @@ import sys
 import time
 import warnings
 from collections.abc import Iterator
-from contextlib import ExitStack, asynccontextmanager, closing, contextmanager
+from contextlib import ExitStack, asynccontextmanager, closing, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
@@ -27,6 +27,7 @@ from exporter.fleet.dask_work import Answers, Died
 from exporter.fleet.work import work_over
 from tests.fleet.building import blog_name, build_blog, entry
 from tests.fleet.calls import buried, deadly, doubled, first_quick, killed_by, refused, waiting
+from tests.fleet.test_dask import wait_until
 
 
 @contextmanager
@@ -57,8 +58,13 @@ def hands(address: str, tmp_path: Path) -> Iterator[DaskHands]:
 
 
 def helpers() -> list[psutil.Process]:
-    children = psutil.Process().children()
-    return [each for each in children if "exporter.fleet.worker_process" in each.cmdline()]
+    return [each for each in psutil.Process().children() if is_helper(each)]
+
+
+def is_helper(process: psutil.Process) -> bool:
+    with suppress(psutil.Error):  # it has died
+        return "exporter.fleet.worker_process" in process.cmdline()
+    return False
 
 
 def test_every_argument_is_answered_once_in_processes_beside_the_workers(hands: DaskHands) -> None:
@@ -67,6 +73,28 @@ def test_every_argument_is_answered_once_in_processes_beside_the_workers(hands: 
     assert os.getpid() not in {process for _, process, _ in found}
     assert {processors for _, _, processors in found} == {1}
     assert hands.workers == 4
+
+
+def test_a_process_that_rests_for_long_is_ended_and_one_that_died_is_not_asked(
+    hands: DaskHands, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dask_work, "_IDLE_SECONDS", 0.2)
+
+    def slowly() -> Iterator[int]:
+        yield 1
+        wait_until(lambda: not helpers())
+        monkeypatch.setattr(dask_work, "_IDLE_SECONDS", 60.0)
+        yield 2
+        yield 3
+        (helper,) = helpers()
+        helper.kill()
+        helper.wait()
+        time.sleep(0.2)
+        yield 4
+
+    monkeypatch.setattr(dask_hands, "_AHEAD", 0.25)  # of four slots
+    monkeypatch.setattr(dask_hands, "_MOST_CALLS", 1)
+    assert [answer for answer, _, _ in hands.each_done(doubled, slowly())] == [2, 4, 6, 8]
 
 
 def test_what_a_call_raises_ends_the_work(hands: DaskHands) -> None:
@@ -115,7 +143,7 @@ def test_workers_that_do_not_see_where_is_written_are_refused(hands: DaskHands, 
             sign.write_text("of another machine", encoding="ascii")
         yield 1
 
-    with pytest.raises(UsageError, match=f"does not see the folder {tmp_path} as this machine does"):
+    with pytest.raises(UsageError, match=f"does not see the folder {tmp_path / 'out' / 'deep'} as this machine does"):
         list(hands.each_done(doubled, elsewhere()))
 
 

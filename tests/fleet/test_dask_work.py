@@ -24,6 +24,7 @@ from exporter.fleet.work import work_over
 from exporter.fleet.workers import LocalHands
 from tests.fleet.building import blog_name, build_blog, entry
 from tests.fleet.test_dask import processes, wait_until
+from tests.fleet.test_dask_hands import is_helper
 from tests.support.runs import Run, Runs
 
 pytestmark = [pytest.mark.hostile, pytest.mark.no_cover]
@@ -74,12 +75,6 @@ def helpers(pids: list[int]) -> list[psutil.Process]:
         with contextlib.suppress(psutil.Error):  # it has died
             found += [each for each in psutil.Process(pid).children() if is_helper(each)]
     return found
-
-
-def is_helper(process: psutil.Process) -> bool:
-    with contextlib.suppress(psutil.Error):
-        return "exporter.fleet.worker_process" in process.cmdline()
-    return False
 
 
 def all_processes(run: Run) -> list[psutil.Process]:
