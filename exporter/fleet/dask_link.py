@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import re
 import socket
 import sys
@@ -153,6 +154,8 @@ def check_dask(workers: int | None, scheduler: str | None) -> None:
 def _client(address: str, security: Any) -> Any:
     import distributed  # noqa: PLC0415 - an extra, and heavy
 
+    for name in ("distributed", "distributed.client"):  # that a connection broke is said by who holds on to it
+        logging.getLogger(name).setLevel(logging.CRITICAL)
     client: Any = distributed.Client
     return client(address, security=security, asynchronous=True, timeout=TRY_SECONDS, set_as_default=False)
 

@@ -97,7 +97,7 @@ def start(runs: Runs, root: Path) -> Run:
     return runs.start("fleet", "site", root, "--engine", "dask", "--workers", 2, "--json")
 
 
-@pytest.mark.parametrize(("kind", "kills"), [("helper", 20), ("worker", 6), ("scheduler", 6)])
+@pytest.mark.parametrize(("kind", "kills"), [("helper", 12), ("worker", 5), ("scheduler", 5)])
 def test_kills_lose_nothing(runs: Runs, root: Path, sites: dict[str, bytes], kind: str, kills: int) -> None:
     chance = random.Random(kind)
     run = start(runs, root)
