@@ -4,7 +4,7 @@ What is to be done is handed out a few calls at a time, some tasks for each slot
 end: Dask knows of a window of a fleet, however large that is. Calls that take long are tasks of their own; of short
 ones a task has as many as take half a second. Who hands out is the thread of the caller; a thread of its own holds on
 to the scheduler. What was not answered when a worker or the scheduler died is handed out again, so a call may be done
-twice, though never by two at the same time.
+twice; who was at it first ends within a second of knowing.
 """
 
 from __future__ import annotations
