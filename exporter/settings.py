@@ -480,7 +480,7 @@ def resolve(
     if profile is not None:
         sources.append((Source(Origin.PROFILE, profile.name), profile.settings))
     found: dict[str, Any] = {}
-    origins = {name: Source(Origin.DEFAULT) for name in SETTINGS}
+    origins = dict.fromkeys(SETTINGS, Source(Origin.DEFAULT))
     for source, values in reversed(sources):
         for name, value in values.items():
             found[name], origins[name] = _read_value(source, name, value), source

@@ -216,7 +216,7 @@ def _syncfs() -> Any:
     return getattr(ctypes.CDLL(None, use_errno=True), "syncfs", None)
 
 
-def open_private(path: Path, mode: str = "wb") -> BinaryIO:
+def open_private(path: Path, mode: str = "wb", buffering: int = 1 << 20) -> BinaryIO:
     """Open a file with mode 0600: a new one, in the place of what has its name, or one to append to.
 
     Raises:
@@ -224,7 +224,7 @@ def open_private(path: Path, mode: str = "wb") -> BinaryIO:
     """
     place = inner(path)
     handle = place.descriptor(os.O_WRONLY | os.O_CREAT | os.O_APPEND, FILE_MODE) if "a" in mode else _new(place)
-    return cast("BinaryIO", os.fdopen(handle, mode, buffering=1 << 20))
+    return cast("BinaryIO", os.fdopen(handle, mode, buffering))
 
 
 def _new(place: InnerPath) -> int:

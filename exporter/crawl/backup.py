@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -49,6 +50,8 @@ if TYPE_CHECKING:
     from exporter.service.interface import BlogService
 
 _SYNC_SECONDS = 1.0
+_SYNCER = ThreadPoolExecutor(1, "checkpoints")
+"""One thread for the checkpoints of all runs: hundreds of them would keep the threads that commits need."""
 _MANIFESTS_LOOKED_AT = 16
 """So many of the newest manifests are compared with their hashes by every run: the views read them."""
 
@@ -279,7 +282,7 @@ class BackupRun:
             try:
                 while True:
                     await asyncio.sleep(_SYNC_SECONDS)
-                    await asyncio.to_thread(checkpoint.sync)
+                    await asyncio.get_running_loop().run_in_executor(_SYNCER, checkpoint.sync)
             except BlogExporterError as error:
                 self.stop(error)
 

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from exporter.lossless_json import Frozen
 
 _META = "meta.json"
+_BUFFER = 16 << 10
+"""Hundreds of runs may be under way, with six files each; every page and every entry is flushed anyway."""
 _JOURNAL = b'{"journal":'
 _WORDS = {
     "blog_id": message("of another blog"),
@@ -69,8 +71,9 @@ class Spool:
         self._open = Lock()
         with atomic.translated(path):
             atomic.cut_torn_tail(path)
-            self._file = atomic.open_private(path, "ab")
+            self._file = atomic.open_private(path, "ab", _BUFFER)
             self.size = self._file.tell()
+            self._synced = 0
 
     def put(self, record_id: str, frozen: Frozen) -> tuple[int, int]:
         """Append a record; returns the offset and length of its line. It counts once a journal line follows."""
@@ -107,9 +110,11 @@ class Spool:
 
     def sync(self) -> None:
         """Make what was flushed outlive a power cut; may run in another thread, also while the file is closed."""
+        size = self.size
         with self._open, atomic.translated(self.path):
-            if not self._file.closed:
+            if not self._file.closed and size != self._synced:
                 os.fsync(self._file.fileno())
+                self._synced = size
 
     def lines(self) -> Iterator[tuple[int, bytes]]:
         """Yield what was appended, each line with its offset."""
@@ -125,6 +130,7 @@ class Spool:
         with atomic.translated(self.path):
             self._file.truncate(size)
         self.size = size
+        self._synced = min(size, self._synced)
 
     def close(self) -> None:
         """Close the file, also when its last bytes cannot be written."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
+from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Iterable
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
 T = TypeVar("T")
+Item = TypeVar("Item")
 
 
 @asynccontextmanager
@@ -26,6 +27,17 @@ async def run_together(coroutines: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
     async with task_group() as group:
         tasks = [group.create_task(coroutine) for coroutine in coroutines]
     return [task.result() for task in tasks]
+
+
+async def for_each(items: Collection[Item], work: Callable[[Item], Coroutine[Any, Any, None]], at_once: int) -> None:
+    """Work on items in their order, up to so many at a time, without a task for each; the first failure ends all."""
+    queue = iter(items)
+
+    async def worker() -> None:
+        for item in queue:
+            await work(item)
+
+    await run_together(worker() for _ in range(min(at_once, len(items))))
 
 
 async def finish_in_thread(

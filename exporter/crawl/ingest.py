@@ -11,7 +11,7 @@ from exporter.archive.state import SegmentFiles
 from exporter.clock import timestamp
 from exporter.crawl import pages
 from exporter.crawl.checkpoint import Checkpoint
-from exporter.crawl.concurrency import run_together, task_group
+from exporter.crawl.concurrency import for_each, run_together, task_group
 from exporter.crawl.events import EntriesPlanned, EntryRead, Event, RecordFailed, SweepDone
 from exporter.crawl.freshness import Age, Listed, Refresh, entries_to_read
 from exporter.crawl.ledger import UNSEEN, Ledger, Place, restore
@@ -292,7 +292,7 @@ class Ingest:
         ids = [entry_id for entry_id in wanted if entries.seen(entry_id) < number]
         if ids:
             self._emit(EntriesPlanned(len(ids)))
-            await self._read_all(ids, number)
+            await for_each(ids, lambda entry_id: self.read_entry(entry_id, number), self._settings.window)
 
     def _worth_another_try(self, number: int) -> Iterator[str]:
         """Yield the unread entries that this sweep asks for again."""
@@ -316,16 +316,6 @@ class Ingest:
         if self._settings.refresh is not Refresh.AUTO:
             return None
         return Age(self._clock.now(), self._settings.max_age, self._freshness.last_read)
-
-    async def _read_all(self, ids: Iterable[str], sweep: int) -> None:
-        """Read entries, as many at a time as the window allows, without a task for each."""
-        queue = iter(ids)
-
-        async def worker() -> None:
-            for entry_id in queue:
-                await self.read_entry(entry_id, sweep)
-
-        await run_together(worker() for _ in range(self._settings.window))
 
     async def read_entry(self, entry_id: str, sweep: int) -> None:
         """Read one entry into the ledger; a failure is recorded in ``unread``."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from exporter.crawl.concurrency import run_together
+from exporter.crawl.concurrency import for_each
 from exporter.errors import ApiError, MassDisappearance
 from exporter.message import message
 from exporter.model.kinds import Kind
@@ -72,21 +72,19 @@ async def find_removals(ingest: Ingest, window: int) -> Removals:
     if ingest.full_text_in_lists:
         removals.evidence[Kind.ENTRIES] = {entry_id: dict(sweeps) for entry_id in gone}
         return removals
-    queue = iter(gone)
 
-    async def worker() -> None:
-        for entry_id in queue:
-            error = await ingest.fetch_entry(entry_id, last)
-            said: str | dict[str, Any] = "answers"
-            if isinstance(error, ApiError) and not isinstance(error, WrongRecord):
-                said = {"status": error.status, "message": error.message}
-                removals.evidence[Kind.ENTRIES][entry_id] = {**sweeps, "entry_get": said}
-            elif error is not None:
-                said = str(error)
-                ingest.fail(entry_id, error)
-            listed = removals.evidence[Kind.ENTRY_LIST].get(entry_id)
-            if listed is not None:
-                listed["entry_get"] = said
+    async def ask(entry_id: str) -> None:
+        error = await ingest.fetch_entry(entry_id, last)
+        said: str | dict[str, Any] = "answers"
+        if isinstance(error, ApiError) and not isinstance(error, WrongRecord):
+            said = {"status": error.status, "message": error.message}
+            removals.evidence[Kind.ENTRIES][entry_id] = {**sweeps, "entry_get": said}
+        elif error is not None:
+            said = str(error)
+            ingest.fail(entry_id, error)
+        listed = removals.evidence[Kind.ENTRY_LIST].get(entry_id)
+        if listed is not None:
+            listed["entry_get"] = said
 
-    await run_together(worker() for _ in range(window))
+    await for_each(gone, ask, window)
     return removals

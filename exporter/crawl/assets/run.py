@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -15,7 +15,7 @@ from exporter.crawl.assets.attempts import Attempt, AttemptLog
 from exporter.crawl.assets.fetch import Fetched, Fetcher, check_fallback
 from exporter.crawl.assets.plan import AssetAction, AssetChoice, AssetDecision, AssetMode, decide, interleave_hosts
 from exporter.crawl.assets.upload_rule import InferredRule, infer_file_url
-from exporter.crawl.concurrency import finish_in_thread, run_together
+from exporter.crawl.concurrency import finish_in_thread, for_each
 from exporter.crawl.events import AssetEvent, AssetFailed, AssetRead, AssetsPlanned
 from exporter.http.address_guard import AddressGuard
 from exporter.http.deadline import Timeouts
@@ -235,15 +235,14 @@ class AssetRun:
             url for url, decision in decisions.items() if decision.action is AssetAction.READ and url not in fetched
         )
 
-        async def work(urls: Iterator[str]) -> None:
-            for url in urls:
-                found = await self._fetcher.fetch(
-                    url, wanted[url].expected, self._known(decisions[url], journal.attempts.get(url))
-                )
-                fetched[url] = found
-                self._note(wanted[url], decisions[url], found, journal)
+        async def read(url: str) -> None:
+            found = await self._fetcher.fetch(
+                url, wanted[url].expected, self._known(decisions[url], journal.attempts.get(url))
+            )
+            fetched[url] = found
+            self._note(wanted[url], decisions[url], found, journal)
 
-        await run_together(work(todo) for _ in range(self._settings.concurrency))
+        await for_each(list(todo), read, self._settings.concurrency)
         return decisions
 
     def _note(self, wanted: Wanted, decision: AssetDecision, found: Fetched, journal: AttemptLog) -> None:
