@@ -17,7 +17,7 @@ from benchmarks.content import BlogSize, Content
 from benchmarks.measure import Bench, Sample, ours, run
 from benchmarks.table import Goal, Row
 from exporter.archive.archive import Archive
-from exporter.fleet.blog_list import archive_place
+from exporter.archive.fleet_folder import archive_place
 from exporter.library.views import refresh_latest
 from exporter.model.kinds import Kind
 

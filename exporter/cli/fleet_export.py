@@ -59,8 +59,8 @@ def command(
     **given: Any,
 ) -> int:
     """Run ``fleet export``."""
+    from exporter.archive.fleet_folder import require_outside
     from exporter.fleet.archive_jobs import JobOptions
-    from exporter.fleet.archives import require_outside
     from exporter.fleet.export_job import FleetExportOptions, export
     from exporter.model.publication import Declared
     from exporter.service.registry import DEFAULT_SERVICE

@@ -157,8 +157,8 @@ def work(
         ArchiveDamaged, Incomplete: archives are damaged, or failed.
         Interrupted: it was stopped.
     """
+    from exporter.archive.fleet_folder import folders_in, require_fleet
     from exporter.cli.language import adopt
-    from exporter.fleet.archives import folders_in, require_fleet
     from exporter.fleet.work import WorkTally, work_over
     from exporter.settings import resolve
 

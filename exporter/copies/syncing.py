@@ -6,7 +6,6 @@ into every other place objects are sent (:mod:`exporter.copies.push`).
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
@@ -15,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from exporter.archive.archive import Archive
-from exporter.archive.layout import is_inside
+from exporter.archive.fleet_folder import FoundArchive, archives_in, belongs, shards_in
 from exporter.clock import SystemClock
 from exporter.copies.encrypted import EncryptedStore
 from exporter.copies.histories import Relation
@@ -27,7 +26,6 @@ from exporter.copies.transfer import TransferCount
 from exporter.copies.within import WithinStore
 from exporter.errors import ArchiveDamaged, BlogExporterError, HistoriesDiffer, Interrupted, NoArchive, UsageError
 from exporter.message import message, said
-from exporter.text import printable
 
 if TYPE_CHECKING:
     from datetime import timedelta
@@ -38,7 +36,6 @@ if TYPE_CHECKING:
     from exporter.copies.store import Store
     from exporter.copies.transfer import OnProgress
 
-FLEET: Final = "fleet.sqlite"
 _IN_A_FLEET: Final = re.compile(r"([0-9a-f]{2})/([^/]+)/archive\.json")
 
 
@@ -172,12 +169,12 @@ def _lock(store: Store, wish: LockWish, options: SyncOptions, root: Path) -> Obj
 
 
 def _push_all(root: Path, store: Store, options: SyncOptions, started: Started) -> Iterator[Synced]:
-    if not (root / FLEET).is_file():
+    shards = [] if Archive.exists(root) or not root.is_dir() else shards_in(root)
+    if not shards:
         yield _push_from(root, ".", store, options, started)
-        return
-    for path in sorted(root.glob("[0-9a-f][0-9a-f]/*/archive.json")):
-        name = f"{path.parent.parent.name}/{path.parent.name}"
-        yield _one(name, partial(_push_from, path.parent, name, WithinStore(store, name), options, started))
+    for found in (found for shard in shards for found in archives_in(root, shard)):
+        name = found.path.relative_to(root).as_posix()
+        yield _one(name, partial(_push_found, found, name, store, options, started))
 
 
 def _pull_all(store: Store, root: Path, options: SyncOptions, started: Started) -> Iterator[Synced]:
@@ -195,6 +192,12 @@ def _pull_all(store: Store, root: Path, options: SyncOptions, started: Started) 
 
 def _push_from(root: Path, name: str, store: Store, options: SyncOptions, started: Started) -> Synced:
     return _push(name, Archive.open(root), store, options, started(name))
+
+
+def _push_found(found: FoundArchive, name: str, store: Store, options: SyncOptions, started: Started) -> Synced:
+    if found.trouble is not None:
+        raise NoArchive(found.trouble)
+    return _push_from(found.path, name, WithinStore(store, name), options, started)
 
 
 def _pull_into(root: Path, name: str, store: Store, options: SyncOptions, started: Started) -> Synced:
@@ -219,15 +222,9 @@ def _archives_in(store: Store) -> Iterator[str]:
             yield "."
             return
         name = _IN_A_FLEET.fullmatch(each.name)
-        if name is not None and _is_blog(name[1], name[2]):
+        if name is not None and belongs(name[1], name[2]):
             found.add(f"{name[1]}/{name[2]}")
     yield from sorted(found)
-
-
-def _is_blog(shard: str, blog_id: str) -> bool:
-    """Tell whether an untrusted name is that of a blog's folder: in the folder that its own hash names."""
-    plain = is_inside(blog_id) and printable(blog_id) == blog_id and not blog_id.startswith(".")
-    return plain and hashlib.sha256(blog_id.encode("utf-8")).hexdigest()[:2] == shard
 
 
 def _push(name: str, archive: Archive, store: Store, options: SyncOptions, progress: OnProgress) -> Synced:

@@ -7,7 +7,6 @@ asked a service for its blogs, so every line is checked before anything is asked
 from __future__ import annotations
 
 import csv
-import hashlib
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -42,14 +41,6 @@ class ListedBlog:
     priority: int = 0
     settings: Mapping[str, str] = field(default_factory=dict)
     line: int = 0
-
-
-def archive_place(root: Path, blog_id: str) -> Path:
-    """Return where the archive of a blog is: ``ROOT/ab/BLOG_ID``, with two hexadecimal digits of the ID's SHA-256.
-
-    A folder of a million folders is slow to list everywhere; 256 of them hold four thousand each.
-    """
-    return root / hashlib.sha256(blog_id.encode("utf-8")).hexdigest()[:2] / blog_id
 
 
 def read_list(path: Path) -> Iterator[ListedBlog]:

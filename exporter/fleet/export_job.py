@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from exporter import __version__, lossless_json
 from exporter.archive import atomic
+from exporter.archive.fleet_folder import archive_place
 from exporter.archive.layout import manifest_sha256
 from exporter.export.formats import NAMED
 from exporter.export.interface import ExportOptions
 from exporter.fleet.archive_jobs import Done, JobOptions
-from exporter.fleet.blog_list import archive_place
 from exporter.html.links import AddressPattern
 from exporter.library.export import Only, export_blog
 from exporter.model.publication import Declared

@@ -18,9 +18,9 @@ from typing import Any, Final, NamedTuple
 from exporter import lossless_json
 from exporter.archive import atomic
 from exporter.archive.archive import Archive, read_consistently
+from exporter.archive.fleet_folder import FoundArchive, archives_in, mark_of, open_archive, require_fleet, shards_in
 from exporter.archive.safe_files import InnerPath
 from exporter.errors import BlogExporterError, Interrupted, NoMemory, NoSpace, UsageError
-from exporter.fleet.archives import FoundArchive, archives_in, mark_of, open_archive, require_fleet, shards_in
 from exporter.fleet.catalogue.rows import archive_place_text, state_of, title_of
 from exporter.fleet.workers import Hands
 from exporter.message import message, said

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Final
 
 from exporter.archive.atomic import make_folder, translated
+from exporter.archive.fleet_folder import archive_place
 from exporter.clock import Clock
 from exporter.crawl.outcome import Outcome
 from exporter.errors import ArchiveDamaged, BlogExporterError, Interrupted, NoMemory
-from exporter.fleet.blog_list import archive_place
 from exporter.fleet.ledger import BlogAttempt, DueBlog
 from exporter.http.engine import Client, Engine
 from exporter.http.transport import Statistics

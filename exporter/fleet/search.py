@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any, BinaryIO, Final, NamedTuple
 
 from exporter.archive import atomic
+from exporter.archive.fleet_folder import SHARDS, archive_named, open_archive, require_fleet, shards_in
 from exporter.clock import Clock, timestamp
 from exporter.errors import BlogExporterError
-from exporter.fleet.archives import SHARDS, archive_named, open_archive, require_fleet, shards_in
 from exporter.fleet.search_index import (
     SECTION,
     IndexOutcome,

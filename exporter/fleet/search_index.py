@@ -18,9 +18,9 @@ from typing import BinaryIO, Final, NamedTuple, cast
 from exporter import lossless_json
 from exporter.archive import atomic
 from exporter.archive.archive import Archive, read_consistently
+from exporter.archive.fleet_folder import FoundArchive, archives_in, mark_of, open_archive
 from exporter.archive.safe_files import InnerPath, NotPlain, inner
 from exporter.errors import BlogExporterError, Interrupted, NoMemory, NoSpace
-from exporter.fleet.archives import FoundArchive, archives_in, mark_of, open_archive
 from exporter.message import message, said
 from exporter.model.kinds import Kind
 from exporter.search.documents import FIELDS

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from exporter.archive.archive import Archive
+from exporter.archive.fleet_folder import FoundArchive, archives_in, open_archive, shards_in
 from exporter.errors import ArchiveDamaged, BlogExporterError, Incomplete, NoMemory, NoSpace, UsageError
 from exporter.fleet.archive_jobs import Done
-from exporter.fleet.archives import FoundArchive, archives_in, open_archive, shards_in
 from exporter.fleet.workers import Hands
 from exporter.message import message, message_n, said
 

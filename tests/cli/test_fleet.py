@@ -13,8 +13,8 @@ import pytest
 from aiohttp import web
 
 from exporter.archive.archive import Archive
+from exporter.archive.fleet_folder import archive_place
 from exporter.demo.service import DemoService
-from exporter.fleet.blog_list import archive_place
 from tests.cli.conftest import Program
 from tests.support.generated import generated_blog
 from tests.support.runs import Runs

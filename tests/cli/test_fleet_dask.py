@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from exporter.archive.fleet_folder import archive_place
 from exporter.demo.service import DemoService
-from exporter.fleet.blog_list import archive_place
 from exporter.fleet.catalogue.columns import TABLES
 from tests.cli.conftest import Program
 from tests.fleet.building import blog_name, build_blog, entry

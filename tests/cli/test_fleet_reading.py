@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from exporter.fleet.blog_list import archive_place
+from exporter.archive.fleet_folder import archive_place
 from tests.cli.conftest import Program
 from tests.fleet.building import build_blog, entry
 from tests.fleet.shelf import shelf

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from exporter.archive.fleet_folder import archive_place
 from exporter.archive.layout import Layout
 from exporter.cli import fleet_work
-from exporter.fleet.blog_list import archive_place
 from exporter.fleet.workers import LocalHands
 from tests.cli.conftest import Program
 from tests.fleet.building import blog_name, build_blog, entry

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from exporter import lossless_json
-from exporter.fleet.blog_list import archive_place
+from exporter.archive.fleet_folder import archive_place
 from exporter.model.kinds import Kind
 from tests.archive.builder import Built, Changes
 

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from exporter.archive.fleet_folder import archive_place
 from exporter.errors import UsageError
-from exporter.fleet.blog_list import ListedBlog, archive_place, read_list
+from exporter.fleet.blog_list import ListedBlog, read_list
 
 
 def read(folder: Path, name: str, text: str) -> list[ListedBlog]:

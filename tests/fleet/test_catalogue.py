@@ -13,13 +13,12 @@ import pytest
 
 from exporter.archive import writer
 from exporter.archive.archive import Archive
+from exporter.archive.fleet_folder import archive_place, archives_in, mark_of
 from exporter.archive.layout import Layout
 from exporter.archive.lock import ArchiveLock
 from exporter.archive.manifest import ArchiveInfo
 from exporter.clock import SystemClock
 from exporter.errors import ArchiveLocked, NoArchive, NoSpace, UsageError
-from exporter.fleet.archives import archives_in, mark_of
-from exporter.fleet.blog_list import archive_place
 from exporter.fleet.catalogue import parquet_folder, reading, rows, sqlite_file
 from exporter.fleet.catalogue.columns import TABLES
 from exporter.fleet.catalogue.language import language_of

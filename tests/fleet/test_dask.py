@@ -16,8 +16,8 @@ from typing import Any
 import psutil
 import pytest
 
+from exporter.archive.fleet_folder import archive_place
 from exporter.errors import ArchiveError
-from exporter.fleet.blog_list import archive_place
 from exporter.fleet.overview import overview
 from tests.fleet.platform_service import Platform, blog_ids
 from tests.support.runs import Done, Run, Runs, findings, folded

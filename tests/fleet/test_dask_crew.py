@@ -15,10 +15,10 @@ from typing import Any
 import distributed
 import pytest
 
+from exporter.archive.fleet_folder import archive_place
 from exporter.clock import SystemClock
 from exporter.errors import Interrupted, ServiceError, UsageError
 from exporter.fleet import dask_crew, dask_link
-from exporter.fleet.blog_list import archive_place
 from exporter.fleet.budgets import terms_of
 from exporter.fleet.dask_crew import DaskCrew
 from exporter.fleet.dask_link import check_dask

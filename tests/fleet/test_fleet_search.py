@@ -9,11 +9,10 @@ from pathlib import Path
 import pytest
 
 from exporter import lossless_json
+from exporter.archive.fleet_folder import archive_named, archive_place
 from exporter.clock import SystemClock
 from exporter.errors import NoArchive
 from exporter.fleet import search as searching
-from exporter.fleet.archives import archive_named
-from exporter.fleet.blog_list import archive_place
 from exporter.fleet.search import FleetSearchResult, is_indexed, search, update_index
 from exporter.fleet.search_index import IndexOutcome, index_folder, index_path
 from exporter.fleet.workers import LocalHands

@@ -11,9 +11,9 @@ from urllib.parse import unquote
 
 import pytest
 
+from exporter.archive.fleet_folder import archive_place
 from exporter.errors import NoArchive, UsageError
 from exporter.fleet import landing
-from exporter.fleet.blog_list import archive_place
 from exporter.fleet.landing import LandingResult, make_landing
 from exporter.fleet.workers import LocalHands
 from exporter.settings import resolve

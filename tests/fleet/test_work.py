@@ -14,12 +14,11 @@ from typing import Any
 import pytest
 
 from exporter.archive.archive import Archive
+from exporter.archive.fleet_folder import FoundArchive, archive_place, archives_in, folders_in, shards_in
 from exporter.archive.layout import Layout
 from exporter.errors import NoSpace, UsageError
 from exporter.export.interface import ExportOptions
 from exporter.fleet.archive_jobs import Done, JobOptions, VerifyOptions, rebuild, search_index, site, verify
-from exporter.fleet.archives import FoundArchive, archives_in, folders_in, shards_in
-from exporter.fleet.blog_list import archive_place
 from exporter.fleet.export_job import FleetExportOptions, export
 from exporter.fleet.work import ArchiveResult, WorkTally, do, lost, work_over
 from exporter.model.publication import Declared

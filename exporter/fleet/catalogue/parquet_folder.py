@@ -22,10 +22,10 @@ from uuid import uuid4
 
 from exporter import lossless_json
 from exporter.archive import atomic
+from exporter.archive.fleet_folder import SHARDS
 from exporter.archive.safe_files import inner
 from exporter.errors import UsageError
 from exporter.export.parquet_table import TableFormat, libraries
-from exporter.fleet.archives import SHARDS
 from exporter.fleet.catalogue.columns import BLOGS, EDITION, PARTS, TABLES
 from exporter.fleet.catalogue.reading import ShardOutcome, read_shard
 from exporter.fleet.catalogue.rows import Row

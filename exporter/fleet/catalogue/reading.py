@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 
 from exporter.archive.archive import Archive, read_consistently
+from exporter.archive.fleet_folder import FoundArchive, archives_in, mark_of, open_archive
 from exporter.errors import BlogExporterError, Interrupted, NoMemory, NoSpace
-from exporter.fleet.archives import FoundArchive, archives_in, mark_of, open_archive
 from exporter.fleet.catalogue.columns import BLOGS, EDITION
 from exporter.fleet.catalogue.rows import Row, blog_rows, damaged_row
 from exporter.message import message, said

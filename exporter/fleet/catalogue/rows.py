@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from exporter.archive.archive import Archive
+from exporter.archive.fleet_folder import archive_place
 from exporter.archive.layout import manifest_sha256
 from exporter.archive.settings_file import read_archive_settings
 from exporter.archive.state import State
 from exporter.errors import UsageError
 from exporter.export.csv_table import rough_text
-from exporter.fleet.blog_list import archive_place
 from exporter.fleet.catalogue.columns import BLOGS, EDITION, PARTS, TABLES
 from exporter.fleet.catalogue.language import language_of
 from exporter.html.embedded import Use, embedded

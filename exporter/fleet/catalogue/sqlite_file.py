@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from exporter.archive import atomic
+from exporter.archive.fleet_folder import SHARDS
 from exporter.archive.safe_files import inner
 from exporter.errors import BlogExporterError, NoSpace, UsageError
 from exporter.export.parquet_table import ColumnType
-from exporter.fleet.archives import SHARDS
 from exporter.fleet.catalogue.columns import BLOGS, EDITION, PARTS, TABLES
 from exporter.fleet.catalogue.reading import ShardOutcome, read_shard
 from exporter.fleet.catalogue.rows import Row

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Final
 
 from exporter.archive import atomic
+from exporter.archive.fleet_folder import require_fleet, require_outside, shards_in
 from exporter.archive.lock import ArchiveLock
 from exporter.clock import Clock, timestamp
 from exporter.export.parquet_table import libraries
-from exporter.fleet.archives import require_fleet, require_outside, shards_in
 from exporter.fleet.catalogue import parquet_folder, sqlite_file
 from exporter.fleet.catalogue.duckdb_file import identity_of, library, require_place, write_database
 from exporter.fleet.catalogue.reading import ShardOutcome

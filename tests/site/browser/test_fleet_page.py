@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from exporter.archive.fleet_folder import archive_place
 from exporter.fleet import landing
-from exporter.fleet.blog_list import archive_place
 from exporter.fleet.landing import make_landing
 from exporter.fleet.workers import LocalHands
 from exporter.settings import resolve

@@ -1,7 +1,7 @@
 """The archives of a fleet on disk: where they are, and what changes whenever one of them has.
 
 The folders are walked, whatever a ledger says: a catalogue is of what is there. A name counts only where it is in the
-folder that :func:`~exporter.fleet.blog_list.archive_place` gives a blog of that name; links are never followed.
+folder that :func:`archive_place` gives a blog of that name; links are never followed.
 """
 
 from __future__ import annotations
@@ -9,19 +9,37 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar
 
 from exporter.archive.archive import Archive
-from exporter.archive.layout import Layout, manifest_sha256, version_numbers
+from exporter.archive.layout import Layout, is_inside, manifest_sha256, version_numbers
 from exporter.archive.safe_files import InnerPath
 from exporter.archive.settings_file import FILE_NAME
 from exporter.errors import ArchiveDamaged, NoArchive, UsageError
-from exporter.fleet.blog_list import archive_place
 from exporter.message import message
 from exporter.text import printable
 
+FolderPath = TypeVar("FolderPath", bound=Path)
 SHARDS: Final = tuple(f"{number:02x}" for number in range(256))
 """The folders of a fleet: the first two hexadecimal digits of the SHA-256 of its blogs' IDs."""
+
+
+def archive_place(root: FolderPath, blog_id: str) -> FolderPath:
+    """Return where the archive of a blog is: ``ROOT/ab/BLOG_ID``, with two hexadecimal digits of the ID's SHA-256.
+
+    A folder of a million folders is slow to list everywhere; 256 of them hold four thousand each.
+    """
+    return root / _shard_of(blog_id) / blog_id
+
+
+def belongs(shard: str, name: str) -> bool:
+    """Tell whether an untrusted name can be that of a blog's folder, in one of the 256 folders."""
+    plain = is_inside(name) and "/" not in name and not name.startswith(".") and printable(name) == name
+    return plain and _shard_of(name) == shard
+
+
+def _shard_of(blog_id: str) -> str:
+    return hashlib.sha256(blog_id.encode("utf-8")).hexdigest()[:2]
 
 
 class FoundArchive(NamedTuple):
@@ -78,7 +96,7 @@ def archives_in(root: Path, shard: str) -> Iterator[FoundArchive]:
         if name.startswith("."):
             continue
         place = folder / name
-        if not _belongs(root, shard, name):
+        if not belongs(shard, name):
             yield FoundArchive(printable(name), place, message("no blog of this name belongs there"))
         elif place.kind() != "a folder":
             yield FoundArchive(name, place, message("it is no folder, and links are not followed"))
@@ -88,22 +106,10 @@ def archives_in(root: Path, shard: str) -> Iterator[FoundArchive]:
 
 def archive_named(root: Path, blog_id: str) -> FoundArchive | None:
     """Return the archive of a blog whose ID nobody vouches for; ``None`` where it can have none, or has none."""
-    if not blog_id or blog_id.startswith(".") or not {"/", "\\", "\0"}.isdisjoint(blog_id):
-        return None
-    try:
-        place = archive_place(InnerPath.rooted(root), blog_id)
-        if printable(blog_id) == blog_id and InnerPath.rooted(root).joinpath(*place.parts[-2:]).kind() == "a folder":
-            return FoundArchive(blog_id, Path(place))
-    except (UnicodeEncodeError, OSError):
-        pass
+    for shard in shards_in(root):
+        if belongs(shard, blog_id) and (InnerPath.rooted(root) / shard / blog_id).kind() == "a folder":
+            return FoundArchive(blog_id, root / shard / blog_id)
     return None
-
-
-def _belongs(root: Path, shard: str, name: str) -> bool:
-    try:
-        return printable(name) == name and archive_place(root, name).parent.name == shard
-    except UnicodeEncodeError:
-        return False
 
 
 def open_archive(found: FoundArchive) -> Archive:
