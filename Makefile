@@ -114,8 +114,8 @@ bench-check: $(SETUP) ## try the benchmarks, and fail where a ratio is a quarter
 	$(BIN)/python -m pytest -n auto -m "bench and not importers" tests/benchmarks
 	$(BIN)/python -m benchmarks --check
 
-torture: $(SETUP) ## the long form of the fault-injection suite
-	$(BIN)/python -m pytest -m slow tests/torture -s
+torture: $(SETUP) ## the long form of the fault-injection suite, and a fleet of two thousand blogs
+	$(BIN)/python -m pytest -m slow tests/torture tests/fleet -s
 
 clean: ## remove what was made here
 	rm -rf $(VENV) $(IMPORTERS) $(PACKAGING) $(PEERS) benchmarks/peers/node_modules $(AUDITORS) demo-archive .mypy_cache .ruff_cache .hypothesis .coverage .coverage.* dist
