@@ -148,7 +148,7 @@ class LeasedThrottle(Throttle):
         if rate is not None and self._window is None:
             self._window = RateWindow(wire.number(rate), self._clock)
         self._share, self._aim = wire.share(answer.get("share")), wire.share(answer.get("aim"))
-        self._ceiling.cuts, self._ceiling.spacing = wire.whole(answer.get("cuts")), wire.number(answer.get("interval"))
+        self._ceiling.cuts, self._ceiling.spacing = wire.count(answer.get("cuts")), wire.number(answer.get("interval"))
         if pause := wire.number(answer.get("pause")):
             super().pause_until(self._clock.monotonic() + pause)
         self._limit()
@@ -253,7 +253,7 @@ class RemoteGate(Throttles):
         expected = self._place.proof("owner", challenge, self._name)
         if not secrets.compare_digest(str(said.get("proof")).encode(), expected.encode()):
             raise ValueError
-        epoch = wire.whole(said.get("epoch"))
+        epoch = wire.count(said.get("epoch"))
         if epoch < self._epoch:
             raise ValueError
         self._epoch = epoch

@@ -179,7 +179,7 @@ class PermitOwner:
         Raises:
             ValueError: it is no report, an older one than the last, or this is no owner any more.
         """
-        sequence, hosts, now = wire.whole(report.get("sequence")), report.get("hosts"), wire.seconds()
+        sequence, hosts, now = wire.count(report.get("sequence")), report.get("hosts"), wire.seconds()
         if not isinstance(hosts, dict) or len(hosts) > wire.MOST_HOSTS or sequence <= self._newest.get(name, -1):
             raise ValueError
         if not self._is_owner():
@@ -207,7 +207,7 @@ class PermitOwner:
                 raise ValueError
             cuts, age, latency, refused = each
             started = now - wire.number(age)
-            budget.heard(Heard(wire.whole(cuts), started, wire.number(latency), bool(refused)), now)
+            budget.heard(Heard(wire.count(cuts), started, wire.number(latency), bool(refused)), now)
         if pause:
             budget.paused_until = max(budget.paused_until, now + pause)
         under_way, lasts = wire.whole(told.get("under_way")), told.get("lasts") is True

@@ -16,6 +16,7 @@ MOST_HOSTS: Final = 1000
 """Of one crawler, and so much of their names."""
 _MEMORY: Final = 1 << 26
 _MOST: Final = 1_000_000
+_LARGEST_COUNT: Final = (1 << 53) - 1
 
 
 def seconds() -> float:
@@ -52,6 +53,17 @@ def whole(value: object) -> int:
         ValueError: it is none, or too large to be true.
     """
     if type(value) is not int or not 0 <= value <= _MOST:
+        raise ValueError
+    return value
+
+
+def count(value: object) -> int:
+    """Return a number of what is counted for as long as a crawler lives, ten times a second and more.
+
+    Raises:
+        ValueError: it is none.
+    """
+    if type(value) is not int or not 0 <= value <= _LARGEST_COUNT:
         raise ValueError
     return value
 

@@ -291,6 +291,15 @@ async def test_a_report_that_makes_no_sense_is_not_answered(folder: Path, said: 
         assert await other.say(report()) is not None
 
 
+async def test_a_crawler_that_has_reported_for_months_is_still_answered(folder: Path, service: MeasuredService) -> None:
+    place = MeetingPlace(folder).make(terms(service, 2, None))
+    async with owner_of(place), connect(folder) as shared, Engine(throttles=shared) as engine:
+        shared._sequence = 10 * 86_400 * 365
+        client = engine.client(service.url)
+        async with asyncio.timeout(5):
+            assert await client.fetch(Request("entry/get", "/", {}, {}), lambda answer: answer.status) == 200
+
+
 async def test_a_report_that_comes_late_over_an_older_connection_changes_nothing(folder: Path) -> None:
     place = MeetingPlace(folder).make(TERMS)
     async with owner_of(place), AsyncExitStack() as stack:
