@@ -8,21 +8,24 @@ from __future__ import annotations
 
 import csv
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import takewhile, zip_longest
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TextIO
 
 from exporter.errors import UsageError
 from exporter.message import message
 from exporter.settings import SETTINGS, check_setting, setting_text
 
 _ID_COLUMNS: Final = ("blog_id", "blog", "id")
+_TOML: Final = ".toml"
 _PRIORITY: Final = "priority"
 _LONGEST_ID: Final = 200
 _LONGEST_LINE: Final = 65_536
 _HIGHEST: Final = 1_000_000
-_FORBIDDEN: Final = frozenset("/\\:\0")
+_FORBIDDEN: Final = frozenset("/\\:\0,;=\"'<>|?*#&%")
+"""Marks of paths, and those that no domain has: with them a line is of another form than it was read as."""
 _SECRETS: Final = frozenset({"token", "client_secret", "new_home_token"})
 
 
@@ -47,23 +50,27 @@ def read_list(path: Path) -> Iterator[ListedBlog]:
     """Yield the blogs of a list: ``.csv`` and ``.toml`` by their endings, everything else as text.
 
     Raises:
-        UsageError: the file cannot be read, or a line of it cannot be right; the message names the line.
+        UsageError: the file cannot be read, or a line of it cannot be right, which the message names; or it lists none.
     """
-    readers = {".csv": _read_csv, ".toml": _read_toml}
+    readers = {".csv": _read_csv, _TOML: _read_toml}
+    blog = None
     try:
-        yield from readers.get(path.suffix.lower(), _read_text)(path)
+        for blog in readers.get(path.suffix.lower(), _read_text)(path):
+            yield blog
     except OSError as error:
         reason = error.strerror or str(error)
         raise UsageError(message("The list {path} cannot be read: {reason}.", path=path, reason=reason)) from error
     except UnicodeDecodeError as error:
         raise UsageError(message("The list {path} is not text in UTF-8.", path=path)) from error
+    if blog is None:
+        raise UsageError(message("{path} lists no blog.", path=path))
 
 
 def _read_text(path: Path) -> Iterator[ListedBlog]:
-    """Yield the blogs of a text: ``BLOG_ID [NAME=VALUE …]``; what follows ``#`` is a comment."""
+    """Yield the blogs of a text: ``BLOG_ID [NAME=VALUE …]``; from a word on that begins with ``#`` it is a comment."""
     with path.open(encoding="utf-8-sig", newline=None) as file:
         for number, line in _lines(path, file):
-            words = line.partition("#")[0].split()
+            words = list(takewhile(lambda word: not word.startswith("#"), line.split()))
             if not words:
                 continue
             pairs = {}
@@ -75,8 +82,8 @@ def _read_text(path: Path) -> Iterator[ListedBlog]:
             yield _blog(path, number, words[0], pairs)
 
 
-def _lines(path: Path, file: Iterable[str]) -> Iterator[tuple[int, str]]:
-    for number, line in enumerate(file, 1):
+def _lines(path: Path, file: TextIO) -> Iterator[tuple[int, str]]:
+    for number, line in enumerate(iter(lambda: file.readline(_LONGEST_LINE + 1), ""), 1):
         if len(line) > _LONGEST_LINE:
             raise _wrong(path, number, message("it is longer than {n:,} characters", n=_LONGEST_LINE))
         yield number, line
@@ -85,7 +92,7 @@ def _lines(path: Path, file: Iterable[str]) -> Iterator[tuple[int, str]]:
 def _read_csv(path: Path) -> Iterator[ListedBlog]:
     """Yield the blogs of a table: a header with ``blog_id``, ``priority`` and settings; without one, IDs alone."""
     with path.open(encoding="utf-8-sig", newline="") as file:
-        rows = csv.reader(line for _, line in _lines(path, file))
+        rows = csv.reader((line for _, line in _lines(path, file)), strict=True)
         header: list[str] | None = None
         try:
             for row in rows:
@@ -94,16 +101,27 @@ def _read_csv(path: Path) -> Iterator[ListedBlog]:
                 if header is None:
                     names = [cell.strip().lower() for cell in row]
                     column = next((name for name in _ID_COLUMNS if name in names), None)
-                    header = names if column else ["blog_id", *[""] * (len(row) - 1)]
-                    id_column = header.index(column or "blog_id")
+                    header = names if column else [_ID_COLUMNS[0]]
                     if column:
+                        if wrong := next((name for name in names if names.count(name) > 1), None):
+                            raise _wrong(path, 1, message("two columns are named {name}", name=repr(wrong)))
                         continue
-                cells = [*(cell.strip() for cell in row), *[""] * (len(header) - len(row))]
-                pairs = {name: cell for name, cell in zip(header, cells, strict=False) if name and cell}
-                blog_id = pairs.pop(header[id_column], "")
+                pairs = _cells(path, rows.line_num, header, row)
+                blog_id = next((pairs.pop(name) for name in _ID_COLUMNS if name in pairs), "")
                 yield _blog(path, rows.line_num, blog_id, pairs)
         except csv.Error as error:
             raise _wrong(path, rows.line_num, str(error)) from error
+
+
+def _cells(path: Path, number: int, header: list[str], row: list[str]) -> dict[str, str]:
+    """Return what a row says by the names of its columns; a cell that has none is refused."""
+    found = {}
+    for name, cell in zip_longest(header, (cell.strip() for cell in row), fillvalue=""):
+        if cell and not name:
+            raise _wrong(path, number, message("{text} is in a column without a name", text=repr(cell)))
+        if cell:
+            found[name] = cell
+    return found
 
 
 def _read_toml(path: Path) -> Iterator[ListedBlog]:
@@ -136,7 +154,7 @@ def _read_toml(path: Path) -> Iterator[ListedBlog]:
 
 
 def _blog(path: Path, number: int, blog_id: str, pairs: Mapping[str, Any]) -> ListedBlog:
-    wrong = _trouble_with_id(blog_id)
+    wrong = trouble_with_id(blog_id)
     if wrong is not None:
         raise _wrong(path, number, wrong)
     settings: dict[str, str] = {}
@@ -159,7 +177,7 @@ def _blog(path: Path, number: int, blog_id: str, pairs: Mapping[str, Any]) -> Li
     return ListedBlog(blog_id, priority, settings, number)
 
 
-def _trouble_with_id(blog_id: str) -> str | None:
+def trouble_with_id(blog_id: str) -> str | None:
     """Say why a text cannot be the ID of a blog and the name of a folder, ``None`` where it can."""
     if not blog_id:
         return message("it names no blog")
@@ -182,4 +200,6 @@ def _priority(path: Path, number: int, value: Any) -> int:
 
 
 def _wrong(path: Path, number: int, reason: str) -> UsageError:
+    if path.suffix.lower() == _TOML:
+        return UsageError(message("{path}, blog {number}: {reason}.", path=path, number=number, reason=reason))
     return UsageError(message("{path}, line {number}: {reason}.", path=path, number=number, reason=reason))

@@ -34,6 +34,11 @@ def test_text(tmp_path: Path) -> None:
     ]
 
 
+def test_a_comment_begins_with_a_word(tmp_path: Path) -> None:
+    (blog,) = read(tmp_path, "l.txt", "one.example.jp entry_url=https://one.example.jp/#{entry_id} #note\n")
+    assert blog.settings == {"entry_url": "https://one.example.jp/#{entry_id}"}
+
+
 def test_csv(tmp_path: Path) -> None:
     assert read(tmp_path, "l.csv", "one.example.jp\ntwo.example.jp\n") == [
         ListedBlog("one.example.jp", line=1),
@@ -83,9 +88,22 @@ def test_no_id_is_a_path_or_an_option(tmp_path: Path, blog_id: str) -> None:
         ("l.txt", "x" * 70_000 + "\n", "line 1: it is longer"),
         ("l.csv", "blog_id,rate\n,5\n", "line 2: it names no blog"),
         ("l.toml", "blogs = 5\n", "names no blogs"),
-        ("l.toml", "blogs = [5]\n", "line 1: it is neither"),
-        ("l.toml", "blogs = [{rate = 5}]\n", "line 1: it has no blog_id"),
-        ("l.toml", "blogs = [{blog_id = 'a.b', rate = [1]}]\n", "line 1: rate is"),
+        ("l.toml", "blogs = [5]\n", "blog 1: it is neither"),
+        ("l.toml", "\n\nblogs = ['a.b', {rate = 5}]\n", "blog 2: it has no blog_id"),
+        ("l.toml", "blogs = [{blog_id = 'a.b', rate = [1]}]\n", "blog 1: rate is"),
+        ("l.txt", "one.example.jp,two.example.jp\n", "line 1: 'one.example.jp,two.example.jp' is not a blog ID"),
+        ("l.txt", "rate=5\n", "line 1: 'rate=5' is not a blog ID"),
+        ("l.txt", "one.example.jp#hurry\n", "line 1: .* is not a blog ID"),
+        ("l.csv", "blog_id;rate\none.example.jp;5\n", "line 1: .* is not a blog ID"),
+        ("l.csv", "one.example.jp,5\n", "line 1: '5' is in a column without a name"),
+        ("l.csv", "Domain,Title\none.example.jp,One\n", "line 1: 'Title' is in a column without a name"),
+        ("l.csv", "blog_id,file_url\none.example.jp,https://x/a,b\n", "line 2: 'b' is in a column without a name"),
+        ("l.csv", "blog_id,rate,rate\none.example.jp,1,5\n", "line 1: two columns are named 'rate'"),
+        ("l.csv", 'blog_id,rate\none.example.jp,"5\ntwo.example.jp,\n', "line 3: unexpected end of data"),
+        ("l.csv", 'one.example.jp\n"two.example.jp\nthree.example.jp"\n', "line 3: .* is not a blog ID"),
+        ("l.txt", "# none\n", "l.txt lists no blog"),
+        ("l.csv", "blog_id,rate\n", "l.csv lists no blog"),
+        ("l.toml", "blogs = []\n", "l.toml lists no blog"),
         ("l.toml", "blogs = [\n", "not valid TOML"),
     ],
 )
