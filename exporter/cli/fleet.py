@@ -170,8 +170,6 @@ def run(
         lock.acquire(SystemClock().now())
         with FleetLedger.create(root) as ledger:
             listing = ledger.list_blogs(read_list(blogs), time.time())
-            if not listing.blogs:
-                raise UsageError(message("{path} lists no blog.", path=blogs))
             out.say(
                 message_n(
                     "{n:,} blog listed, {new:,} new.",
@@ -182,6 +180,14 @@ def run(
             )
             if listing.repeated:
                 out.say(message_n("{n:,} line names a blog again.", "{n:,} lines name a blog again.", listing.repeated))
+            if listing.left_out:
+                out.warn(
+                    message_n(
+                        "{n:,} blog of the list before is not in this one, and is left as it is.",
+                        "{n:,} blogs of the list before are not in this one, and are left as they are.",
+                        listing.left_out,
+                    )
+                )
             begun = time.time()
             number = ledger.begin_run(
                 begun,

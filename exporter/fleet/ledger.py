@@ -2,7 +2,11 @@
 
 It is the truth about a fleet: whatever process dies, running the fleet again does only what is due by it. Attempts are
 only ever added; the row of a blog says what the newest one means. The file is in write-ahead mode, so that ``fleet
-status`` reads while a run writes. An attempt whose row a power cut loses is an archive that is backed up once more.
+status`` reads while a run writes; when the run ends it is not, so that it can be read from a disk that is read-only.
+An attempt whose row a power cut loses is an archive that is backed up once more.
+
+A fleet's folder may come from a stranger. What is not exactly this program's tables is refused, since a trigger could
+write other settings into a blog's row, and so is what no run of this program could have written into them.
 """
 
 from __future__ import annotations
@@ -10,20 +14,38 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import astuple, dataclass, field
+from datetime import timedelta
 from enum import StrEnum
+from functools import cache
 from pathlib import Path
 from typing import Any, Final, Self
 
-from exporter.errors import ArchiveDamaged, NewerFormat, NoArchive, NoSpace
-from exporter.fleet.blog_list import ListedBlog
+from exporter.errors import (
+    ArchiveDamaged,
+    ArchiveLocked,
+    BlogExporterError,
+    NewerFormat,
+    NoArchive,
+    NoSpace,
+    UsageError,
+)
+from exporter.fleet.blog_list import ListedBlog, trouble_with_id
 from exporter.message import message
 
 FILE_NAME: Final = "fleet.sqlite"
 FORMAT: Final = 1
 _BUSY_SECONDS: Final = 60.0
-_NO_ROOM: Final = frozenset({sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_FSYNC})
+_NO_ROOM: Final = frozenset({
+    sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_FSYNC, sqlite3.SQLITE_IOERR_SHMSIZE,
+})  # fmt: skip
+_NO_RIGHT: Final = frozenset({sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM})
+_MOST_LISTINGS: Final = 1_000_000_000
+_FAR: Final = timedelta(days=2).total_seconds()
+"""A wait that no failure has, however often: a clock was wrong when it was written down."""
+NOT_SENSE: Final = (sqlite3.Error, ArithmeticError, LookupError, TypeError, ValueError)
+"""What reading raises where something is not as this program writes it."""
 
 _SCHEMA: Final = (
     "CREATE TABLE fleet (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
@@ -139,11 +161,19 @@ class BlogAttempt:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """What reading a list changed: blogs listed, those that are new, and lines that name a blog again."""
+    """What reading a list changed.
+
+    Attributes:
+        blogs: how many are listed.
+        new: those that no list had before.
+        repeated: lines that name a blog again.
+        left_out: blogs of the list before that are not in this one.
+    """
 
     blogs: int = 0
     new: int = 0
     repeated: int = 0
+    left_out: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,22 +214,24 @@ class FleetLedger:
         """
         path = root / FILE_NAME
         ledger = cls(connect(path, writable=True), path)
-        with ledger._translated():
-            ledger._connection.execute("PRAGMA journal_mode = WAL")
-            ledger._connection.execute("PRAGMA synchronous = NORMAL")
         with ledger._transaction():
             if not ledger._connection.execute("SELECT 1 FROM sqlite_master").fetchone():
                 for statement in _SCHEMA:
                     ledger._connection.execute(statement)
                 ledger._connection.execute("INSERT INTO fleet VALUES ('format', ?)", (str(FORMAT),))
-        with ledger._translated():
             ledger._listing = check_format(ledger._connection, path)
+        with ledger._translated():
+            ledger._connection.execute("PRAGMA journal_mode = WAL")
+            ledger._connection.execute("PRAGMA synchronous = NORMAL")
         return ledger
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
+        with suppress(sqlite3.Error):  # while somebody reads it stays as it is
+            self._connection.execute("PRAGMA busy_timeout = 0")
+            self._connection.execute("PRAGMA journal_mode = DELETE")
         self._connection.close()
 
     def list_blogs(self, blogs: Iterable[ListedBlog], now: float) -> Listing:
@@ -208,9 +240,15 @@ class FleetLedger:
         A blog that failed is due again at the time it was to be tried again, one whose settings changed at once. It is
         one transaction: a list with a wrong line changes nothing.
         """
-        total = new = repeated = 0
+        total = new = repeated = again = 0
         listing = self._listing + 1
         with self._transaction():
+            (newest,) = self._connection.execute("SELECT max(listed) FROM blogs").fetchone()
+            if (newest or 0) > self._listing:
+                raise _not_one(self._path)
+            (before,) = self._connection.execute(
+                "SELECT count(*) FROM blogs WHERE listed = ?", (self._listing,)
+            ).fetchone()
             self._connection.execute("INSERT OR REPLACE INTO fleet VALUES ('listing', ?)", (str(listing),))
             for position, blog in enumerate(blogs, 1):
                 settings = json.dumps(blog.settings, sort_keys=True, ensure_ascii=False)
@@ -229,6 +267,7 @@ class FleetLedger:
                     repeated += 1
                     continue
                 else:
+                    again += found[1] != self._listing
                     changed = found[2] != settings
                     self._connection.execute(
                         "UPDATE blogs SET listed = ?, priority = ?, position = ?, settings = ?,"
@@ -237,12 +276,14 @@ class FleetLedger:
                     )
                 total += 1
         self._listing = listing
-        return Listing(total, new, repeated)
+        return Listing(total, new, repeated, before + new + again - total)
 
     def begin_run(
         self, now: float, options: Mapping[str, Any], *, again_before: float | None = None, retry_now: bool = False
     ) -> int:
         """Begin a run and return its number.
+
+        What a wrong clock wrote down is due at once: blogs that are new, and those that wait longer than any wait.
 
         Args:
             now: the time.
@@ -255,6 +296,10 @@ class FleetLedger:
                 self._connection.execute(
                     "UPDATE blogs SET due_at = ? WHERE due_at IS NULL AND saved_at < ?", (now, again_before)
                 )
+            self._connection.execute(
+                "UPDATE blogs SET due_at = ?1 WHERE due_at > ?2 OR (due_at > ?1 AND state = ?3)",
+                (now, now + _FAR, BlogState.NEW),
+            )
             if retry_now:
                 self._connection.execute("UPDATE blogs SET due_at = ?1 WHERE due_at > ?1", (now,))
             found = self._connection.execute(
@@ -294,12 +339,8 @@ class FleetLedger:
                 " ORDER BY priority DESC, turn, position LIMIT ?",
                 (now, self._listing, self._run, most + len(under_way)),
             ).fetchall()
-        found = (
-            DueBlog(number, blog_id, json.loads(settings), failures, due_at)
-            for number, blog_id, settings, failures, due_at in rows
-            if number not in under_way
-        )
-        return list(found)[:most]
+            found = [self._due_blog(*row) for row in rows if row[0] not in under_way]
+        return found[:most]
 
     def listed(self) -> Iterator[DueBlog]:
         """Yield all listed blogs, due or not."""
@@ -307,7 +348,12 @@ class FleetLedger:
             for number, blog_id, settings, failures, due_at in self._connection.execute(
                 "SELECT number, blog_id, settings, failures, due_at FROM blogs WHERE listed = ?", (self._listing,)
             ):
-                yield DueBlog(number, blog_id, json.loads(settings), failures, due_at or 0.0)
+                yield self._due_blog(number, blog_id, settings, failures, due_at or 0.0)
+
+    def _due_blog(self, number: int, blog_id: str, settings: str, failures: int, due_at: float) -> DueBlog:
+        if trouble_with_id(blog_id) is not None:
+            raise _not_one(self._path)
+        return DueBlog(number, blog_id, json.loads(settings), failures, due_at)
 
     def record(self, attempts: Iterable[tuple[BlogAttempt, float | None]]) -> list[BlogState]:
         """Write down how attempts ended, each with the time at which its blog is due again.
@@ -356,7 +402,7 @@ class FleetLedger:
     def _translated(self) -> Iterator[None]:
         try:
             yield
-        except sqlite3.Error as error:
+        except NOT_SENSE as error:
             raise trouble(self._path, error) from error
 
 
@@ -389,16 +435,37 @@ def check_format(connection: sqlite3.Connection, path: Path) -> int:
     Raises:
         ArchiveDamaged, NewerFormat: it is not.
     """
-    values = {}
-    if connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'fleet'").fetchone():
-        values = dict(connection.execute("SELECT name, value FROM fleet"))
+    there, ours = _tables(connection), _our_tables()
+    if "fleet" not in there or there["fleet"] != ours["fleet"]:
+        raise _not_one(path)
+    values = dict(connection.execute("SELECT name, value FROM fleet"))
     numbers = [str(values.get("format", "")), str(values.get("listing", "0"))]
-    if not all(number.isascii() and number.isdecimal() for number in numbers):
-        raise ArchiveDamaged(message("{path} is not the ledger of a fleet.", path=path))
+    if not all(number.isascii() and number.isdecimal() and int(number) < _MOST_LISTINGS for number in numbers):
+        raise _not_one(path)
     if int(numbers[0]) > FORMAT:
         text = message("{path} was written by a newer version of this program: update it.", path=path)
         raise NewerFormat(text)
+    if there != ours:
+        raise _not_one(path)
     return int(numbers[1])
+
+
+def _tables(connection: sqlite3.Connection) -> dict[str, tuple[str, str | None]]:
+    """Return what is in a database, by its name: of which kind it is, and the statement that made it."""
+    found = connection.execute("SELECT name, type, sql FROM sqlite_master WHERE name NOT GLOB 'sqlite_*'")
+    return {name: (kind, statement) for name, kind, statement in found}
+
+
+@cache
+def _our_tables() -> dict[str, tuple[str, str | None]]:
+    with closing(sqlite3.connect(":memory:")) as connection:
+        for statement in _SCHEMA:
+            connection.execute(statement)
+        return _tables(connection)
+
+
+def _not_one(path: Path) -> ArchiveDamaged:
+    return ArchiveDamaged(message("{path} is not the ledger of a fleet.", path=path))
 
 
 def count_blogs(connection: sqlite3.Connection, listing: int, now: float) -> Counts:
@@ -414,11 +481,14 @@ def count_blogs(connection: sqlite3.Connection, listing: int, now: float) -> Cou
     return Counts(states, due)
 
 
-def trouble(path: Path, error: sqlite3.Error) -> ArchiveDamaged | NoSpace:
-    """Translate an error of SQLite."""
+def trouble(path: Path, error: Exception) -> BlogExporterError:
+    """Translate an error of SQLite, or one of :data:`NOT_SENSE`."""
     code = getattr(error, "sqlite_errorcode", 0)
     if code in _NO_ROOM:
         return NoSpace(message("There is no space left for {path}: make room, then run the fleet again.", path=path))
-    return ArchiveDamaged(
-        message("{path}, the ledger of the fleet, cannot be used: {reason}.", path=path, reason=error)
-    )
+    if code == sqlite3.SQLITE_BUSY:
+        return ArchiveLocked(
+            message("{path}, the ledger of the fleet, is held by another program: end that, then try again.", path=path)
+        )
+    text = message("{path}, the ledger of the fleet, cannot be used: {reason}.", path=path, reason=error)
+    return UsageError(text) if code in _NO_RIGHT else ArchiveDamaged(text)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import sqlite3
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from exporter.errors import ArchiveDamaged, NewerFormat, NoArchive, UsageError
+from exporter.errors import ArchiveDamaged, ArchiveLocked, NewerFormat, NoArchive, UsageError
 from exporter.fleet.blog_list import ListedBlog
 from exporter.fleet.ledger import FILE_NAME, BlogAttempt, BlogState, FleetLedger, Listing
 from exporter.fleet.overview import overview
@@ -29,7 +31,7 @@ def ids(ledger: FleetLedger, now: float, most: int = 10) -> list[str]:
 
 
 def test_listing_again_keeps_what_is_known(ledger: FleetLedger) -> None:
-    assert ledger.list_blogs(blogs("a", "b", "a"), 1.0) == Listing(2, 2, 1)
+    assert ledger.list_blogs(blogs("a", "b", "a"), 1.0) == Listing(2, 2, 1, 0)
     ledger.begin_run(2.0, {})
     ledger.record([(BlogAttempt(1, 2.0, 3.0, 0), None), (BlogAttempt(2, 2.0, 3.0, 20), 60.0)])
     assert ledger.list_blogs(blogs("c", "a", "b"), 4.0) == Listing(3, 1, 0)
@@ -40,9 +42,10 @@ def test_listing_again_keeps_what_is_known(ledger: FleetLedger) -> None:
     assert ids(ledger, 5.0) == ["c"]
     assert ids(ledger, 60.0) == ["c", "b"]
     # One whose settings changed is due at once, one that is no longer listed is not.
-    ledger.list_blogs(blogs("a", rate="5"), 6.0)
+    assert ledger.list_blogs(blogs("a", rate="5"), 6.0) == Listing(1, 0, 0, 2)
     assert [(blog.blog_id, blog.settings) for blog in ledger.due(6.0, 10)] == [("a", {"rate": "5"})]
     assert ledger.counts(6.0).blogs == 1
+    assert ledger.list_blogs(blogs("b", "d"), 7.0) == Listing(2, 1, 0, 1)
 
 
 def test_a_list_with_a_wrong_line_changes_nothing(ledger: FleetLedger) -> None:
@@ -67,6 +70,15 @@ def test_the_order_is_priority_then_what_nothing_is_saved_of_then_the_list(ledge
     assert ids(ledger, 9.0) == ["urgent", "new", "failed", "saved"]
     assert ids(ledger, 9.0, 1) == ["urgent"]
     assert [blog.blog_id for blog in ledger.due(9.0, 2, without=[3, 4])] == ["failed", "saved"]
+
+
+def test_what_a_wrong_clock_wrote_down_is_due(ledger: FleetLedger) -> None:
+    future = 4e9
+    ledger.list_blogs(blogs("new", "failed"), future)
+    ledger.begin_run(future, {})
+    ledger.record([(BlogAttempt(2, future, future, 20), future + 60)])
+    ledger.begin_run(2e9, {})
+    assert ids(ledger, 2e9) == ["new", "failed"]
 
 
 def test_what_failed_waits_unless_told_otherwise(ledger: FleetLedger) -> None:
@@ -113,6 +125,89 @@ def test_the_overview_tells_what_the_ledger_knows(ledger: FleetLedger, tmp_path:
     assert [each["blog_id"] for each in found["retry"]] == ["b", "c"]
     ledger.end_run(40.0, 3)
     assert overview(tmp_path, 50.0)["run"]["exit_code"] == 3
+
+
+def test_when_a_run_has_ended_its_ledger_is_one_file_that_a_read_only_disk_may_hold(tmp_path: Path) -> None:
+    with FleetLedger.create(tmp_path) as ledger:
+        ledger.list_blogs(blogs("a"), 1.0)
+        reader = sqlite3.connect(tmp_path / FILE_NAME)
+        assert reader.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+        reader.close()
+    assert [path.name for path in tmp_path.iterdir()] == [FILE_NAME]
+    with contextlib.closing(sqlite3.connect(tmp_path / FILE_NAME)) as reader:
+        assert reader.execute("PRAGMA journal_mode").fetchone() == ("delete",)
+
+
+def test_who_reads_does_not_keep_a_run_from_ending(tmp_path: Path) -> None:
+    begun = time.monotonic()
+    with FleetLedger.create(tmp_path), contextlib.closing(sqlite3.connect(tmp_path / FILE_NAME)) as reader:
+        reader.execute("BEGIN")
+        reader.execute("SELECT * FROM blogs").fetchall()
+        with FleetLedger.create(tmp_path):
+            pass
+    assert time.monotonic() - begun < 5
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        'CREATE TRIGGER t AFTER UPDATE ON blogs BEGIN UPDATE blogs SET settings = \'{"base_url": "http://x"}\'; END',
+        "CREATE VIEW more AS SELECT * FROM blogs",
+        "DROP TRIGGER attempts_stay",
+        "DROP TABLE runs",
+        "ALTER TABLE blogs ADD COLUMN more TEXT DEFAULT 'x'",
+        "UPDATE fleet SET value = '9223372036854775807' WHERE name = 'listing'",
+        f"UPDATE fleet SET value = '{'9' * 5000}' WHERE name = 'listing'",
+        "UPDATE fleet SET value = '２' WHERE name = 'format'",
+        "INSERT INTO blogs VALUES (9, '../../x', 2, 9, 0, '{}', 'new', 0, 1, 0, NULL, NULL, NULL)",
+        "UPDATE blogs SET blog_id = '../../x', listed = 1",
+        "UPDATE blogs SET state = 'weird'",
+        "UPDATE blogs SET settings = '{'",
+        "UPDATE blogs SET due_at = 'soon'",
+        "UPDATE blogs SET due_at = 1e300",
+        "UPDATE runs SET started_at = 1e300",
+        "UPDATE runs SET started_at = 'x'",
+        "UPDATE runs SET options = '['",
+    ],
+)
+def test_what_no_run_wrote_into_a_ledger_is_damage(tmp_path: Path, statement: str) -> None:
+    with FleetLedger.create(tmp_path) as ledger:
+        ledger.list_blogs(blogs("a.example.jp"), 1.0)
+        ledger.begin_run(1.0, {})
+    with contextlib.closing(sqlite3.connect(tmp_path / FILE_NAME)) as stranger:
+        stranger.execute(statement)
+        stranger.commit()
+
+    def read_all() -> None:
+        overview(tmp_path, 2.0)
+        with FleetLedger.create(tmp_path) as ledger:
+            list(ledger.listed())
+            ledger.due(2.0, 10)
+            ledger.list_blogs(blogs("b.example.jp"), 2.0)
+
+    with pytest.raises(ArchiveDamaged, match=r"fleet\.sqlite"):
+        read_all()
+
+
+def test_another_programs_database_stays_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / FILE_NAME
+    with contextlib.closing(sqlite3.connect(path)) as other:
+        other.execute("CREATE TABLE x (y)")
+    before = path.read_bytes()
+    with pytest.raises(ArchiveDamaged, match="is not the ledger"):
+        FleetLedger.create(tmp_path)
+    assert path.read_bytes() == before
+
+
+def test_one_that_is_held_or_may_not_be_opened_is_not_damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("exporter.fleet.ledger._BUSY_SECONDS", 0.1)
+    with FleetLedger.create(tmp_path) as ledger, contextlib.closing(sqlite3.connect(tmp_path / FILE_NAME)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(ArchiveLocked, match="is held by another program"):
+            ledger.list_blogs(blogs("a"), 1.0)
+    (tmp_path / "other" / FILE_NAME).mkdir(parents=True)
+    with pytest.raises(UsageError, match="unable to open"):
+        FleetLedger.create(tmp_path / "other")
 
 
 def test_what_is_no_ledger_is_said_to_be_none(tmp_path: Path) -> None:
