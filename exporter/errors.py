@@ -23,6 +23,9 @@ The tree::
     │   ├── NotAuthorised            12   401 or 403
     │   │   ├── SignInRevoked             a sign-in that the service takes no more
     │   │   └── WrongSignInAnswer         an address that answers another attempt, or none
+    │   ├── BlogGone                      404 or 410 for all of a blog
+    │   ├── ServiceSilent                 no good answer to anybody for too long
+    │   │   └── LongPause                 a longer pause is wished than is obeyed
     │   ├── ApiError                 20   an answer that is not a success
     │   └── TransportError           20   no usable answer arrived
     │       ├── ConnectFailed             the connection broke
@@ -196,6 +199,26 @@ class SignInRevoked(NotAuthorised):
 
 class WrongSignInAnswer(NotAuthorised):
     """An address that is no answer to this attempt to sign in; it may be anybody's."""
+
+
+class BlogGone(ServiceError):
+    """The service knows no such blog, or none any more: it answered 404 or 410 to all that was asked first."""
+
+
+class ServiceSilent(ServiceError):
+    """The service gave nobody a good answer for longer than is waited."""
+
+
+class LongPause(ServiceSilent):
+    """The service wishes to be left alone for longer than is waited.
+
+    Attributes:
+        seconds: for how long.
+    """
+
+    def __init__(self, text: str, seconds: float) -> None:
+        self.seconds = seconds
+        super().__init__(text)
 
 
 class ApiError(ServiceError):

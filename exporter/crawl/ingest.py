@@ -16,7 +16,7 @@ from exporter.crawl.events import EntriesPlanned, EntryRead, Event, RecordFailed
 from exporter.crawl.freshness import Age, Listed, Refresh, entries_to_read
 from exporter.crawl.ledger import UNSEEN, Ledger, Place, restore
 from exporter.crawl.sweep import LONGEST_ID, UNREADABLE, Sweep, SweepResult, compare_comments
-from exporter.errors import ApiError, ArchiveDamaged, NotAuthorised, ServiceError, TransportError
+from exporter.errors import ApiError, ArchiveDamaged, BlogGone, NotAuthorised, ServiceError, TransportError
 from exporter.message import message, said
 from exporter.model.kinds import Kind
 from exporter.service.interface import BlogService, Call, Cursor, Page, Validators
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 LISTS = (Kind.ENTRY_LIST, Kind.COMMENTS, Kind.FILES)
 MOST_SWEEPS = 4
+
+_GONE = frozenset({404, 410})
 
 
 class Unread(NamedTuple):
@@ -243,7 +245,8 @@ class Ingest:
         """Return the error that ends a run for which no list could be read."""
         if not isinstance(error, ApiError):
             return error
-        return ServiceError(message("{error}; check the blog ID and the base URL.", error=error))
+        text = message("{error}; check the blog ID and the base URL.", error=error)
+        return BlogGone(text) if error.status in _GONE else ServiceError(text)
 
     async def _sweep(
         self, kinds: Sequence[Kind], number: int, entry_ids: Sequence[str] = ()

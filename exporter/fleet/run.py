@@ -14,7 +14,27 @@ from heapq import heappop, heappush
 from typing import Final, Protocol
 
 from exporter.clock import Clock
-from exporter.errors import ArchiveLocked, BlogExporterError, Incomplete, Interrupted, NoSpace, ServiceError
+from exporter.errors import (
+    ArchiveLocked,
+    BadBody,
+    BlogExporterError,
+    BlogGone,
+    ConnectFailed,
+    HostGivenUp,
+    HtmlBody,
+    Incomplete,
+    Interrupted,
+    LongPause,
+    NoSpace,
+    NotAuthorised,
+    RequestTimeout,
+    RetryableStatus,
+    ServiceError,
+    ServiceSilent,
+    SignInRevoked,
+    Unreachable,
+    UsageError,
+)
 from exporter.fleet.forecast import FleetProgress, Forecast
 from exporter.fleet.ledger import BlogAttempt, BlogState, Counts, DueBlog, FleetLedger
 from exporter.message import message_n
@@ -27,12 +47,14 @@ _JITTER: Final = 0.2
 _PASSING: Final = frozenset({Incomplete.exit_code, ArchiveLocked.exit_code, ServiceError.exit_code, 1})
 """Exit codes after which another attempt of the same run may do better."""
 _SILENCE: Final = frozenset(
-    {
-        "Unreachable", "ConnectFailed", "HostGivenUp", "RequestTimeout", "RetryableStatus", "BadBody", "HtmlBody",
-        "NotAuthorised", "UsageError",
-    }
+    each.__name__
+    for each in (
+        Unreachable, ConnectFailed, HostGivenUp, RequestTimeout, RetryableStatus, BadBody, HtmlBody, ServiceSilent,
+        LongPause, NotAuthorised, SignInRevoked, UsageError,
+    )
 )  # fmt: skip
 """Classes of errors that say something of the service or of the settings rather than of a blog."""
+_ENDS: Final = {each.exit_code: each for each in (NotAuthorised, UsageError)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +176,7 @@ class FleetRun:
         Raises:
             Interrupted: it was stopped.
             NoSpace: there is no room on the disk for any blog.
-            ServiceError: the service answers no blog any more.
+            ServiceError, NotAuthorised, UsageError: no blog can be read any more.
         """
         while self._fill() or self._under_way:
             yield self._moment(self._recorded(await self._crew.ended(_TICK_SECONDS)))
@@ -218,7 +240,7 @@ class FleetRun:
         if attempt.exit_code == NoSpace.exit_code:
             self._end = NoSpace(attempt.reason or "")
         elif self._silent >= self._plan.silence:
-            self._end = ServiceError(
+            self._end = _ENDS.get(attempt.exit_code, ServiceError)(
                 message_n(
                     "{n:,} blog failed for want of an answer or a setting: {reason}. "
                     "Run the fleet again when that is mended.",
@@ -239,7 +261,8 @@ class FleetRun:
         gap = min(self._plan.gap.total_seconds() * _GAP_GROWTH ** min(blog.failures, 20), _LONGEST_GAP)
         due_at = attempt.finished_at + gap * (1 + _JITTER * self._chance())
         tries = self._tries.pop(blog.number, 0) + 1
-        if attempt.exit_code not in _PASSING or tries >= self._plan.tries or self._end is not None:
+        is_passing = attempt.exit_code in _PASSING and attempt.kind != BlogGone.__name__
+        if not is_passing or tries >= self._plan.tries or self._end is not None:
             return due_at, False
         self._tries[blog.number] = tries
         heappush(self._again, (due_at, blog.number, replace(blog, failures=blog.failures + 1)))

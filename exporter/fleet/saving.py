@@ -12,7 +12,7 @@ from exporter.archive.atomic import make_folder, translated
 from exporter.archive.fleet_folder import archive_place
 from exporter.clock import Clock
 from exporter.crawl.outcome import Outcome
-from exporter.errors import ArchiveDamaged, BlogExporterError, Interrupted, NoMemory
+from exporter.errors import ArchiveDamaged, BlogExporterError, Interrupted, LongPause, NoMemory
 from exporter.fleet.ledger import BlogAttempt, DueBlog
 from exporter.http.engine import Client, Engine
 from exporter.http.transport import Statistics
@@ -59,6 +59,8 @@ class Saver:
         self._worker = worker
         self._clients: dict[int, Client] = {}
         self._running: dict[int, Backup] = {}
+        self._services: dict[int, str] = {}
+        self._pauses: dict[str, tuple[float, LongPause]] = {}
         self._past = 0
         self._end: Interrupted | None = None
 
@@ -89,7 +91,10 @@ class Saver:
                 self._running[number].stop(error)
 
     async def save(self, blog: DueBlog) -> BlogAttempt:
-        """Back up a blog into its archive; whatever goes wrong is in what is returned."""
+        """Back up a blog into its archive; whatever goes wrong is in what is returned.
+
+        A service that wishes a longer pause than a backup waits for is asked for no other blog until that is over.
+        """
         started = self._clock.now().timestamp()
         version: int | None = None
         error: BlogExporterError | None = None
@@ -98,13 +103,14 @@ class Saver:
             outcome = await self._back_up(blog)
             code, reason, version = outcome.exit_code, outcome.error, outcome.version
         except BlogExporterError as failure:
-            error = failure
+            error = self._paused(blog.number, failure)
         except MemoryError:
             error = NoMemory()
         except Exception as failure:  # noqa: BLE001 - whatever it is, the other blogs have their turn
             text = message("Unexpected: {kind}: {reason}", kind=type(failure).__name__, reason=str(failure))
             error = BlogExporterError(text)
         finally:
+            self._services.pop(blog.number, None)
             client = self._clients.pop(blog.number, None)
             sent = Statistics() if client is None else client.statistics
             self._past += sent.requests
@@ -124,10 +130,29 @@ class Saver:
             self._worker,
         )
 
+    def _paused(self, number: int, failure: BlogExporterError) -> BlogExporterError:
+        """Note a long pause that a service wishes, and end what is under way there; return why a blog failed."""
+        service = self._services.get(number, "")
+        if isinstance(failure, LongPause):
+            self._pauses[service] = self._clock.monotonic() + failure.seconds, failure
+            text = Interrupted(str(failure))
+            self.stop_some([each for each, other in self._services.items() if other == service], text)
+        elif isinstance(failure, Interrupted) and self._end is None:
+            return self._pause_of(service) or failure
+        return failure
+
+    def _pause_of(self, service: str) -> LongPause | None:
+        until, wish = self._pauses.get(service, (0.0, None))
+        return wish if self._clock.monotonic() < until else None
+
     async def _back_up(self, blog: DueBlog) -> Outcome:
         if self._end is not None:
             raise self._end
         settings = self._settings_of(blog)
+        service_url = settings.base_url or ""
+        if wish := self._pause_of(service_url):
+            raise wish
+        self._services[blog.number] = service_url
         async with open_service(blog.blog_id, settings, engine=self._engine) as service:
             self._clients[blog.number] = service.client
             place = archive_place(self._root, blog.blog_id)

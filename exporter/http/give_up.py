@@ -9,10 +9,12 @@ from exporter.clock import Clock
 from exporter.errors import (
     ApiError,
     HostGivenUp,
+    LongPause,
     NotAuthorised,
     RequestTimeout,
     RetryableStatus,
     ServiceError,
+    ServiceSilent,
     TransportError,
     Unreachable,
 )
@@ -81,23 +83,21 @@ class ServiceWatch(Watch):
         silence = self._clock.monotonic() - self._since if self._open or self._doubtful else 0.0
         patience = self._policy.give_up_after - silence
         if patience <= _INSTANT:
-            raise self._over(
-                message(
-                    "has given no good answer for {silence:.0f} s, the longest this run waits (give_up_after)",
-                    silence=silence,
-                )
+            text = message(
+                "has given no good answer for {silence:.0f} s, the longest this run waits (give_up_after)",
+                silence=silence,
             )
+            raise ServiceSilent(self._over(text))
         return patience
 
     def refuse_pause(self, error: RetryableStatus) -> ServiceError:
         """Return what ends the run where the service wishes a pause longer than is obeyed."""
-        return self._over(
-            message(
-                "asks to wait {wish:.0f} s, longer than the {limit:g} s this run would (give_up_after)",
-                wish=error.retry_after,
-                limit=self._policy.longest_pause,
-            )
+        text = message(
+            "asks to wait {wish:.0f} s, longer than the {limit:g} s this run would (give_up_after)",
+            wish=error.retry_after,
+            limit=self._policy.longest_pause,
         )
+        return LongPause(self._over(text), error.retry_after or 0.0)
 
     async def outlasts(self, _failure: TransportError, good_before: int, /) -> bool:
         """Tell whether to insist on a request without retries left: where the service is silent as a whole.
@@ -119,20 +119,18 @@ class ServiceWatch(Watch):
             return False
         self.patience()
         if not self._policy.retries:
-            raise self._over(message("has stopped answering, and retries is 0"))
+            raise ServiceSilent(self._over(message("has stopped answering, and retries is 0")))
         return True
 
-    def _over(self, what: str) -> ServiceError:
+    def _over(self, what: str) -> str:
         advice = (
             message(": what was read so far is kept.") if self.good_answers else message(", or check the base URL.")
         )
-        return ServiceError(
-            message(
-                "the service {what}; the last failure: {failure}. Run again later{advice}",
-                what=what,
-                failure=self._failure,
-                advice=advice,
-            )
+        return message(
+            "the service {what}; the last failure: {failure}. Run again later{advice}",
+            what=what,
+            failure=self._failure,
+            advice=advice,
         )
 
 

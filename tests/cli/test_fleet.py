@@ -114,6 +114,36 @@ def test_what_fails_for_a_moment_is_tried_again_in_the_same_run(
     assert "12 of 12 blogs saved." in done.err
 
 
+def test_a_blog_that_is_gone_is_asked_for_once_in_a_run(program: Program, service: DemoService, tmp_path: Path) -> None:
+    blogs = tmp_path / "blogs.txt"
+    blogs.write_text("gone.blog.example.jp\n", encoding="utf-8")
+    done = program(
+        "fleet", "run", blogs, "--into", tmp_path / "fleet", *options(service), "--tries", "9", "--retry-after", "1s"
+    )
+    assert done.code == 20
+    assert len(service.requests) == 4
+
+
+@pytest.mark.parametrize("at_once", ["1", "12"])
+def test_a_service_that_wishes_a_long_pause_is_left_alone(
+    program: Program, service: DemoService, blogs: Path, tmp_path: Path, at_once: str
+) -> None:
+    refused: list[float] = []
+
+    async def busy(request: web.Request) -> web.StreamResponse | None:
+        if len(service.requests) < 10:
+            return None
+        refused.append(time.monotonic())
+        return web.Response(status=503, headers={"Retry-After": "3600"})
+
+    service.before = busy
+    words = ("--base-url", service.base_url, "--assets", "none", "--concurrency", "2", "--at-once", at_once)
+    done = program("fleet", "run", blogs, "--into", tmp_path / "fleet", *words, "--tries", "2", "--retry-after", "1s")
+    assert done.code in {3, 20}
+    assert "asks to wait 3600 s" in done.err
+    assert len(refused) <= 2, "what was under way with the first refusal"
+
+
 def test_wrong_words_are_refused_before_anything_is_asked(
     program: Program, service: DemoService, blogs: Path, tmp_path: Path
 ) -> None:

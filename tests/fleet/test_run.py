@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from exporter.errors import Interrupted, NoSpace, ServiceError
+from exporter.errors import Interrupted, NoSpace, NotAuthorised, ServiceError
 from exporter.fleet.blog_list import ListedBlog
 from exporter.fleet.ledger import BlogAttempt, BlogState, DueBlog, FleetLedger
 from exporter.fleet.overview import overview
@@ -74,7 +74,8 @@ class ScriptedCrew:
         blog, started = self._running.pop(0)
         tries = self._tries[blog.number] = self._tries.get(blog.number, 0) + 1
         code = Interrupted.exit_code if self._end is not None else self.script(blog, tries)
-        kind = {0: None, 3: None, 20: "Unreachable"}.get(code, "Error")
+        kind = {0: None, 3: None, 20: "Unreachable", 12: "NotAuthorised", 404: "BlogGone"}.get(code, "Error")
+        code = 20 if kind == "BlogGone" else code
         return [
             BlogAttempt(
                 blog.number, started, self.clock.seconds, code, kind, f"code {code}" if code else None, requests=10
@@ -156,7 +157,7 @@ def test_a_run_tries_so_often_and_the_next_one_when_it_is_due(tmp_path: Path) ->
     assert overview(tmp_path, bench.clock.seconds)["retry"][0]["failures"] == 4
 
 
-@pytest.mark.parametrize("code", [2, 4, 13])
+@pytest.mark.parametrize("code", [2, 4, 13, 404])
 def test_what_no_second_attempt_mends_is_tried_once(tmp_path: Path, code: int) -> None:
     bench = Bench(tmp_path, 2, lambda blog, _tries: code if blog.blog_id == "b0" else 0)
     bench.run()
@@ -191,6 +192,13 @@ def test_a_service_that_answers_nobody_ends_all(tmp_path: Path) -> None:
     )
     bench.run()
     assert bench.states() == {BlogState.FAILED: 45, BlogState.SAVED: 5}
+
+
+def test_a_service_that_refuses_everybody_ends_all_with_its_own_code(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, 50, lambda _blog, _tries: 12, FleetPlan(silence=10))
+    with pytest.raises(NotAuthorised, match="10 blogs in a row"):
+        bench.run()
+    assert bench.states() == {BlogState.FAILED: 10, BlogState.NEW: 40}
 
 
 def test_an_interrupted_run_leaves_what_was_under_way_due(tmp_path: Path) -> None:
