@@ -144,7 +144,10 @@ class TestKills:
     """Killed before any call that changes the disk, what is there is the old catalogue or the new one, and goes on."""
 
     @pytest.mark.parametrize("form", ["parquet", "sqlite", "duckdb"])
-    @pytest.mark.parametrize("kills", [3, pytest.param(1_000, marks=pytest.mark.slow)])
+    @pytest.mark.parametrize(
+        "kills",
+        [1, pytest.param(3, marks=pytest.mark.hostile), pytest.param(1_000, marks=pytest.mark.slow)],
+    )
     def test_the_old_one_or_the_new_one(self, runs: Runs, fleet: Path, tmp_path: Path, form: str, kills: int) -> None:
         name, read = {
             "parquet": ("catalogue", parquet_rows),

@@ -419,8 +419,9 @@ def test_folders_whose_names_are_patterns_for_duckdb(tmp_path: Path, form: str) 
             assert len(read(tmp_path / folder / name, "entries")) == number
 
 
-def test_a_place_that_duckdb_mistakes_for_an_address_is_refused(tmp_path: Path) -> None:
-    build_blog(tmp_path / "what?", "a.example.jp", [entry(1)])
-    with pytest.raises(UsageError, match=r"DuckDB cannot write .*, as its path has a \?; name another place"):
-        update_duckdb(tmp_path / "what?", tmp_path / "what?" / "catalogue.duckdb", options())
-    assert update_duckdb(tmp_path / "what?", tmp_path / "catalogue.duckdb", options()).blogs == 1
+@pytest.mark.parametrize("folder", ["what?", "what\\else"])
+def test_a_place_that_duckdb_mistakes_for_another_is_refused(tmp_path: Path, folder: str) -> None:
+    build_blog(tmp_path / folder, "a.example.jp", [entry(1)])
+    with pytest.raises(UsageError, match=r"DuckDB cannot write .*, as its path has a [?\\]; name another place"):
+        update_duckdb(tmp_path / folder, tmp_path / folder / "catalogue.duckdb", options())
+    assert update_duckdb(tmp_path / folder, tmp_path / "catalogue.duckdb", options()).blogs == 1

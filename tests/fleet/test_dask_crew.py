@@ -44,7 +44,8 @@ def blogs(count: int) -> list[DueBlog]:
 def crew_for(root: Path, platform: Platform, at_once: int = 16, **options: Any) -> DaskCrew:
     settings = {"base_url": platform.base_url, "assets": "none", "site": "no", "markdown": "no", "total_timeout": "2s"}
     terms = terms_of(blogs(1), lambda blog: resolve({**settings, **blog.settings}, blog_id=blog.blog_id))
-    return DaskCrew(root, settings, None, at_once, terms, SystemClock(), **options)
+    soon = terms._replace(lease=0.8)
+    return DaskCrew(root, settings, None, at_once, soon, SystemClock(), **options)
 
 
 @asynccontextmanager

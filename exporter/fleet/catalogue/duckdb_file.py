@@ -7,6 +7,7 @@ and is imported only here. It is kept from loading anything from the network.
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 from types import ModuleType
@@ -21,6 +22,7 @@ from exporter.message import message
 
 _OFFLINE: Final = {"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"}
 _MEMORY: Final = "1GB"
+_MISTAKEN: Final = "?" if os.sep == "\\" else "?\\"
 _TYPES: Final = {
     ColumnType.TEXT: "VARCHAR",
     ColumnType.WHOLE: "BIGINT",
@@ -49,13 +51,21 @@ def library() -> ModuleType:
 
 
 def require_place(path: Path) -> None:
-    """Refuse a place in which DuckDB can write no database: it takes what follows a ``?`` for no part of a file's name.
+    """Refuse a place in which DuckDB can write no database.
+
+    It takes what follows a ``?`` for no part of a file's name, and writes into another folder where a name has a
+    backslash.
 
     Raises:
-        UsageError: there is one in the path.
+        UsageError: the path has one of these.
     """
-    if "?" in str(path.resolve()):
-        raise UsageError(message("DuckDB cannot write {target}, as its path has a ?; name another place.", target=path))
+    mark = next((mark for mark in _MISTAKEN if mark in str(path.resolve())), None)
+    if mark is not None:
+        raise UsageError(
+            message(
+                "DuckDB cannot write {target}, as its path has a {mark}; name another place.", target=path, mark=mark
+            )
+        )
 
 
 def identity_of(path: Path) -> str | None:
