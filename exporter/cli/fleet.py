@@ -18,7 +18,7 @@ from exporter.cli.fleet_work import site as site_command
 from exporter.cli.fleet_work import verify as verify_command
 from exporter.cli.help import HelpedGroup, helped, option
 from exporter.cli.options import config_option, duration_option, setting_options, with_output
-from exporter.cli.output import OnLoss, Output
+from exporter.cli.output import OnLoss, Output, SafeStream
 from exporter.errors import BlogExporterError, UsageError
 from exporter.message import Message, message, message_n
 
@@ -334,6 +334,9 @@ def status(*, out: Output, root: Path, watch: bool, prometheus: bool, config: Pa
     if prometheus and out.as_json:
         raise UsageError(message("Give --json or --prometheus, not both."))
     adopt(resolve({}, config=config, warn=out.warn))
+    stdout = click.get_current_context().find_object(SafeStream)
+    if watch and stdout is not None:
+        stdout.on_loss = OnLoss.STOP
     while True:
         document = overview(root, time.time())
         if prometheus:
