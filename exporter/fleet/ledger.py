@@ -125,6 +125,11 @@ class DueBlog:
     failures: int
     due_at: float
 
+    @property
+    def alike(self) -> str:
+        """What blogs with the same settings of their own have in common."""
+        return _written(self.settings)
+
 
 @dataclass(frozen=True, slots=True)
 class BlogAttempt:
@@ -189,6 +194,10 @@ class Counts:
         return sum(self.states.values())
 
 
+def _written(settings: Mapping[str, str]) -> str:
+    return json.dumps(settings, sort_keys=True, ensure_ascii=False)
+
+
 _ADD_ATTEMPT: Final = (
     "INSERT INTO attempts (run, blog, started_at, finished_at, exit_code, kind, reason, version, requests, retries,"
     " bytes, worker) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
@@ -251,7 +260,7 @@ class FleetLedger:
             ).fetchone()
             self._connection.execute("INSERT OR REPLACE INTO fleet VALUES ('listing', ?)", (str(listing),))
             for position, blog in enumerate(blogs, 1):
-                settings = json.dumps(blog.settings, sort_keys=True, ensure_ascii=False)
+                settings = _written(blog.settings)
                 found = self._connection.execute(
                     "SELECT number, listed, settings FROM blogs WHERE blog_id = ?", (blog.blog_id,)
                 ).fetchone()
@@ -320,7 +329,7 @@ class FleetLedger:
                 "UPDATE runs SET finished_at = ?, exit_code = ? WHERE number = ?", (now, exit_code, self._run)
             )
 
-    def due(self, now: float, most: int, *, without: Iterable[int] = ()) -> list[DueBlog]:
+    def due(self, now: float, most: int, *, without: Iterable[int] = (), aside: Iterable[str] = ()) -> list[DueBlog]:
         """Return listed blogs that are due and were not tried in this run.
 
         Those of the highest priority come first; among equals those that nothing is saved of, those not tried yet
@@ -330,17 +339,30 @@ class FleetLedger:
             now: the time.
             most: how many at most.
             without: numbers of blogs that are under way.
+            aside: :attr:`DueBlog.alike` of blogs that are left out.
         """
         under_way = set(without)
+        left_out = list(aside)
         with self._translated():
             rows = self._connection.execute(
                 "SELECT number, blog_id, settings, failures, due_at FROM blogs INDEXED BY due"
                 " WHERE due_at IS NOT NULL AND due_at <= ? AND listed = ? AND run IS NOT ?"
+                " AND settings NOT IN (SELECT value FROM json_each(?))"
                 " ORDER BY priority DESC, turn, position LIMIT ?",
-                (now, self._listing, self._run, most + len(under_way)),
+                (now, self._listing, self._run, json.dumps(left_out), most + len(under_way)),
             ).fetchall()
             found = [self._due_blog(*row) for row in rows if row[0] not in under_way]
         return found[:most]
+
+    def due_alike(self, now: float, alike: str) -> int:
+        """Count those that :meth:`due` would return of blogs with these settings."""
+        with self._translated():
+            (found,) = self._connection.execute(
+                "SELECT count(*) FROM blogs INDEXED BY due WHERE due_at IS NOT NULL AND due_at <= ? AND listed = ?"
+                " AND run IS NOT ? AND settings = ?",
+                (now, self._listing, self._run, alike),
+            ).fetchone()
+        return int(found)
 
     def listed(self) -> Iterator[DueBlog]:
         """Yield all listed blogs, due or not."""

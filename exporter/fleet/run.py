@@ -7,10 +7,11 @@ saved: a crew of one process, or of many machines, does that.
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
 from typing import Final, Protocol
 
 from exporter.clock import Clock
@@ -65,7 +66,8 @@ class FleetPlan:
         tries: the most attempts for a blog in this run.
         gap: the wait after a first failure; after each further one it is three times as long, a day at most.
         deadline: when no further blog is begun, in seconds since 1970; ``None`` for never.
-        silence: so many blogs in a row that get no answer, or cannot be asked for, end the run.
+        silence: so many blogs in a row that get no answer, or cannot be asked for, end the run; where they have the
+            same settings of their own, such as a base URL, it goes on with the others.
     """
 
     tries: int = 4
@@ -163,6 +165,8 @@ class FleetRun:
         self._forecast: Forecast | None = None
         self._next_forecast = self._begun
         self._silent = 0
+        self._silent_alike: Counter[str] = Counter()
+        self._aside: dict[str, BlogExporterError] = {}
         self._end: BlogExporterError | None = None
 
     def stop(self, error: Interrupted) -> None:
@@ -181,8 +185,9 @@ class FleetRun:
         while self._fill() or self._under_way:
             yield self._moment(self._recorded(await self._crew.ended(_TICK_SECONDS)))
         yield self._moment([])
-        if self._end is not None:
-            raise self._end
+        for error in (self._end, *self._aside.values()):
+            if error is not None:
+                raise error
 
     def _now(self) -> float:
         return self._clock.now().timestamp()
@@ -196,7 +201,7 @@ class FleetRun:
         room = self._crew.room
         if room and len(self._queue) < room:
             known = {*self._under_way, *(blog.number for blog in self._queue)}
-            found = self._ledger.due(now, max(room, _QUEUED), without=known)
+            found = self._ledger.due(now, max(room, _QUEUED), without=known, aside=self._aside)
             self._left += sum(blog.due_at > self._since for blog in found)
             self._queue += found
         begun: list[DueBlog] = []
@@ -214,6 +219,7 @@ class FleetRun:
         """Write attempts down, and return them with their blogs' IDs and the seconds until they are made again."""
         found: list[tuple[str, BlogAttempt, float | None]] = []
         written: list[tuple[BlogAttempt, float | None]] = []
+        ended: list[tuple[BlogAttempt, DueBlog]] = []
         for attempt in attempts:
             blog = self._under_way.pop(attempt.blog)
             if attempt.exit_code in {130, 143} and self._end is not None:
@@ -223,35 +229,66 @@ class FleetRun:
             found.append((blog.blog_id, attempt, None if due_at is None or not again else due_at - attempt.finished_at))
             if attempt.state is not BlogState.FAILED:
                 self._progress.finished(attempt.requests)
-            self._notice(attempt)
+            ended.append((attempt, blog))
         if written:
             states = dict(self._counts.states)
             for old, (attempt, _) in zip(self._ledger.record(written), written, strict=True):
                 states[old] -= 1
                 states[attempt.state] += 1
             self._counts = replace(self._counts, states=states)
+        for attempt, blog in ended:
+            self._notice(attempt, blog)
         return found
 
-    def _notice(self, attempt: BlogAttempt) -> None:
-        """End the run where an attempt says that no other can do better."""
-        self._silent = self._silent + 1 if attempt.kind in _SILENCE else 0
+    def _notice(self, attempt: BlogAttempt, blog: DueBlog) -> None:
+        """End the run where an attempt says that no other can do better, or leave out those that are like it."""
+        if attempt.kind in _SILENCE:
+            self._silent += 1
+            self._silent_alike[blog.alike] += 1
+        else:
+            self._silent = 0
+            self._silent_alike.pop(blog.alike, None)
         if self._end is not None:
             return
         if attempt.exit_code == NoSpace.exit_code:
             self._end = NoSpace(attempt.reason or "")
+        elif self._silent_alike[blog.alike] >= self._plan.silence and self._has_others(blog.alike):
+            self._put_aside(blog.alike, self._silence(attempt))
         elif self._silent >= self._plan.silence:
-            self._end = _ENDS.get(attempt.exit_code, ServiceError)(
-                message_n(
-                    "{n:,} blog failed for want of an answer or a setting: {reason}. "
-                    "Run the fleet again when that is mended.",
-                    "{n:,} blogs in a row failed for want of an answer or a setting, the last one: {reason}. "
-                    "Run the fleet again when that is mended.",
-                    self._silent,
-                    reason=(attempt.reason or "").rstrip("."),
-                )
-            )
+            self._end = self._silence(attempt)
         if self._end is not None:
             self._crew.stop(Interrupted(str(self._end)))
+
+    def _silence(self, attempt: BlogAttempt) -> BlogExporterError:
+        return _ENDS.get(attempt.exit_code, ServiceError)(
+            message_n(
+                "{n:,} blog failed for want of an answer or a setting: {reason}. "
+                "Run the fleet again when that is mended.",
+                "{n:,} blogs in a row failed for want of an answer or a setting, the last one: {reason}. "
+                "Run the fleet again when that is mended.",
+                self._plan.silence,
+                reason=(attempt.reason or "").rstrip("."),
+            )
+        )
+
+    def _has_others(self, alike: str) -> bool:
+        """Tell whether there is something to do in this run but for blogs with these settings."""
+        known = (*self._under_way.values(), *self._queue, *(blog for _, _, blog in self._again))
+        aside = {*self._aside, alike}
+        return any(blog.alike not in aside for blog in known) or bool(self._ledger.due(self._now(), 1, aside=aside))
+
+    def _put_aside(self, alike: str, error: BlogExporterError) -> None:
+        """Begin no more blogs with these settings in this run."""
+        if alike in self._aside:
+            return
+        self._aside[alike] = error
+        self._silent = 0
+        first = [blog for blog in self._under_way.values() if blog.alike == alike and blog.number not in self._tries]
+        again = [each for each in self._again if each[2].alike != alike]
+        self._left -= self._ledger.due_alike(self._now(), alike) - len(first) + len(self._again) - len(again)
+        self._queue = [blog for blog in self._queue if blog.alike != alike]
+        self._again = again
+        heapify(self._again)
 
     def _due_again(self, attempt: BlogAttempt, blog: DueBlog) -> tuple[float | None, bool]:
         """Return when a blog is to be tried again, ``None`` for not, and whether that is in this run."""
@@ -261,8 +298,9 @@ class FleetRun:
         gap = min(self._plan.gap.total_seconds() * _GAP_GROWTH ** min(blog.failures, 20), _LONGEST_GAP)
         due_at = attempt.finished_at + gap * (1 + _JITTER * self._chance())
         tries = self._tries.pop(blog.number, 0) + 1
+        is_over = self._end is not None or blog.alike in self._aside
         is_passing = attempt.exit_code in _PASSING and attempt.kind != BlogGone.__name__
-        if not is_passing or tries >= self._plan.tries or self._end is not None:
+        if not is_passing or tries >= self._plan.tries or is_over:
             return due_at, False
         self._tries[blog.number] = tries
         heappush(self._again, (due_at, blog.number, replace(blog, failures=blog.failures + 1)))

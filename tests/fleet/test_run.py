@@ -194,6 +194,27 @@ def test_a_service_that_answers_nobody_ends_all(tmp_path: Path) -> None:
     assert bench.states() == {BlogState.FAILED: 45, BlogState.SAVED: 5}
 
 
+@pytest.mark.parametrize("tries", [1, 9])
+def test_a_dead_service_keeps_the_blogs_of_another_from_no_turn(tmp_path: Path, tries: int) -> None:
+    def script(blog: DueBlog, _tries: int) -> int:
+        return 20 if blog.settings.get("base_url") == "http://dead" else 0
+
+    bench = Bench(tmp_path, 0, script, FleetPlan(tries, timedelta(seconds=1), silence=10))
+    dead = [ListedBlog(f"d{number}", settings={"base_url": "http://dead"}) for number in range(3000)]
+    bench.ledger.list_blogs([*dead, *(ListedBlog(f"b{number}") for number in range(20))], bench.clock.seconds)
+    with pytest.raises(ServiceError, match="10 blogs in a row failed"):
+        bench.run()
+    assert bench.states()[BlogState.SAVED] == 20
+    assert bench.states()[BlogState.NEW] >= 2989
+    assert bench.begun[-20:] == [f"b{number}" for number in range(20)]
+    assert bench.moments[-1].left == 0
+    assert all(0 <= moment.left <= 20 for moment in bench.moments if moment.counts.states[BlogState.SAVED])
+    bench.clock.seconds += 60
+    with pytest.raises(ServiceError, match="10 blogs in a row failed"):
+        bench.run()
+    assert bench.states()[BlogState.SAVED] == 20
+
+
 def test_a_service_that_refuses_everybody_ends_all_with_its_own_code(tmp_path: Path) -> None:
     bench = Bench(tmp_path, 50, lambda _blog, _tries: 12, FleetPlan(silence=10))
     with pytest.raises(NotAuthorised, match="10 blogs in a row"):
