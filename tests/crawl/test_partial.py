@@ -9,7 +9,7 @@ from exporter.archive.archive import Archive
 from exporter.crawl.events import RecordFailed
 from exporter.demo.content import RecordList, fields
 from exporter.demo.service import DemoService, ServiceOptions
-from exporter.errors import ApiError, ConnectFailed, NotAuthorised, ServiceError, TransportError
+from exporter.errors import ApiError, BlogGone, ConnectFailed, NotAuthorised, TransportError
 from exporter.model.kinds import Kind
 from tests.crawl.conftest import MakeCrawl
 from tests.support import faults
@@ -293,7 +293,7 @@ async def test_an_unknown_blog(crawl_of: MakeCrawl) -> None:
     async with DemoService(generated_blog(3)) as service:
         crawl = crawl_of(service)
         ran = await crawl.run(blog_id="nobody.blog.example.jp")
-        assert (ran.code, type(ran.error)) == (20, ServiceError)
+        assert (ran.code, type(ran.error)) == (20, BlogGone)
         assert "check the blog ID" in str(ran.error)
         assert not (crawl.root / "archive.json").exists()
 

@@ -18,7 +18,7 @@ from exporter.crawl.backup import BackupRun
 from exporter.crawl.events import EntryRead, Event, PageRead, Resumed, SetAside, Started, SweepDone
 from exporter.demo.content import Blog, fields
 from exporter.demo.service import DemoService, ServiceOptions
-from exporter.errors import Interrupted, NoSpace, ServiceError, Terminated
+from exporter.errors import Interrupted, LongPause, NoSpace, Terminated
 from exporter.model.kinds import Kind
 from tests.crawl.conftest import NOON, Clock, Crawl, MakeCrawl, Ran
 from tests.support import faults
@@ -453,7 +453,7 @@ async def test_a_service_that_asks_for_an_endless_pause(crawl_of: MakeCrawl) -> 
         service.before = faults.only("entry/get", faults.status(503, retry_after=999_999))
         crawl = crawl_of(service)
         ran = await crawl.run()
-        assert type(ran.error) is ServiceError
+        assert type(ran.error) is LongPause
         assert (ran.code, ran.outcome.outcome) == (20, "failed")
         assert (crawl.root / ".work/checkpoint").is_dir()
 

@@ -16,7 +16,7 @@ from exporter.errors import (
     NotAuthorised,
     RequestTimeout,
     RetryableStatus,
-    ServiceError,
+    ServiceSilent,
     TransportError,
     Unreachable,
 )
@@ -193,7 +193,7 @@ async def test_an_outage_without_end_ends_the_run(clock: JumpClock) -> None:
     await bench.call("/list")
     bench.probe()
     error = await bench.failure()
-    assert type(error) is ServiceError
+    assert type(error) is ServiceSilent
     assert "no good answer for 1800 s" in str(error)
     assert "the last failure: down. Run again later: what was read so far is kept." in str(error)
     assert clock.monotonic() == 1800

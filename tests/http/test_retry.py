@@ -13,6 +13,7 @@ from exporter.errors import (
     BadBody,
     BodyTooLarge,
     ConnectFailed,
+    LongPause,
     NotAuthorised,
     RedirectRefused,
     RequestTimeout,
@@ -138,7 +139,7 @@ async def test_a_senseless_wish_is_replaced_by_the_backoff(clock: JumpClock, wis
 async def test_a_wish_beyond_the_patience_ends_the_run_and_names_the_wait(clock: JumpClock, wish: str) -> None:
     bench = Bench(clock, {"/x": [status(503, retry_after=wish), GOOD]})
     error = await bench.failure()
-    assert type(error) is ServiceError
+    assert type(error) is LongPause
     assert "asks to wait" in str(error)
     assert "longer than the 1800 s this run would (give_up_after)" in str(error)
     assert bench.sent() == 1
