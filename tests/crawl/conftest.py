@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -127,6 +128,17 @@ class Crawl:
 
 
 MakeCrawl = Callable[[DemoService], Crawl]
+
+
+def copy_as_killed(root: Path, left: Path) -> None:
+    """Copy what a kill would leave now, while a thread of the run still writes: once more where a file was renamed."""
+    while True:
+        try:
+            shutil.copytree(root, left)
+        except shutil.Error:
+            shutil.rmtree(left)
+        else:
+            return
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from exporter.demo.service import DemoService, ServiceOptions
 from exporter.errors import Interrupted
 from exporter.model.kinds import Kind
 from exporter.service.interface import Validators
-from tests.crawl.conftest import NOON, Clock, MakeCrawl
+from tests.crawl.conftest import NOON, Clock, MakeCrawl, copy_as_killed
 from tests.support import faults
 from tests.support.generated import generated_blog
 from tests.support.runs import folded, held
@@ -69,7 +69,7 @@ async def test_validators_of_entries_read_before_a_kill_come_along(crawl_of: Mak
 
         def look(run: BackupRun, event: Event) -> None:
             if event == SweepDone(1, False):
-                shutil.copytree(crawl.root, left)
+                copy_as_killed(crawl.root, left)
                 run.stop(Interrupted("dead"))
 
         await crawl.run(look)

@@ -20,7 +20,7 @@ from exporter.demo.content import Blog, fields
 from exporter.demo.service import DemoService, ServiceOptions
 from exporter.errors import Interrupted, LongPause, NoSpace, Terminated
 from exporter.model.kinds import Kind
-from tests.crawl.conftest import NOON, Clock, Crawl, MakeCrawl, Ran
+from tests.crawl.conftest import NOON, Clock, Crawl, MakeCrawl, Ran, copy_as_killed
 from tests.support import faults
 from tests.support.generated import generated_blog
 from tests.support.runs import all_findings, findings, folded, held, lines_of_runs
@@ -36,7 +36,7 @@ async def die(crawl: Crawl, when: Event | type[Event], count: int = 1, **given: 
         if event == when or type(event) is when:
             seen += 1
             if seen == count:
-                shutil.copytree(crawl.root, left)
+                copy_as_killed(crawl.root, left)
                 run.stop(Interrupted("dead"))
 
     ran = await crawl.run(look, **given)
