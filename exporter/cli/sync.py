@@ -85,6 +85,7 @@ def command(
         tell_locked(out, locked)
     failed = [each for each in synced if each.error is not None]
     damaged = sum(len(each.damaged) for each in synced)
+    there = sum(len(each.damaged_there) for each in synced)
     if failed:
         raise Incomplete(
             message_n(
@@ -97,10 +98,19 @@ def command(
     if damaged:
         raise ArchiveDamaged(
             message_n(
-                "{n:,} file in {source} is damaged and was not sent: run verify {source}.",
-                "{n:,} files in {source} are damaged and were not sent: run verify {source}.",
+                "{n:,} file in {source} is damaged or missing and was not sent: run verify {source}.",
+                "{n:,} files in {source} are damaged or missing and were not sent: run verify {source}.",
                 damaged,
                 source=source,
+            )
+        )
+    if there:
+        raise ArchiveDamaged(
+            message_n(
+                "{n:,} file in {target} is not what was sent: remove it there, and run sync again.",
+                "{n:,} files in {target} are not what was sent: remove them there, and run sync again.",
+                there,
+                target=target,
             )
         )
     return 0
@@ -145,7 +155,9 @@ def _print(out: Output, each: Synced, name: str, *, dry_run: bool) -> None:
     from exporter.copies.histories import Relation
 
     for path in each.damaged:
-        out.warn(message("{path} is damaged, and is not sent.", path=printable(path, 200)))
+        out.warn(message("{path} is damaged or missing, and is not sent.", path=printable(path, 200)))
+    for path in each.damaged_there:
+        out.warn(message("{path} at the target is not what was sent.", path=printable(path, 200)))
     values = {
         "name": printable(name, 200),
         "versions": counted(len(each.versions), "version"),

@@ -12,14 +12,14 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from exporter.archive.layout import LARGEST_VERSION, MANIFEST, SEGMENTS, SUMS, version_name
-from exporter.archive.manifest import ArchiveInfo, Manifest, read_sums
+from exporter.archive.manifest import ArchiveInfo, Manifest, read_sums, run_of
 from exporter.archive.safe_files import LARGEST_CACHE, LARGEST_DOCUMENT
 from exporter.copies.store import read_whole
-from exporter.errors import DamagedObject, NoArchive
+from exporter.errors import ArchiveDamaged, DamagedObject, NoArchive, NoSuchObject
 from exporter.message import message
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from exporter.copies.store import Store, StoredObject
 
@@ -38,6 +38,10 @@ _PART: Final = re.compile(
     + ")"
 )
 _ASSET: Final = re.compile(r"assets/([0-9a-f]{2})/(\1[0-9a-f]{62})(?:\.[a-z0-9]{1,8})?")
+
+
+PARTS: Final = (SUMS, *SEGMENTS, MANIFEST)
+"""The files of a version in the order in which they are sent."""
 
 
 def part_name(number: int, part: str, folder: str = VERSIONS) -> str:
@@ -70,8 +74,10 @@ class SecondCopy:
                 self.objects[found.name] = found
             elif found.name not in _NOT_SENT:
                 self.strange.append(found.name)
-        self.pruning = self.document(PRUNING) if PRUNING in self.objects else None
-        self.folder = NEW_VERSIONS if self.pruning is not None and b'"built"' in self.pruning else VERSIONS
+        self.pruning = self.sound_or_nothing(PRUNING) if PRUNING in self.objects else None
+        # A note alone, without the set that it tells of, hides nothing.
+        built = b'"built"' in (self.pruning or b"") and self._numbers(NEW_VERSIONS)
+        self.folder = NEW_VERSIONS if built else VERSIONS
         self._manifests: dict[int, tuple[str, Manifest]] = {}
 
     @property
@@ -91,6 +97,13 @@ class SecondCopy:
     def document_or_nothing(self, name: str) -> bytes:
         """Return the content of a document, nothing where it is not there."""
         return self.document(name) if name in self.objects else b""
+
+    def sound_or_nothing(self, name: str) -> bytes:
+        """Return the content of a document, nothing where it is not there or cannot be read."""
+        try:
+            return self.document_or_nothing(name)
+        except ArchiveDamaged:
+            return b""
 
     def info(self) -> tuple[bytes, ArchiveInfo]:
         """Return ``archive.json``, as bytes and read.
@@ -115,26 +128,42 @@ class SecondCopy:
 
     def _sealed_info(self, otherwise: str) -> str:
         """Return the hash that the archive, or its newest version, was sealed with ``archive.json`` as."""
-        stated = read_sums(self.document_or_nothing(SUMS)).get(INFO)
+        stated = read_sums(self.sound_or_nothing(SUMS)).get(INFO)
         if stated is None and self.numbers():
-            stated = read_sums(self.document_or_nothing(self.part(self.numbers()[-1], SUMS))).get("../../archive.json")
+            stated = read_sums(self.sound_or_nothing(self.part(self.numbers()[-1], SUMS))).get("../../archive.json")
         return stated or otherwise
 
     def numbers(self) -> list[int]:
         """Return the numbers of the versions that are there, oldest first."""
-        return self._numbers(whole=True)
+        return self._numbers(self.folder)
 
     def unfinished(self) -> list[int]:
         """Return the numbers of the versions of which there are files, but no manifest."""
         there = set(self.numbers())
-        return [number for number in self._numbers(whole=False) if number not in there]
+        return [number for number in self._numbers(self.folder, whole=False) if number not in there]
 
-    def _numbers(self, *, whole: bool) -> list[int]:
+    def missing(self) -> Iterator[str]:
+        """Yield the names of what the seal and the runs tell of, and is not there."""
+        named = list(read_sums(self.sound_or_nothing(SUMS)))
+        runs = map(run_of, self.sound_or_nothing(RUNS).split(b"\n"))
+        newest = max((run.get("version") or 0 for run in runs if run is not None), default=0)
+        if newest > max(self.numbers(), default=0):
+            named.append(part_name(newest, MANIFEST))
+        for name in dict.fromkeys(named):
+            part = _PART.fullmatch(name)
+            if part is None:
+                there = name in self.objects or name not in _DOCUMENTS
+            else:
+                there = self.part(int(part[2]), part[3]) in self.objects
+            if not there:
+                yield name
+
+    def _numbers(self, folder: str, *, whole: bool = True) -> list[int]:
         found = (_PART.fullmatch(name) for name in self.objects)
         numbers = {
             int(each[2])
             for each in found
-            if each is not None and each[1] == self.folder and (each[3] == MANIFEST or not whole)
+            if each is not None and each[1] == folder and (each[3] == MANIFEST or not whole)
         }
         return sorted(number for number in numbers if 0 < number <= LARGEST_VERSION)
 
@@ -146,12 +175,18 @@ class SecondCopy:
         """Return the SHA-256 of a version's manifest, and what it says.
 
         Raises:
-            ArchiveDamaged: it is missing, or cannot be read.
+            DamagedObject: it cannot be read.
+            NoSuchObject: it is missing.
         """
         if number not in self._manifests:
-            data = self.document(self.part(number, MANIFEST))
-            place = f"{self.store.place}/{self.part(number, MANIFEST)}"
-            self._manifests[number] = hashlib.sha256(data).hexdigest(), Manifest.decode(data, place)
+            name = self.part(number, MANIFEST)
+            try:
+                data = self.document(name)
+                self._manifests[number] = hashlib.sha256(data).hexdigest(), Manifest.decode(data, name)
+            except NoSuchObject:
+                raise
+            except ArchiveDamaged as error:
+                raise DamagedObject(self.store.place, name) from error
         return self._manifests[number]
 
     def assets(self) -> Mapping[str, StoredObject]:

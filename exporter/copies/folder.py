@@ -47,7 +47,10 @@ class FolderStore:
         return str(self._root)
 
     def list(self, prefix: str = "") -> Iterator[StoredObject]:
-        """Yield the objects whose names begin with ``prefix``; links and the like too, which cannot be read."""
+        """Yield the objects whose names begin with ``prefix``.
+
+        Links and the like are among them, and folders with a name that no copy has: they cannot be read.
+        """
         with self._translated():
             yield from self._walk(prefix)
 
@@ -114,7 +117,7 @@ class FolderStore:
                     continue
                 path = folder / name
                 whole = f"{way}/{name}" if way else name
-                if path.kind() == "a folder":
+                if path.kind() == "a folder" and is_inside(whole):
                     waiting.append(whole)
                     continue
                 with contextlib.suppress(FileNotFoundError):

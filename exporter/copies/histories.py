@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Protocol
 
+from exporter.errors import ArchiveDamaged
+
 if TYPE_CHECKING:
     from exporter.archive.manifest import Manifest
 
@@ -64,15 +66,39 @@ def relate(source: History, target: History) -> Related:
     common = sorted(set(ours) & set(theirs))
     if common and _same(source, target, common[-1]):
         newest = common[-1]
-        if ours[-1] > newest and theirs[-1] > newest:
+        ahead, behind = following(source, newest), following(target, newest)
+        if ahead and behind:
             return Related(Relation.PARTED, newest)
-        if ours[-1] > newest:
+        if ahead:
             return Related(Relation.AHEAD, newest)
-        return Related(Relation.BEHIND if theirs[-1] > newest else Relation.SAME, newest)
+        return Related(Relation.BEHIND if behind else Relation.SAME, newest)
     newest = _newest_same(source, target, common)
     if _is_pruned(source, target):
         return Related(Relation.PRUNED, newest)
     return Related(Relation.UNPRUNED if _is_pruned(target, source) else Relation.PARTED, newest)
+
+
+def following(history: History, number: int) -> list[int]:
+    """Return the numbers of the versions that follow one of a history: each names the manifest before it.
+
+    What else has a higher number is no version of this history, whatever it says.
+    """
+    found = []
+    digest = history.manifest(number)[0]
+    before = number
+    for each in history.numbers():
+        if each <= number:
+            continue
+        try:
+            next_digest, manifest = history.manifest(each)
+        except ArchiveDamaged:
+            break
+        parent = manifest.parent or {}
+        if (manifest.version, parent.get("version"), parent.get("sha256")) != (each, before, digest):
+            break
+        found.append(each)
+        before, digest = each, next_digest
+    return found
 
 
 def _same(source: History, target: History, number: int) -> bool:

@@ -25,9 +25,9 @@ from exporter import lossless_json
 from exporter.archive.layout import SUMS, segment_name
 from exporter.archive.lock import is_running
 from exporter.clock import SystemClock, timestamp
-from exporter.copies.contents import NEW_VERSIONS, PRUNING, VERSIONS, SecondCopy, asset_digest, part_name
+from exporter.copies.contents import NEW_VERSIONS, PARTS, PRUNING, VERSIONS, SecondCopy, asset_digest, part_name
 from exporter.copies.histories import Relation, relate
-from exporter.copies.push import PARTS, Push
+from exporter.copies.push import Push
 from exporter.copies.store import content_of, vouched_content
 from exporter.copies.transfer import in_parallel
 from exporter.errors import ArchiveLocked, DamagedObject

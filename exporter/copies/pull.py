@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Self
 
 from exporter.archive import atomic, writer
 from exporter.archive.archive import Archive
+from exporter.archive.assets import AssetStore
 from exporter.archive.checksums import ChecksumCache
 from exporter.archive.documents import seal
 from exporter.archive.layout import MANIFEST, SEGMENTS, SUMS, Layout, replace_versions, version_name
@@ -25,13 +26,14 @@ from exporter.archive.prune import KeptVersion, PrunePlan
 from exporter.archive.safe_files import LARGEST_CACHE, LARGEST_DOCUMENT, HeldFolder
 from exporter.archive.verify_version import VersionCheck
 from exporter.clock import SystemClock
-from exporter.copies.contents import PLAIN_DOCUMENTS, RUNS, SecondCopy, asset_digest
-from exporter.copies.histories import Relation, relate
+from exporter.copies.contents import PARTS, PLAIN_DOCUMENTS, RUNS, SecondCopy, asset_digest, part_name
+from exporter.copies.histories import Relation, following, relate
 from exporter.copies.local import LocalHistory
 from exporter.copies.store import read_whole
 from exporter.copies.transfer import TransferCount, in_parallel
 from exporter.errors import ArchiveDamaged, DamagedObject, HistoriesDiffer
 from exporter.message import message
+from exporter.model.asset import is_sha256
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -53,6 +55,8 @@ class PullPlan:
         replaced: the documents that grow, with their new content.
         holes: version and name of the segments that are fetched of versions that are here already, without them.
         damaged: the names of what is damaged in the copy, or missing there, and is not fetched.
+        damaged_there: the paths of what is in the folder and is not what was fetched, as far as sizes and the chain of
+            versions tell; nothing is put in its place.
         objects: how many objects that are.
         bytes: how many bytes they have, as far as it is known.
     """
@@ -64,6 +68,7 @@ class PullPlan:
     replaced: dict[str, bytes] = field(default_factory=dict)
     holes: tuple[tuple[int, str], ...] = ()
     damaged: list[str] = field(default_factory=list)
+    damaged_there: list[str] = field(default_factory=list)
     objects: int = 0
     bytes: int = 0
 
@@ -207,7 +212,8 @@ class Pull:
             there = {name for name in PLAIN_DOCUMENTS if (self.layout.root / name).kind() is not None}
         related = None if history is None else relate(self.copy, history)
         plan.relation = Relation.AHEAD if related is None else related.relation
-        self._require_related(plan.relation, 0 if related is None else related.common, prune=prune)
+        common = 0 if related is None else related.common
+        self._require_related(plan.relation, common, prune=prune)
         numbers = self.copy.numbers()
         if plan.relation is Relation.PRUNED:
             plan.versions = tuple(numbers)
@@ -217,17 +223,20 @@ class Pull:
             holes = [(each, self.copy.part(*each)) for each in self._holes(numbers, known)]
             plan.holes = tuple(each for each, name in holes if name in self.copy.objects)
             plan.damaged += [name for _, name in holes if name not in self.copy.objects]
+        if history is not None and plan.relation is not Relation.PRUNED:
+            self._compare(plan, history, common)
         plan.documents = tuple(name for name in PLAIN_DOCUMENTS if name in self.copy.objects and name not in there)
         plan.assets = tuple(self._missing_assets())
         if plan.relation is not Relation.BEHIND:
             self._plan_growing(plan)
+        plan.damaged += [name for name in self.copy.missing() if name not in plan.damaged]
         self._measure(plan)
         return plan
 
     def run(self, plan: PullPlan, progress: OnProgress) -> TransferCount:
         """Fetch what is planned; what turns out damaged is added to ``plan.damaged``."""
         tally = TransferCount(plan.bytes, progress)
-        sealed = read_sums(plan.replaced.get(SUMS) or self.copy.document_or_nothing(SUMS))
+        sealed = read_sums(plan.replaced.get(SUMS) or self.copy.sound_or_nothing(SUMS))
         for name in plan.documents:
             self._fetch_document(plan, name, sealed, tally)
         folders: set[InnerPath] = set()
@@ -249,6 +258,7 @@ class Pull:
                 with atomic.translated(self.layout.root):
                     atomic.write_file(self.layout.root / name, data)
                 tally.add(len(data), stored=True)
+        plan.damaged += self._assets_not_come(plan)
         return tally
 
     def _require_same_archive(self) -> None:
@@ -296,12 +306,30 @@ class Pull:
                     continue
             yield name
 
+    def _assets_not_come(self, plan: PullPlan) -> Iterator[str]:
+        """Yield the pictures that versions of the copy name, and that are not here now."""
+        come = AssetStore(self.layout).files().keys() | {asset_digest(name) for name in plan.damaged}
+        cache = ChecksumCache(self.layout, quick=True)
+        missing: dict[str, None] = {}
+        for number in self.copy.numbers():
+            if self.layout.version(number).kind() is not None:
+                with HeldFolder(self.layout.version(number)) as folder:
+                    for _, record in VersionCheck(folder, number, None, cache).assets():
+                        digest = record.get("sha256")
+                        if is_sha256(digest) and digest not in come:
+                            missing[f"assets/{digest[:2]}/{digest}"] = None
+        yield from missing
+
     def _plan_growing(self, plan: PullPlan) -> None:
-        runs = self.copy.document_or_nothing(RUNS)
-        ours = self._here(RUNS)
-        if ours[: len(runs)] == runs and RUNS in self.copy.objects and ours != runs:
-            return
-        if runs[: len(ours)] != ours:
+        """Plan what replaces ``runs.jsonl`` and the seal here."""
+        runs = self._growing(plan, RUNS)
+        # Before runs named one another there was no seal.
+        linked = runs is None or any(PREVIOUS in (run_of(line) or {}) for line in runs.split(b"\n"))
+        stated = self._growing(plan, SUMS) if linked or SUMS in self.copy.objects else None
+        ours, sealed = self._here(RUNS), self._here(SUMS)
+        if runs is not None and runs[: len(ours)] != ours:
+            if ours[: len(runs)] == runs:
+                return
             raise HistoriesDiffer(
                 message(
                     "{place}/{runs} tells of other runs than {archive}: one of them was changed, or both were written "
@@ -311,14 +339,54 @@ class Pull:
                     archive=self.layout.root,
                 )
             )
-        stated = self.copy.document_or_nothing(SUMS)
-        if not _runs_hold(runs, read_sums(stated).get(RUNS)):
+        holds = runs is not None and _runs_hold(runs, read_sums(stated or b"").get(RUNS))
+        if runs is not None and not holds:
             plan.damaged.append(RUNS)
-            return
-        if RUNS in self.copy.objects and (runs != ours or self.layout.runs.kind() is None):
+        elif runs is not None and (runs != ours or self.layout.runs.kind() is None):
             plan.replaced[RUNS] = runs
-        if stated and stated != self._here(SUMS):
+        # Where there is no seal yet, that of the copy shows to verify what is missing of the runs.
+        if stated is not None and stated != sealed and (holds or not sealed):
             plan.replaced[SUMS] = stated
+
+    def _growing(self, plan: PullPlan, name: str) -> bytes | None:
+        """Return a document that a whole copy has; ``None`` where it is missing or cannot be read."""
+        with suppress(ArchiveDamaged):
+            return self.copy.document(name)
+        plan.damaged.append(name)
+        return None
+
+    def _compare(self, plan: PullPlan, here: LocalHistory, common: int) -> None:
+        """Note the versions that belong to neither history, and the files that have another size than they should."""
+        if common:
+            followed = {*following(self.copy, common), *following(here, common)}
+            for history, found in (self.copy, plan.damaged), (here, plan.damaged_there):
+                numbers = (each for each in history.numbers() if each > common and each not in followed)
+                found += [part_name(each, MANIFEST) for each in numbers if each not in plan.versions]
+        for number in here.numbers():
+            with HeldFolder(self.layout.version(number)) as folder:
+                for part in PARTS:
+                    there = self.copy.objects.get(self.copy.part(number, part))
+                    size: int | None = None
+                    with suppress(OSError):
+                        size = folder.lstat(part).st_size
+                    if there is None or there.size in {None, size} or (size is None and part in SEGMENTS):
+                        continue
+                    if self._is_cut_short(number, part, there.size):
+                        plan.damaged.append(there.name)
+                    else:
+                        plan.damaged_there.append(part_name(number, part))
+
+    def _is_cut_short(self, number: int, part: str, size: int | None) -> bool:
+        """Tell whether it is the file of the copy that has not the size it should have."""
+        try:
+            digest, manifest = self.copy.manifest(number)
+        except ArchiveDamaged:
+            return True
+        if part == MANIFEST:
+            return False
+        if part == SUMS:
+            return size != len(version_sums(digest, self._info_sha256, manifest.files))
+        return part not in manifest.files or size != manifest.files[part].bytes
 
     def _holes(self, numbers: list[int], known: Collection[int]) -> Iterator[tuple[int, str]]:
         """Yield version and name of the segments that the folder lacks, of versions that it has."""
@@ -358,7 +426,11 @@ class Pull:
 
     def _fetch_document(self, plan: PullPlan, name: str, sealed: dict[str, str], tally: TransferCount) -> None:
         """Fetch a document that never changes, if it is what the archive was sealed with."""
-        data = read_whole(self.store, name, LARGEST_DOCUMENT)
+        try:
+            data = read_whole(self.store, name, LARGEST_DOCUMENT)
+        except ArchiveDamaged:
+            plan.damaged.append(name)
+            return
         if sealed.get(name) not in {None, hashlib.sha256(data).hexdigest()}:
             plan.damaged.append(name)
             return
@@ -379,24 +451,27 @@ class Pull:
         return name, size
 
     def _fetch_versions(self, plan: PullPlan, tally: TransferCount) -> bool:
-        """Fetch the versions, oldest first; tell whether all are there, though some may lack damaged segments.
+        """Fetch the versions, oldest first; tell whether the documents that grow are to follow.
 
-        Without its manifest a version is none, and those after it name that; what a prune left comes whole or not.
+        One that is no version without what is damaged is left out, and those after it come nevertheless; what a prune
+        left comes whole or not.
         """
         layout = self.layout
         pruned = plan.relation is Relation.PRUNED
         home = layout.building if pruned else layout.work
-        parent = self._parent_of(plan)
+        before = self._parent_of(plan)
         for number in plan.versions:
             folder = home / (version_name(number) if pruned else "new-version")
+            parent = before if pruned else self._parent_named(plan, number, before)
             damaged, usable = self._fetch_version(number, folder, parent, tally)
-            plan.damaged += damaged
-            if not usable or (pruned and damaged):
+            plan.damaged += [name for name in damaged if name not in plan.damaged]
+            if pruned and damaged:
                 return False
-            parent = number, self.copy.manifest(number)[0]
-            if not pruned:
-                with atomic.translated(layout.versions):
-                    atomic.move_folder(folder, layout.version(number))
+            if usable:
+                before = number, self.copy.manifest(number)[0]
+                if not pruned:
+                    with atomic.translated(layout.versions):
+                        atomic.move_folder(folder, layout.version(number))
         if pruned:
             with atomic.translated(layout.versions):
                 seal(layout, versions=False)
@@ -409,6 +484,18 @@ class Pull:
         """Return the version before the first that is fetched, with its manifest's hash."""
         before = [number for number in self.copy.numbers() if plan.versions and number < plan.versions[0]]
         return (before[-1], self.copy.manifest(before[-1])[0]) if before else None
+
+    def _parent_named(
+        self, plan: PullPlan, number: int, before: tuple[int, str | None] | None
+    ) -> tuple[int, str | None] | None:
+        """Return the version before one: the newest that is here, or the one that it names, where that is lost."""
+        with suppress(ArchiveDamaged):
+            named = self.copy.manifest(number)[1].parent
+            if named is not None and (0 if before is None else before[0]) < named["version"] < number:
+                lost = self.copy.part(named["version"], MANIFEST)
+                plan.damaged += [lost] if lost not in plan.damaged else []
+                return named["version"], named["sha256"]
+        return before
 
     def _fetch_version(
         self, number: int, folder: InnerPath, parent: tuple[int, str | None] | None, tally: TransferCount

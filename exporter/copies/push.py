@@ -10,20 +10,21 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from exporter.archive.assets import AssetStore, StoredFile
-from exporter.archive.checksums import ChecksumCache
+from exporter.archive.checksums import ChecksumCache, file_sha256
 from exporter.archive.findings import FindingCode
 from exporter.archive.layout import MANIFEST, SEGMENTS, SUMS, manifest_sha256
 from exporter.archive.manifest import version_sums
 from exporter.archive.safe_files import LARGEST_CACHE, LARGEST_DOCUMENT, HeldFolder
 from exporter.archive.verify_documents import check_seal
 from exporter.archive.verify_version import VersionCheck
-from exporter.copies.contents import INFO, PLAIN_DOCUMENTS, PRUNING, RUNS, VERSIONS, SecondCopy, part_name
-from exporter.copies.histories import Relation, relate
+from exporter.copies.contents import INFO, PARTS, PLAIN_DOCUMENTS, PRUNING, RUNS, VERSIONS, SecondCopy, part_name
+from exporter.copies.histories import Relation, following, relate
 from exporter.copies.local import LocalHistory
 from exporter.copies.store import content_of, content_of_file, read_whole
 from exporter.copies.transfer import TransferCount, in_parallel
@@ -34,9 +35,6 @@ if TYPE_CHECKING:
     from exporter.archive.archive import Archive
     from exporter.copies.store import Store
     from exporter.copies.transfer import OnProgress
-
-PARTS: Final = (SUMS, *SEGMENTS, MANIFEST)
-"""The files of a version in the order in which they are sent."""
 
 
 @dataclass(slots=True)
@@ -50,6 +48,8 @@ class PushPlan:
         assets: the pictures and files that are sent, by their SHA-256.
         replaced: the documents that grow, with their new content.
         damaged: the paths of what is damaged in the archive and is not sent.
+        damaged_there: the names of what is in the copy and is not what was sent: it has another size, or is no version
+            of this history. Nothing is put in its place.
         objects: how many objects that are.
         bytes: how many bytes they have.
     """
@@ -60,6 +60,7 @@ class PushPlan:
     assets: dict[str, StoredFile] = field(default_factory=dict)
     replaced: dict[str, bytes] = field(default_factory=dict)
     damaged: list[str] = field(default_factory=list)
+    damaged_there: list[str] = field(default_factory=list)
     objects: int = 0
     bytes: int = 0
 
@@ -132,6 +133,8 @@ class Push:
         }
         if related.relation is not Relation.BEHIND:
             self._plan_versions(plan, related.relation)
+        if related.relation is not Relation.PRUNED:
+            plan.damaged_there = [*self._strays(related.common), *self._other_sizes()]
         self._plan_growing(plan, spoilt)
         self._measure(plan)
         return plan
@@ -271,6 +274,30 @@ class Push:
                     # What is whole is safe there, and later versions may have healed what is not (FORMAT.md, Damage).
                     plan.versions[number] = sound
             parent = number, manifest_sha256(self.layout, number)
+
+    def _strays(self, common: int) -> Iterator[str]:
+        """Yield the manifests in the copy that belong to no version of this history."""
+        if common:
+            known = {*self.numbers, *following(self.copy, common)}
+            for number in self.copy.numbers():
+                if number > common and number not in known:
+                    yield self.copy.part(number, MANIFEST)
+
+    def _other_sizes(self) -> Iterator[str]:
+        """Yield the segments and pictures in the copy that have another size than they should have."""
+        for number in self.numbers:
+            with suppress(ArchiveDamaged):
+                for part, info in self.history.manifest(number)[1].files.items():
+                    there = self.copy.objects.get(self.copy.part(number, part))
+                    if there is not None and there.size not in {None, info.bytes}:
+                        yield there.name
+        for digest, found in AssetStore(self.layout).files().items():
+            there = self.copy.objects.get(found.path)
+            if there is not None and there.size not in {None, found.size}:
+                # It may be the one here that was cut short.
+                with suppress(OSError):
+                    if file_sha256(self.layout.root / found.path) == digest:
+                        yield found.path
 
     def _plan_growing(self, plan: PushPlan, spoilt: set[str]) -> None:
         """Plan what replaces ``runs.jsonl`` and the seal there: never where a version that they tell of is missing."""

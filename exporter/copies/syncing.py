@@ -49,7 +49,8 @@ class Synced:
         versions: the numbers of the versions that were sent or completed.
         objects: how many objects were sent.
         bytes: how many bytes they have.
-        damaged: the paths of what is damaged at the source, and was not sent.
+        damaged: the paths of what is damaged at the source, or missing there, and was not sent.
+        damaged_there: the names of what is at the target and is not what was sent.
         error: why it failed, where it did.
     """
 
@@ -59,6 +60,7 @@ class Synced:
     objects: int = 0
     bytes: int = 0
     damaged: list[str] = field(default_factory=list)
+    damaged_there: list[str] = field(default_factory=list)
     error: BlogExporterError | None = None
 
     def document(self) -> dict[str, Any]:
@@ -70,6 +72,7 @@ class Synced:
             "objects": self.objects,
             "bytes": self.bytes,
             "damaged": sorted(self.damaged),
+            "damaged_at_target": sorted(self.damaged_there),
             "error": None if self.error is None else str(said(self.error)),
         }
 
@@ -131,6 +134,8 @@ def sync(source: str, target: str, options: SyncOptions, started: Started) -> It
                 "One of {source} and {target} must be a folder: sync to a folder first.", source=source, target=target
             )
         )
+    if not is_address(source) and not is_address(target):
+        _require_apart(Path(source), Path(target))
     if is_address(target) or (options.store.encrypt_to and not is_address(source)):
         inner = plain_store(target)
         lock = None if options.lock is None else _lock(inner, options.lock, options, Path(source))
@@ -144,8 +149,6 @@ def sync(source: str, target: str, options: SyncOptions, started: Started) -> It
         raise UsageError(
             message("--object-lock locks what is sent to s3://…, and {target} is not there.", target=target)
         )
-    elif not is_address(source) and Path(source).resolve() == Path(target).resolve():
-        raise UsageError(message("{source} cannot be synced to itself: name another place.", source=source))
     else:
         # Refuses a folder with an encrypted copy, also one of which only this archive still says so.
         open_store(target, StoreOptions(archive=None if is_address(source) else Path(source)))
@@ -154,6 +157,19 @@ def sync(source: str, target: str, options: SyncOptions, started: Started) -> It
         yield from _pull_all(store, Path(target), options, started)
         if isinstance(store, EncryptedStore) and not options.dry_run:
             store.keep_keys()
+
+
+def _require_apart(source: Path, target: Path) -> None:
+    """Refuse a copy in its own archive, and an archive in its own copy."""
+    one, other = source.resolve(), target.resolve()
+    if one == other:
+        raise UsageError(message("{source} cannot be synced to itself: name another place.", source=source))
+    if one.is_relative_to(other) or other.is_relative_to(one):
+        raise UsageError(
+            message(
+                "One of {source} and {target} is inside the other: name another place.", source=source, target=target
+            )
+        )
 
 
 def _lock(store: Store, wish: LockWish, options: SyncOptions, root: Path) -> ObjectLock | None:
@@ -262,4 +278,4 @@ def _pull(name: str, store: Store, root: Path, options: SyncOptions, progress: O
 
 def _synced(name: str, plan: PushPlan | PullPlan, versions: tuple[int, ...], done: TransferCount | None) -> Synced:
     objects, size = (plan.objects, plan.bytes) if done is None else (done.objects, done.bytes)
-    return Synced(name, plan.relation, versions, objects, size, plan.damaged)
+    return Synced(name, plan.relation, versions, objects, size, plan.damaged, plan.damaged_there)

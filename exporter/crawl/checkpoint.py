@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from exporter.lossless_json import Frozen
 
 _META = "meta.json"
-_BUFFER = 16 << 10
+_BUFFER = 4 << 10
 """Hundreds of runs may be under way, with six files each; every page and every entry is flushed anyway."""
 _JOURNAL = b'{"journal":'
 _WORDS = {

@@ -82,12 +82,14 @@ def test_what_is_damaged_is_named_and_ends_with_13(program: Program, archive: Pa
     assert done.answer_before_error["archives"][0]["damaged"] == [picture.relative_to(archive).as_posix()]
     said = program("sync", archive, tmp_path / "copy")
     assert said.code == 13
-    assert f"{picture.relative_to(archive).as_posix()} is damaged, and is not sent." in said.err
+    assert f"{picture.relative_to(archive).as_posix()} is damaged or missing, and is not sent." in said.err
 
 
 def test_what_cannot_be_synced_is_refused(program: Program, archive: Path, tmp_path: Path) -> None:
     for source, target, code in (
         (archive, archive, 2),
+        (archive, archive / "copy", 2),
+        (archive, archive.parent, 2),
         ("s3://a/b", "s3://c/d", 2),
         (tmp_path / "nowhere", tmp_path / "copy", 10),
     ):

@@ -18,6 +18,7 @@ from tests.support.runs import Runs, folded
 
 BLOGS, ENTRIES, COMMENTS, FILES = 2_000, 20, 40, 2
 SLOTS, RATE = 64, 300.0
+PATIENCE = 900.0
 
 
 def served(blog_id: str) -> dict[Kind, list[Any]]:
@@ -44,9 +45,9 @@ def test_all_verify_and_equal_the_service(runs: Runs, tmp_path: Path, engine: st
     budget = ["--concurrency", SLOTS, "--rate", RATE, "--at-once", 100]
     with Platform(ENTRIES, 0.05) as platform:
         service = ["--base-url", platform.base_url, "--assets", "none"]
-        run = runs.run(
-            "fleet", "run", write_list(tmp_path, BLOGS), "--into", root, *service, *budget, *crew, "--json", timeout=900
-        )
+        run = runs.start(
+            "fleet", "run", write_list(tmp_path, BLOGS), "--into", root, *service, *budget, *crew, "--json"
+        ).wait(PATIENCE)
         found = platform.record()
     sys.stdout.write(
         f"{engine}: {run.document['seconds']} s, {found['requests']:,} requests, "
@@ -57,7 +58,7 @@ def test_all_verify_and_equal_the_service(runs: Runs, tmp_path: Path, engine: st
     assert found["peak"] <= SLOTS
     assert found["most_in_a_second"] <= RATE
     assert found["again"] == 0
-    checked = runs.run("fleet", "verify", root, "--json", timeout=900)
+    checked = runs.start("fleet", "verify", root, "--json").wait(PATIENCE)
     assert checked.code == 0
     assert checked.document["made"] == BLOGS
     for blog_id in blog_ids(BLOGS):

@@ -39,7 +39,7 @@ pytestmark = [
     pytest.mark.skipif(not sys.platform.startswith("linux"), reason="what is opened is read from /proc"),
 ]
 
-DOCUMENTED = {0, 2, 3, 4, 5, 6, 7, 10, 11, 12, 13, 14, 20, 28}
+DOCUMENTED = {0, 2, 3, 4, 5, 6, 7, 10, 11, 12, 13, 14, 15, 20, 28}
 SECONDS = 20.0
 DIGITS = "0123456789abcdef" * 4
 
