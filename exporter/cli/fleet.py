@@ -6,7 +6,7 @@ import os
 import time
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from exporter.cli.fleet_words import RunDisplay
     from exporter.cli.signals import Signals
     from exporter.fleet.ledger import DueBlog, FleetLedger
-    from exporter.fleet.run import Crew, FleetPlan
+    from exporter.fleet.run import Crew, FleetMoment, FleetPlan
     from exporter.settings import Settings
 
 _EPILOG = message(
@@ -237,10 +237,10 @@ def _run(
     from exporter.cli.fleet_words import RunDisplay
 
     with RunDisplay(out, plan) as progress:
-        moment = asyncio.run(_save(ledger, plan, crew, signals, progress))
+        moment, error = asyncio.run(_save(ledger, plan, crew, signals, progress))
     document = {"run": number, **progress.summary(root, moment)}
     out.document(document)
-    problem = progress.problem(document)
+    problem = error or progress.problem(document)
     if problem is not None:
         raise problem
     return 0
@@ -252,22 +252,27 @@ async def _save(
     crew_of: Callable[[FleetLedger], AbstractAsyncContextManager[Crew]],
     signals: Signals,
     progress: RunDisplay,
-) -> Any:
+) -> tuple[FleetMoment, BlogExporterError | None]:
+    """Run a fleet; return what it came to, and what ended it before its time."""
     from exporter.clock import SystemClock
     from exporter.fleet.run import FleetRun
 
     clock = SystemClock()
     noted = 0.0
-    moment = None
+    error: BlogExporterError | None = None
     async with crew_of(ledger) as crew:
         fleet = FleetRun(ledger, crew, plan, clock)
+        moment = fleet.moment()
         with signals.passed_to(fleet.stop):
-            async for moment in fleet.moments():
-                progress.handle(moment)
-                if clock.monotonic() - noted >= _NOTE_SECONDS:
-                    noted = clock.monotonic()
-                    ledger.note_progress({**progress.note(moment), "dashboard": crew.dashboard})
-    return moment
+            try:
+                async for moment in fleet.moments():
+                    progress.handle(moment)
+                    if clock.monotonic() - noted >= _NOTE_SECONDS:
+                        noted = clock.monotonic()
+                        ledger.note_progress({**progress.note(moment), "dashboard": crew.dashboard})
+            except BlogExporterError as failure:
+                error = failure
+    return moment, error
 
 
 def _crew(

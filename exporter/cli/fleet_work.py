@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any, Final, Self
 import click
 
 from exporter.cli.amounts import time_text
+from exporter.cli.copy_options import StoreChoice, is_place_of_copies, places, store_options
 from exporter.cli.fleet_hands import with_hands
 from exporter.cli.help import option
 from exporter.cli.options import config_option, setting_options, with_output
 from exporter.cli.output import Output, shown
+from exporter.errors import UsageError
 from exporter.message import listed, message, message_n
 from exporter.text import printable
 
@@ -45,6 +47,10 @@ def work_options(command: _Command) -> _Command:
     ):
         command = add(command)
     return command
+
+
+def _folder_or_copy(_context: click.Context, _parameter: click.Parameter, place: str) -> Path | str:
+    return place if is_place_of_copies(place) else Path(place)
 
 
 fleet_argument = click.argument("root", metavar="DIR", type=click.Path(path_type=Path))
@@ -79,18 +85,31 @@ def site(
 @click.command(
     "verify",
     help=message(
-        "Check every archive below DIR: whether it is intact, and whether everything was read.\n\n"
+        "Check every archive below DIR, or of a fleet's copy at an address such as s3://bucket/prefix: whether it is "
+        "intact, and whether everything was read.\n\n"
         "Exits with 13 when something is damaged, with 3 when an archive is incomplete or cannot be checked. "
         "--report keeps the head of every archive, by which a later copy can be known."
     ),
 )
-@fleet_argument
+@click.argument("root", metavar="DIR", callback=_folder_or_copy, shell_complete=places)
 @option(
     "--quick", is_flag=True, help=message("Sizes and chains, and the sums of files that changed since the last time.")
 )
+@store_options()
 @work_options
-def verify(*, out: Output, root: Path, quick: bool, hands: Hands, report: Path | None, config: Path | None) -> int:
+def verify(
+    *,
+    out: Output,
+    root: Path | str,
+    quick: bool,
+    store: StoreChoice,
+    hands: Hands,
+    report: Path | None,
+    config: Path | None,
+) -> int:
     """Run ``fleet verify``."""
+    if isinstance(root, str) or store.is_copy(str(root)):
+        return _verify_copies(out, str(root), quick=quick, store=store, hands=hands, report=report, config=config)
     from exporter.fleet import archive_jobs
 
     options = archive_jobs.VerifyOptions(quick)
@@ -128,6 +147,28 @@ def rebuild(
     return work(out, root, name, job, archive_jobs.JobOptions(given, config), hands, report, config)
 
 
+def _verify_copies(
+    out: Output,
+    place: str,
+    *,
+    quick: bool,
+    store: StoreChoice,
+    hands: Hands,
+    report: Path | None,
+    config: Path | None,
+) -> int:
+    """Check the copies of a fleet's archives, one after the other."""
+    from exporter.fleet.copy_checks import copies_of_a_fleet, verify_copies
+    from exporter.fleet.workers import LocalHands
+
+    if quick or not isinstance(hands, LocalHands):
+        raise UsageError(message("A copy is always checked whole, by this process: leave out --quick and --engine."))
+    _adopt(out, config)
+    opened = store.open(place)
+    names = copies_of_a_fleet(opened)
+    return _tell(out, opened.place, "verify", verify_copies(opened, names), len(names), 1, report)
+
+
 def work(
     out: Output,
     root: Path,
@@ -158,18 +199,37 @@ def work(
         Interrupted: it was stopped.
     """
     from exporter.archive.fleet_folder import folders_in, require_fleet
+    from exporter.fleet.work import work_over
+
+    _adopt(out, config)
+    require_fleet(root)
+    with contextlib.closing(work_over(root, job, options, hands)) as results:
+        return _tell(out, str(root.absolute()), name, results, folders_in(root), hands.workers, report, more)
+
+
+def _adopt(out: Output, config: Path | None) -> None:
+    """Speak the language that the settings name."""
     from exporter.cli.language import adopt
-    from exporter.fleet.work import WorkTally, work_over
     from exporter.settings import resolve
 
     adopt(resolve({}, config=config, warn=out.warn))
-    require_fleet(root)
+
+
+def _tell(
+    out: Output,
+    place: str,
+    name: str,
+    results: Iterator[ArchiveResult],
+    total: int,
+    workers: int,
+    report: Path | None,
+    more: dict[str, Any] | None = None,
+) -> int:
+    """Tell what comes of each archive, and of all."""
+    from exporter.fleet.work import WorkTally
+
     tally, begun = WorkTally(), time.monotonic()
-    with (
-        _lines(report) as lines,
-        WorkDisplay(out, folders_in(root)) as display,
-        contextlib.closing(work_over(root, job, options, hands)) as results,
-    ):
+    with _lines(report) as lines, WorkDisplay(out, total) as display:
         for result in results:
             tally.count(result)
             display.handle(result, tally)
@@ -180,7 +240,7 @@ def work(
     seconds = time.monotonic() - begun
     out.document(
         {
-            "fleet": str(root.absolute()), "work": name, "workers": hands.workers, "seconds": round(seconds, 1),
+            "fleet": place, "work": name, "workers": workers, "seconds": round(seconds, 1),
             "cpu_seconds": round(tally.cpu_seconds, 1), **tally.document(), **(more or {}),
         }
     )  # fmt: skip

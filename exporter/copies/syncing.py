@@ -6,15 +6,14 @@ into every other place objects are sent (:mod:`exporter.copies.push`).
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from exporter.archive.archive import Archive
-from exporter.archive.fleet_folder import FoundArchive, archives_in, belongs, shards_in
+from exporter.archive.fleet_folder import FoundArchive, archives_in, shards_in
 from exporter.clock import SystemClock
 from exporter.copies.encrypted import EncryptedStore
 from exporter.copies.histories import Relation
@@ -23,7 +22,7 @@ from exporter.copies.pruning import CopyPrune, push_to_prune
 from exporter.copies.pull import Pull
 from exporter.copies.push import Push
 from exporter.copies.transfer import TransferCount
-from exporter.copies.within import WithinStore
+from exporter.copies.within import WithinStore, archives_of
 from exporter.errors import ArchiveDamaged, BlogExporterError, HistoriesDiffer, Interrupted, NoArchive, UsageError
 from exporter.message import message, said
 
@@ -35,8 +34,6 @@ if TYPE_CHECKING:
     from exporter.copies.push import PushPlan
     from exporter.copies.store import Store
     from exporter.copies.transfer import OnProgress
-
-_IN_A_FLEET: Final = re.compile(r"([0-9a-f]{2})/([^/]+)/archive\.json")
 
 
 @dataclass(slots=True)
@@ -194,11 +191,7 @@ def _push_all(root: Path, store: Store, options: SyncOptions, started: Started) 
 
 
 def _pull_all(store: Store, root: Path, options: SyncOptions, started: Started) -> Iterator[Synced]:
-    names = list(_archives_in(store))
-    if not names:
-        raise NoArchive(
-            message("{place} holds no archive, no copy of one and no fleet: it has no archive.json.", place=store.place)
-        )
+    names = archives_of(store)
     if names == ["."]:
         yield _pull_into(root, ".", store, options, started)
         return
@@ -228,19 +221,6 @@ def _one(name: str, work: Callable[[], Synced]) -> Synced:
         raise
     except BlogExporterError as error:
         return Synced(name, error=error)
-
-
-def _archives_in(store: Store) -> Iterator[str]:
-    """Yield where the archives of a place are: ``.`` alone, or those of a fleet, in order."""
-    found = set()
-    for each in store.list():
-        if each.name == "archive.json":
-            yield "."
-            return
-        name = _IN_A_FLEET.fullmatch(each.name)
-        if name is not None and belongs(name[1], name[2]):
-            found.add(f"{name[1]}/{name[2]}")
-    yield from sorted(found)
 
 
 def _push(name: str, archive: Archive, store: Store, options: SyncOptions, progress: OnProgress) -> Synced:

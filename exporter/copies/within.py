@@ -1,13 +1,40 @@
-"""A store in a folder of another one: each archive of a fleet has one."""
+"""The archives of a store: a copy of one, or those of a fleet, each in a folder of the store."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
+
+from exporter.archive.fleet_folder import belongs
+from exporter.errors import NoArchive
+from exporter.message import message
 
 if TYPE_CHECKING:
     from exporter.copies.store import ObjectContent, Store, StoredObject
+
+_IN_A_FLEET: Final = re.compile(r"([0-9a-f]{2})/([^/]+)/archive\.json")
+
+
+def archives_of(store: Store) -> list[str]:
+    """Return where the archives of a place are: ``.`` alone, or those of a fleet, in order.
+
+    Raises:
+        NoArchive: there is none.
+    """
+    found = set()
+    for each in store.list():
+        if each.name == "archive.json":
+            return ["."]
+        name = _IN_A_FLEET.fullmatch(each.name)
+        if name is not None and belongs(name[1], name[2]):
+            found.add(f"{name[1]}/{name[2]}")
+    if not found:
+        raise NoArchive(
+            message("{place} holds no archive, no copy of one and no fleet: it has no archive.json.", place=store.place)
+        )
+    return sorted(found)
 
 
 class WithinStore:

@@ -6,7 +6,7 @@ it. It returns what there is to say of the archive; what it raises is said of th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -19,6 +19,7 @@ from exporter.service.registry import service_of
 
 if TYPE_CHECKING:
     from exporter.archive.archive import Archive
+    from exporter.archive.findings import Finding
     from exporter.settings import Settings
 
 _SHOWN: Final = 5
@@ -107,9 +108,14 @@ class VerifyOptions:
 def verify(archive: Archive, options: VerifyOptions) -> Done:
     """Check an archive, as ``verify`` does: whether it is intact, and whether it is complete."""
     archive.resolve()
+    return checked(archive, archive.verify(quick=options.quick))
+
+
+def checked(archive: Archive, found: Iterable[Finding]) -> Done:
+    """Return what a check says of an archive, or of a copy of one."""
     findings = damage = 0
     shown: list[dict[str, Any]] = []
-    for finding in archive.verify(quick=options.quick):
+    for finding in found:
         findings += 1
         damage += finding.damage
         if len(shown) < _SHOWN:

@@ -183,8 +183,8 @@ class FleetRun:
             ServiceError, NotAuthorised, UsageError: no blog can be read any more.
         """
         while self._fill() or self._under_way:
-            yield self._moment(self._recorded(await self._crew.ended(_TICK_SECONDS)))
-        yield self._moment([])
+            yield self.moment(self._recorded(await self._crew.ended(_TICK_SECONDS)))
+        yield self.moment()
         for error in (self._end, *self._aside.values()):
             if error is not None:
                 raise error
@@ -307,7 +307,8 @@ class FleetRun:
         self._left += 1
         return due_at, True
 
-    def _moment(self, ended: Sequence[tuple[str, BlogAttempt, float | None]]) -> FleetMoment:
+    def moment(self, ended: Sequence[tuple[str, BlogAttempt, float | None]] = ()) -> FleetMoment:
+        """Return what the run has come to."""
         now, sent = self._clock.monotonic(), self._crew.requests
         self._progress.sent(now, sent)
         if now >= self._next_forecast or not self._under_way:

@@ -40,7 +40,7 @@ class ArchiveResult:
 
     Attributes:
         blog_id: its blog, by the folder's name.
-        path: its folder.
+        path: its folder, or the address of a copy of it.
         state: ``made``, ``up_to_date``, ``empty`` where no version is in it yet, or ``failed``.
         exit_code: what the command for this archive alone would have ended with.
         kind: the class of the error; ``None`` for none.
@@ -51,7 +51,7 @@ class ArchiveResult:
     """
 
     blog_id: str
-    path: Path
+    path: Path | str
     state: str
     exit_code: int = 0
     kind: str | None = None
@@ -79,16 +79,28 @@ def do(job: Callable[[Archive, Options], Done], options: Options, found: FoundAr
 
     All arguments and the result pickle, so any process that sees the fleet's folder can be asked for it.
     """
+
+    def work() -> Done | None:
+        archive = open_archive(found)
+        return None if archive.newest() is None else job(archive, options)
+
+    return result_of(found.blog_id, found.path, work)
+
+
+def result_of(blog_id: str, path: Path | str, work: Callable[[], Done | None]) -> ArchiveResult:
+    """Do something with an archive; whatever goes wrong is in what is returned.
+
+    Args:
+        blog_id: its blog.
+        path: where it is.
+        work: what is to be done; returns ``None`` where the archive has no version yet.
+    """
     begun, cpu = time.monotonic(), time.process_time()
     done: Done | None = None
     error: BlogExporterError | None = None
-    is_empty = False
     try:
-        archive = open_archive(found)
-        is_empty = archive.newest() is None
-        if not is_empty:
-            done = job(archive, options)
-            error = done.problem
+        done = work()
+        error = None if done is None else done.problem
     except BlogExporterError as failure:
         error = failure
     except MemoryError:
@@ -96,10 +108,10 @@ def do(job: Callable[[Archive, Options], Done], options: Options, found: FoundAr
     except Exception as failure:  # noqa: BLE001 - whatever it is, the other archives have their turn
         text = message("Unexpected: {kind}: {reason}", kind=type(failure).__name__, reason=str(failure))
         error = BlogExporterError(text)
-    state = EMPTY if is_empty else FAILED if done is None else MADE if done.made else CURRENT
+    state = EMPTY if done is None else MADE if done.made else CURRENT
     return ArchiveResult(
-        found.blog_id,
-        found.path,
+        blog_id,
+        path,
         FAILED if error is not None else state,
         0 if error is None else error.exit_code,
         None if error is None else type(error).__name__,

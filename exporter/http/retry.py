@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from tenacity import AsyncRetrying, RetryCallState
 
 from exporter.clock import Clock
-from exporter.errors import BodyTooLarge, RetryableStatus, ServiceError, TransportError
+from exporter.errors import BodyTooLarge, LongPause, RetryableStatus, ServiceError, TransportError
 from exporter.http.credentials import Redactor
 from exporter.http.throttle import Throttles
 from exporter.http.transport import HttpRequest, HttpResponse, Transport
@@ -270,7 +270,11 @@ class Retrying:
         if isinstance(failure, RetryableStatus) and failure.origin is not None:
             wished = failure.retry_after or 0.0
             if wished > self.policy.longest_pause:
-                raise self.watch.refuse_pause(failure)
+                refused = self.watch.refuse_pause(failure)
+                if isinstance(refused, LongPause):
+                    # Until all who ask this service have heard of it, none of them may take the place of this request.
+                    self.throttles.of(failure.origin).pause_until(self.clock.monotonic() + wished)
+                raise refused
             wait = max(wait, wished)
             if wished or failure.status == _TOO_MANY:
                 self.throttles.of(failure.origin).pause_until(self.clock.monotonic() + wait)

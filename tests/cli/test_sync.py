@@ -117,6 +117,9 @@ def test_a_fleet_is_synced_archive_by_archive(program: Program, archive: Path, t
         assert [row["error"] for name, row in rows.items() if name != bad] == [None, None]
     said = program("sync", root, bucket)
     assert "1 of 3 archives could not be synced" in said.err
+    checked = program("fleet", "verify", bucket, "--json").json
+    assert (checked["fleet"], checked["work"], checked["made"], checked["failed"]) == (bucket, "verify", 2, 0)
+    assert program("fleet", "verify", bucket, "--quick").code == 2
     back = tmp_path / "back"
     assert program("sync", bucket, back).code == 0
     shutil.rmtree(root / bad)
@@ -124,6 +127,25 @@ def test_a_fleet_is_synced_archive_by_archive(program: Program, archive: Path, t
     assert {path.parent.relative_to(back) for path in back.glob("*/*/archive.json")} == {
         path.parent.relative_to(root) for path in root.glob("*/*/archive.json")
     }
+
+
+def test_a_damaged_copy_in_a_fleet_s_is_named_and_the_others_are_checked(
+    program: Program, archive: Path, tmp_path: Path, service: Service, bucket: str
+) -> None:
+    root = fleet(tmp_path / "fleet", archive, "a.example", "b.example")
+    assert program("sync", root, bucket).code == 0
+    lost = hashlib.sha256(b"b.example").hexdigest()[:2] + "/b.example"
+    client = service.client()
+    client.delete_object(Bucket=bucket.split("/")[2], Key=f"blogs/mine/{lost}/versions/000001/entries.jsonl")
+    client.close()
+    done = program("fleet", "verify", bucket, "--report", tmp_path / "report.jsonl")
+    assert done.code == 13
+    assert f"{bucket}/{lost}: Damaged" in done.out
+    rows = [json.loads(line) for line in (tmp_path / "report.jsonl").read_text().splitlines()]
+    assert sorted((row["archive"], row["exit_code"]) for row in rows if row["exit_code"]) == [(f"{bucket}/{lost}", 13)]
+    assert len(rows) == 2
+    assert program("fleet", "verify", f"{bucket}/{lost}").code == 2
+    assert program("fleet", "verify", f"{bucket}/nothing").code == 10
 
 
 @pytest.mark.parametrize(

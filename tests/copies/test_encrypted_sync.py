@@ -211,6 +211,7 @@ def test_a_fleet_is_one_copy(program: Program, archive: Path, alice: Owner, tmp_
     assert len(list((place / "keys").iterdir())) == 1
     seen = right(program("verify", place, "--json")).json
     assert seen["versions"] == 2 * len(list((archive / "versions").iterdir()))
+    assert right(program("fleet", "verify", place, "--identity", alice.file, "--json")).json["made"] == 2
     right(program("sync", place, back, "--identity", alice.file))
     for root in fleet.glob("??/*"):
         assert sent(back / root.relative_to(fleet)) == sent(root)

@@ -81,6 +81,7 @@ def test_nothing_is_locked_where_nothing_is_sent(program: Program, source: Built
     assert not folder.exists()
 
 
+@pytest.mark.hostile
 def test_an_encrypted_copy_is_locked_and_withstands_who_has_the_keys(
     program: Program, source: Built, service: Service, address: str
 ) -> None:
