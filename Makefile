@@ -47,7 +47,7 @@ $(AUDITORS)/.installed: $(addprefix tests/site/browser/package,.json -lock.json)
 	@touch $@
 
 importers: $(SETUP) $(IMPORTERS)/.installed ## run the tests that feed the exports to real importers; .ci/install gets these
-	$(BIN)/python -m pytest -m importers tests/importers tests/benchmarks tests/cli/test_cron.py tests/schedule tests/copies
+	$(BIN)/python -m pytest -m "importers and not slow" tests/importers tests/benchmarks tests/cli/test_cron.py tests/schedule tests/copies
 
 $(IMPORTERS)/.installed: $(addprefix tests/importers/,install.sh requirements.txt package.json)
 	PYTHON=$(PYTHON) tests/importers/install.sh $(abspath $(IMPORTERS))
@@ -114,8 +114,8 @@ bench-check: $(SETUP) ## try the benchmarks, and fail where a ratio is a quarter
 	$(BIN)/python -m pytest -n auto -m "bench and not importers" tests/benchmarks
 	$(BIN)/python -m benchmarks --check
 
-torture: $(SETUP) ## the long form of the fault-injection suite, and a fleet of two thousand blogs
-	$(BIN)/python -m pytest -m slow tests/torture tests/fleet -s
+torture: $(SETUP) ## the long form of the fault-injection suite, of kills of fleets and copies, and a fleet of two thousand blogs
+	$(BIN)/python -m pytest -m slow tests/torture tests/fleet tests/permits tests/copies -s
 
 clean: ## remove what was made here
 	rm -rf $(VENV) $(IMPORTERS) $(PACKAGING) $(PEERS) benchmarks/peers/node_modules $(AUDITORS) demo-archive .mypy_cache .ruff_cache .hypothesis .coverage .coverage.* dist

@@ -36,8 +36,6 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.importers, pytest.mark.no_cover]
 
-KILLS = 100
-RACES = 20
 FLOOD = 1000
 
 
@@ -95,14 +93,15 @@ def is_whole(
 
 
 @pytest.mark.parametrize("locks", [False, True])
+@pytest.mark.parametrize("most", [10, pytest.param(50, marks=pytest.mark.slow)])
 def test_killed_again_and_again_it_ends_well(
-    service: Service, client: S3Client, source: Built, tmp_path: Path, locks: bool
+    service: Service, client: S3Client, source: Built, tmp_path: Path, locks: bool, most: int
 ) -> None:
     address = f"s3://{service.bucket(locks=locks)}/mine"
     chance = random.Random(locks)
     options = ["--object-lock", "1d"] if locks else []
     kills = 0
-    while kills < KILLS // 2:
+    while kills < most:
         add_pictures(source, *(chance.randbytes(3000) for _ in range(60)))
         for _ in range(5):
             process = started(service, "sync", source.root, address, *options)
@@ -124,11 +123,12 @@ def test_killed_again_and_again_it_ends_well(
 
 
 @pytest.mark.parametrize("locks", [False, True])
+@pytest.mark.parametrize("races", [3, pytest.param(10, marks=pytest.mark.slow)])
 def test_of_two_writers_at_once_one_wins(
-    service: Service, client: S3Client, source: Built, tmp_path: Path, locks: bool
+    service: Service, client: S3Client, source: Built, tmp_path: Path, locks: bool, races: int
 ) -> None:
     bucket = service.bucket(locks=locks)
-    for number in range(RACES // 2):
+    for number in range(races):
         address = f"s3://{bucket}/race-{number}"
         code, said = ran(service, "sync", source.root, address)
         assert code == 0, said

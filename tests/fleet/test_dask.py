@@ -202,23 +202,27 @@ def quiet_shares(starts: list[float], quiet: list[tuple[float, float]]) -> list[
     return [sum(begin <= each < end for each in starts) / (end - begin) / RATE for begin, end in quiet]
 
 
-@pytest.mark.hostile
 @pytest.mark.no_cover
 @pytest.mark.parametrize("kind", ["worker", "scheduler", "owner", "driver"])
-def test_fifty_kills_lose_nothing_and_hold_to_the_budget(runs: Runs, tmp_path: Path, kind: str) -> None:
+@pytest.mark.parametrize(
+    "kills", [pytest.param(10, marks=pytest.mark.hostile), pytest.param(50, marks=pytest.mark.slow)]
+)
+def test_kills_lose_nothing_and_hold_to_the_budget(runs: Runs, tmp_path: Path, kind: str, kills: int) -> None:
+    """The long form runs by itself: how much of the rate is reached says nothing beside tests that want the processors."""
     chance = random.Random(kind)
-    count, entries = 900, 6
+    is_alone = kills == 50
+    count, entries = 900 if is_alone else 300, 6
     root, blogs = tmp_path / "fleet", write_list(tmp_path, count)
     quiet: list[tuple[float, float]] = []
     began = time.monotonic()
     with Platform(entries, 0.01) as platform:
         line = [*command(platform, blogs, root), "--concurrency", SLOTS, "--rate", RATE]
         run = runs.start(*line)
-        for kills in range(1, 51):
+        for number in range(1, kills + 1):
             wait_until(partial(has_more, root, saved(root)))
             time.sleep(chance.uniform(0.0, 1.0))
             run = strike(run, line, runs, root, kind)
-            if kills % 10 == 0:
+            if number % 10 == 0:
                 wait_until(partial(is_there, run))
                 time.sleep(RECOVERY)
                 quiet.append((time.monotonic(), time.monotonic() + 5.0))
@@ -230,7 +234,8 @@ def test_fifty_kills_lose_nothing_and_hold_to_the_budget(runs: Runs, tmp_path: P
     shares = quiet_shares(found["starts"], quiet)
     print(kind, round(time.monotonic() - began), found["requests"], found["again"], found["peak"], found["most_in_a_second"], [round(each, 3) for each in shares])  # noqa: T201  # fmt: skip
     check_whole(root, count)
-    assert found["again"] <= 50 * 16 * entries
+    assert found["again"] <= kills * 16 * entries
     assert found["peak"] <= SLOTS
     assert found["most_in_a_second"] <= RATE
-    assert min(shares) >= 0.95
+    assert len(shares) == kills // 10
+    assert not is_alone or min(shares) >= 0.95
