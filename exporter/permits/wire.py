@@ -74,9 +74,9 @@ def number(value: object) -> float:
     Raises:
         ValueError: it is none, or too large to be true.
     """
-    if type(value) not in {int, float} or not 0 <= value <= _MOST:  # type: ignore[operator]
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= _MOST:
         raise ValueError
-    return float(value)  # type: ignore[arg-type]
+    return float(value)
 
 
 def share(value: object) -> Portion:

@@ -3,6 +3,7 @@ from __future__ import annotations
 from dataclasses import replace
 from math import inf
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -29,8 +30,8 @@ def test_requests_are_those_of_a_backup() -> None:
     [({"rate": 40.0}, 40), ({}, 160), ({"concurrency": 4}, 40)],
     ids=["rate", "requests in flight", "fewer in flight"],
 )
-def test_what_is_scarce_says_how_long_a_run_takes(limits: dict[str, float], rate: float) -> None:
-    run = simulate(replace(PLAIN, **limits), CHEAP)  # type: ignore[arg-type]
+def test_what_is_scarce_says_how_long_a_run_takes(limits: dict[str, Any], rate: float) -> None:
+    run = simulate(replace(PLAIN, **limits), CHEAP)
     assert run.requests == pytest.approx(400 * requests_of(20))
     # A step more or less, and some seconds at the end, when few blogs have anything left to ask for.
     assert run.requests / rate - 8 <= run.seconds <= run.requests / rate + 8

@@ -70,8 +70,7 @@ def make(root: Path, language: str = "en", title: str = "", workers: int = 1) ->
 def names(root: Path) -> list[list[str]]:
     found = []
     for path in sorted((root / "fleet/names").iterdir()):
-        (rows,) = re.fullmatch(r"blogNames\((.*)\);\n", path.read_text("utf-8"), re.DOTALL).groups()  # type: ignore[union-attr]
-        found += json.loads(rows)
+        found += json.loads(path.read_text("utf-8").removeprefix("blogNames(").removesuffix(");\n"))
     return found
 
 
