@@ -26,7 +26,7 @@ from exporter.archive.layout import SEGMENTS, SUMS, Layout, segment_name, versio
 from exporter.archive.lock import ArchiveLock
 from exporter.clock import SystemClock
 from exporter.copies.contents import INFO, PLAIN_DOCUMENTS, RUNS, SecondCopy, asset_digest
-from exporter.copies.pull import fetch_version, receive
+from exporter.copies.receiving import fetch_version, receive
 from exporter.copies.transfer import in_parallel
 from exporter.errors import DamagedObject
 from exporter.model.kinds import Kind
