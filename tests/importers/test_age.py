@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from exporter.archive.fleet_folder import archive_place
 from tests.importers.conftest import ROOT, Tool
 from tests.support.runs import Runs
 
@@ -80,7 +81,7 @@ def test_age_and_jq_get_everything_back(copied: Copied, tmp_path: Path) -> None:
 def test_age_and_jq_get_a_fleet_back(copied: Copied, runs: Runs, tmp_path: Path) -> None:
     fleet = tmp_path / "fleet"
     for name in ("one.blog.example.jp", "two.blog.example.jp"):
-        shutil.copytree(copied.archive, fleet / "ab" / name, ignore=shutil.ignore_patterns(".work"))
+        shutil.copytree(copied.archive, archive_place(fleet, name), ignore=shutil.ignore_patterns(".work"))
     (fleet / "fleet.sqlite").write_bytes(b"")
     copied.copy = tmp_path / "copy of a fleet"
     done = runs.run("sync", str(fleet), str(copied.copy), "--encrypt-to", copied.recipient)
