@@ -37,7 +37,7 @@ test: $(SETUP) ## run all tests, and fail under 95 % branch coverage
 	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --dist worksteal --cov --cov-report= -m "not slow and not browser and not importers and not packages and not hostile and not bench"
 
 hostile: $(SETUP) ## run attacks by the hundred: hostile archives and bodies, options, kills, power cuts
-	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --dist worksteal -m "hostile and not slow" tests/hostile tests/html tests/torture tests/permits tests/fleet tests/copies tests/cli/test_sync.py tests/cli/test_export_leaks.py tests/cli/test_fleet_reading.py
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --dist worksteal -m "hostile and not slow" tests
 
 browsers: $(SETUP) $(AUDITORS)/.installed ## run the tests that open the offline site in real browsers; .ci/install gets these
 	$(BIN)/python -m pytest -n 2 -m "browser and not slow" tests/site tests/login tests/docs

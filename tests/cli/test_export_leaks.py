@@ -327,11 +327,16 @@ def checked(form: str, variant: str, tmp_path: Path, talk: str, *, taken: bool =
         assert beside == (set(CASES) if NAMED[form].whole else rest)
 
 
-LENGTHS: Final = {"pair": pytest.mark.hostile, "deciding": pytest.mark.slow}
-GRID: Final = [
-    pytest.param(form, variant, marks=[LENGTHS[kind]] if (kind := variant.partition("-")[0]) in LENGTHS else [])
-    for form, variant in product(NAMED, VARIANTS)
-]
+EVERY_TIME: Final = frozenset({"plain", "at", "drafts", "all-at"})
+
+
+def marks(variant: str) -> list[pytest.MarkDecorator]:
+    if variant.startswith("deciding-"):
+        return [pytest.mark.slow]
+    return [] if variant in EVERY_TIME else [pytest.mark.hostile]
+
+
+GRID: Final = [pytest.param(form, variant, marks=marks(variant)) for form, variant in product(NAMED, VARIANTS)]
 
 
 def wanted(form: str, variant: str) -> tuple[str, ...]:

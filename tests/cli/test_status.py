@@ -213,6 +213,7 @@ def test_a_first_backup_under_way_is_told(runs: Runs, tmp_path: Path, program: P
         service.before = faults.only("entry/get", faults.hang)
         run = runs.start(*backup_command(service, root, "--assets", "none"))
         wait_for(lambda: any(request.path.endswith("entry/get") for request in service.requests))
+        wait_for((root / "archive.json").is_file)
         reading = program("status", root)
         metrics = program("status", root, "--prometheus")
         run.signal(signal.SIGKILL)

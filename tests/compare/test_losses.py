@@ -94,6 +94,7 @@ async def test_what_arrived_is_named_as_such(moved: Moved) -> None:
         assert found.whole
 
 
+@pytest.mark.hostile
 async def test_a_hundred_losses_of_ten_kinds_are_all_named_and_nothing_else(moved: Moved) -> None:
     async with running_wordpress() as home:
         numbers = fill(home, moved)
