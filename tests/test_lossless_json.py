@@ -401,6 +401,7 @@ class TestLongIntegers:
         assert isinstance(lossless_json.parse(digits + "9"), IntegerText)
 
 
+@pytest.mark.no_cover
 def test_any_depth_is_read_and_written() -> None:
     depth = 50_000
     text = '{"a":[' * depth + "1.10" + "]}" * depth

@@ -70,6 +70,7 @@ def facts(state: State) -> list[tuple[str, bytes, int, bytes]]:
     ]
 
 
+@pytest.mark.no_cover
 @settings(max_examples=80, deadline=None)
 @given(st.lists(VERSION, min_size=1, max_size=4))
 def test_a_state_and_its_changes_give_what_all_versions_give(

@@ -133,6 +133,7 @@ def heals(program: Program, origin: Origin, root: Path, what: str) -> bool:
     return not left.code
 
 
+@pytest.mark.no_cover
 def test_damage_is_noticed_and_healed_by_one_backup(program: Program, origin: Origin, tmp_path: Path) -> None:
     restored = 0
     for number in range(DAMAGES):
@@ -344,6 +345,7 @@ def test_a_damaged_picture_is_not_handed_on(
     assert program(*words).code == 0
 
 
+@pytest.mark.no_cover
 def test_of_many_versions_some_are_checked_in_each_run_and_all_where_one_is_damaged(tmp_path: Path) -> None:
     made = Built(tmp_path / "archive")
     for number in range(1, 301):

@@ -96,6 +96,7 @@ async def history(root: Path, steps: list[tuple[Callable[[Blog, int], None], int
     return [*found, folded(root)]
 
 
+@pytest.mark.no_cover
 @settings(max_examples=10)
 @given(changes)
 @example([(keep_comments_back, 2), (leave, 0), (change_comment, 5), (leave, 0)])

@@ -68,6 +68,7 @@ def test_what_could_lose_a_link_stays_one(html: str) -> None:
     assert "[^1]:" not in noted(html)
 
 
+@pytest.mark.no_cover
 def test_thousands_of_links_into_one_paragraph_are_counted_once() -> None:
     places = range(20_000)
     into = "".join(f'<a id="r{at}" href="#n{at}">{at % 9}</a>' for at in places)

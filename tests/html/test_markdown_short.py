@@ -121,6 +121,7 @@ def _check(body: str) -> None:
     assert to_markdown(body, _localise) == to_markdown(body + _COMMENT, _localise)
 
 
+@pytest.mark.no_cover
 @settings(max_examples=2000, deadline=None)
 @given(st.lists(_steps, max_size=20).map(_body_of))
 def test_the_short_way_says_what_the_general_way_does(body: str) -> None:
