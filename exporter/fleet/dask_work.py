@@ -91,13 +91,17 @@ async def do_calls(job: WorkJob, name: str, arguments: bytes) -> bytes | Refusal
     reason = version_refusal(job.version) or next(filter(None, map(_unseen, job.signs)), None)
     if reason is not None:
         return Refusal(str(reason))
+
+    def wanted() -> bool:
+        return is_wanted(worker, name)
+
     begun = time.monotonic()
     each: list[tuple[bool, Any] | Died] = []
     helper: _Helper | None = None
     try:
         for argument in pickle.loads(arguments):  # noqa: S301  who reaches a scheduler can have anything run anyway
-            helper = helper or await _helper_for(job)
-            answer = await helper.answer(argument, lambda: is_wanted(worker, name))
+            helper = helper or await _helper_for(job, wanted)
+            answer = None if helper is None else await helper.answer(argument, wanted)
             if answer is None:
                 return None
             each.append(answer)
@@ -141,8 +145,8 @@ class _FalseStart(Exception):
     """No process can be started."""
 
 
-async def _helper_for(job: WorkJob) -> _Helper:
-    """Return a process that has nothing to do.
+async def _helper_for(job: WorkJob, is_wanted: Callable[[], bool]) -> _Helper | None:
+    """Return a process that has nothing to do; ``None`` where none is wanted any more.
 
     Raises:
         _FalseStart: there can be none.
@@ -153,6 +157,8 @@ async def _helper_for(job: WorkJob) -> _Helper:
         await helper.end()
     how = ""
     for _ in range(_FALSE_STARTS):
+        if not is_wanted():
+            return None
         try:
             helper = _Helper(job)
         except OSError as error:
@@ -196,6 +202,8 @@ class _Helper:
 
     async def answer(self, argument: Any, is_wanted: Callable[[], bool]) -> tuple[bool, Any] | Died | None:
         """Have it do a call; ``None`` where that is not wanted any more."""
+        if not is_wanted():
+            return None
         self.process.hand(argument)
         while is_wanted():
             with contextlib.suppress(TimeoutError):

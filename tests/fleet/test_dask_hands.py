@@ -23,7 +23,7 @@ from exporter.clock import SystemClock
 from exporter.errors import BlogExporterError, ServiceError, UsageError
 from exporter.fleet import dask_hands, dask_link, dask_work
 from exporter.fleet.dask_hands import DaskHands
-from exporter.fleet.dask_work import Answers, Died
+from exporter.fleet.dask_work import Answers, Died, WorkJob
 from exporter.fleet.work import work_over
 from tests.fleet.building import blog_name, build_blog, entry
 from tests.fleet.calls import buried, deadly, doubled, first_quick, killed_by, refused, waiting
@@ -53,7 +53,7 @@ def hands(address: str, tmp_path: Path) -> Iterator[DaskHands]:
     """Give hands; when they are done nothing of them is left, neither processes nor signs."""
     (tmp_path / "fleet").mkdir()
     yield DaskHands(tmp_path / "fleet", [tmp_path / "out" / "deep"], {}, SystemClock(), scheduler=address)
-    assert helpers() == []
+    wait_until(lambda: not helpers(), 5.0)
     assert [path.name for path in tmp_path.rglob(".blog-exporter-*")] == []
 
 
@@ -95,6 +95,31 @@ def test_a_process_that_rests_for_long_is_ended_and_one_that_died_is_not_asked(
     monkeypatch.setattr(dask_hands, "_AHEAD", 0.25)  # of four slots
     monkeypatch.setattr(dask_hands, "_MOST_CALLS", 1)
     assert [answer for answer, _, _ in hands.each_done(doubled, slowly())] == [2, 4, 6, 8]
+
+
+async def test_no_process_takes_the_place_of_one_that_was_killed_with_its_work(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(dask_work, "_ENDING_SECONDS", 0.0)
+    wanted = True
+    job = WorkJob("run", (), pickle.dumps(doubled), {})
+    starting = asyncio.create_task(dask_work._helper_for(job, lambda: wanted))
+    await asyncio.sleep(0)
+    assert len(helpers()) == 1
+    wanted = False
+    await dask_work.end_helpers("run")
+    assert await starting is None
+    assert helpers() == []
+
+
+async def test_nothing_is_begun_that_is_not_wanted() -> None:
+    job = WorkJob("run", (), pickle.dumps(doubled), {})
+    assert await dask_work._helper_for(job, lambda: False) is None
+    helper = await dask_work._helper_for(job, lambda: True)
+    assert helper is not None
+    assert await helper.answer(1, lambda: False) is None
+    assert not helper.process.in_hand
+    await dask_work.end_helpers("run")
 
 
 def test_what_a_call_raises_ends_the_work(hands: DaskHands) -> None:
