@@ -98,6 +98,7 @@ async def do_calls(job: WorkJob, name: str, arguments: bytes) -> bytes | Refusal
     begun = time.monotonic()
     each: list[tuple[bool, Any] | Died] = []
     helper: _Helper | None = None
+    _tasks.add((job.run, name))
     try:
         for argument in pickle.loads(arguments):  # noqa: S301  who reaches a scheduler can have anything run anyway
             helper = helper or await _helper_for(job, wanted)
@@ -115,12 +116,16 @@ async def do_calls(job: WorkJob, name: str, arguments: bytes) -> bytes | Refusal
     finally:
         if helper is not None:
             await helper.end()
+        _tasks.discard((job.run, name))
     return pickle.dumps(Answers(each, time.monotonic() - begun))
 
 
 async def end_helpers(run: str) -> None:
-    """End the processes that this one has for a command's run."""
+    """End the processes that this one has for a command's run, and wait for the end of its tasks, which start none."""
+    tasks = {task for task in _tasks if task[0] == run}
     await asyncio.gather(*(helper.end() for helper in list(_living) if helper.run == run))
+    while tasks & _tasks:  # noqa: ASYNC110 - tasks tell nobody of their end
+        await asyncio.sleep(_LOOK_SECONDS / 10)
 
 
 @atexit.register
@@ -236,3 +241,5 @@ class _Helper:
 
 
 _living: Final[set[_Helper]] = set()
+_tasks: Final[set[tuple[str, str]]] = set()
+"""The tasks under way: of which command's run, and their keys."""

@@ -53,7 +53,7 @@ def hands(address: str, tmp_path: Path) -> Iterator[DaskHands]:
     """Give hands; when they are done nothing of them is left, neither processes nor signs."""
     (tmp_path / "fleet").mkdir()
     yield DaskHands(tmp_path / "fleet", [tmp_path / "out" / "deep"], {}, SystemClock(), scheduler=address)
-    wait_until(lambda: not helpers(), 5.0)
+    assert helpers() == []
     assert [path.name for path in tmp_path.rglob(".blog-exporter-*")] == []
 
 
