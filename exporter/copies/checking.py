@@ -76,7 +76,7 @@ class CopyCheck:
         self._folder.cleanup()
 
     def findings(self, progress: OnProgress) -> Iterator[Finding]:
-        """Yield what is wrong, as it is found; ``progress`` is told how many versions and pictures are checked."""
+        """Yield what is wrong, as it is found; ``progress`` counts the versions and pictures checked."""
         numbers, assets = self._copy.numbers(), self._copy.assets()
         total = len(numbers) + len(assets)
         yield from check_seal(self.archive)

@@ -48,7 +48,7 @@ class SeenOutside:
         self.objects = self.bytes = self.versions = 0
 
     def findings(self, progress: Callable[[int, int], None]) -> Iterator[Finding]:
-        """Yield what is wrong, as it is found; ``progress`` is told how many objects were looked at."""
+        """Yield what is wrong, as it is found; ``progress`` counts the objects checked."""
         if not any(each.name.startswith(KEYS) for each in self._found):
             yield Finding(FindingCode.DOCUMENT_DAMAGED, KEYS, message("the keys of the copy are not there"))
         for done, each in enumerate(self._found, 1):

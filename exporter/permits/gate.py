@@ -112,7 +112,7 @@ class LeasedThrottle(Throttle):
             idle: whether nobody will want any.
 
         Returns:
-            What the owner is told; ``None`` where nothing is held and nobody wants any.
+            The report for the owner; ``None`` where nothing is held and nothing is wanted.
         """
         now = self._clock.monotonic()
         used = Portion(self._active, self._counted)
@@ -171,9 +171,9 @@ class LeasedThrottle(Throttle):
 class RemoteGate(Throttles):
     """The throttles of a crawler that shares its hosts' budgets with others; see :func:`connect`.
 
-    Ten times a second it tells the owner what it holds and would like, and is told what it may hold. Each answer is a
-    lease that counts from the moment of the question: so it ends here before it ends for the owner. What was not
-    renewed by then is not used: nothing is sent until there is an owner again.
+    Ten times a second it reports to the owner what it holds and wants, and the owner answers what it may hold. Each
+    answer is a lease that counts from the moment of the question: so it ends here before it ends for the owner. What
+    was not renewed by then is not used: nothing is sent until there is an owner again.
     """
 
     def __init__(self, place: MeetingPlace, clock: Clock) -> None:
@@ -267,7 +267,7 @@ class RemoteGate(Throttles):
         asked = wire.seconds()
         reports = {origin: each.report(lasts=lasts, idle=self._leaving) for origin, each in self._leased.items()}
         telling = [(origin, each) for origin, each in reports.items() if each is not None]
-        # Where there are more than can be told, those wait of which nothing is held; what is held is always told.
+        # A report has room for so many hosts: those with a share come first, those that only want one wait.
         telling.sort(key=lambda told: told[1]["held"] == _NOTHING)
         hosts = dict(telling[: wire.MOST_HOSTS])
         writer.write(wire.line({"sequence": self._sequence, "hosts": hosts}))
