@@ -86,30 +86,56 @@ def radosgw(folder: Path) -> Iterator[Service]:
     (folder / "keyring").touch()
     fsid = str(uuid.uuid4())
     (folder / "ceph.conf").write_text(SETTINGS.format(fsid=fsid, monitor=monitor, gateway=gateway, folder=folder))
-    running: list[subprocess.Popen[bytes]] = []
+    running: list[_Daemon] = []
     try:
         address = f"[v1:127.0.0.1:{monitor}]"
         monmap = folder / "monmap"
         _run(folder, "monmaptool", "--create", "--clobber", "--addv", "a", address, "--fsid", fsid, str(monmap))
         _run(folder, "ceph-mon", "-i", "a", "--mkfs", "--monmap", str(monmap))
-        running.append(_start(folder, "ceph-mon", "-i", "a"))
+        running.append(_Daemon(folder, "ceph-mon", "-i", "a"))
         disk = str(uuid.uuid4())
-        _until(lambda: _said(folder, "ceph", "osd", "new", disk))
+        _until(lambda: _said(folder, "ceph", "osd", "new", disk), running)
         _run(folder, "ceph-osd", "-i", "0", "--mkfs", "--osd-uuid", disk)
-        running.append(_start(folder, "ceph-osd", "-i", "0"))
-        _until(lambda: "1 up" in _said(folder, "ceph", "osd", "stat"))
-        running.append(_start(folder, "radosgw", "-n", "client.rgw.a"))
+        running.append(_Daemon(folder, "ceph-osd", "-i", "0"))
+        _until(lambda: "1 up" in _said(folder, "ceph", "osd", "stat"), running)
+        running.append(_Daemon(folder, "radosgw", "-n", "client.rgw.a"))
         endpoint = f"http://127.0.0.1:{gateway}"
-        _until(lambda: _answers(endpoint))
+        _until(lambda: _answers(endpoint), running)
         user = json.loads(
             _run(folder, "radosgw-admin", "-n", "client.rgw.a", "user", "create", "--uid=writer", "--display-name=w")
         )
         (key,) = user["keys"]
         yield Service(endpoint, key["access_key"], key["secret_key"])
     finally:
-        for process in reversed(running):
-            process.kill()
-            process.wait()
+        for daemon in reversed(running):
+            daemon.end()
+
+
+class _Daemon:
+    """A program of Ceph's that is started again where it ends, as systemd does with it: some end while others start."""
+
+    def __init__(self, folder: Path, name: str, *arguments: str) -> None:
+        self.log = folder / "log" / f"{name}.out"
+        self.starts = 0
+        self._command = [*_command(folder, name, arguments), "-f"]
+        self._process = self._start()
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        self.starts += 1
+        with self.log.open("ab") as log:
+            return subprocess.Popen(
+                self._command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
+            )
+
+    def keep_running(self) -> None:
+        """Start it again where it has ended."""
+        if self._process.poll() is not None:
+            self._process = self._start()
+
+    def end(self) -> None:
+        """Kill it."""
+        self._process.kill()
+        self._process.wait()
 
 
 def _places() -> str:
@@ -144,12 +170,6 @@ def _said(folder: Path, name: str, *arguments: str) -> str:
     return done.stdout if done.returncode == 0 else ""
 
 
-def _start(folder: Path, name: str, *arguments: str) -> subprocess.Popen[bytes]:
-    with (folder / "log" / f"{name}.out").open("wb") as log:
-        command = [*_command(folder, name, arguments), "-f"]
-        return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
-
-
 def _answers(endpoint: str) -> bool:
     try:
         with urllib.request.urlopen(endpoint, timeout=5):
@@ -158,8 +178,12 @@ def _answers(endpoint: str) -> bool:
         return False
 
 
-def _until(done: Callable[[], object]) -> None:
+def _until(done: Callable[[], object], running: list[_Daemon]) -> None:
     end = time.monotonic() + PATIENCE_SECONDS
     while not done():
-        assert time.monotonic() < end, "Ceph did not start"
+        for daemon in running:
+            daemon.keep_running()
+        if time.monotonic() > end:
+            said = (f"{each.log.name}, {each.starts} starts:\n{each.log.read_text()[-2000:]}" for each in running)
+            pytest.fail("Ceph did not start\n" + "\n".join(said))
         time.sleep(0.1)
