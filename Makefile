@@ -21,11 +21,11 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV) || { $(PYTHON) -m pip install --user --quiet virtualenv && $(PYTHON) -m virtualenv --quiet $(VENV); }
 
 $(DEMO): pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	$(BIN)/python -m pip install -qq --disable-pip-version-check --editable .
 	@touch $@
 
 $(SETUP): pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[all,dev]'
+	$(BIN)/python -m pip install -qq --disable-pip-version-check --editable '.[all,dev]'
 	@touch $(DEMO) $@
 
 demo: $(DEMO) ## back up a made-up blog on this machine, twice, verify it, and say what to look at
@@ -58,12 +58,12 @@ packages: $(SETUP) $(PACKAGING)/.installed ## build wheel and sdist, install the
 
 $(PACKAGING)/.installed: tests/packaging/requirements.txt
 	$(PYTHON) -m venv $(PACKAGING) || $(PYTHON) -m virtualenv --quiet $(PACKAGING)
-	$(PACKAGING)/bin/python -m pip install --quiet --disable-pip-version-check -r $<
+	$(PACKAGING)/bin/python -m pip install -qq --disable-pip-version-check -r $<
 	@touch $@
 
 sbom: $(SETUP) ## write the bill of materials of a plain installation, dist/sbom.json (CycloneDX)
 	mkdir -p dist
-	test -x "$(SBOM_OF)" || { $(PYTHON) -m venv dist/installed && "$(SBOM_OF)" -m pip install --quiet --disable-pip-version-check .; }
+	test -x "$(SBOM_OF)" || { $(PYTHON) -m venv dist/installed && "$(SBOM_OF)" -m pip install -qq --disable-pip-version-check .; }
 	$(BIN)/cyclonedx-py environment --pyproject pyproject.toml --output-reproducible --of JSON -o "$(SBOM)" "$(SBOM_OF)"
 
 lint: $(SETUP) ## check format, style, types, and that nothing is unused
@@ -103,7 +103,7 @@ peers: $(PEERS)/.installed ## install what PyPI and npm have to be measured agai
 
 $(PEERS)/.installed: $(addprefix benchmarks/peers/,requirements.txt package.json)
 	$(PYTHON) -m venv $(PEERS) || $(PYTHON) -m virtualenv --quiet $(PEERS)
-	$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check -r benchmarks/peers/requirements.txt
+	$(PEERS)/bin/python -m pip install -qq --disable-pip-version-check -r benchmarks/peers/requirements.txt
 	npm install --prefix benchmarks/peers --no-package-lock --no-audit --no-fund --loglevel=error
 	@touch $@
 

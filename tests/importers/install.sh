@@ -7,7 +7,7 @@ ghost=5.130.4
 quiet=(--no-package-lock --no-audit --no-fund --loglevel=error)
 
 "${PYTHON:-python3}" -m venv "$place" || "${PYTHON:-python3}" -m virtualenv --quiet "$place"
-"$place/bin/python" -m pip install --quiet --disable-pip-version-check -r "$here/requirements.txt"
+"$place/bin/python" -m pip install -qq --disable-pip-version-check -r "$here/requirements.txt"
 
 mkdir -p "$place/npm"
 cp "$here/package.json" "$place/npm/"
