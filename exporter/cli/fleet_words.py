@@ -182,7 +182,7 @@ def _state_lines(states: Mapping[Any, int], listed: int) -> Iterator[str]:
     if states["failed"]:
         yield message_n("{n:,} failed.", "{n:,} failed.", states["failed"])
     if states["new"]:
-        yield message_n("{n:,} not begun.", "{n:,} not begun.", states["new"])
+        yield message_n("{n:,} not saved yet.", "{n:,} not saved yet.", states["new"])
 
 
 def overview_lines(document: Mapping[str, Any]) -> Iterator[str]:

@@ -235,7 +235,9 @@ def test_two_runs_at_once_and_one_that_is_killed(
     while len(slow) < before + 3:
         time.sleep(0.02)
     second.signal(signal.SIGINT)
-    assert second.wait(20).code == 130
+    stopped = second.wait(20)
+    assert stopped.code == 130
+    assert "not saved yet" in stopped.err
     service.before = None
     assert program(*words).code == 0
     assert json.loads(program("fleet", "status", fleet, "--json").out)["blogs"]["saved"] == 12
