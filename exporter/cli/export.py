@@ -131,7 +131,7 @@ def _print(out: Output, exported: Exported, declared: Declared, *, dry_run: bool
         parts = listed([files, total])
         out.say(message("{folder} would hold {parts}; nothing was written.", folder=folder, parts=parts))
     else:
-        out.answer(
+        out.done(
             message(
                 "{folder}: {parts}; the whole report is {report}.",
                 folder=folder,

@@ -174,6 +174,11 @@ class Output:
         if not self.as_json:
             click.echo(printable_lines(translated(text), colours=colour), color=colour)
 
+    def done(self, text: str) -> None:
+        """Print what a command has changed, on standard output; nothing when quiet or under ``--json``."""
+        if self.verbosity >= 0:
+            self.answer(text)
+
     def document(self, value: dict[str, Any]) -> None:
         """Print the answer for programs: one JSON object on a line of standard output; nothing without ``--json``."""
         if self.as_json:

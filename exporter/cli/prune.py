@@ -65,19 +65,20 @@ def command(*, out: Output, archive: Archive, settings: Settings, dry_run: bool,
             "bytes_removed": pruned.asset_bytes,
         }
     )
+    say = out.answer if dry_run else out.done
     for kept in plan.kept:
         line = {"version": f"{kept.version:>6}", "reasons": listed(kept.reasons)}
         if kept.folds:
             folds = counted(len(kept.folds), "version")
-            out.answer(message("keep {version}  {reasons}   (folds in {versions})", **line, versions=folds))
+            say(message("keep {version}  {reasons}   (folds in {versions})", **line, versions=folds))
         else:
-            out.answer(message("keep {version}  {reasons}", **line))
+            say(message("keep {version}  {reasons}", **line))
     keeps, drops = counted(len(plan.kept), "version"), len(plan.dropped)
     if dry_run:
-        out.answer(message("Would keep {versions}, remove {n:,}.", versions=keeps, n=drops))
+        say(message("Would keep {versions}, remove {n:,}.", versions=keeps, n=drops))
     else:
-        out.answer(message("Kept {versions}, removed {n:,}.", versions=keeps, n=drops))
+        say(message("Kept {versions}, removed {n:,}.", versions=keeps, n=drops))
     if pruned.assets:
         unused, size = counted(pruned.assets, "unused asset"), size_text(pruned.asset_bytes)
-        out.answer(message("Removed {assets} with them ({size}).", assets=unused, size=size))
+        say(message("Removed {assets} with them ({size}).", assets=unused, size=size))
     return 0

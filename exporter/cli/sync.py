@@ -81,7 +81,7 @@ def command(
                     _refresh(out, Path(target) / each.archive)
     locked = None if wish is None else wish.locked
     out.document(_document(source, target, synced, dry_run=dry_run, locked=locked))
-    if locked is not None:
+    if locked is not None and (locked.unlocked or out.verbosity >= 0):
         tell_locked(out, locked)
     failed = [each for each in synced if each.error is not None]
     damaged = sum(len(each.damaged) for each in synced)
@@ -167,13 +167,13 @@ def _print(out: Output, each: Synced, name: str, *, dry_run: bool) -> None:
     if each.error is not None:
         out.warn(message("{name}: {reason}", name=values["name"], reason=shown(said(each.error), 1000)))
     elif each.relation is Relation.BEHIND:
-        out.answer(message("{name}: the copy has newer versions; nothing is to be sent.", **values))
+        out.done(message("{name}: the copy has newer versions; nothing is to be sent.", **values))
     elif not each.objects:
-        out.answer(message("{name}: nothing is missing.", **values))
+        out.done(message("{name}: nothing is missing.", **values))
     elif dry_run:
         out.answer(message("{name}: would send {versions}, {files}, {size}.", **values))
     else:
-        out.answer(message("{name}: sent {versions}, {files}, {size}.", **values))
+        out.done(message("{name}: sent {versions}, {files}, {size}.", **values))
 
 
 def _refresh(out: Output, root: Path) -> None:

@@ -65,6 +65,8 @@ def test_an_answer_is_kept_for_the_blog(program: Program, made: Path, tmp_path: 
     assert second.code == 0
     assert "Kept" not in second.err
     assert tree(tmp_path / "one") == tree(tmp_path / "two")
+    quiet = program("export", "wxr", made, tmp_path / "three", "-q")
+    assert (quiet.code, quiet.out, quiet.err) == (0, "", "")
 
 
 def test_a_variable_goes_before_a_kept_answer(

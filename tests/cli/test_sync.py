@@ -55,6 +55,16 @@ def test_a_folder_gets_a_copy_that_is_an_archive(program: Program, archive: Path
     assert "nothing is missing" in program("sync", archive, copy).out
 
 
+def test_quiet_tells_what_would_be_sent_and_not_what_was(program: Program, archive: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    assert "would send" in program("sync", archive, copy, "--dry-run", "-q").out
+    for _ in range(2):
+        done = program("sync", archive, copy, "-q")
+        assert (done.code, done.out, done.err) == (0, "", "")
+    assert "remove 1." in program("prune", archive, "--keep-last", "1", "--dry-run", "-q").out
+    assert program("prune", archive, "--keep-last", "1", "-q").out == ""
+
+
 def test_what_comes_into_an_archive_is_seen_in_latest(program: Program, archive: Path, tmp_path: Path) -> None:
     older = tmp_path / "older"
     shutil.copytree(archive, older)

@@ -47,6 +47,7 @@ def test_a_locked_copy_comes_back_whole(program: Program, source: Built, address
     grow(source)
     again = program("sync", source.root, address, "--object-lock", "90d")
     assert (again.code, again.out.count("Locked until ")) == (0, 1), again.out
+    assert program("sync", source.root, address, "--object-lock", "90d", "-q").out == ""
     checked = program("verify", address, "--json")
     assert checked.code == 0, checked.err
     assert document(checked.out)["locked"] == {**locked, "objects": locked["objects"] + 8, "renewed": 0}
