@@ -90,6 +90,13 @@ class Saver:
             if number in self._running:
                 self._running[number].stop(error)
 
+    def heed_long_pauses(self) -> None:
+        """End what is under way at a service that wishes a longer pause than is waited, as another process was told."""
+        for number, client in list(self._clients.items()):
+            wish = client.long_pause
+            if wish is not None:
+                self._leave_alone(self._services[number], wish)
+
     async def save(self, blog: DueBlog) -> BlogAttempt:
         """Back up a blog into its archive; whatever goes wrong is in what is returned.
 
@@ -134,12 +141,15 @@ class Saver:
         """Note a long pause that a service wishes, and end what is under way there; return why a blog failed."""
         service = self._services.get(number, "")
         if isinstance(failure, LongPause):
-            self._pauses[service] = self._clock.monotonic() + failure.seconds, failure
-            text = Interrupted(str(failure))
-            self.stop_some([each for each, other in self._services.items() if other == service], text)
+            self._leave_alone(service, failure)
         elif isinstance(failure, Interrupted) and self._end is None:
             return self._pause_of(service) or failure
         return failure
+
+    def _leave_alone(self, service: str, wish: LongPause) -> None:
+        self._pauses[service] = self._clock.monotonic() + wish.seconds, wish
+        text = Interrupted(str(wish))
+        self.stop_some([each for each, other in self._services.items() if other == service], text)
 
     def _pause_of(self, service: str) -> LongPause | None:
         until, wish = self._pauses.get(service, (0.0, None))

@@ -19,7 +19,7 @@ from yarl import URL
 
 from exporter import __version__
 from exporter.clock import Clock, SystemClock
-from exporter.errors import RedirectRefused
+from exporter.errors import LongPause, RedirectRefused
 from exporter.http.address_guard import AddressGuard, check_base_url, origin_of
 from exporter.http.authorised import Authorised
 from exporter.http.body import FileBody, MemoryBody, Sink
@@ -265,6 +265,20 @@ class Client:
     def statistics(self) -> Statistics:
         """What was sent and received so far."""
         return self.sender.statistics
+
+    @property
+    def long_pause(self) -> LongPause | None:
+        """What ends the run where the service asked whoever shares its throttle for a longer pause than is waited."""
+        pause, longest = self.retrying.throttles.of(self.origin).pause, self.retrying.policy.longest_pause
+        if pause <= longest:
+            return None
+        text = message(
+            "the service asks to wait {wish:.0f} s, longer than the {limit:g} s this run would (give_up_after), as "
+            "another process of it was told. Run again later: what was read so far is kept.",
+            wish=pause,
+            limit=longest,
+        )
+        return LongPause(text, pause)
 
     @property
     def budget(self) -> MemoryBudget:

@@ -75,6 +75,11 @@ class Throttle:
         """How many requests may be under way now."""
         return int(self._ceiling.limit)
 
+    @property
+    def pause(self) -> float:
+        """For how many seconds no request may start, as the host wished."""
+        return max(0.0, self._resume_at - self._clock.monotonic())
+
     def pause_until(self, moment: float) -> None:
         """Let no request start before ``moment`` on the clock's monotonic scale."""
         self._resume_at = max(self._resume_at, moment)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from aiohttp import web
 
 from exporter.archive.fleet_folder import archive_place
 from exporter.demo.service import DemoService
@@ -125,3 +126,27 @@ def test_a_fleet_is_saved_and_its_sites_are_made_by_processes_that_end_with_the_
     for name in names:
         assert findings(archive_place(root, name)) == []
         assert (archive_place(root, name) / "latest" / "site" / "index.html").is_file()
+
+
+def test_a_long_pause_that_one_process_is_told_of_is_heeded_by_all(runs: Runs, tmp_path: Path) -> None:
+    """Else the others would wait with what they have under way until it is over, here for an hour."""
+    blogs = tmp_path / "blogs.txt"
+    names = [blog_name(number) for number in range(12)]
+    refused: list[str] = []
+    blogs.write_text("".join(f"{name}\n" for name in names), encoding="utf-8")
+
+    async def busy(request: web.Request) -> web.StreamResponse | None:
+        if len(service.requests) < 20:
+            return None
+        refused.append(request.path)
+        return web.Response(status=503, headers={"Retry-After": "3600"})
+
+    first, *more = (generated_blog(4, 2, 1, blog_id=name, seed=number) for number, name in enumerate(names))
+    with DemoService(first, None, *more).run_in_thread() as service:
+        service.before = busy
+        target = ["--into", tmp_path / "fleet", "--base-url", service.base_url, "--assets", "none"]
+        limits = ["--concurrency", "4", "--at-once", "16", "--tries", "1"]
+        done = runs.run("fleet", "run", blogs, *target, *limits, "--engine", "dask", "--workers", 2)
+    assert done.code in {3, 20}, done
+    assert done.err.count("asks to wait 3") >= 10
+    assert len(refused) <= 4, "what was under way with the first refusal"
