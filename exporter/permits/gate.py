@@ -28,6 +28,7 @@ _MOST_HEARD: Final = 200
 _NOTHING: Final = Portion(0, 0)
 _FADING: Final = 0.9
 _PARTING: Final = 3.0
+_LONGEST_PAUSE: Final = 604_800.0  # seconds; told again in every report, so that it stays so long
 
 
 class _ToldCeiling(Ceiling):
@@ -132,7 +133,7 @@ class LeasedThrottle(Throttle):
             "wanted": tuple(map(int, self._wanted)),
             "under_way": self._active,
             "lasts": lasts,
-            "pause": max(0.0, self._wished_until - now),
+            "pause": min(_LONGEST_PAUSE, max(0.0, self._wished_until - now)),
             "heard": [(cuts, now - started, latency, refused) for cuts, started, latency, refused in heard],
         }
 
