@@ -119,7 +119,9 @@ class LeasedThrottle(Throttle):
         used = Portion(self._active, self._counted)
         if used == _NOTHING and not self._waiting and (idle or now - self._used_at > _IDLE):
             self.lapse()
-            return None
+            # An owner that is new, or has forgotten a host that nobody asked, is to know of the pause.
+            if idle or now >= self._wished_until:
+                return None
         aimed = (min(mine, aim) for mine, aim in zip(self._share, self._aim, strict=True))
         self._share = Portion(*(max(each, most) for each, most in zip(used, aimed, strict=True)))
         self._limit()

@@ -137,7 +137,7 @@ class PermitOwner:
         if not self._is_owner():
             return
         for origin in [origin for origin, each in self._budgets.items() if not each.holders(now)]:
-            if origin not in self._terms.hosts and now >= self._settled:
+            if origin not in self._terms.hosts and now >= max(self._settled, self._budgets[origin].paused_until):
                 del self._budgets[origin]
         for name, origins in list(self._origins.items()):
             if not any(each.holds(name) for each in map(self._budgets.get, origins) if each is not None):

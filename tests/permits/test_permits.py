@@ -114,6 +114,30 @@ async def test_one_crawlers_pause_is_everybodys(folder: Path, service: MeasuredS
     assert 0.8 < after - refused_at < 1.8
 
 
+async def test_a_pause_outlasts_the_owner_though_its_crawler_asks_nothing_any_more(
+    folder: Path, service: MeasuredService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gate, "_IDLE", 0.2)
+    async with (
+        start_owner(folder, terms(service, 8, 50.0, lease=0.3, longest=0.3)),
+        connect(folder) as shared,
+        Engine(throttles=shared) as engine,
+    ):
+        client = engine.client(service.url)
+        await asyncio.to_thread(service.refuse, 60.0)
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(1.0):
+                await client.fetch(Request("entry/get", "/", {"pause": "7"}, {}), lambda answer: answer.status)
+        await asyncio.to_thread(service.refuse, 0.0)
+        await asyncio.sleep(1.2)  # what it has asked counts no more
+        refused_at = service.measured().arrivals[-1]
+        os.kill(json.loads((folder / "lock").read_bytes())["pid"], signal.SIGKILL)
+        assert await ask_for(folder, service.url, refused_at + 8.5 - time.monotonic(), seconds="0.01") > 0
+    measured = service.measured()
+    after = next(each for each in measured.arrivals if each > refused_at)
+    assert 6.9 < after - refused_at < 8.5
+
+
 async def test_the_next_owner_lets_living_crawlers_go_on_at_once(folder: Path, service: MeasuredService) -> None:
     async with start_owner(folder, terms(service, 8, 60.0, longest=30.0)) as place:
         asking = [asyncio.create_task(ask_for(folder, service.url, 3.7, seconds="0.01")) for _ in range(2)]
